@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Builds the MPI test programs into build/tests/mpi/. Included by the top Makefile; also usable alone,
+# from the top folder: make -f tests/mpi/build.mk mpi-tests. One program per tests/mpi/<call>_<aspect>
+# source file, C, C++ or Fortran; tool/ becomes a small PMPI tool that the stacking test preloads.
+# Nothing here needs the library itself: the runner preloads it.
+
+mpi_tests_source := tests/mpi
+mpi_tests_build := build/tests/mpi
+
+MPICC ?= mpicc
+MPICXX ?= mpic++
+MPIFORT ?= mpifort
+MPI_TESTS_CFLAGS ?= -std=gnu17 -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
+MPI_TESTS_CXXFLAGS ?= -std=c++17 -O2 -g -Wall -Wextra -Wshadow -Werror
+MPI_TESTS_FFLAGS ?= -O2 -g -Wall
+
+mpi_tests_oracle := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%.o,$(wildcard $(mpi_tests_source)/oracle/*.c))
+mpi_tests_headers := $(wildcard $(mpi_tests_source)/oracle/*.h)
+mpi_tests_c := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.c))
+mpi_tests_cxx := $(patsubst $(mpi_tests_source)/%.cpp,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.cpp))
+mpi_tests_fortran := $(patsubst $(mpi_tests_source)/%.f90,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.f90))
+mpi_tests_tool := $(mpi_tests_build)/libbcast_counter.so
+
+.PHONY: mpi-tests
+mpi-tests: $(mpi_tests_c) $(mpi_tests_cxx) $(mpi_tests_fortran) $(mpi_tests_tool)
+
+$(mpi_tests_build)/oracle/%.o: $(mpi_tests_source)/oracle/%.c $(mpi_tests_headers)
+	@mkdir -p $(@D)
+	$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) -c $< -o $@
+
+$(mpi_tests_c): $(mpi_tests_build)/%: $(mpi_tests_source)/%.c $(mpi_tests_oracle) $(mpi_tests_headers)
+	@mkdir -p $(@D)
+	$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
+
+$(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
+	@mkdir -p $(@D)
+	$(MPICXX) $(MPI_TESTS_CXXFLAGS) $< -o $@
+
+$(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
+	@mkdir -p $(@D)
+	$(MPIFORT) $(MPI_TESTS_FFLAGS) $< -o $@
+
+$(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
+	@mkdir -p $(@D)
+	$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@

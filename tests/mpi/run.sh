@@ -1,0 +1,323 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Runs the MPI test programs of this folder on native MPI, with the library preloaded but off, on, and
+# on with seeded faults, and requires the same bytes on standard output from all of them. What a
+# program needs (ranks, arguments, settings, exit status) stands in its first comment; README.md in
+# this folder lists the keys. A run that exceeds its time is killed with all its ranks and its log
+# is shown. Closes with the line "N passed, N failed, N skipped"; one run of one program in one mode
+# counts as one. Run from anywhere; needs only bash, Open MPI and python3.
+set -u -o pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+top=$(cd "$here/../.." && pwd)
+build=$top/build/tests/mpi
+library=${CASTOFF_LIBRARY:-$top/build/libcastoff.so}
+log_dir=$build/log
+all_modes="native off on faults"
+modes=$all_modes
+only_ranks=""
+seed=$(date +%s)
+parallel=2
+extra_settings=()
+filters=()
+
+usage() {
+    cat <<'TEXT'
+usage: tests/mpi/run.sh [option...] [name...]
+  name            run only programs whose name contains one of the names
+  --mode MODE     run only this mode (repeatable): native, off, on, faults
+  --ranks N       run only with this number of ranks (instead of the program's list)
+  --seed N        seed of the injected faults (printed at the start of every run)
+  --set NAME=VAL  one more setting for the modes on and faults (repeatable)
+  --jobs N        programs that run at the same time (2)
+  --list          print the programs with their ranks and what they expect, and stop
+TEXT
+}
+
+die() {
+    echo "run.sh: $*" >&2
+    exit 2
+}
+
+list_only=no
+chosen_modes=""
+while [ $# -gt 0 ]; do
+    case $1 in
+    --mode) chosen_modes="$chosen_modes ${2:-}"; shift ;;
+    --ranks) only_ranks=${2:-}; shift ;;
+    --seed) seed=${2:-}; shift ;;
+    --set) extra_settings+=("${2:-}"); shift ;;
+    --jobs) parallel=${2:-}; shift ;;
+    --list) list_only=yes ;;
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; die "unknown option $1" ;;
+    *) filters+=("$1") ;;
+    esac
+    shift
+done
+modes=${chosen_modes:-$all_modes}
+for mode in $modes; do
+    [[ " $all_modes " == *" $mode "* ]] || die "unknown mode '$mode'"
+done
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset LD_PRELOAD "${!CASTOFF_@}"
+
+# Prints every value of key $2 in the first comment of source file $1, one per line.
+header() {
+    sed -n -E "/^(#!|(\/\/|#|!) )/!q; s/^(\/\/|#|!) $2: //p" "$1"
+}
+
+# Prints the first value of key $2 of file $1, or $3 when it has none.
+header_or() {
+    local value
+    value=$(header "$1" "$2" | head -n 1)
+    echo "${value:-$3}"
+}
+
+selected() {
+    local filter
+    [ ${#filters[@]} -eq 0 ] && return 0
+    for filter in "${filters[@]}"; do
+        [[ $1 == *"$filter"* ]] && return 0
+    done
+    return 1
+}
+
+# Process ids of all processes that carry the mark $1 in their environment.
+marked_processes() {
+    grep -lsz "^MPI_TEST_RUN=$1\$" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
+}
+
+# Kills what run $1 has left; prints the number of processes if they do not go by themselves.
+sweep() {
+    local turn pids=""
+    for turn in 1 2 3 4 5 6 7 8 9 10; do
+        pids=$(marked_processes "$1")
+        [ -z "$pids" ] && return 0
+        [ "$turn" -lt 10 ] && sleep 0.2
+    done
+    # shellcheck disable=SC2086 # a list of numbers
+    kill -KILL $pids 2>/dev/null
+    echo "$pids" | wc -w
+}
+
+# Fills the array `settings` with the environment that mode $1 gives to every rank; $2 says where a
+# PMPI tool is to stand (none, front, behind), $3 is the file for the library's report.
+settings=()
+mode_settings() {
+    local tool=$build/libbcast_counter.so preload=$library
+    settings=()
+    case $1/$2 in
+    native/none) return 0 ;;
+    native/*) preload=$tool ;;
+    */front) preload=$tool:$library ;;
+    */behind) preload=$library:$tool ;;
+    esac
+    settings+=("LD_PRELOAD=$preload")
+    case $1 in
+    off) settings+=(CASTOFF_ENABLE=0) ;;
+    on | faults)
+        settings+=(CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_STALL_S=15)
+        settings+=("CASTOFF_REPORT=$3" "${extra_settings[@]}")
+        ;;
+    esac
+    if [ "$1" = faults ]; then
+        settings+=("CASTOFF_FAULT=drop=0.01,dup=0.01,reorder=0.01,seed=$seed")
+    fi
+}
+
+# Which of the calls $2 did the report $1 not count as taken?
+not_taken() {
+    python3 -S - "$1" "$2" <<'PYTHON'
+import json, sys
+try:
+    calls = json.load(open(sys.argv[1]))["calls"]
+except (OSError, ValueError, KeyError) as error:
+    print("report unusable:", error)
+    sys.exit()
+print(*[name for name in sys.argv[2].split() if calls.get(name, {}).get("taken", 0) == 0])
+PYTHON
+}
+
+# Runs the program once; the caller's variables describe the unit. Output goes to $log.out and $log.err.
+launch() {
+    local options command=() exports=() setting
+    # shellcheck disable=SC2206 # lists of words by intent
+    options=(--oversubscribe --bind-to none $mpirun_options)
+    for setting in "${settings[@]}" $environment; do
+        exports+=(-x "$setting")
+    done
+    case $source_file in
+    *.py) command=(/usr/bin/python3 "$source_file") ;;
+    *) command=("$build/$name") ;;
+    esac
+    # shellcheck disable=SC2206
+    command+=($arguments)
+    local line=(mpirun "${options[@]}" -n "$ranks" "${exports[@]}" "${command[@]}") copy pids=() status=0
+    if [ "$programs" = 2 ]; then
+        line+=(: -n 1 "${exports[@]}" "${command[@]}")
+    fi
+    for ((copy = 1; copy <= copies; copy++)); do
+        MPI_TEST_RUN=$mark timeout -k 5 "$limit" "${line[@]}" >"$log.out$copy" 2>"$log.err$copy" </dev/null &
+        pids+=($!)
+    done
+    for copy in "${pids[@]}"; do
+        wait "$copy" || status=$?
+    done
+    cat "$log".out? >"$log.out"
+    cat "$log".err? >"$log.err"
+    rm -f "$log".out? "$log".err?
+    return "$status"
+}
+
+# Decides what the run that just ended was: prints "pass", "skip" or a reason to fail.
+verdict() {
+    local status=$1 left=$2 missing
+    if [ "$status" -eq 77 ] && [ "$expected_status" != 77 ]; then
+        [ "$mode" = native ] || [ ! -e "$native_log.out" ] || [ -e "$native_log.skipped" ] ||
+            { echo "skipped, though native was not"; return; }
+        touch "$log.skipped"
+        echo skip
+    elif [ "$status" -eq 124 ] || [ "$status" -eq 137 -a "$expected_status" != 137 ]; then
+        echo "no end within $limit s"
+    elif [ "$status" -ne "$expected_status" ]; then
+        echo "exit status $status instead of $expected_status"
+    elif [ -n "$left" ]; then
+        echo "$left processes left behind"
+    elif [ "$mode" != native ] && [ -e "$native_log.out" ] && ! cmp -s "$native_log.out" "$log.out"; then
+        echo "output differs from native"
+    elif [[ $mode == on || $mode == faults ]] && [ -n "$taken" ] && [ "$ranks" -gt 1 ]; then
+        missing=$(not_taken "$log.json" "$taken")
+        echo "${missing:+not taken: }${missing:-pass}"
+    else
+        echo pass
+    fi
+}
+
+show_failure() {
+    echo "---- $unit, $ranks ranks, mode $mode: $1"
+    if [ -e "$native_log.out" ] && [ "$mode" != native ]; then
+        diff "$native_log.out" "$log.out" | head -n 10
+    fi
+    tail -n 8 "$log.out" | cut -c 1-200
+    grep -v '^$' "$log.err" | tail -n 25 | cut -c 1-300
+    echo "---- logs: ${log#"$top"/}.out and .err"
+}
+
+# One program with one rank count, argument line and tool position, in all modes: one line of output.
+run_unit() {
+    local source_file=$1 ranks=$2 arguments=$3 tool=$4
+    local name unit line="" failures="" mode log native_log result status started left mark label
+    local mpirun_options environment expected_status taken copies programs limit only_modes
+    name=$(basename "${source_file%.*}")
+    label="${arguments:+ $arguments}"
+    [ "$tool" = none ] || label="$label tool-$tool"
+    unit=$name$label
+    mpirun_options=$(header_or "$source_file" mpirun "")
+    environment=$(header_or "$source_file" environment "")
+    expected_status=$(header_or "$source_file" status 0)
+    taken=$(header_or "$source_file" taken "")
+    copies=$(header_or "$source_file" copies 1)
+    programs=$(header_or "$source_file" programs 1)
+    limit=$(header_or "$source_file" timeout 60)
+    only_modes=$(header_or "$source_file" modes "$all_modes")
+    native_log=$log_dir/${unit// /_}.$ranks.native
+    rm -f "$native_log".*
+    for mode in $modes; do
+        [[ " $only_modes " == *" $mode "* ]] || continue
+        log=$log_dir/${unit// /_}.$ranks.$mode
+        mark=$$.${unit// /_}.$ranks.$mode
+        rm -f "$log".*
+        mode_settings "$mode" "$tool" "$log.json"
+        started=${EPOCHREALTIME/[.,]/}
+        launch && status=0 || status=$?
+        local took=$(((${EPOCHREALTIME/[.,]/} - started) / 100000))
+        left=$(sweep "$mark")
+        result=$(verdict "$status" "$left")
+        echo "$result" >>"$log_dir/results"
+        case $result in
+        pass | skip) line+=$(printf '  %-6s %s %3d.%d' "$mode" "$result" $((took / 10)) $((took % 10))) ;;
+        *)
+            line+=$(printf '  %-6s FAIL %3d.%d' "$mode" $((took / 10)) $((took % 10)))
+            failures+=$(show_failure "$result")$'\n'
+            echo "$unit, $ranks ranks, $mode: $result" >>"$log_dir/failures"
+            ;;
+        esac
+    done
+    [ -z "$line" ] || printf '%-38s %3d%s\n' "$unit" "$ranks" "$line"
+    [ -z "$failures" ] || printf '%s' "$failures"
+}
+
+# Files in /dev/shm that were not there at the start and that no living process has mapped.
+left_in_shared_memory() {
+    local file
+    for file in /dev/shm/*; do
+        [ -e "$file" ] || continue
+        grep -qxF "$file" "$log_dir/shm-before" && continue
+        cat /proc/[0-9]*/maps 2>/dev/null | grep -qF "$file" || echo "$file"
+    done
+}
+
+# Runs a unit in the background as soon as fewer than $parallel are running.
+running=0
+submit() {
+    if [ "$running" -ge "$parallel" ]; then
+        wait -n
+        running=$((running - 1))
+    fi
+    run_unit "$@" &
+    running=$((running + 1))
+}
+
+sources=()
+for file in "$here"/*_*.c "$here"/*_*.cpp "$here"/*_*.f90 "$here"/*_*.py; do
+    selected "$(basename "${file%.*}")" && [ -e "$file" ] && sources+=("$file")
+done
+[ ${#sources[@]} -gt 0 ] || die "no program has such a name"
+if [ "$list_only" = yes ]; then
+    for file in "${sources[@]}"; do
+        printf '%-32s ranks %-10s %s\n' "$(basename "${file%.*}")" "$(header_or "$file" ranks 2)" \
+            "$(header_or "$file" expect "")"
+    done
+    exit 0
+fi
+
+make -s -C "$top" -f tests/mpi/build.mk -j 2 mpi-tests || die "the programs do not build"
+if [ ! -e "$library" ]; then
+    [ "$modes" = native ] || [ "$modes" = " native" ] || die "$library is missing: run make first, or use --mode native"
+fi
+mkdir -p "$log_dir"
+rm -f "$log_dir"/*
+ls -1d /dev/shm/* >"$log_dir/shm-before" 2>/dev/null
+: >"$log_dir/results"
+: >"$log_dir/failures"
+echo "MPI tests, modes:$(printf ' %s' $modes); fault seed $seed (repeat with --seed $seed)"
+
+for file in "${sources[@]}"; do
+    mapfile -t argument_lines < <(header "$file" arguments)
+    [ ${#argument_lines[@]} -gt 0 ] || argument_lines=("")
+    for count in ${only_ranks:-$(header_or "$file" ranks 2)}; do
+        for argument_line in "${argument_lines[@]}"; do
+            for position in $(header_or "$file" tool none); do
+                submit "$file" "$count" "$argument_line" "$position"
+            done
+        done
+    done
+done
+wait
+
+left=$(left_in_shared_memory)
+if [ -n "$left" ]; then
+    echo "left in /dev/shm:" $left >>"$log_dir/failures"
+    echo fail >>"$log_dir/results"
+fi
+if [ -s "$log_dir/failures" ]; then
+    echo "failures (fault seed $seed):"
+    sed 's/^/  /' "$log_dir/failures"
+fi
+passed=$(grep -cx pass "$log_dir/results")
+skipped=$(grep -cx skip "$log_dir/results")
+failed=$(($(wc -l <"$log_dir/results") - passed - skipped))
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
