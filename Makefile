@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# castoff: `make` builds, `make test` installs what is missing, builds and passes every test, `make demo` shows the
+# main job. V=1 shows commands, SAN=address,undefined or SAN=thread builds into build-<san>/ with sanitizers.
+
+CC      ?= gcc
+MPICC   ?= mpicc
+V       ?= 0
+SAN     ?=
+comma   := ,
+BUILD   := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+CFLAGS  ?= -O2 -g
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Werror
+ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -Isrc -fPIC -fvisibility=hidden -pthread -MMD -MP $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
+LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN))
+
+ifeq ($(V),0)
+Q := @
+say = @printf '  %-4s %s\n' $(1) $(2)
+else
+Q :=
+say = @:
+endif
+
+CORE_SRC := $(wildcard src/base/*.c src/mcast/*.c src/mcast/transport/*.c src/mcast/shm/*.c src/engine/*.c)
+PMPI_SRC := $(wildcard src/pmpi/*.c)
+CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
+PMPI_OBJ := $(PMPI_SRC:%.c=$(BUILD)/obj/%.o)
+# Linked in statically, symbols hidden: the preload must bring nothing but libc along.
+STATIC_LIBS := -Wl,-Bstatic -lsodium -ljansson -Wl,-Bdynamic
+
+.PHONY: all lib tools clean
+all: lib tools
+
+lib: $(BUILD)/libcastoff.so
+tools: $(BUILD)/castoff
+
+$(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/pmpi/exports.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(CORE_OBJ) $(PMPI_OBJ) $(LDFLAGS_SAN) -Wl,--version-script=src/pmpi/exports.map \
+	  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,libcastoff.so $(STATIC_LIBS) -pthread -ldl
+
+# Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
+$(BUILD)/libcore.a: $(CORE_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/obj/src/pmpi/%.o: src/pmpi/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(MPI_CFLAGS) -c $< -o $@
+
+$(BUILD)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+-include mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/fuzz.mk tests/mpi/build.mk
+
+clean:
+	rm -rf build build-*
+
+-include $(CORE_OBJ:.o=.d) $(PMPI_OBJ:.o=.d)

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The only door to the clock. Protocol parts take now_ns as an argument and never call this; the engine
+// and the tools do. Any thread.
+#ifndef CASTOFF_BASE_CLOCK_H
+#define CASTOFF_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define CO_NS_PER_US UINT64_C(1000)
+#define CO_NS_PER_MS UINT64_C(1000000)
+#define CO_NS_PER_S UINT64_C(1000000000)
+
+// Monotonic nanoseconds since an arbitrary start; never 0.
+uint64_t co_clock_now_ns(void);
+
+// Seconds since 1970, for names and seeds only.
+uint64_t co_clock_wall_s(void);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Counters of the wire and the engine: one table (counters_table.h) gives id, name, unit and help; an enum and
+// the report come from it. One process-wide array of relaxed 64-bit atomics: an add is a few ns and no order is
+// implied. Any thread.
+#ifndef CASTOFF_BASE_COUNTERS_H
+#define CASTOFF_BASE_COUNTERS_H
+
+#include <stdint.h>
+
+#include "base/order.h"
+
+#define CO_COUNTER(id, name, unit, help) CO_COUNT_##id,
+enum co_counter_id {
+#include "base/counters_table.h"
+    CO_COUNTER_COUNT
+};
+#undef CO_COUNTER
+
+struct co_counter_row {
+    const char *name, *unit, *help;
+};
+
+extern _Atomic uint64_t co_counter_values[CO_COUNTER_COUNT];
+
+const struct co_counter_row *co_counter_row(enum co_counter_id id);
+
+static inline void co_counter_add(enum co_counter_id id, uint64_t amount)
+{
+    co_add_relaxed(&co_counter_values[id], amount); // relaxed: a statistic, read after the job's last barrier
+}
+
+static inline uint64_t co_counter_read(enum co_counter_id id)
+{
+    return co_load_relaxed(&co_counter_values[id]);
+}
+
+// Keeps the largest value seen.
+void co_counter_raise(enum co_counter_id id, uint64_t value);
+
+#endif

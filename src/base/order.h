@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory order in one place: the acquire and release operations that castoff uses, spelled so that a
+// reader sees which side of an edge he stands on. Every use names its partner by a label in a comment
+// (for instance "release S1, read by S1 in shm_bcast.c"). Hot; header only; any thread.
+#ifndef CASTOFF_BASE_ORDER_H
+#define CASTOFF_BASE_ORDER_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+// Two lines, because adjacent-line prefetch makes neighbours share traffic.
+#define CO_CACHE_LINE 64
+#define CO_LINE_PAIR 128
+
+#define co_load_acquire(object) atomic_load_explicit((object), memory_order_acquire)
+#define co_load_relaxed(object) atomic_load_explicit((object), memory_order_relaxed)
+#define co_store_release(object, value) atomic_store_explicit((object), (value), memory_order_release)
+#define co_store_relaxed(object, value) atomic_store_explicit((object), (value), memory_order_relaxed)
+#define co_add_relaxed(object, value) atomic_fetch_add_explicit((object), (value), memory_order_relaxed)
+#define co_add_acq_rel(object, value) atomic_fetch_add_explicit((object), (value), memory_order_acq_rel)
+#define co_sub_acq_rel(object, value) atomic_fetch_sub_explicit((object), (value), memory_order_acq_rel)
+
+// Tells the processor that this is a spin loop.
+static inline void co_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield" ::: "memory");
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+// A lock that nobody waits for: who does not get it leaves the work to the holder.
+struct co_trylock {
+    atomic_flag taken;
+};
+
+#define CO_TRYLOCK_INIT {ATOMIC_FLAG_INIT}
+
+static inline int co_trylock_take(struct co_trylock *lock)
+{
+    // acquire T1: sees everything that the last holder wrote before its release T1.
+    return !atomic_flag_test_and_set_explicit(&lock->taken, memory_order_acquire);
+}
+
+static inline void co_trylock_drop(struct co_trylock *lock)
+{
+    atomic_flag_clear_explicit(&lock->taken, memory_order_release); // release T1
+}
+
+// For the rare caller who must have it: yields, since the holder may have been preempted.
+static inline void co_trylock_wait(struct co_trylock *lock)
+{
+    while (!co_trylock_take(lock)) {
+        sched_yield();
+    }
+}
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The settings: one table (settings_table.h) of CASTOFF_* variables feeds the parser, `castoff info`,
+// env.example and castoff(7). settings.c is the only file that reads the environment. Values are read once
+// (co_settings_load) and constant afterwards; reading them is a plain array access from any thread.
+#ifndef CASTOFF_BASE_SETTINGS_H
+#define CASTOFF_BASE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum co_setting_type {
+    CO_SETTING_BOOL,   // yes no on off true false 1 0
+    CO_SETTING_INT,    // decimal, within [min, max]
+    CO_SETTING_SIZE,   // bytes; suffix K M G = powers of 1024; "auto" allowed when the default is auto (-1)
+    CO_SETTING_TIME,   // nanoseconds inside; suffix ns us ms s required unless 0
+    CO_SETTING_CHOICE, // one word out of a list separated by '|'; the value is its position
+    CO_SETTING_TEXT    // anything
+};
+
+struct co_setting_row {
+    const char *name;    // CASTOFF_...
+    enum co_setting_type type;
+    const char *value;   // default, as a user would write it
+    int64_t min, max;    // inclusive; both 0: no limit
+    const char *choices; // CHOICE only
+    const char *help;    // one line
+    bool agreed;         // must be equal on all ranks (part of the hash)
+};
+
+#define CO_SETTING(id, name, type, value, min, max, choices, agreed, help) CO_SET_##id,
+enum co_setting_id {
+#include "base/settings_table.h"
+    CO_SETTING_COUNT
+};
+#undef CO_SETTING
+
+enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2 }; // positions in "auto|yes|no"
+
+// One row of the table; id in [0, CO_SETTING_COUNT).
+const struct co_setting_row *co_setting_row(enum co_setting_id id);
+
+// Reads the environment. Empty means unset. Malformed values keep their default and, like unknown
+// CASTOFF_ names, are remembered as complaints (see co_settings_complaint). Idempotent.
+void co_settings_load(void);
+
+// Parses `text` for a row. Returns 0 and sets *number (TEXT: 0), or -EINVAL, -ERANGE.
+int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t *number);
+
+// Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position; -1 = auto where the row allows.
+int64_t co_setting_number(enum co_setting_id id);
+const char *co_setting_text(enum co_setting_id id); // as written by the user, or the default; never NULL
+bool co_setting_is_default(enum co_setting_id id);
+
+// Complaint i, a full sentence with a suggestion ("unknown setting CASTOFF_LOGG; did you mean CASTOFF_LOG?"), or NULL past the last.
+const char *co_settings_complaint(size_t i);
+
+// Hash of all agreed rows: differs between ranks exactly when an agreed value differs.
+uint64_t co_settings_hash(void);
+
+// Nearest known setting name within a small edit distance, or NULL.
+const char *co_settings_nearest(const char *name);
+
+// For tests: forget the loaded values so that co_settings_load reads again.
+void co_settings_forget(void);
+
+// Environment of other programs (launcher facts such as OMPI_NUM_APP_CTX); NULL when unset.
+const char *co_environment(const char *name);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The only door to shared mappings. A segment is made by one process of a node, mapped by the others by name,
+// and unlinked as soon as all have it, so that nothing stays behind when ranks die. Set-up only.
+#ifndef CASTOFF_BASE_SHM_SEGMENT_H
+#define CASTOFF_BASE_SHM_SEGMENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CO_SHM_NAME_MAX 64
+
+struct co_shm_segment {
+    void *base;
+    size_t bytes;
+    char name[CO_SHM_NAME_MAX]; // "" after co_shm_segment_unlink
+};
+
+// "/castoff-<16 hex digits of key>-<number>"
+void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned number);
+
+// Creates exclusively (mode 0600), sparse and zeroed. -EEXIST, -ENOSPC, -ENOMEM, ...
+int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes);
+
+// Maps one that exists; its size must be at least `bytes`, its owner our user. -ENOENT, -EINVAL, -EPERM.
+int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes);
+
+// Removes the name; the mappings stay.
+void co_shm_segment_unlink(struct co_shm_segment *segment);
+
+// Unmaps; unlinks too if that has not happened.
+void co_shm_segment_close(struct co_shm_segment *segment);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which calls castoff takes: a pure function of facts that MPI makes equal on all members (communicator, total
+// bytes, settings agreed at start). Never of local facts. The thresholds are data (tune_table.h). Hot; any thread.
+#ifndef CASTOFF_ENGINE_DECIDE_H
+#define CASTOFF_ENGINE_DECIDE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COUNT };
+
+// Reasons, in the words of the report. CO_TAKE is 0. Those below "native facts" are found by src/pmpi.
+#define CO_REASONS(X)                                                                                                  \
+    X(TAKE, "taken")                                                                                                   \
+    X(DISABLED, "disabled_by_setting")                                                                                 \
+    X(ZERO_BYTES, "zero_bytes")                                                                                        \
+    X(ONE_RANK, "one_rank")                                                                                            \
+    X(TOO_SMALL, "too_small")                                                                                          \
+    X(TOO_LARGE, "too_large")                                                                                          \
+    X(STOCK_FASTER, "stock_is_faster")                                                                                 \
+    X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
+    X(NO_TRANSPORT, "no_transport")                                                                                    \
+    X(NOT_STARTED, "castoff_not_started")                                                                              \
+    X(UNKNOWN_COMMUNICATOR, "communicator_not_followed")                                                               \
+    X(INTERCOMMUNICATOR, "intercommunicator")                                                                          \
+    X(HINT_OFF, "switched_off_by_info")                                                                                \
+    X(BAD_ARGUMENT, "bad_argument")                                                                                    \
+    X(NO_MEMORY, "no_memory_at_creation")                                                                              \
+    X(INSIDE_NATIVE, "called_inside_mpi")
+
+#define CO_REASON_ID(id, text) CO_##id,
+enum co_reason { CO_REASONS(CO_REASON_ID) CO_REASON_COUNT };
+#undef CO_REASON_ID
+
+const char *co_reason_text(enum co_reason reason);
+const char *co_call_text(enum co_call call); // "MPI_Bcast"
+
+// Facts of a team, fixed when it is made.
+struct co_team_facts {
+    int ranks;
+    int nodes;
+    int max_ranks_per_node;
+    bool has_multicast;   // all its nodes heard the probe
+    bool has_shm;         // every node with several ranks has shared memory
+    bool has_single_copy; // on every node with several ranks
+    bool is_oversubscribed; // some node has more ranks of the job than cores
+};
+
+struct co_tune_table;
+
+// `bytes`: Bcast the message, Allgather one rank's block. `policy` is CO_AUTO, CO_YES or CO_NO of the call's setting.
+enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
+                         size_t bytes, int policy);
+
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Front door of the engine: one instance for a process (tests may have several), teams (one for each communicator
+// in use), collective operations and their progress. No MPI types: bytes, ranks, callbacks. Submission is safe from
+// any thread; an operation of one team is submitted by one thread at a time (MPI's rule for communicators).
+#ifndef CASTOFF_ENGINE_ENGINE_H
+#define CASTOFF_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/decide.h"
+
+struct co_engine;
+struct co_team;
+struct co_task;
+
+// What the layer above lends for start-up and while waiting. The exchanges are collective over the world and called
+// only inside co_engine_open and co_engine_close, in the same order on all ranks.
+struct co_bootstrap {
+    int world_rank, world_size;
+    int (*allgather)(void *arg, const void *mine, void *all, size_t bytes_each);
+    int (*broadcast)(void *arg, int root, void *data, size_t bytes);
+    int (*barrier)(void *arg);
+    int (*node_barrier)(void *arg);            // among the ranks of this node
+    int (*node_minimum)(void *arg, int mine);  // likewise
+    int node_rank, node_size, node_index, node_count;
+    const int *node_of_rank;                   // [world_size], node_index of each; valid during open only
+    void (*native_progress)(void);             // moves the MPI below, NULL: none
+    void *arg;
+};
+
+// Collective. Opens shared memory and sockets, probes multicast, agrees on the result: every rank gets the same
+// verdict. Negative: castoff stays off for this job; `why` says the reason and the cure in one sentence.
+int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room);
+
+// Collective. Drains (copies that others may still fetch, acknowledgements) and closes. Teams are closed before.
+void co_engine_close(struct co_engine *engine);
+
+// A communicator's engine side. Ids are equal on all members and never used twice in a job. Local; pmpi agrees on
+// the result over the members. `world_ranks` in communicator order, copied.
+int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
+// Waits for nothing: operations still under way keep what they need until they end.
+void co_team_close(struct co_team *team);
+
+// The facts of a team that decisions are made of (equal on all members).
+const struct co_team_facts *co_team_facts(const struct co_team *team);
+
+// CO_TAKE, or why not. Pure in facts that are equal on all members.
+enum co_reason co_team_decide(const struct co_team *team, enum co_call call, size_t bytes);
+
+// Blocking collectives on packed bytes. 0 or -errno (-ETIMEDOUT, -ECONNRESET: a peer is gone).
+int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes);
+// `mine` NULL: in place in `all`.
+int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
+
+// Starts and returns at once; *out is released by co_task_release after co_task_is_done.
+int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
+
+bool co_task_is_done(const struct co_task *task);
+int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
+void co_task_release(struct co_task *task);
+
+// Moves whatever can move; returns events. Cheap when nothing is outstanding (one load). Never blocks; if
+// another thread is at it, returns 0. This is what the callback in the native progress loop calls.
+int co_engine_progress(struct co_engine *engine);
+
+// One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long it has waited. Start with
+// *turns = 0. Also runs the stall watchdog; `describe` is called for its message (may be NULL).
+struct co_wait {
+    unsigned turns;
+    uint64_t since_ns, last_event_ns;
+    const char *call; // "MPI_Wait"
+};
+void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);
+
+// Lines for castoff info and the report: "udp: eth0 ..., probe heard by 8 of 8 nodes".
+void co_engine_describe(const struct co_engine *engine, char *text, size_t room);
+
+// After fork: the child must not touch the engine.
+void co_engine_abandon(struct co_engine *engine);
+
+#endif

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The tag at the end of every datagram. With authentication it is AES-256-GCM over header and payload as
+// associated data (libsodium; ChaCha20-Poly1305 where the processor has no AES), under a key of the sending
+// rank that is derived from the job's random key; without, a seeded XXH3 check that finds damage, not malice.
+// The nonce is the chunk's identity, which no two different contents ever share, so a repaired chunk sent by
+// another node is bit for bit the original. Hot; one thread at a time for one struct co_auth.
+#ifndef CASTOFF_MCAST_AUTH_H
+#define CASTOFF_MCAST_AUTH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CO_AUTH_KEY_BYTES 32
+#define CO_AUTH_NONCE_BYTES 12
+#define CO_AUTH_TAG_MAX 16
+
+struct co_auth;
+
+// Domains keep equal nonces of different uses apart.
+enum co_auth_domain { CO_AUTH_CHUNK, CO_AUTH_CONTROL, CO_AUTH_DOMAIN_COUNT };
+
+// `keyed` false: the XXH3 check. Keys of the `ranks` senders are derived at first use.
+int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int ranks, bool keyed);
+void co_auth_close(struct co_auth *auth);
+
+size_t co_auth_tag_bytes(const struct co_auth *auth); // 16 keyed, 8 not
+const char *co_auth_name(const struct co_auth *auth); // "aes-256-gcm", "chacha20-poly1305", "xxh3"
+
+// Writes the tag over head and payload (either may be empty). `team` is the full 64-bit team id, of which the wire
+// carries half: it is covered too.
+void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
+                  const uint8_t nonce[CO_AUTH_NONCE_BYTES], const void *head, size_t head_bytes, const void *payload,
+                  size_t payload_bytes, uint8_t *tag);
+
+// `data` is head and payload together, followed by the tag. True when it verifies.
+bool co_auth_verify(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
+                    const uint8_t nonce[CO_AUTH_NONCE_BYTES], const uint8_t *data, size_t data_bytes);
+
+// 32 random bytes of the system.
+int co_auth_random_key(uint8_t key[CO_AUTH_KEY_BYTES]);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Front door of the reliable multicast protocol (S1, Khalilov et al., sections 3 and 4; our additions in
+// docs/design.md). An endpoint is one process on a datagram transport; a group is one team's set of endpoints (one
+// for each node); an operation broadcasts one block (Bcast) or one block of every member (Allgather). Bytes,
+// indexes and callbacks only. One thread at a time for one endpoint; nothing blocks; time is an argument.
+#ifndef CASTOFF_MCAST_MCAST_H
+#define CASTOFF_MCAST_MCAST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcast/auth.h"
+#include "mcast/transport/transport.h"
+
+struct co_mcast;       // an endpoint
+struct co_mcast_group; // a team's members on it
+struct co_mcast_op;    // an operation under way
+
+struct co_mcast_config {
+    struct co_transport *transport; // belongs to the caller, outlives the endpoint
+    struct co_auth *auth;           // likewise
+    int world_rank, world_size;
+    unsigned subgroups;     // groups of the transport over which chunks are spread
+    size_t chunk_bytes;     // payload of a full chunk; equal on all ranks
+    size_t window_bytes;    // in flight to a group, all senders together
+    size_t staging_bytes;   // early chunks and kept copies together
+    size_t eager_bytes;     // largest operation that is kept in a copy
+    unsigned chains;        // senders at a time in an allgather; 0: all
+    unsigned ack_radix;
+    uint64_t cutoff_ns;     // floor of the cutoff timer
+    uint64_t deadline_ns;   // silence of a peer that had begun
+};
+
+int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config);
+void co_mcast_close(struct co_mcast *mcast);
+
+// Receives, sends, runs timers. Returns the number of events (0: nothing moved) or -errno when the transport broke.
+int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);
+
+// Nothing outstanding: no operation, no kept copy, no acknowledgement owed.
+bool co_mcast_is_idle(const struct co_mcast *mcast);
+
+// When progress must be called next even if no datagram comes; UINT64_MAX: never. *wants_write: the send queue
+// was full, sleep on room in it too.
+uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write);
+
+// Members are given by world rank in group order; `units` holds each member's share of an allgather in units (ranks
+// of its node), NULL: 1 each. Both are copied. The group joins its subgroups on the transport.
+int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
+                        const int *units, int count, int self);
+// All operations must be done. Kept copies that a neighbour may still fetch stay until acknowledged.
+void co_mcast_group_close(struct co_mcast_group *group);
+
+// Starts the group's next operation; every member starts the same ones in the same order. The buffer belongs to
+// the operation until it is done.
+//   bcast: the root's `bytes` at `buffer` go to everybody's `buffer`.
+//   allgather: member i owns units[i] * unit_bytes, standing at the sum of the earlier members' shares; the own
+//   share is in place already.
+int co_mcast_bcast_start(struct co_mcast_op **out, struct co_mcast_group *group, int root, void *buffer, size_t bytes,
+                         uint64_t now_ns);
+int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer, size_t unit_bytes,
+                             uint64_t now_ns);
+
+// 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone).
+int co_mcast_op_state(const struct co_mcast_op *op);
+// Gives the operation back once it is done or failed.
+void co_mcast_op_release(struct co_mcast_op *op);
+// One line for the stall watchdog: which block, how much, from whom it waits.
+void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room);
+
+// Set-up probe: rank `prober` announces itself to subgroup `index` until everyone answered or the deadline passed.
+// Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT. heard[rank] is set on the prober.
+int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t deadline_ns,
+                         uint64_t now_ns);
+int co_mcast_probe_state(const struct co_mcast *mcast);
+
+// Smoothed round trip to peers in ns, for the report; 0 unknown.
+uint64_t co_mcast_round_trip_ns(const struct co_mcast *mcast);
+
+#endif

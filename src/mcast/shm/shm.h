@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives between the ranks of one node through shared memory: small payloads inline with their flag on one
+// line, middle ones in pipelined slots, large ones copied straight between processes where the kernel allows it.
+// Reliable and ordered, so the chunk protocol is not needed here. A team's operations run one at a time and in the
+// same order on every member; they are state machines, moved by whoever calls co_shm_op_progress.
+#ifndef CASTOFF_MCAST_SHM_H
+#define CASTOFF_MCAST_SHM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct co_shm_node; // this process's view of its node
+struct co_shm_team; // the members of one team on this node
+
+struct co_shm_config {
+    uint64_t job_key;   // names the segment; agreed, random
+    int node_index;     // number of this node in the job (several "nodes" may share one kernel in a lab)
+    int rank, size;     // within the node
+    size_t team_bytes;  // shared memory of one team
+    int single_copy;    // CO_AUTO, CO_YES, CO_NO
+    size_t single_copy_min;
+    // Exchange among the ranks of the node, given by the bootstrap; collective.
+    int (*barrier)(void *arg);
+    int (*all_agree)(void *arg, int mine); // minimum over the node
+    void *arg;
+};
+
+// Collective over the node. Leaves no name in /dev/shm. On failure every rank of the node fails.
+int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *config);
+void co_shm_node_close(struct co_shm_node *node);
+
+bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go straight between processes
+const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or "allowed"
+// Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).
+int co_shm_node_dead_peer(struct co_shm_node *node);
+
+// Local: claims or finds the team's area in the node's directory. `members` are ranks within the node in team
+// order, `self` the own position. -ENOSPC when the directory is full. Memory is touched at the first operation.
+int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members, int count,
+                     int self);
+void co_shm_team_close(struct co_shm_team *team);
+
+// Where an operation stands; lives in the caller's task or stack. Fields belong to src/mcast/shm.
+struct co_shm_op {
+    struct co_shm_team *team;
+    int (*step)(struct co_shm_op *op); // 0: under way, 1: done, -errno
+    uint64_t sequence;
+    int root;
+    int phase;
+    void *buffer;
+    const void *mine;
+    size_t bytes;    // of a block
+    size_t position; // bytes or blocks done
+    uint64_t scratch[4];
+};
+
+// root's `bytes` at buffer reach everybody's buffer.
+void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root, void *buffer, size_t bytes);
+// Block i of `all` is member i's `mine` (NULL: already in its place in `all`).
+void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, const void *mine, void *all, size_t bytes);
+// Like allgather, but only `root` receives; `all` and the in-place form count on the root alone.
+void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int root, const void *mine, void *all,
+                         size_t bytes);
+
+// Moves it. 0: under way, 1: done (buffers are the caller's again), -errno.
+static inline int co_shm_op_progress(struct co_shm_op *op)
+{
+    return op->step(op);
+}
+
+// One line for the stall watchdog.
+void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room);
+
+#endif

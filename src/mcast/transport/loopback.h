@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// In-process transport with virtual time for tests: a hub joins N endpoints by links of given latency and rate.
+// Nothing moves unless the test advances the clock. One thread.
+#ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_H
+#define CASTOFF_MCAST_TRANSPORT_LOOPBACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcast/transport/transport.h"
+
+struct co_loopback_hub;
+
+struct co_loopback_config {
+    int endpoints;
+    size_t max_datagram_bytes;
+    uint64_t latency_ns;
+    uint64_t bytes_per_s;       // egress rate of each endpoint; 0: infinite
+    size_t egress_queue_bytes;  // send refuses (back-pressure) beyond it; 0: unbounded
+    size_t ingress_queue_bytes; // arriving datagrams are dropped beyond it; 0: unbounded
+};
+
+int co_loopback_hub_open(struct co_loopback_hub **out, const struct co_loopback_config *config);
+void co_loopback_hub_close(struct co_loopback_hub *hub); // after its endpoints
+
+// Endpoint of world rank `rank`; close it through its ops.
+int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub *hub, int rank);
+
+uint64_t co_loopback_now_ns(const struct co_loopback_hub *hub);
+// Moves the clock; datagrams whose time has come become visible to poll.
+void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns);
+// When the next datagram in flight arrives or a send queue drains, 0: nothing in flight.
+uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub);
+// The endpoint stops existing: what is sent to it vanishes and its peers may learn of it by dead_peer.
+void co_loopback_kill(struct co_loopback_hub *hub, int rank);
+
+#endif

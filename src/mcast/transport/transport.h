@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Contract of the datagram transports under the reliable multicast protocol: they move batches of datagrams
+// to a group or to one peer, unreliably and in any order, and never read what is inside. udp, loopback (in
+// process, virtual time, for tests), lossy (a decorator over any of them); verbs fits the same table. All calls
+// come from whoever holds the engine (one thread at a time); none may block.
+#ifndef CASTOFF_MCAST_TRANSPORT_H
+#define CASTOFF_MCAST_TRANSPORT_H
+
+#include <poll.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Where a batch goes.
+struct co_destination {
+    enum { CO_TO_GROUP, CO_TO_PEER } kind;
+    unsigned index; // group: subgroup number as joined; peer: world rank
+};
+
+// One datagram in up to three pieces, so that payload leaves straight from the user's buffer. The pieces belong
+// to the caller and may change once send has returned. Within one batch all datagrams but the last have equal
+// total size and the last is not larger (that is what segmentation offload wants).
+struct co_tx_datagram {
+    const void *head, *payload, *tail;
+    uint32_t head_bytes, payload_bytes, tail_bytes;
+    uint32_t immediate; // for transports that carry 32 bits beside the payload (verbs); others ignore it
+};
+
+// Called once for each datagram during poll. `data` is valid until it returns and must not be kept.
+typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes);
+
+struct co_transport;
+
+struct co_transport_ops {
+    const char *name;
+
+    // Starts to hear group `index` (0 ... 15). May be called again. 0 or -errno.
+    int (*join)(struct co_transport *transport, unsigned index);
+    void (*leave)(struct co_transport *transport, unsigned index);
+
+    // Hands datagrams to the network. Returns how many were accepted (0 ... count): fewer than count means the
+    // local queue is full, try again later. Negative errno only when the transport is broken for good, or
+    // -ECONNREFUSED when the peer's process is known to be gone.
+    int (*send)(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
+                unsigned count);
+
+    // Takes up to about `budget` datagrams and delivers each. Returns how many, or -errno when broken.
+    int (*poll)(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+
+    // Descriptors to sleep on; with want_write also for room in the send queue. Returns how many were filled in.
+    int (*descriptors)(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
+
+    // Earliest moment at which poll has something to do of its own accord (delays, virtual time), 0: none.
+    uint64_t (*next_event_ns)(struct co_transport *transport);
+
+    // World rank of a peer whose process is known to be gone (port unreachable), or -1. Each is told once.
+    int (*dead_peer)(struct co_transport *transport);
+
+    void (*close)(struct co_transport *transport);
+};
+
+// Head of every transport's own struct.
+struct co_transport {
+    const struct co_transport_ops *ops;
+    size_t max_datagram_bytes;   // head + payload + tail
+    unsigned max_batch;          // datagrams that one send takes with profit (segments of one offloaded send)
+    size_t receive_buffer_bytes; // what the kernel granted, as payload; bounds the window. 0: no bound
+};
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// UDP with IP multicast: one socket for each joined group, one for unicast; UDP_SEGMENT and UDP_GRO where the
+// kernel has them, sendmmsg and recvmmsg where not. The only files that open sockets are udp_*.c. Set-up is cold,
+// send and poll are hot; one thread at a time.
+#ifndef CASTOFF_MCAST_TRANSPORT_UDP_H
+#define CASTOFF_MCAST_TRANSPORT_UDP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcast/transport/transport.h"
+
+// What peers must know to send to this process; exchanged by the bootstrap. Network byte order.
+struct co_udp_address {
+    uint32_t ip;
+    uint16_t port;
+    uint16_t mtu; // of the interface, host order
+};
+
+struct co_udp_config {
+    const char *interface;     // name, or "" = the interface that has `near_ip`, or the first usable non-loopback one
+    const char *group_range;   // "239.192.0.0/16"
+    uint64_t job_tag;          // picks group addresses inside the range and the multicast port (not a secret)
+    unsigned subgroups;        // groups that may be joined: indexes 0 ... subgroups-1, at most 16
+    int ttl;
+    size_t mtu_bytes;          // upper bound from the settings
+    size_t receive_buffer_bytes, send_buffer_bytes; // to ask for
+};
+
+// Step one: picks the interface, opens and binds the unicast socket, fills `mine`. -ENODEV when no interface can
+// multicast; the reason, one sentence, is written to why[why_room].
+int co_udp_open(struct co_transport **out, const struct co_udp_config *config, struct co_udp_address *mine, char *why,
+                size_t why_room);
+
+// Step two: the addresses of all ranks, indexed by world rank (copied).
+int co_udp_connect(struct co_transport *udp, const struct co_udp_address *peers, int count, int self);
+
+// "eth0 10.77.0.1, groups 239.192.7.4-7 port 41234, gso yes, gro yes, rcvbuf 4194304" for info and the report.
+void co_udp_describe(const struct co_transport *udp, char *text, size_t room);
+
+#endif
