@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Comm_free while Iallgathers are outstanding on the communicator (legal: it is freed when they are
+// done), followed at once by a new communicator, which may get the same handle and is used before
+// the old operations are waited for. Also the datatype and the parent freed meanwhile.
+// ranks: 2 3
+// expect: old and new operations deliver their own bytes
+// taken: MPI_Iallgather MPI_Bcast
+#include "oracle/verdict.h"
+
+#include <stdlib.h>
+
+#define OUTSTANDING 5
+#define INTS 30000
+
+static int send[OUTSTANDING][INTS];
+static int receive[OUTSTANDING][INTS * 3];
+
+static void start_on(MPI_Comm comm, MPI_Request *requests, int round) {
+    for (int i = 0; i < OUTSTANDING; i++) {
+        MPI_Datatype type;
+        int ints = INTS / (1 + i * i * 20);
+        size_t bytes = (size_t)ints * sizeof(int);
+        MPI_Type_contiguous(ints, MPI_INT, &type);
+        MPI_Type_commit(&type);
+        co_test_pattern_fill(send[i], bytes, co_test_seed(co_test_rank(), round * 10 + i, bytes));
+        MPI_Iallgather(send[i], 1, type, receive[i], 1, type, comm, &requests[i]);
+        MPI_Type_free(&type);
+    }
+}
+
+static void check(int round) {
+    for (int i = 0; i < OUTSTANDING; i++) {
+        int ints = INTS / (1 + i * i * 20);
+        size_t bytes = (size_t)ints * sizeof(int);
+        for (int r = 0; r < co_test_size(); r++) {
+            co_test_received(receive[i] + r * ints, bytes, co_test_seed(r, round * 10 + i, bytes),
+                             "round %d, operation %d, block %d", round, i, r);
+        }
+    }
+}
+
+static void broadcast(MPI_Comm comm, int round) {
+    int data[500] = {0};
+    uint64_t seed = co_test_seed(1, round, sizeof data);
+    if (co_test_rank() == 1) {
+        co_test_pattern_fill(data, sizeof data, seed);
+    }
+    MPI_Bcast(data, 500, MPI_INT, 1, comm);
+    co_test_received(data, sizeof data, seed, "round %d, broadcast on the next communicator", round);
+}
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    co_test_begin();
+    for (int round = 0; round < 30; round++) {
+        MPI_Comm old;
+        MPI_Comm next;
+        MPI_Request requests[OUTSTANDING];
+        MPI_Comm_dup(MPI_COMM_WORLD, &old);
+        start_on(old, requests, round);
+        MPI_Comm_free(&old);
+        co_test_expect(old == MPI_COMM_NULL, "handle kept after free");
+        MPI_Comm_dup(MPI_COMM_WORLD, &next);
+        broadcast(next, round);
+        MPI_Waitall(OUTSTANDING, requests, MPI_STATUSES_IGNORE);
+        check(round);
+        broadcast(next, round + 1000);
+        MPI_Comm_free(&next);
+    }
+    return co_test_finish();
+}
