@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The decision to take a call, and the words of the report for calls and reasons. Pure: the same facts give the
+// same answer on every rank, which is what keeps a collective from being taken by some members only. Called
+// for every collective by src/pmpi through the engine; any thread; tens of nanoseconds.
+#include "engine/decide.h"
+
+#include "base/settings.h"
+#include "engine/tune_table.h"
+
+#define REASON_TEXT(id, text) text,
+static const char *const reason_texts[CO_REASON_COUNT] = {CO_REASONS(REASON_TEXT)};
+#undef REASON_TEXT
+
+static const char *const call_texts[CO_CALL_COUNT] = {"MPI_Bcast", "MPI_Allgather", "MPI_Iallgather"};
+
+static enum co_tune_where where_is(const struct co_team_facts *facts)
+{
+    if (facts->nodes == 1) {
+        return CO_TUNE_NODE;
+    }
+    return facts->max_ranks_per_node > 1 ? CO_TUNE_MIXED : CO_TUNE_HOSTS;
+}
+
+static bool result_fits(const struct co_team_facts *facts, enum co_call call, size_t bytes)
+{
+    size_t blocks = call == CO_CALL_BCAST ? 1 : (size_t)facts->ranks;
+    return bytes <= PTRDIFF_MAX / blocks;
+}
+
+// What no setting can overrule.
+static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call call, size_t bytes)
+{
+    if (facts->ranks < 2) {
+        return CO_ONE_RANK;
+    }
+    if (bytes == 0) {
+        return CO_ZERO_BYTES;
+    }
+    if (facts->nodes > 1 && !facts->has_multicast) {
+        return CO_NO_MULTICAST;
+    }
+    if (facts->max_ranks_per_node > 1 && !facts->has_shm) {
+        return CO_NO_TRANSPORT;
+    }
+    return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
+}
+
+static bool row_fits(const struct co_tune_row *row, enum co_call call, enum co_tune_where where, int ranks, size_t bytes)
+{
+    return row->call == call && row->where == where && ranks >= row->ranks_min && ranks <= row->ranks_max &&
+           bytes >= row->bytes_min && bytes <= row->bytes_max;
+}
+
+// A range that begins at the smallest message says "too small", one without end "too large".
+static enum co_reason word_for(const struct co_tune_row *row)
+{
+    bool from_bottom = row->bytes_min <= 1;
+    bool to_top = row->bytes_max == SIZE_MAX;
+    if (from_bottom == to_top) {
+        return CO_STOCK_FASTER;
+    }
+    return from_bottom ? CO_TOO_SMALL : CO_TOO_LARGE;
+}
+
+enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
+                         size_t bytes, int policy)
+{
+    if (policy == CO_NO) {
+        return CO_DISABLED;
+    }
+    enum co_reason reason = obstacle(facts, call, bytes);
+    if (reason != CO_TAKE || policy == CO_YES) {
+        return reason;
+    }
+    enum co_tune_where where = where_is(facts);
+    for (unsigned i = 0; i < table->count; i++) {
+        const struct co_tune_row *row = &table->rows[i];
+        if (row_fits(row, call, where, facts->ranks, bytes)) {
+            return row->take ? CO_TAKE : word_for(row);
+        }
+    }
+    return CO_TAKE;
+}
+
+const char *co_reason_text(enum co_reason reason)
+{
+    return (unsigned)reason < CO_REASON_COUNT ? reason_texts[reason] : "unknown_reason";
+}
+
+const char *co_call_text(enum co_call call)
+{
+    return (unsigned)call < CO_CALL_COUNT ? call_texts[call] : "unknown_call";
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The decision: every reason by the fact that brings it, the table's order, and what a setting may overrule.
+#include "engine/decide.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+#include "engine/tune_table.h"
+
+static const struct co_team_facts one_node = {
+    .ranks = 4, .nodes = 1, .max_ranks_per_node = 4, .has_multicast = false, .has_shm = true};
+static const struct co_team_facts hosts = {
+    .ranks = 8, .nodes = 8, .max_ranks_per_node = 1, .has_multicast = true, .has_shm = false};
+static const struct co_team_facts mixed = {
+    .ranks = 8, .nodes = 2, .max_ranks_per_node = 4, .has_multicast = true, .has_shm = true};
+
+static struct co_tune_table table;
+
+static void use(const char *text)
+{
+    char why[160];
+    assert_int_equal(co_tune_table_parse(&table, text, strlen(text), why, sizeof why), 0);
+}
+
+static void takes_where_nothing_speaks_against(void **state)
+{
+    (void)state;
+    use("");
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 1, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 1 << 20, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &mixed, CO_CALL_IALLGATHER, 8, CO_YES), CO_TAKE);
+}
+
+static void names_what_speaks_against(void **state)
+{
+    (void)state;
+    use("");
+    struct co_team_facts facts = hosts;
+    for (int policy = CO_AUTO; policy <= CO_YES; policy++) {
+        facts = hosts;
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 0, policy), CO_ZERO_BYTES);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, SIZE_MAX, policy), CO_TOO_LARGE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHER, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
+        facts.has_multicast = false;
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_MULTICAST);
+        facts = one_node;
+        facts.has_shm = false;
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_TRANSPORT);
+        facts = mixed;
+        facts.has_shm = false;
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_TRANSPORT);
+        facts.ranks = facts.nodes = facts.max_ranks_per_node = 1;
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_ONE_RANK);
+    }
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 8, CO_NO), CO_DISABLED);
+}
+
+static void first_fitting_row_decides(void **state)
+{
+    (void)state;
+    use("bcast hosts ranks 8 bytes 100-200 take\n"
+        "bcast hosts ranks 2-16 bytes 1-4096 decline\n"
+        "bcast hosts ranks 2- bytes 8192-16384 decline\n"
+        "bcast hosts ranks 2- bytes 1048576- decline\n"
+        "allgather hosts ranks 2- bytes 1- decline\n");
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 99, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 100, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 200, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 4096, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 4097, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 8192, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 5, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_IALLGATHER, 5, CO_AUTO), CO_TAKE); // rows are per call
+    assert_int_equal(co_decide(&table, &mixed, CO_CALL_BCAST, 5, CO_AUTO), CO_TAKE);      // and per place
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 5, CO_YES), CO_TAKE);       // yes overrules the table
+}
+
+static void ranks_bound_a_row(void **state)
+{
+    (void)state;
+    use("bcast node ranks 2-3 bytes 1-4096 decline\n");
+    struct co_team_facts facts = one_node;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+    facts.ranks = facts.max_ranks_per_node = 3;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+}
+
+static void words_of_the_report(void **state)
+{
+    (void)state;
+    assert_string_equal(co_call_text(CO_CALL_IALLGATHER), "MPI_Iallgather");
+    assert_string_equal(co_reason_text(CO_TOO_SMALL), "too_small");
+    assert_string_equal(co_reason_text(CO_INSIDE_NATIVE), "called_inside_mpi");
+    for (int reason = 0; reason < CO_REASON_COUNT; reason++) {
+        assert_non_null(co_reason_text((enum co_reason)reason));
+    }
+    assert_string_equal(co_reason_text(CO_REASON_COUNT), "unknown_reason");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_where_nothing_speaks_against),
+        cmocka_unit_test(names_what_speaks_against),
+        cmocka_unit_test(first_fitting_row_decides),
+        cmocka_unit_test(ranks_bound_a_row),
+        cmocka_unit_test(words_of_the_report),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
