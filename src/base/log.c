@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Log lines: the only file of the library that writes to stderr. Any thread after co_log_open; lines are built on
+// the caller's stack and leave by one write(2), so that those of many ranks do not mix. Not hot: a call below the
+// level is one load.
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/order.h"
+#include "base/settings.h"
+
+enum { LINE_MAX_BYTES = 1024, HOST_MAX_BYTES = 64, PATH_MAX_BYTES = 1024 };
+
+static const char *const subsys_names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm"};
+static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};
+
+_Static_assert(sizeof subsys_names / sizeof subsys_names[0] == CO_SUBSYS_COUNT, "one name for each subsystem");
+
+// Highest level that is on, for each subsystem; -1: none. Relaxed: a line more or less around a change is no harm.
+static _Atomic int levels[CO_SUBSYS_COUNT] = {CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN,
+                                              CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN};
+static _Atomic int output = STDERR_FILENO;
+static int own_rank = -1;
+static char own_host[HOST_MAX_BYTES] = "?";
+
+bool co_log_is_on(enum co_log_level level, enum co_log_subsys subsys)
+{
+    return (int)level <= co_load_relaxed(&levels[subsys]);
+}
+
+static void write_whole(int file, const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(file, text, length);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return; // nowhere to complain
+        }
+        text += written;
+        length -= (size_t)written;
+    }
+}
+
+void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char *format, ...)
+{
+    char line[LINE_MAX_BYTES], rank[16] = "-";
+    int saved_errno = errno, used, added;
+    va_list arguments;
+
+    if (own_rank >= 0) {
+        snprintf(rank, sizeof rank, "%d", own_rank);
+    }
+    // getpid here and not at open: the program may have forked since.
+    used = snprintf(line, sizeof line, "[%s@%s:%d %s] %s: ", rank, own_host, (int)getpid(), subsys_names[subsys],
+                    level_names[level]);
+    va_start(arguments, format);
+    added = vsnprintf(line + used, sizeof line - (size_t)used - 1, format, arguments);
+    va_end(arguments);
+    size_t length = (size_t)used + (size_t)(added > 0 ? added : 0);
+    if (length > sizeof line - 2) {
+        length = sizeof line - 2;
+        memcpy(line + length - 3, "...", 3);
+    }
+    for (size_t i = (size_t)used; i < length; i++) {
+        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) {
+            line[i] = line[i] == '\n' || line[i] == '\t' ? ' ' : '?'; // text of a peer must not steer the terminal
+        }
+    }
+    line[length] = '\n';
+    write_whole(co_load_relaxed(&output), line, length + 1);
+    errno = saved_errno;
+}
+
+void co_log_text(const char *text)
+{
+    int saved_errno = errno;
+
+    write_whole(co_load_relaxed(&output), text, strlen(text));
+    errno = saved_errno;
+}
+
+static int find_subsys(const char *name, size_t length)
+{
+    for (int i = 0; i < CO_SUBSYS_COUNT; i++) {
+        if (strlen(subsys_names[i]) == length && memcmp(subsys_names[i], name, length) == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// Errors are always on: a subsystem that is not asked for may still say why it failed.
+static void set_levels(const char *list, int level)
+{
+    int chosen[CO_SUBSYS_COUNT] = {0};
+    const char *unknown = NULL;
+
+    for (const char *name = list; *name;) {
+        size_t length = strcspn(name, ",");
+        int subsys = find_subsys(name, length);
+        for (int i = 0; i < CO_SUBSYS_COUNT; i++) {
+            chosen[i] |= i == subsys || (length == 3 && memcmp(name, "all", 3) == 0);
+        }
+        if (subsys < 0 && length > 0 && !(length == 3 && memcmp(name, "all", 3) == 0)) {
+            unknown = name;
+        }
+        name += length + (name[length] == ',');
+    }
+    for (int i = 0; i < CO_SUBSYS_COUNT; i++) {
+        co_store_relaxed(&levels[i], chosen[i] ? level : CO_LOG_ERROR);
+    }
+    if (unknown && own_rank <= 0) {
+        co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE,
+                     "CASTOFF_LOG_SUBSYS: no subsystem '%.*s'; there are base, pmpi, engine, mcast, udp, shm and all",
+                     (int)strcspn(unknown, ","), unknown);
+    }
+}
+
+// Fills in %r, %h and %p. Returns 0, or -EAGAIN when the rank is wanted and not known, -ENAMETOOLONG.
+static int make_path(char path[PATH_MAX_BYTES], const char *pattern)
+{
+    size_t used = 0;
+
+    for (; *pattern && used < PATH_MAX_BYTES - 1; pattern++) {
+        size_t room = PATH_MAX_BYTES - used;
+        if (*pattern == '%' && pattern[1] == 'r') {
+            if (own_rank < 0) {
+                return -EAGAIN;
+            }
+            used += (size_t)snprintf(path + used, room, "%d", own_rank);
+        } else if (*pattern == '%' && pattern[1] == 'h') {
+            used += (size_t)snprintf(path + used, room, "%s", own_host);
+        } else if (*pattern == '%' && pattern[1] == 'p') {
+            used += (size_t)snprintf(path + used, room, "%d", (int)getpid());
+        } else {
+            path[used++] = *pattern;
+            continue;
+        }
+        pattern++;
+    }
+    if (*pattern || used >= PATH_MAX_BYTES) {
+        return -ENAMETOOLONG;
+    }
+    path[used] = '\0';
+    return 0;
+}
+
+static void open_file(const char *pattern)
+{
+    char path[PATH_MAX_BYTES];
+    int result = make_path(path, pattern), file = -1;
+
+    if (result == -EAGAIN) {
+        return; // co_log_open is called again when the rank is known; stderr until then
+    }
+    if (result == 0) {
+        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
+        result = file < 0 ? -errno : 0;
+    }
+    if (result != 0) {
+        co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE, "cannot write the log file %s: %s; logging to stderr", pattern,
+                     strerror(-result));
+        return;
+    }
+    co_store_relaxed(&output, file); // relaxed: the file descriptor is its whole value
+}
+
+void co_log_open(int rank)
+{
+    int saved_errno = errno;
+
+    co_log_close();
+    own_rank = rank;
+    if (gethostname(own_host, sizeof own_host) != 0) {
+        memcpy(own_host, "?", 2);
+    }
+    own_host[sizeof own_host - 1] = '\0';
+    own_host[strcspn(own_host, ".")] = '\0';
+    set_levels(co_setting_text(CO_SET_LOG_SUBSYS), (int)co_setting_number(CO_SET_LOG));
+    if (*co_setting_text(CO_SET_LOG_FILE)) {
+        open_file(co_setting_text(CO_SET_LOG_FILE));
+    }
+    errno = saved_errno;
+}
+
+void co_log_close(void)
+{
+    int file = atomic_exchange_explicit(&output, STDERR_FILENO, memory_order_relaxed);
+
+    if (file != STDERR_FILENO) {
+        close(file);
+    }
+}

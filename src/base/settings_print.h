@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The settings table for readers: env.example, `castoff info`, the rows of castoff(7) and the report. Called by the
+// tools and the tests; writes only to the stream it is given. Not hot.
+#ifndef CASTOFF_BASE_SETTINGS_PRINT_H
+#define CASTOFF_BASE_SETTINGS_PRINT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/settings.h"
+
+#define CO_SETTING_NUMBER_MAX 32
+
+// Writes a number as a user would write it in a setting of this type: 65536 as 64K, 200000 as 200us. CHOICE as a
+// position.
+void co_setting_number_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_type type, int64_t number);
+
+// Value in force, as a user would write it; `text` holds it where it is not the text of the user or the default.
+const char *co_setting_value_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_id id);
+
+// What may be written, for readers: "auto, yes or no", "16K to 16M". At most 127 characters.
+void co_setting_range_print(char range[128], enum co_setting_id id);
+
+// env.example: every setting commented out at its default, with its help.
+void co_settings_print_template(FILE *stream);
+
+// Aligned table of value, default and help; a star marks what is not the default. Needs co_settings_load.
+void co_settings_print_values(FILE *stream);
+
+// The rows of the section ENVIRONMENT of castoff(7), in man macros.
+void co_settings_print_man(FILE *stream);
+
+#endif

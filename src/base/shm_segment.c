@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The only file that maps shared memory: named segments of one node, under /dev/shm. Called at set-up of a team and
+// at its end, by one thread for each segment. Not hot.
+#include "base/shm_segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned number)
+{
+    snprintf(name, CO_SHM_NAME_MAX, "/castoff-%016" PRIx64 "-%u", key, number);
+}
+
+// Pages come into being when they are touched, and a full file system then kills the process with SIGBUS. Asking
+// first does not reserve anything, but catches the usual case, a container with a small /dev/shm.
+static bool has_room(int file, size_t bytes)
+{
+    struct statvfs state;
+
+    if (fstatvfs(file, &state) != 0 || state.f_blocks == 0) {
+        return true; // no limit is set
+    }
+    return (uint64_t)state.f_bavail * state.f_frsize >= bytes;
+}
+
+static int map(struct co_shm_segment *segment, int file, const char *name, size_t bytes)
+{
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+
+    if (base == MAP_FAILED) {
+        return -errno;
+    }
+    segment->base = base;
+    segment->bytes = bytes;
+    memset(segment->name, 0, sizeof segment->name);
+    memcpy(segment->name, name, strlen(name));
+    return 0;
+}
+
+static bool is_usable(const char *name, size_t bytes)
+{
+    return strlen(name) < CO_SHM_NAME_MAX && bytes > 0 && bytes <= INT64_MAX;
+}
+
+int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes)
+{
+    int file, result = 0;
+
+    if (!is_usable(name, bytes)) {
+        return -EINVAL;
+    }
+    file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (file < 0) {
+        return -errno;
+    }
+    if (!has_room(file, bytes)) {
+        result = -ENOSPC;
+    } else if (ftruncate(file, (off_t)bytes) != 0) {
+        result = -errno;
+    } else {
+        result = map(segment, file, name, bytes);
+    }
+    if (result != 0) {
+        shm_unlink(name);
+    }
+    close(file);
+    return result;
+}
+
+int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes)
+{
+    struct stat state;
+    int file, result;
+
+    if (!is_usable(name, bytes)) {
+        return -EINVAL;
+    }
+    file = shm_open(name, O_RDWR, 0);
+    if (file < 0) {
+        return errno == EACCES ? -EPERM : -errno;
+    }
+    if (fstat(file, &state) != 0) {
+        result = -errno;
+    } else if (state.st_uid != geteuid()) {
+        result = -EPERM; // /dev/shm is open to all; somebody may have guessed the name
+    } else if (!S_ISREG(state.st_mode) || (uint64_t)state.st_size < bytes) {
+        result = -EINVAL;
+    } else {
+        result = map(segment, file, name, bytes);
+    }
+    close(file);
+    return result;
+}
+
+void co_shm_segment_unlink(struct co_shm_segment *segment)
+{
+    if (segment->name[0] != '\0') {
+        shm_unlink(segment->name);
+        segment->name[0] = '\0';
+    }
+}
+
+void co_shm_segment_close(struct co_shm_segment *segment)
+{
+    co_shm_segment_unlink(segment);
+    if (segment->base) {
+        munmap(segment->base, segment->bytes);
+        segment->base = NULL;
+        segment->bytes = 0;
+    }
+}
