@@ -2,6 +2,7 @@
 // MPI_Comm_spawn of two children from a preloaded job. The children (which inherit the preload) use the
 // calls on their own world; parents and children use them on the intercommunicator and on its merge.
 // ranks: 2
+// mpirun: --mca mpi_yield_when_idle 1
 // expect: right bytes in parents, children and across
 #include "oracle/verdict.h"
 

@@ -1,0 +1,99 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! The three calls from Fortran with mpi_f08, whose handles are types: MPI_IN_PLACE,
+! MPI_STATUS_IGNORE, MPI_BOTTOM, and a native persistent request between Iallgathers in Waitall, Waitany
+! and Testall. The persistent handle must be the same before and after. Errors are optional here.
+! ranks: 2 3
+! expect: right integers, persistent handle kept
+! taken: MPI_Bcast MPI_Allgather MPI_Iallgather
+program fortran_f08
+    use mpi_f08
+    implicit none
+    integer, parameter :: length = 3001
+    integer :: rank, ranks, root, i, failures, total, round, place
+    type(MPI_Request) :: requests(4), persistent
+    type(MPI_Status) :: statuses(4)
+    ! Volatile, because MPI writes them behind the compiler's back while operations are pending.
+    integer, volatile :: buffer(length), gathered(length * 3), token(2)
+    integer(kind=MPI_ADDRESS_KIND) :: address
+    type(MPI_Datatype) :: absolute
+    logical :: flag
+
+    call MPI_Init()
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+    failures = 0
+
+    do root = 0, ranks - 1
+        buffer = 0
+        if (rank == root) buffer = [(i * 7 + root, i = 1, length)]
+        call MPI_Bcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD)
+        call expect(all(buffer == [(i * 7 + root, i = 1, length)]), 1)
+    end do
+
+    call MPI_Get_address(buffer, address)
+    call MPI_Type_create_hindexed(1, [length], [address], MPI_INTEGER, absolute)
+    call MPI_Type_commit(absolute)
+    buffer = rank
+    call MPI_Bcast(MPI_BOTTOM, 1, absolute, ranks - 1, MPI_COMM_WORLD)
+    call MPI_Type_free(absolute)
+    call expect(all(buffer == ranks - 1), 2)
+
+    gathered = -1
+    gathered(rank * length + 1:(rank + 1) * length) = rank + 50
+    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, length, MPI_INTEGER, MPI_COMM_WORLD)
+    do i = 0, ranks - 1
+        call expect(all(gathered(i * length + 1:(i + 1) * length) == i + 50), 3)
+    end do
+
+    call MPI_Recv_init(token(2), 1, MPI_INTEGER, mod(rank + ranks - 1, ranks), 4, MPI_COMM_WORLD, persistent)
+    do round = 1, 6
+        requests(2) = persistent
+        token = [rank + 100 * round, 0]
+        buffer = rank + round
+        gathered = -1
+        call MPI_Start(requests(2))
+        call MPI_Iallgather(buffer, length, MPI_INTEGER, gathered, length, MPI_INTEGER, MPI_COMM_WORLD, requests(1))
+        call expect(requests(1) /= MPI_REQUEST_NULL, 4)
+        call MPI_Isend(token(1), 1, MPI_INTEGER, mod(rank + 1, ranks), 4, MPI_COMM_WORLD, requests(3))
+        requests(4) = MPI_REQUEST_NULL
+        if (mod(round, 3) == 0) then
+            call MPI_Waitall(4, requests, statuses)
+            call expect(statuses(2)%MPI_SOURCE == mod(rank + ranks - 1, ranks), 5)
+        else if (mod(round, 3) == 1) then
+            place = 0
+            do while (place /= MPI_UNDEFINED)
+                call MPI_Waitany(4, requests, place, MPI_STATUS_IGNORE)
+            end do
+        else
+            flag = .false.
+            do while (.not. flag)
+                call MPI_Testall(4, requests, flag, MPI_STATUSES_IGNORE)
+            end do
+        end if
+        call expect(requests(1) == MPI_REQUEST_NULL .and. requests(2) == persistent, 6)
+        call expect(token(2) == mod(rank + ranks - 1, ranks) + 100 * round, 7)
+        do i = 0, ranks - 1
+            call expect(all(gathered(i * length + 1:(i + 1) * length) == i + round), 8)
+        end do
+    end do
+    call MPI_Request_free(persistent)
+
+    call MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, length, MPI_INTEGER, MPI_COMM_WORLD, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    call expect(gathered(1) == 6 .and. requests(1) == MPI_REQUEST_NULL, 9)
+
+    call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+    if (rank == 0) print '(a,i0,a,i0,a)', 'mpi_f08 on ', ranks, ' ranks: ', total, ' failures'
+    call MPI_Finalize()
+    if (total > 0) stop 1
+
+contains
+
+    subroutine expect(holds, place_in_program)
+        logical, intent(in) :: holds
+        integer, intent(in) :: place_in_program
+        if (holds) return
+        failures = failures + 1
+        write (0, '(a,i0,a,i0)') 'rank ', rank, ': FAILED: check ', place_in_program
+    end subroutine expect
+end program fortran_f08
