@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One row for each counter: id, name in the report, unit, help. No include guard on purpose.
+// One row for each counter: id, name in the report, unit, help. No include guard on purpose. One row, one line.
 //
+// clang-format off
 CO_COUNTER(DATA_SENT, "data_chunks_sent", "chunks", "first transmissions of chunks by multicast")
 CO_COUNTER(DATA_SENT_BYTES, "data_bytes_sent", "bytes", "payload of first transmissions")
 CO_COUNTER(DATA_PLACED, "data_chunks_placed", "chunks", "chunks copied to their place")

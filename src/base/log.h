@@ -8,7 +8,15 @@
 #include <stdbool.h>
 
 enum co_log_level { CO_LOG_ERROR, CO_LOG_WARN, CO_LOG_INFO, CO_LOG_DEBUG, CO_LOG_TRACE };
-enum co_log_subsys { CO_SUBSYS_BASE, CO_SUBSYS_PMPI, CO_SUBSYS_ENGINE, CO_SUBSYS_MCAST, CO_SUBSYS_UDP, CO_SUBSYS_SHM, CO_SUBSYS_COUNT };
+enum co_log_subsys {
+    CO_SUBSYS_BASE,
+    CO_SUBSYS_PMPI,
+    CO_SUBSYS_ENGINE,
+    CO_SUBSYS_MCAST,
+    CO_SUBSYS_UDP,
+    CO_SUBSYS_SHM,
+    CO_SUBSYS_COUNT
+};
 
 // Takes level, subsystems and file from the settings; rank -1 until known.
 void co_log_open(int rank);

@@ -39,7 +39,9 @@ struct co_trylock {
     atomic_flag taken;
 };
 
+// clang-format off
 #define CO_TRYLOCK_INIT {ATOMIC_FLAG_INIT}
+// clang-format on
 
 static inline int co_trylock_take(struct co_trylock *lock)
 {

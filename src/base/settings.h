@@ -20,7 +20,7 @@ enum co_setting_type {
 };
 
 struct co_setting_row {
-    const char *name;    // CASTOFF_...
+    const char *name; // CASTOFF_...
     enum co_setting_type type;
     const char *value;   // default, as a user would write it
     int64_t min, max;    // inclusive; both 0: no limit
@@ -48,12 +48,14 @@ void co_settings_load(void);
 // Parses `text` for a row. Returns 0 and sets *number (TEXT: 0), or -EINVAL, -ERANGE.
 int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t *number);
 
-// Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position; -1 = auto where the row allows.
+// Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position; -1 = auto where the row
+// allows.
 int64_t co_setting_number(enum co_setting_id id);
 const char *co_setting_text(enum co_setting_id id); // as written by the user, or the default; never NULL
 bool co_setting_is_default(enum co_setting_id id);
 
-// Complaint i, a full sentence with a suggestion ("unknown setting CASTOFF_LOGG; did you mean CASTOFF_LOG?"), or NULL past the last.
+// Complaint i, a full sentence with a suggestion ("unknown setting CASTOFF_LOGG; did you mean CASTOFF_LOG?"), or NULL
+// past the last.
 const char *co_settings_complaint(size_t i);
 
 // Hash of all agreed rows: differs between ranks exactly when an agreed value differs.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One row for each setting: id, name, type, default, min, max, choices, agreed on all ranks, help. No include
-// guard on purpose: included by settings.h (ids) and settings.c (rows).
+// guard on purpose: included by settings.h (ids) and settings.c (rows). One row, one line.
 //
+// clang-format off
 CO_SETTING(ENABLE, "CASTOFF_ENABLE", BOOL, "yes", 0, 0, NULL, true, "no: every call goes straight to the MPI below")
 CO_SETTING(BCAST, "CASTOFF_BCAST", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Bcast: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ALLGATHER, "CASTOFF_ALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Allgather: auto where it is not slower, yes wherever possible, no never")
