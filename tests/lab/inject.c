@@ -120,8 +120,8 @@ static bool put_on_wire(int fd, const struct datagram *datagram)
     memcpy(packet, &ip, sizeof(ip));
     memcpy(packet + sizeof(ip), &udp, sizeof(udp));
     memcpy(packet + header_bytes, datagram->payload, datagram->bytes);
-    while (sendto(fd, packet, header_bytes + datagram->bytes, 0,
-                  (const struct sockaddr *)&datagram->to, sizeof(datagram->to)) < 0) {
+    while (sendto(fd, packet, header_bytes + datagram->bytes, 0, (const struct sockaddr *)&datagram->to,
+                  sizeof(datagram->to)) < 0) {
         if (errno != EINTR && errno != ENOBUFS) {
             fail("send");
         }
@@ -153,9 +153,8 @@ static uint64_t send_made_up(int fd, struct options *options)
     }
     while (!stopped && (options->count == 0 || sent < options->count)) {
         if (options->file == NULL) {
-            datagram.bytes = options->bytes >= 0
-                                 ? (size_t)options->bytes
-                                 : next_random(&options->seed) % (largest_payload + 1);
+            datagram.bytes =
+                options->bytes >= 0 ? (size_t)options->bytes : next_random(&options->seed) % (largest_payload + 1);
             for (size_t i = 0; i < datagram.bytes; i++) {
                 datagram.payload[i] = (unsigned char)next_random(&options->seed);
             }
@@ -174,8 +173,7 @@ static int open_listener(void)
     int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, htons(ETH_P_IP));
 
     all.mr_ifindex = (int)if_nametoindex("eth0");
-    if (fd < 0 ||
-        setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) != 0) {
+    if (fd < 0 || setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) != 0) {
         fail("packet socket");
     }
     return fd;
@@ -192,10 +190,8 @@ static bool hear_datagram(int fd, in_port_t only_port, struct datagram *datagram
     while (!stopped) {
         struct sockaddr_ll origin;
         socklen_t origin_bytes = sizeof(origin);
-        ssize_t got = recvfrom(fd, packet, sizeof(packet), 0, (struct sockaddr *)&origin,
-                               &origin_bytes);
-        if (got < header_bytes || got > header_bytes + largest_payload ||
-            origin.sll_pkttype == PACKET_OUTGOING) {
+        ssize_t got = recvfrom(fd, packet, sizeof(packet), 0, (struct sockaddr *)&origin, &origin_bytes);
+        if (got < header_bytes || got > header_bytes + largest_payload || origin.sll_pkttype == PACKET_OUTGOING) {
             continue;
         }
         memcpy(&ip, packet, sizeof(ip));
@@ -224,8 +220,7 @@ static uint64_t mirror_multicast(int fd, struct options *options)
 
     puts("ready");
     fflush(stdout);
-    while ((options->count == 0 || sent < options->count) &&
-           hear_datagram(listener, options->to.sin_port, &datagram)) {
+    while ((options->count == 0 || sent < options->count) && hear_datagram(listener, options->to.sin_port, &datagram)) {
         if (datagram.bytes > 0 && options->change == change_truncate) {
             datagram.bytes = next_random(&options->seed) % datagram.bytes;
         } else if (datagram.bytes > 0 && options->change == change_flip) {
@@ -318,8 +313,7 @@ int main(int argc, char **argv)
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
     sent = options.mirrors ? mirror_multicast(fd, &options) : send_made_up(fd, &options);
-    printf("%llu datagrams sent, seed %llu\n", (unsigned long long)sent,
-           (unsigned long long)options.seed);
+    printf("%llu datagrams sent, seed %llu\n", (unsigned long long)sent, (unsigned long long)options.seed);
     close(fd);
     return 0;
 }

@@ -68,18 +68,15 @@ static void echo_one(const struct sockaddr_in *here)
     report_ready();
     ssize_t got = recvfrom(fd, buffer, sizeof(buffer), 0, (struct sockaddr *)&peer, &peer_bytes);
     require(got >= 0, "echo receive");
-    require(sendto(fd, buffer, (size_t)got, 0, (struct sockaddr *)&peer, peer_bytes) == got,
-            "echo send");
+    require(sendto(fd, buffer, (size_t)got, 0, (struct sockaddr *)&peer, peer_bytes) == got, "echo send");
 }
 
 static void ask_one(const struct sockaddr_in *there)
 {
     int fd = open_socket(SOCK_DGRAM);
 
-    require(sendto(fd, "anyone?", 7, 0, (const struct sockaddr *)there, sizeof(*there)) == 7,
-            "ask send");
-    require(recv(fd, buffer, sizeof(buffer), 0) == 7 && memcmp(buffer, "anyone?", 7) == 0,
-            "ask receive");
+    require(sendto(fd, "anyone?", 7, 0, (const struct sockaddr *)there, sizeof(*there)) == 7, "ask send");
+    require(recv(fd, buffer, sizeof(buffer), 0) == 7 && memcmp(buffer, "anyone?", 7) == 0, "ask receive");
 }
 
 static void hear(const struct sockaddr_in *group, int count)
@@ -100,8 +97,7 @@ static void say(const struct sockaddr_in *group, int count)
     int fd = open_socket(SOCK_DGRAM);
 
     for (int i = 0; i < count; i++) {
-        require(sendto(fd, buffer, datagram_bytes, 0, (const struct sockaddr *)group,
-                       sizeof(*group)) == datagram_bytes,
+        require(sendto(fd, buffer, datagram_bytes, 0, (const struct sockaddr *)group, sizeof(*group)) == datagram_bytes,
                 "say");
     }
 }

@@ -67,7 +67,7 @@ lab_processes() { # numbers of the processes that belong to a lab of this test
     local process
     for process in /proc/[0-9]*; do
         if [[ $process != "/proc/$$" ]] &&
-            grep -qsa "CASTOFF_LAB_DIR=[^ ]*/$prefix\|LAB_DIR=[^ ]*/$prefix" "$process/environ"; then
+            grep -qsa "LAB_DIR=[^ ]*/$prefix" "$process/environ"; then
             echo "${process#/proc/}"
         fi
     done
