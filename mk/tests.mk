@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Unit tests: every tests/unit/<name>_test.c becomes a program linked with everything below src/pmpi and cmocka;
-# tests/unit/*.c of other names are linked into all of them. `make unit` runs them all.
+# tests/unit/*.c of other names are linked into all of them. `make unit` runs them all, `make test` runs everything
+# (tests/run_all.sh), `make env.example` writes the template of the settings.
 
 UNIT_TESTS   := $(wildcard tests/unit/*_test.c)
 UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c))
@@ -13,8 +14,25 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_OBJ) $(BUILD)/l
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
-.PHONY: unit
+# Objects are kept, or every run would compile them again.
+.SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)
+
+.PHONY: unit test
 unit: $(UNIT_PROGS)
 	@sh tests/run_unit.sh $(UNIT_PROGS)
+
+# Parts build what they need themselves, so that one broken part does not hide the others.
+test:
+	@bash tests/run_all.sh
+
+# FORCE: whether it is up to date is cheap to find out by writing it.
+.PHONY: FORCE
+env.example: FORCE $(BUILD)/env_template
+	@$(BUILD)/env_template >$(BUILD)/env.example
+	@cmp -s $(BUILD)/env.example $@ || { cp $(BUILD)/env.example $@ && echo "  GEN  $@"; }
+
+$(BUILD)/env_template: $(BUILD)/obj/scripts/env_template.o $(BUILD)/libcore.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl
 
 -include $(UNIT_TESTS:%.c=$(BUILD)/obj/%.d) $(UNIT_SHARED:%.c=$(BUILD)/obj/%.d)

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The log: prefix, levels and subsystems, files by pattern, and that nothing in a message can forge another line.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+
+static char directory[] = "/tmp/castoff-log-test.XXXXXX";
+static char content[8192];
+
+static const char *path_of(const char *file)
+{
+    static char path[256];
+
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+    return path;
+}
+
+static const char *content_of(const char *file)
+{
+    FILE *stream = fopen(path_of(file), "r");
+    size_t length;
+
+    if (!stream) {
+        return NULL;
+    }
+    length = fread(content, 1, sizeof content - 1, stream);
+    content[length] = '\0';
+    fclose(stream);
+    return content;
+}
+
+static void open_log(int rank, const char *level, const char *subsys, const char *pattern)
+{
+    setenv("CASTOFF_LOG", level, 1);
+    setenv("CASTOFF_LOG_SUBSYS", subsys, 1);
+    setenv("CASTOFF_LOG_FILE", path_of(pattern), 1);
+    co_settings_forget();
+    co_settings_load();
+    co_log_open(rank);
+}
+
+static int tidy(void **state)
+{
+    (void)state;
+    co_log_close();
+    unlink(path_of("log"));
+    return 0;
+}
+
+static void a_line_says_who_speaks(void **state)
+{
+    char prefix[128], host[64] = "";
+
+    (void)state;
+    open_log(5, "info", "", "log");
+    errno = ENOENT;
+    co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "the answer is %d", 42);
+    assert_int_equal(errno, ENOENT);
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    snprintf(prefix, sizeof prefix, "[5@%s:%d engine] info: the answer is 42\n", host, (int)getpid());
+    assert_string_equal(content_of("log"), prefix);
+}
+
+static void an_unknown_rank_is_a_dash(void **state)
+{
+    (void)state;
+    open_log(-1, "info", "", "log");
+    co_log(CO_LOG_INFO, CO_SUBSYS_UDP, "hello");
+    assert_int_equal(strncmp(content_of("log"), "[-@", 3), 0);
+}
+
+static void levels_and_subsystems_choose(void **state)
+{
+    (void)state;
+    open_log(0, "debug", "udp,shm", "log");
+    assert_true(co_log_is_on(CO_LOG_DEBUG, CO_SUBSYS_UDP));
+    assert_true(co_log_is_on(CO_LOG_DEBUG, CO_SUBSYS_SHM));
+    assert_false(co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_UDP));
+    assert_false(co_log_is_on(CO_LOG_WARN, CO_SUBSYS_ENGINE));
+    assert_true(co_log_is_on(CO_LOG_ERROR, CO_SUBSYS_ENGINE)); // errors are always on
+    co_log(CO_LOG_TRACE, CO_SUBSYS_UDP, "not this");
+    co_log(CO_LOG_DEBUG, CO_SUBSYS_UDP, "but this");
+    assert_null(strstr(content_of("log"), "not this"));
+    assert_non_null(strstr(content, "] debug: but this\n"));
+    open_log(0, "warn", "", "log");
+    for (int subsys = 0; subsys < CO_SUBSYS_COUNT; subsys++) {
+        assert_true(co_log_is_on(CO_LOG_WARN, subsys));
+        assert_false(co_log_is_on(CO_LOG_INFO, subsys));
+    }
+}
+
+static void a_message_cannot_forge_a_line(void **state)
+{
+    (void)state;
+    open_log(0, "info", "", "log");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "one\n[0@x:1 base] error: two\033[2J\x7f");
+    assert_non_null(strstr(content_of("log"), "one [0@x:1 base] error: two?[2J?\n"));
+    assert_ptr_equal(strchr(content, '\n'), content + strlen(content) - 1);
+}
+
+static void a_long_message_is_cut(void **state)
+{
+    char text[5000];
+
+    (void)state;
+    memset(text, 'a', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    open_log(0, "info", "", "log");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "%s", text);
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "after");
+    assert_non_null(strstr(content_of("log"), "aaa...\n["));
+    assert_non_null(strstr(content, "after\n"));
+    assert_true(strlen(content) < 1200);
+}
+
+static void raw_text_has_no_prefix(void **state)
+{
+    (void)state;
+    open_log(0, "error", "", "log");
+    co_log_text("a report\nof two lines\n");
+    assert_string_equal(content_of("log"), "a report\nof two lines\n");
+}
+
+static void the_file_name_is_filled_in(void **state)
+{
+    char expected[160], host[64] = "";
+
+    (void)state;
+    gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    snprintf(expected, sizeof expected, "a3-%s-%d%%", host, (int)getpid());
+    open_log(3, "info", "", "a%r-%h-%p%");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "here");
+    assert_non_null(content_of(expected));
+    assert_non_null(strstr(content, "here\n"));
+    unlink(path_of(expected));
+}
+
+static void an_open_log_can_be_opened_again(void **state)
+{
+    (void)state;
+    open_log(1, "info", "", "log");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "first");
+    co_log_open(2);
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "second");
+    assert_int_equal(strncmp(content_of("log"), "[1@", 3), 0);
+    assert_non_null(strstr(content, "first\n[2@"));
+}
+
+// Stderr of the process goes to a file while `act` runs.
+static const char *stderr_of(void (*act)(void))
+{
+    int saved = dup(STDERR_FILENO);
+
+    assert_non_null(freopen(path_of("stderr"), "w", stderr));
+    act();
+    fflush(stderr);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    const char *text = content_of("stderr");
+    unlink(path_of("stderr"));
+    return text;
+}
+
+static void open_in_missing_directory(void)
+{
+    open_log(0, "info", "", "missing/log");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "still logged");
+}
+
+static void a_file_that_cannot_be_written_is_named(void **state)
+{
+    const char *text = stderr_of(open_in_missing_directory);
+
+    (void)state;
+    assert_non_null(strstr(text, "cannot write the log file "));
+    assert_non_null(strstr(text, "missing/log: No such file or directory; logging to stderr\n"));
+    assert_non_null(strstr(text, "still logged\n"));
+}
+
+static void open_with_unknown_subsys(void)
+{
+    open_log(0, "warn", "udp,elephant,shm", "");
+    setenv("CASTOFF_LOG_FILE", "", 1);
+    co_settings_forget();
+    co_settings_load();
+    co_log_open(0);
+    co_log_open(1);
+}
+
+static void an_unknown_subsystem_is_named_once(void **state)
+{
+    const char *text = stderr_of(open_with_unknown_subsys), *found;
+
+    (void)state;
+    found = strstr(text, "CASTOFF_LOG_SUBSYS: no subsystem 'elephant'; there are base,");
+    assert_non_null(found);
+    assert_null(strstr(text, "[1@")); // rank 0 says it for all
+    assert_true(co_log_is_on(CO_LOG_WARN, CO_SUBSYS_UDP));
+    assert_true(co_log_is_on(CO_LOG_WARN, CO_SUBSYS_SHM));
+}
+
+static int make_directory(void **state)
+{
+    (void)state;
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_directory(void **state)
+{
+    tidy(state);
+    return rmdir(directory);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(a_line_says_who_speaks, tidy),
+        cmocka_unit_test_teardown(an_unknown_rank_is_a_dash, tidy),
+        cmocka_unit_test_teardown(levels_and_subsystems_choose, tidy),
+        cmocka_unit_test_teardown(a_message_cannot_forge_a_line, tidy),
+        cmocka_unit_test_teardown(a_long_message_is_cut, tidy),
+        cmocka_unit_test_teardown(raw_text_has_no_prefix, tidy),
+        cmocka_unit_test_teardown(the_file_name_is_filled_in, tidy),
+        cmocka_unit_test_teardown(an_open_log_can_be_opened_again, tidy),
+        cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_named, tidy),
+        cmocka_unit_test_teardown(an_unknown_subsystem_is_named_once, tidy),
+    };
+
+    return cmocka_run_group_tests_name("log", tests, make_directory, remove_directory);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Shared segments: what one process writes another reads, wrong names and sizes are refused, and nothing is left.
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/shm_segment.h"
+
+static char name[CO_SHM_NAME_MAX];
+
+static int set_up(void **state)
+{
+    (void)state;
+    co_shm_segment_name(name, UINT64_C(0xfeed000000000000) + (uint64_t)getpid(), 7);
+    return 0;
+}
+
+static int file_mode(void)
+{
+    struct stat status;
+    int file = shm_open(name, O_RDONLY, 0);
+
+    if (file < 0) {
+        return -1;
+    }
+    assert_int_equal(fstat(file, &status), 0);
+    close(file);
+    return (int)(status.st_mode & 0777);
+}
+
+static void names_are_distinct(void **state)
+{
+    char other[CO_SHM_NAME_MAX];
+
+    (void)state;
+    co_shm_segment_name(other, UINT64_C(0x1f), 12);
+    assert_string_equal(other, "/castoff-000000000000001f-12");
+    co_shm_segment_name(other, UINT64_MAX, 4294967295u);
+    assert_string_equal(other, "/castoff-ffffffffffffffff-4294967295");
+}
+
+static void another_process_sees_it(void **state)
+{
+    struct co_shm_segment segment;
+    int status = -1;
+
+    (void)state;
+    assert_int_equal(co_shm_segment_create(&segment, name, 10000), 0);
+    assert_int_equal(segment.bytes, 10000);
+    assert_int_equal(file_mode(), 0600);
+    unsigned char *bytes = segment.base;
+    for (size_t i = 0; i < 10000; i++) {
+        assert_int_equal(bytes[i], 0);
+    }
+    bytes[0] = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        struct co_shm_segment mine;
+        if (co_shm_segment_attach(&mine, name, 10000) != 0 || ((unsigned char *)mine.base)[0] != 1) {
+            _exit(1);
+        }
+        ((unsigned char *)mine.base)[9999] = 2;
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(bytes[9999], 2);
+    co_shm_segment_close(&segment);
+    assert_null(segment.base);
+    assert_int_equal(file_mode(), -1);
+}
+
+static void the_mapping_outlives_the_name(void **state)
+{
+    struct co_shm_segment one, other, late;
+
+    (void)state;
+    assert_int_equal(co_shm_segment_create(&one, name, 4096), 0);
+    assert_int_equal(co_shm_segment_attach(&other, name, 4096), 0);
+    co_shm_segment_unlink(&one);
+    assert_string_equal(one.name, "");
+    co_shm_segment_unlink(&one);
+    assert_int_equal(co_shm_segment_attach(&late, name, 4096), -ENOENT);
+    memcpy(one.base, "still here", sizeof "still here");
+    assert_string_equal(other.base, "still here");
+    co_shm_segment_close(&one);
+    assert_string_equal(other.base, "still here");
+    co_shm_segment_close(&other);
+    co_shm_segment_close(&other);
+}
+
+static void the_second_creator_is_refused(void **state)
+{
+    struct co_shm_segment one, other = {.base = NULL};
+
+    (void)state;
+    assert_int_equal(co_shm_segment_create(&one, name, 4096), 0);
+    assert_int_equal(co_shm_segment_create(&other, name, 4096), -EEXIST);
+    assert_null(other.base);
+    assert_int_equal(file_mode(), 0600); // the first one's name is still there
+    co_shm_segment_close(&one);
+}
+
+static void wrong_sizes_are_refused(void **state)
+{
+    struct co_shm_segment one, other;
+    char long_name[200];
+
+    (void)state;
+    assert_int_equal(co_shm_segment_create(&one, name, 4096), 0);
+    assert_int_equal(co_shm_segment_attach(&other, name, 4097), -EINVAL);
+    assert_int_equal(co_shm_segment_attach(&other, name, 0), -EINVAL);
+    assert_int_equal(co_shm_segment_attach(&other, name, 100), 0); // less is as good
+    co_shm_segment_close(&other);
+    co_shm_segment_close(&one);
+    assert_int_equal(co_shm_segment_create(&one, name, 0), -EINVAL);
+    assert_int_equal(co_shm_segment_create(&one, name, SIZE_MAX), -EINVAL);
+    memset(long_name, 'n', sizeof long_name - 1);
+    long_name[0] = '/';
+    long_name[sizeof long_name - 1] = '\0';
+    assert_int_equal(co_shm_segment_create(&one, long_name, 4096), -EINVAL);
+}
+
+static void more_than_there_is_leaves_nothing(void **state)
+{
+    struct co_shm_segment segment;
+
+    (void)state;
+    int result = co_shm_segment_create(&segment, name, (size_t)1 << 60);
+    assert_true(result == -ENOSPC || result == -EFBIG || result == -ENOMEM || result == -EINVAL);
+    assert_int_equal(file_mode(), -1);
+}
+
+// Runs as another user in a child; needs root to become one.
+static void segments_of_others_are_refused(void **state)
+{
+    struct co_shm_segment mine;
+    int file, status = -1;
+
+    (void)state;
+    if (geteuid() != 0) {
+        skip();
+    }
+    file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(file >= 0);
+    assert_int_equal(ftruncate(file, 4096), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(setuid(65534) == 0 && co_shm_segment_attach(&mine, name, 4096) == -EPERM ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    // And the other way round: a segment that another user planted, readable for all.
+    assert_int_equal(fchown(file, 65534, 65534), 0);
+    assert_int_equal(fchmod(file, 0666), 0);
+    assert_int_equal(co_shm_segment_attach(&mine, name, 4096), -EPERM);
+    close(file);
+    shm_unlink(name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(names_are_distinct, set_up),
+        cmocka_unit_test_setup(another_process_sees_it, set_up),
+        cmocka_unit_test_setup(the_mapping_outlives_the_name, set_up),
+        cmocka_unit_test_setup(the_second_creator_is_refused, set_up),
+        cmocka_unit_test_setup(wrong_sizes_are_refused, set_up),
+        cmocka_unit_test_setup(more_than_there_is_leaves_nothing, set_up),
+        cmocka_unit_test_setup(segments_of_others_are_refused, set_up),
+    };
+
+    return cmocka_run_group_tests_name("shm_segment", tests, NULL, NULL);
+}
