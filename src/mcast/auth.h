@@ -28,8 +28,13 @@ void co_auth_close(struct co_auth *auth);
 size_t co_auth_tag_bytes(const struct co_auth *auth); // 16 keyed, 8 not
 const char *co_auth_name(const struct co_auth *auth); // "aes-256-gcm", "chacha20-poly1305", "xxh3"
 
+// Gives up AES for ChaCha20-Poly1305 although this processor has it: all ranks must call it when the name above
+// differs between them, since they check each other's tags. Before the first seal.
+void co_auth_use_portable(struct co_auth *auth);
+
 // Writes the tag over head and payload (either may be empty). `team` is the full 64-bit team id, of which the wire
-// carries half: it is covered too.
+// carries half: it is covered too. The nonce must differ between all contents of one (domain, rank, team): each has a
+// key of its own. Head and payload together: at most 65536 bytes; adjacent in memory they are not copied.
 void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
                   const uint8_t nonce[CO_AUTH_NONCE_BYTES], const void *head, size_t head_bytes, const void *payload,
                   size_t payload_bytes, uint8_t *tag);

@@ -40,7 +40,8 @@ struct co_transport_ops {
 
     // Hands datagrams to the network. Returns how many were accepted (0 ... count): fewer than count means the
     // local queue is full, try again later. Negative errno only when the transport is broken for good, or
-    // -ECONNREFUSED when the peer's process is known to be gone.
+    // -ECONNREFUSED when the peer's process is known to be gone. -EINVAL for a group or peer that does not exist,
+    // -EMSGSIZE for a datagram above max_datagram_bytes: mistakes of the caller.
     int (*send)(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count);
 

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tags of datagrams. Every (sender, domain, team) has its own key, so that a nonce needs to be unique only within it;
+// a sender's expanded keys are made at first use and kept for the teams used last. Called by the multicast protocol
+// for each datagram sent and received: hot. One thread at a time for one struct co_auth.
+#include "mcast/auth.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define TEAMS_KEPT 4
+#define SCRATCH_BYTES 65536 // no UDP datagram is larger
+#define CHECK_BYTES 8
+
+// An expanded key: the AES schedule with GHASH powers, or the plain ChaCha key.
+struct keyed_state {
+    union {
+        crypto_aead_aes256gcm_state aes; // aligned to 16 by its type
+        uint8_t chacha[crypto_aead_chacha20poly1305_ietf_KEYBYTES];
+    };
+    uint64_t team;
+    bool made;
+};
+
+struct sender {
+    struct keyed_state states[CO_AUTH_DOMAIN_COUNT][TEAMS_KEPT];
+};
+
+struct co_auth {
+    bool keyed, has_aes;
+    int ranks;
+    uint8_t key[CO_AUTH_KEY_BYTES];
+    struct sender **senders; // keyed: by rank, NULL until first used
+    struct sender *spare;    // keyed: stands in when there is no memory for one more sender
+    uint64_t check_seed;     // not keyed
+    uint8_t scratch[SCRATCH_BYTES];
+};
+
+static void derive_key(const struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
+                       uint8_t key[CO_AUTH_KEY_BYTES])
+{
+    struct {
+        char label[16];
+        uint64_t team;
+        uint32_t domain, rank;
+    } who = {.label = "castoff sender", .team = team, .domain = (uint32_t)domain, .rank = (uint32_t)rank};
+    static_assert(sizeof who == 32, "hashed as bytes, so it must have no padding");
+    crypto_generichash(key, CO_AUTH_KEY_BYTES, (const uint8_t *)&who, sizeof who, auth->key, CO_AUTH_KEY_BYTES);
+}
+
+static void make_state(const struct co_auth *auth, struct keyed_state *state, enum co_auth_domain domain, int rank,
+                       uint64_t team)
+{
+    uint8_t key[CO_AUTH_KEY_BYTES];
+    derive_key(auth, domain, rank, team, key);
+    if (auth->has_aes) {
+        crypto_aead_aes256gcm_beforenm(&state->aes, key);
+    } else {
+        memcpy(state->chacha, key, sizeof state->chacha);
+    }
+    sodium_memzero(key, sizeof key);
+    state->team = team;
+    state->made = true;
+}
+
+static struct sender *make_sender(struct co_auth *auth, int rank)
+{
+    struct sender *sender = aligned_alloc(64, (sizeof *sender + 63) / 64 * 64);
+    if (!sender) {
+        // One set shared by all that come too late: forget whose keys it held, then it is right, only slower.
+        sender = auth->spare;
+        memset(sender, 0, sizeof *sender);
+        return sender;
+    }
+    memset(sender, 0, sizeof *sender);
+    auth->senders[rank] = sender;
+    return sender;
+}
+
+static const struct keyed_state *find_state(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team)
+{
+    struct sender *sender = auth->senders[rank];
+    if (!sender) {
+        sender = make_sender(auth, rank);
+    }
+    // Fibonacci hashing: team numbers of communicators in use at once are often neighbours.
+    struct keyed_state *state = &sender->states[domain][(team * UINT64_C(0x9E3779B97F4A7C15)) >> 62];
+    static_assert(TEAMS_KEPT == 4, "the shift above leaves two bits");
+    if (!state->made || state->team != team) {
+        make_state(auth, state, domain, rank, team);
+    }
+    return state;
+}
+
+// One piece of memory with head and payload: either alone if the other is empty, else a copy.
+static const uint8_t *gather(struct co_auth *auth, const void *head, size_t head_bytes, const void *payload,
+                             size_t payload_bytes)
+{
+    if (payload_bytes == 0) {
+        return head_bytes > 0 ? head : auth->scratch;
+    }
+    if (head_bytes == 0 || (const uint8_t *)head + head_bytes == (const uint8_t *)payload) {
+        return head_bytes > 0 ? head : payload;
+    }
+    assert(head_bytes + payload_bytes <= SCRATCH_BYTES);
+    memcpy(auth->scratch, head, head_bytes);
+    memcpy(auth->scratch + head_bytes, payload, payload_bytes);
+    return auth->scratch;
+}
+
+static void write_keyed_tag(struct co_auth *auth, const struct keyed_state *state, const uint8_t *nonce,
+                            const uint8_t *data, size_t bytes, uint8_t *tag)
+{
+    uint8_t nothing[1]; // the empty ciphertext: everything is associated data
+    if (auth->has_aes) {
+        crypto_aead_aes256gcm_encrypt_detached_afternm(nothing, tag, NULL, NULL, 0, data, bytes, NULL, nonce,
+                                                       &state->aes);
+    } else {
+        crypto_aead_chacha20poly1305_ietf_encrypt_detached(nothing, tag, NULL, NULL, 0, data, bytes, NULL, nonce,
+                                                           state->chacha);
+    }
+}
+
+static bool keyed_tag_is_right(const struct co_auth *auth, const struct keyed_state *state, const uint8_t *nonce,
+                               const uint8_t *data, size_t bytes)
+{
+    const uint8_t *tag = data + bytes;
+    uint8_t nothing[1];
+    int result;
+    if (auth->has_aes) {
+        result = crypto_aead_aes256gcm_decrypt_detached_afternm(nothing, NULL, nothing, 0, tag, data, bytes, nonce,
+                                                                &state->aes);
+    } else {
+        result = crypto_aead_chacha20poly1305_ietf_decrypt_detached(nothing, NULL, nothing, 0, tag, data, bytes, nonce,
+                                                                    state->chacha);
+    }
+    return result == 0; // both compare in constant time
+}
+
+static uint64_t check_of(const struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
+                         const uint8_t *nonce, const uint8_t *data, size_t bytes)
+{
+    struct {
+        uint64_t team;
+        uint32_t domain, rank;
+        uint8_t nonce[CO_AUTH_NONCE_BYTES];
+        uint32_t zero;
+    } who = {.team = team, .domain = (uint32_t)domain, .rank = (uint32_t)rank, .zero = 0};
+    static_assert(sizeof who == 32, "hashed as bytes, so it must have no padding");
+    memcpy(who.nonce, nonce, sizeof who.nonce);
+    return XXH3_64bits_withSeed(data, bytes, XXH3_64bits_withSeed(&who, sizeof who, auth->check_seed));
+}
+
+// Little-endian on the wire.
+static void store_check(uint8_t *tag, uint64_t check)
+{
+    for (int i = 0; i < CHECK_BYTES; i++) {
+        tag[i] = (uint8_t)(check >> (8 * i));
+    }
+}
+
+void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
+                  const uint8_t nonce[CO_AUTH_NONCE_BYTES], const void *head, size_t head_bytes, const void *payload,
+                  size_t payload_bytes, uint8_t *tag)
+{
+    assert(rank >= 0 && rank < auth->ranks);
+    const uint8_t *data = gather(auth, head, head_bytes, payload, payload_bytes);
+    size_t bytes = head_bytes + payload_bytes;
+    if (auth->keyed) {
+        write_keyed_tag(auth, find_state(auth, domain, rank, team), nonce, data, bytes, tag);
+    } else {
+        store_check(tag, check_of(auth, domain, rank, team, nonce, data, bytes));
+    }
+}
+
+bool co_auth_verify(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
+                    const uint8_t nonce[CO_AUTH_NONCE_BYTES], const uint8_t *data, size_t data_bytes)
+{
+    if (rank < 0 || rank >= auth->ranks) {
+        return false; // the rank may come straight from a datagram
+    }
+    if (auth->keyed) {
+        return keyed_tag_is_right(auth, find_state(auth, domain, rank, team), nonce, data, data_bytes);
+    }
+    uint8_t check[CHECK_BYTES];
+    store_check(check, check_of(auth, domain, rank, team, nonce, data, data_bytes));
+    return sodium_memcmp(check, data + data_bytes, sizeof check) == 0;
+}
+
+int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int ranks, bool keyed)
+{
+    if (ranks < 1) {
+        return -EINVAL;
+    }
+    if (sodium_init() < 0) { // may be called again and from any thread
+        return -ENOSYS;
+    }
+    struct co_auth *auth = calloc(1, sizeof *auth);
+    if (!auth) {
+        return -ENOMEM;
+    }
+    auth->keyed = keyed;
+    auth->has_aes = crypto_aead_aes256gcm_is_available() == 1;
+    auth->ranks = ranks;
+    memcpy(auth->key, key, sizeof auth->key);
+    auth->check_seed = XXH3_64bits(key, CO_AUTH_KEY_BYTES);
+    if (keyed) {
+        auth->senders = calloc((size_t)ranks, sizeof(struct sender *));
+        auth->spare = aligned_alloc(64, (sizeof *auth->spare + 63) / 64 * 64);
+        if (!auth->senders || !auth->spare) {
+            co_auth_close(auth);
+            return -ENOMEM;
+        }
+    }
+    *out = auth;
+    return 0;
+}
+
+void co_auth_use_portable(struct co_auth *auth)
+{
+    auth->has_aes = false;
+    for (int i = 0; auth->senders && i < auth->ranks; i++) {
+        if (auth->senders[i]) {
+            sodium_memzero(auth->senders[i], sizeof *auth->senders[i]); // the kept keys are of the other form
+        }
+    }
+}
+
+static void wipe_sender(struct sender *sender)
+{
+    if (sender) {
+        sodium_memzero(sender, sizeof *sender);
+        free(sender);
+    }
+}
+
+void co_auth_close(struct co_auth *auth)
+{
+    if (!auth) {
+        return;
+    }
+    for (int i = 0; auth->senders && i < auth->ranks; i++) {
+        wipe_sender(auth->senders[i]);
+    }
+    wipe_sender(auth->spare);
+    free(auth->senders);
+    sodium_memzero(auth, sizeof *auth);
+    free(auth);
+}
+
+size_t co_auth_tag_bytes(const struct co_auth *auth)
+{
+    return auth->keyed ? CO_AUTH_TAG_MAX : CHECK_BYTES;
+}
+
+const char *co_auth_name(const struct co_auth *auth)
+{
+    return !auth->keyed ? "xxh3" : auth->has_aes ? "aes-256-gcm" : "chacha20-poly1305";
+}
+
+int co_auth_random_key(uint8_t key[CO_AUTH_KEY_BYTES])
+{
+    if (sodium_init() < 0) {
+        return -ENOSYS;
+    }
+    randombytes_buf(key, CO_AUTH_KEY_BYTES);
+    return 0;
+}

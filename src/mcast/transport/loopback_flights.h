@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Datagrams under way inside the loopback transport: shared parcels of bytes, and a heap of flights by arrival time.
+// Used by loopback.c only; tests' side of the world, so malloc for each datagram is fine. One thread.
+#ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_FLIGHTS_H
+#define CASTOFF_MCAST_TRANSPORT_LOOPBACK_FLIGHTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcast/transport/transport.h"
+
+// One datagram in flight or in receive queues; a group's receivers share it.
+struct co_loopback_parcel {
+    unsigned references;
+    size_t bytes;
+    uint8_t data[];
+};
+
+struct co_loopback_flight {
+    uint64_t arrival_ns;
+    uint64_t order; // ties arrive as they were sent
+    struct co_destination to;
+    int from;
+    struct co_loopback_parcel *parcel;
+};
+
+struct co_loopback_flights {
+    struct co_loopback_flight *heap; // heap[0] arrives first
+    size_t count, room;
+};
+
+// The pieces joined, one reference; NULL: no memory.
+struct co_loopback_parcel *co_loopback_parcel_make(const struct co_tx_datagram *datagram);
+void co_loopback_parcel_drop(struct co_loopback_parcel *parcel);
+
+int co_loopback_flights_push(struct co_loopback_flights *flights, struct co_loopback_flight flight);
+struct co_loopback_flight co_loopback_flights_pop(struct co_loopback_flights *flights); // not of an empty heap
+void co_loopback_flights_clear(struct co_loopback_flights *flights);
+
+#endif

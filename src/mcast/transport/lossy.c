@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The fault injector: a transport on top of another one that mistreats what is sent. Used by tests and, through
+// CASTOFF_FAULT, in real jobs; one thread. Speed matters little, sameness does: the fate of a datagram is a hash of
+// the seed and its number, so a datagram that found no room meets the same fate when it is offered again.
+#include "mcast/transport/lossy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "mcast/transport/lossy_held.h"
+
+struct lossy {
+    struct co_transport transport; // first: ops get a pointer to it
+    struct co_transport *below;
+    struct co_fault_plan plan;
+    co_classify_fn classify;
+    co_now_fn now;
+    void *now_arg;
+    uint64_t seed;
+    uint64_t sent, sent_to_groups, sent_data; // datagrams so far, the numbers that decide
+    struct co_lossy_held held;
+    uint8_t *damaged;                         // room for one datagram
+};
+
+// The draws for one datagram, each from its own stream so that one rate does not shift the others.
+enum draw { DRAW_DROP, DRAW_DUPLICATE, DRAW_REORDER, DRAW_DELAY, DRAW_CORRUPT, DRAW_TRUNCATE, DRAW_WHERE, DRAW_COUNT };
+
+struct fate {
+    bool dropped, duplicated, corrupted, truncated;
+    uint64_t hold_ns;
+    uint64_t where; // random bits for the place of the damage
+};
+
+// SplitMix64's finalizer.
+static uint64_t mix(uint64_t x)
+{
+    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return x ^ (x >> 31);
+}
+
+static uint64_t draw_bits(const struct lossy *lossy, enum draw draw)
+{
+    return mix(lossy->seed + mix(lossy->sent * DRAW_COUNT + (uint64_t)draw + 1));
+}
+
+static bool draw_hits(const struct lossy *lossy, enum draw draw, double rate)
+{
+    return rate > 0 && (double)(draw_bits(lossy, draw) >> 11) * 0x1p-53 < rate;
+}
+
+static bool script_names(const struct co_fault_plan *plan, uint64_t number)
+{
+    for (unsigned i = 0; i < plan->script_count; i++) {
+        if (plan->script[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct fate decide(const struct lossy *lossy, struct co_destination to, enum co_fault_kind kind)
+{
+    const struct co_fault_plan *plan = &lossy->plan;
+    struct fate fate = {0};
+    if (to.kind == CO_TO_GROUP && plan->blackhole && lossy->sent_to_groups >= plan->blackhole_after) {
+        fate.dropped = true;
+    }
+    if (kind == CO_FAULT_DATA && script_names(plan, lossy->sent_data)) {
+        fate.dropped = true;
+    }
+    if (!(kind & plan->kinds) || fate.dropped) {
+        return fate;
+    }
+    fate.dropped = draw_hits(lossy, DRAW_DROP, plan->drop);
+    fate.duplicated = draw_hits(lossy, DRAW_DUPLICATE, plan->duplicate);
+    fate.corrupted = draw_hits(lossy, DRAW_CORRUPT, plan->corrupt);
+    fate.truncated = draw_hits(lossy, DRAW_TRUNCATE, plan->truncate);
+    fate.where = draw_bits(lossy, DRAW_WHERE);
+    if (draw_hits(lossy, DRAW_DELAY, plan->delay)) {
+        fate.hold_ns = plan->delay_ns;
+    } else if (draw_hits(lossy, DRAW_REORDER, plan->reorder)) {
+        fate.hold_ns = 1 + fate.where % (plan->delay_ns ? plan->delay_ns : 1);
+    }
+    return fate;
+}
+
+static bool is_untouched(const struct fate *fate)
+{
+    return !fate->dropped && !fate->duplicated && !fate->corrupted && !fate->truncated && fate->hold_ns == 0;
+}
+
+static void count_sent(struct lossy *lossy, struct co_destination to, enum co_fault_kind kind)
+{
+    lossy->sent++;
+    lossy->sent_to_groups += to.kind == CO_TO_GROUP;
+    lossy->sent_data += kind == CO_FAULT_DATA;
+}
+
+// A copy with one bit flipped or its end cut off; the caller's bytes stay as they are.
+static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_datagram *datagram,
+                                    const struct fate *fate)
+{
+    uint32_t bytes = co_lossy_flatten(lossy->damaged, datagram);
+    if (fate->truncated && bytes > 0) {
+        bytes = (uint32_t)(fate->where % bytes);
+    }
+    if (fate->corrupted && bytes > 0) {
+        lossy->damaged[(fate->where >> 3) % bytes] ^= (uint8_t)(1U << (fate->where & 7));
+    }
+    return (struct co_tx_datagram){.head = lossy->damaged, .head_bytes = bytes, .immediate = datagram->immediate};
+}
+
+// One datagram that does not go through unharmed: 1 taken, 0 no room, or -errno.
+static int mistreat(struct lossy *lossy, struct co_destination to, const struct co_tx_datagram *datagram,
+                    const struct fate *fate, uint64_t now_ns)
+{
+    if (fate->dropped) {
+        return 1;
+    }
+    struct co_tx_datagram outgoing = *datagram;
+    if (fate->corrupted || fate->truncated) {
+        outgoing = damage(lossy, datagram, fate);
+    }
+    if (fate->hold_ns == 0 || !co_lossy_held_add(&lossy->held, to, &outgoing, now_ns + fate->hold_ns)) {
+        int result = lossy->below->ops->send(lossy->below, to, &outgoing, 1);
+        if (result != 1) {
+            return result;
+        }
+    }
+    if (fate->duplicated) {
+        co_lossy_held_add(&lossy->held, to, &outgoing, now_ns); // leaves at the end of this send
+    }
+    return 1;
+}
+
+// Batches larger than the transport can hold are refused before fates are drawn.
+static bool batch_fits(const struct lossy *lossy, const struct co_tx_datagram *batch, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        size_t bytes = (size_t)batch[i].head_bytes + batch[i].payload_bytes + batch[i].tail_bytes;
+        if (bytes > lossy->transport.max_datagram_bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum co_fault_kind kind_of(const struct lossy *lossy, struct co_destination to,
+                                  const struct co_tx_datagram *datagram)
+{
+    return lossy->classify ? lossy->classify(to, datagram) : CO_FAULT_DATA;
+}
+
+// Number of datagrams from the start of the batch that pass untouched; counts them as sent.
+static unsigned untouched_run(struct lossy *lossy, struct co_destination to, const struct co_tx_datagram *batch,
+                              unsigned count)
+{
+    unsigned run = 0;
+    for (; run < count; run++) {
+        enum co_fault_kind kind = kind_of(lossy, to, &batch[run]);
+        struct fate fate = decide(lossy, to, kind);
+        if (!is_untouched(&fate)) {
+            break;
+        }
+        count_sent(lossy, to, kind);
+    }
+    return run;
+}
+
+// Passes the longest untouched run on in one piece. Returns how many were taken, or -errno.
+static int pass_run(struct lossy *lossy, struct co_destination to, const struct co_tx_datagram *batch, unsigned count,
+                    unsigned *run)
+{
+    uint64_t sent = lossy->sent, groups = lossy->sent_to_groups, data = lossy->sent_data;
+    *run = untouched_run(lossy, to, batch, count);
+    int accepted = *run ? lossy->below->ops->send(lossy->below, to, batch, *run) : 0;
+    if (accepted != (int)*run) {
+        lossy->sent = sent; // what was not taken is drawn again: the same numbers, hence the same fate
+        lossy->sent_to_groups = groups;
+        lossy->sent_data = data;
+        for (int i = 0; i < accepted; i++) {
+            count_sent(lossy, to, kind_of(lossy, to, &batch[i]));
+        }
+    }
+    return accepted;
+}
+
+static int send_all(struct lossy *lossy, struct co_destination to, const struct co_tx_datagram *batch, unsigned count,
+                    uint64_t now_ns)
+{
+    unsigned done = 0;
+    while (done < count) {
+        unsigned run;
+        int accepted = pass_run(lossy, to, batch + done, count - done, &run);
+        if (accepted < 0) {
+            return done > 0 ? (int)done : accepted;
+        }
+        done += (unsigned)accepted;
+        if ((unsigned)accepted < run || done == count) {
+            break;
+        }
+        enum co_fault_kind kind = kind_of(lossy, to, &batch[done]);
+        struct fate fate = decide(lossy, to, kind);
+        int taken = mistreat(lossy, to, &batch[done], &fate, now_ns);
+        if (taken <= 0) {
+            return taken < 0 && done == 0 ? taken : (int)done;
+        }
+        co_counter_add(CO_COUNT_FAULTS_INJECTED, 1);
+        count_sent(lossy, to, kind);
+        done++;
+    }
+    return (int)done;
+}
+
+static int lossy_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
+                      unsigned count)
+{
+    struct lossy *lossy = (struct lossy *)transport;
+    if (!batch_fits(lossy, batch, count)) {
+        return -EMSGSIZE;
+    }
+    uint64_t now_ns = lossy->now(lossy->now_arg);
+    co_lossy_held_release(&lossy->held, lossy->below, now_ns);
+    int done = send_all(lossy, to, batch, count, now_ns);
+    co_lossy_held_release(&lossy->held, lossy->below, now_ns); // second copies
+    return done;
+}
+
+static int lossy_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
+{
+    struct lossy *lossy = (struct lossy *)transport;
+    co_lossy_held_release(&lossy->held, lossy->below, lossy->now(lossy->now_arg));
+    return lossy->below->ops->poll(lossy->below, budget, deliver, arg);
+}
+
+static int lossy_join(struct co_transport *transport, unsigned index)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->join(below, index);
+}
+
+static void lossy_leave(struct co_transport *transport, unsigned index)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    below->ops->leave(below, index);
+}
+
+static int lossy_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->descriptors(below, fds, room, want_write);
+}
+
+static uint64_t lossy_next_event_ns(struct co_transport *transport)
+{
+    struct lossy *lossy = (struct lossy *)transport;
+    uint64_t below_ns = lossy->below->ops->next_event_ns(lossy->below), held_ns = lossy->held.next_ns;
+    return below_ns == 0 || (held_ns != 0 && held_ns < below_ns) ? held_ns : below_ns;
+}
+
+static int lossy_dead_peer(struct co_transport *transport)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->dead_peer(below);
+}
+
+static void lossy_close(struct co_transport *transport)
+{
+    struct lossy *lossy = (struct lossy *)transport;
+    co_lossy_held_clear(&lossy->held);
+    lossy->below->ops->close(lossy->below);
+    free(lossy->damaged);
+    free(lossy);
+}
+
+static const struct co_transport_ops lossy_ops = {
+    .name = "lossy",
+    .join = lossy_join,
+    .leave = lossy_leave,
+    .send = lossy_send,
+    .poll = lossy_poll,
+    .descriptors = lossy_descriptors,
+    .next_event_ns = lossy_next_event_ns,
+    .dead_peer = lossy_dead_peer,
+    .close = lossy_close,
+};
+
+// A plan for one victim leaves the others alone.
+static struct co_fault_plan plan_for(const struct co_fault_plan *plan, int rank)
+{
+    struct co_fault_plan mine = *plan;
+    if (plan->victim >= 0 && plan->victim != rank) {
+        mine = (struct co_fault_plan){.kinds = CO_FAULT_ALL, .victim = plan->victim};
+    }
+    return mine;
+}
+
+int co_lossy_open(struct co_transport **out, struct co_transport *below, const struct co_fault_plan *plan, int rank,
+                  co_classify_fn classify, co_now_fn now, void *now_arg)
+{
+    struct lossy *lossy = calloc(1, sizeof *lossy);
+    uint8_t *damaged = malloc(below->max_datagram_bytes);
+    if (!lossy || !damaged) {
+        free(lossy);
+        free(damaged);
+        return -ENOMEM;
+    }
+    lossy->transport = *below;
+    lossy->transport.ops = &lossy_ops;
+    lossy->below = below;
+    lossy->plan = plan_for(plan, rank);
+    lossy->classify = classify;
+    lossy->now = now;
+    lossy->now_arg = now_arg;
+    lossy->seed = mix(plan->seed + mix((uint64_t)rank + 1));
+    lossy->damaged = damaged;
+    *out = &lossy->transport;
+    return 0;
+}
