@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `make deps` installs the Debian packages that are missing (scripts/install_packages.sh says how); with nothing
+# missing it takes a moment. A fresh Debian 12 with git and make is enough to start from.
+
+# Without these nothing is built.
+DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-dev libhwloc-dev libunwind-dev \
+  libxxhash-dev
+
+# Without one of these some tests, the laboratory, the benchmarks or the plots are skipped.
+DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nftables procps man-db \
+  clang llvm libclang-rt-14-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc
+
+.PHONY: deps
+deps:
+	@sh scripts/install_packages.sh $(DEPS_BUILD) -- $(DEPS_TEST)
