@@ -12,7 +12,8 @@
 static char buffer[200000];
 static char receive[600000];
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

@@ -15,17 +15,18 @@
 
 enum variant { BLOCKING, NONBLOCKING, IN_PLACE, VARIANTS };
 
-static void start(struct co_layout *send, struct co_layout *receive, enum variant variant, int instances) {
+static void start(struct co_layout *send, struct co_layout *receive, enum variant variant, int instances)
+{
     int receive_count = receive->count / co_test_size();
     if (variant == BLOCKING) {
-        MPI_Allgather(send->address, send->count, send->type, receive->address, receive_count,
-                      receive->type, MPI_COMM_WORLD);
+        MPI_Allgather(send->address, send->count, send->type, receive->address, receive_count, receive->type,
+                      MPI_COMM_WORLD);
         return;
     }
     MPI_Request request;
     void *source = variant == IN_PLACE ? MPI_IN_PLACE : send->address;
-    MPI_Iallgather(source, send->count, send->type, receive->address, receive_count, receive->type,
-                   MPI_COMM_WORLD, &request);
+    MPI_Iallgather(source, send->count, send->type, receive->address, receive_count, receive->type, MPI_COMM_WORLD,
+                   &request);
     if (instances % 2 == 1) {
         MPI_Type_free(&send->type);
         MPI_Type_free(&receive->type);
@@ -37,14 +38,16 @@ static void start(struct co_layout *send, struct co_layout *receive, enum varian
     }
 }
 
-static void destroy(struct co_layout *layout) {
+static void destroy(struct co_layout *layout)
+{
     if (layout->type == MPI_DATATYPE_NULL) {
         MPI_Type_dup(MPI_INT, &layout->type);
     }
     co_layout_destroy(layout);
 }
 
-static void gather(int send_kind, int receive_kind, int instances, int operation) {
+static void gather(int send_kind, int receive_kind, int instances, int operation)
+{
     struct co_layout send;
     struct co_layout receive;
     char what[96];
@@ -69,7 +72,8 @@ static void gather(int send_kind, int receive_kind, int instances, int operation
     destroy(&receive);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     static const int instances[] = {1, 4, 333};

@@ -13,7 +13,8 @@
 static int receive[LARGEST * 8];
 static int send[LARGEST];
 
-static void gather(int operation) {
+static void gather(int operation)
+{
     size_t ints = (size_t)(operation * 53 % LARGEST);
     size_t bytes = ints * sizeof(int);
     uint64_t seed = co_test_seed(co_test_rank(), operation, bytes);
@@ -26,13 +27,12 @@ static void gather(int operation) {
     } else {
         // The send arguments are not significant, so anything may stand in them.
         co_test_pattern_fill(own, bytes, seed);
-        MPI_Iallgather(MPI_IN_PLACE, 12345, MPI_DATATYPE_NULL, receive, count, MPI_INT, MPI_COMM_WORLD,
-                       &request);
+        MPI_Iallgather(MPI_IN_PLACE, 12345, MPI_DATATYPE_NULL, receive, count, MPI_INT, MPI_COMM_WORLD, &request);
     }
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     for (int r = 0; r < co_test_size(); r++) {
-        co_test_received(receive + ints * (size_t)r, bytes, co_test_seed(r, operation, bytes),
-                         "operation %d: block %d", operation, r);
+        co_test_received(receive + ints * (size_t)r, bytes, co_test_seed(r, operation, bytes), "operation %d: block %d",
+                         operation, r);
     }
     seed = co_test_seed(co_test_rank(), -operation - 1, bytes);
     co_test_pattern_fill(own, bytes, seed);
@@ -43,7 +43,8 @@ static void gather(int operation) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int operation = 0; operation < 200; operation++) {

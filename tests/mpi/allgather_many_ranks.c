@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void broadcast(unsigned char *buffer, size_t bytes, int root) {
+static void broadcast(unsigned char *buffer, size_t bytes, int root)
+{
     uint64_t seed = co_test_seed(root, 1, bytes);
     memset(buffer, 0xEE, bytes);
     if (root == co_test_rank()) {
@@ -19,7 +20,8 @@ static void broadcast(unsigned char *buffer, size_t bytes, int root) {
     co_test_received(buffer, bytes, seed, "broadcast of %zu bytes from %d", bytes, root);
 }
 
-static void gather(unsigned char *send, unsigned char *receive, size_t bytes, bool blocking) {
+static void gather(unsigned char *send, unsigned char *receive, size_t bytes, bool blocking)
+{
     int count = (int)bytes;
     co_test_pattern_fill(send, bytes, co_test_seed(co_test_rank(), blocking, bytes));
     memset(receive, 0xEE, bytes * (size_t)co_test_size());
@@ -36,7 +38,8 @@ static void gather(unsigned char *send, unsigned char *receive, size_t bytes, bo
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     static const size_t sizes[] = {1, 49, 4097, 65535, 300007};

@@ -13,14 +13,16 @@ static const size_t sizes[] = {0, 1, 7, 48, 49, 256, 4096, 4097, 65535, (1 << 20
 
 enum { BLOCKING = 1, IN_PLACE = 2, VARIANTS = 4 };
 
-static void check_blocks(const unsigned char *receive, size_t bytes, int operation) {
+static void check_blocks(const unsigned char *receive, size_t bytes, int operation)
+{
     for (int r = 0; r < co_test_size(); r++) {
         co_test_received(receive + (size_t)r * bytes, bytes, co_test_seed(r, operation, bytes),
                          "operation %d: block %d of %zu bytes", operation, r, bytes);
     }
 }
 
-static void gather(unsigned char *send, unsigned char *receive, size_t bytes, int operation) {
+static void gather(unsigned char *send, unsigned char *receive, size_t bytes, int operation)
+{
     size_t total = bytes * (size_t)co_test_size();
     uint64_t seed = co_test_seed(co_test_rank(), operation, bytes);
     memset(receive, 0xEE, total);
@@ -46,7 +48,8 @@ static void gather(unsigned char *send, unsigned char *receive, size_t bytes, in
     check_blocks(receive, bytes, operation);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     size_t count = sizeof sizes / sizeof sizes[0];
@@ -62,6 +65,10 @@ int main(int argc, char **argv) {
             operation++;
         }
     }
+    MPI_Allgather(NULL, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Iallgather(NULL, 0, MPI_INT, NULL, 0, MPI_INT, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     free(receive);
     free(send);
     return co_test_finish();

@@ -15,7 +15,8 @@
 
 static int operation;
 
-static void broadcast(enum co_layout_kind kind, int instances, int root) {
+static void broadcast(enum co_layout_kind kind, int instances, int root)
+{
     struct co_layout layout;
     char what[96];
     operation++;
@@ -32,7 +33,8 @@ static void broadcast(enum co_layout_kind kind, int instances, int root) {
     co_layout_destroy(&layout);
 }
 
-static void broadcast_zero_size(int root) {
+static void broadcast_zero_size(int root)
+{
     MPI_Datatype empty;
     MPI_Type_contiguous(0, MPI_INT, &empty);
     MPI_Type_commit(&empty);
@@ -46,7 +48,8 @@ static void broadcast_zero_size(int root) {
     MPI_Type_free(&empty);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     static const int instances[] = {1, 2, 85, 3001};

@@ -15,17 +15,20 @@ static char fired[64];
 static int data[8];
 static int all[64];
 
-static void on_comm(MPI_Comm *where, int *error, ...) {
+static void on_comm(MPI_Comm *where, int *error, ...)
+{
     (void)error;
     strcat(fired, *where == comm ? " comm-handler(comm)" : " comm-handler(other)");
 }
 
-static void on_world(MPI_Comm *where, int *error, ...) {
+static void on_world(MPI_Comm *where, int *error, ...)
+{
     (void)error;
     strcat(fired, *where == MPI_COMM_WORLD ? " world-handler(world)" : " world-handler(other)");
 }
 
-static void tell(const char *what, int error) {
+static void tell(const char *what, int error)
+{
     int class = -1;
     MPI_Error_class(error, &class);
     char name[MPI_MAX_ERROR_STRING];
@@ -40,7 +43,8 @@ static void tell(const char *what, int error) {
 }
 
 // Wrong arguments that every MPI notices before any communication.
-static void make_bcast_errors(MPI_Comm where, MPI_Datatype uncommitted) {
+static void make_bcast_errors(MPI_Comm where, MPI_Datatype uncommitted)
+{
     int size = co_test_size();
     tell("bcast, root too large", MPI_Bcast(data, 1, MPI_INT, size, where));
     tell("bcast, root -1", MPI_Bcast(data, 1, MPI_INT, -1, where));
@@ -53,7 +57,8 @@ static void make_bcast_errors(MPI_Comm where, MPI_Datatype uncommitted) {
     tell("bcast, count 0 and bad root", MPI_Bcast(NULL, 0, MPI_INT, size, where));
 }
 
-static void make_allgather_errors(MPI_Comm where) {
+static void make_allgather_errors(MPI_Comm where)
+{
     tell("allgather, count -1", MPI_Allgather(data, 1, MPI_INT, all, -1, MPI_INT, where));
     tell("allgather, send count -1", MPI_Allgather(data, -1, MPI_INT, all, 1, MPI_INT, where));
     tell("allgather, null type", MPI_Allgather(data, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, where));
@@ -61,14 +66,13 @@ static void make_allgather_errors(MPI_Comm where) {
     tell("allgather, receive in place", MPI_Allgather(data, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, where));
     MPI_Request request = MPI_REQUEST_NULL;
     tell("iallgather, count -1", MPI_Iallgather(data, 1, MPI_INT, all, -1, MPI_INT, where, &request));
-    tell("iallgather, null type",
-         MPI_Iallgather(data, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, where, &request));
-    tell("iallgather, receive in place",
-         MPI_Iallgather(data, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, where, &request));
+    tell("iallgather, null type", MPI_Iallgather(data, 1, MPI_INT, all, 1, MPI_DATATYPE_NULL, where, &request));
+    tell("iallgather, receive in place", MPI_Iallgather(data, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, where, &request));
     co_test_expect(request == MPI_REQUEST_NULL, "a request came from a call with wrong arguments");
 }
 
-static void check_works(MPI_Comm where) {
+static void check_works(MPI_Comm where)
+{
     int value = co_test_rank() == 0 ? 99 : 0;
     int error = MPI_Bcast(&value, 1, MPI_INT, 0, where);
     co_test_expect(error == MPI_SUCCESS && value == 99, "broadcast after errors: %d, %d", error, value);
@@ -76,7 +80,8 @@ static void check_works(MPI_Comm where) {
     co_test_expect(error == MPI_SUCCESS && all[0] == 99 && all[1] == 99, "allgather after errors");
 }
 
-static void make_errors(const char *title, MPI_Comm where) {
+static void make_errors(const char *title, MPI_Comm where)
+{
     MPI_Datatype uncommitted;
     MPI_Type_contiguous(2, MPI_INT, &uncommitted);
     co_test_say("-- %s\n", title);
@@ -87,7 +92,8 @@ static void make_errors(const char *title, MPI_Comm where) {
     MPI_Type_free(&uncommitted);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Errhandler comm_handler;
     MPI_Errhandler world_handler;
     MPI_Init(&argc, &argv);

@@ -6,7 +6,8 @@
 // expect: job aborted with status 8 (MPI_ERR_ROOT)
 #include <mpi.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int value = 1;
     MPI_Init(&argc, &argv);
     MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -12,7 +12,8 @@
 #define MEBIBYTE ((size_t)1 << 20)
 #define BLOCKS 2100
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     const char *wanted = getenv("MPI_TEST_LARGE");

@@ -13,7 +13,8 @@
 #define OPERATIONS 1500
 #define LARGEST (200 * 1000)
 
-static size_t size_of(int operation) {
+static size_t size_of(int operation)
+{
     if (operation % 97 == 96) {
         return LARGEST - (size_t)operation;
     }
@@ -21,7 +22,8 @@ static size_t size_of(int operation) {
 }
 
 // A rank that arrives late for some operations, a different one each time.
-static void lag(int operation) {
+static void lag(int operation)
+{
     if (operation % 50 != co_test_rank() * 7) {
         return;
     }
@@ -31,7 +33,8 @@ static void lag(int operation) {
     }
 }
 
-static void broadcast(unsigned char *buffer, int operation, int root) {
+static void broadcast(unsigned char *buffer, int operation, int root)
+{
     size_t bytes = size_of(operation);
     uint64_t seed = co_test_seed(root, operation, bytes);
     if (root == co_test_rank()) {
@@ -44,7 +47,8 @@ static void broadcast(unsigned char *buffer, int operation, int root) {
     co_test_received(buffer, bytes, seed, "operation %d of %zu bytes from %d", operation, bytes, root);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     unsigned char *buffer = malloc(LARGEST);

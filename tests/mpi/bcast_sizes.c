@@ -10,10 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t sizes[] = {0,    1,    7,    48,    49,    255,   256,            1023,
-                               4095, 4096, 4097, 65535, 65536, 65537, (1 << 20) + 13, 5 * (1 << 20) + 1};
+static const size_t sizes[] = {
+    0, 1, 7, 48, 49, 255, 256, 1023, 4095, 4096, 4097, 65535, 65536, 65537, (1 << 20) + 13, 5 * (1 << 20) + 1};
 
-static void check_size(unsigned char *buffer, size_t bytes, int root, int operation) {
+static void check_size(unsigned char *buffer, size_t bytes, int root, int operation)
+{
     uint64_t seed = co_test_seed(root, operation, bytes);
     if (co_test_rank() == root) {
         co_test_pattern_fill(buffer, bytes, seed);
@@ -27,7 +28,8 @@ static void check_size(unsigned char *buffer, size_t bytes, int root, int operat
     co_test_received(buffer, bytes, seed, "%zu bytes from root %d", bytes, root);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     size_t count = sizeof sizes / sizeof sizes[0];

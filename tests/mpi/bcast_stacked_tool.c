@@ -16,13 +16,15 @@
 #define CALLS 20
 
 // The tool stands in front when MPI_Bcast as the program sees it lies in the tool.
-static bool tool_in_front(void) {
+static bool tool_in_front(void)
+{
     Dl_info info;
     void *symbol = dlsym(RTLD_DEFAULT, "MPI_Bcast");
     return dladdr(symbol, &info) != 0 && strstr(info.dli_fname, "bcast_counter") != NULL;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     static unsigned char buffer[30000];

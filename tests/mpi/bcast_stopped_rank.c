@@ -20,7 +20,8 @@ static unsigned char send[BYTES];
 static unsigned char receive[BYTES * 3];
 
 // A child that stops and continues its parent; it touches nothing of MPI.
-static pid_t start_stopper(void) {
+static pid_t start_stopper(void)
+{
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) {
@@ -37,7 +38,8 @@ static pid_t start_stopper(void) {
     _exit(0);
 }
 
-static void run(int operation) {
+static void run(int operation)
+{
     size_t bytes = operation % 4 == 3 ? BYTES : (size_t)(operation % 900);
     int root = operation % co_test_size();
     uint64_t seed = co_test_seed(root, operation, bytes);
@@ -56,7 +58,8 @@ static void run(int operation) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     pid_t stopper = -1;

@@ -30,12 +30,14 @@ struct relay {
     bool full;
 };
 
-static void check(struct worker *worker, const void *buffer, size_t bytes, uint64_t seed) {
+static void check(struct worker *worker, const void *buffer, size_t bytes, uint64_t seed)
+{
     worker->digest = co_test_digest(worker->digest, buffer, bytes);
     worker->wrong += co_test_pattern_mismatch(buffer, bytes, seed) != bytes;
 }
 
-static void run_round(struct worker *worker, unsigned char *send, unsigned char *receive, int round) {
+static void run_round(struct worker *worker, unsigned char *send, unsigned char *receive, int round)
+{
     size_t bytes = (size_t)((round * 1237 + worker->index * 311) % LARGEST);
     int count = (int)bytes;
     int sender = worker->index * 100;
@@ -59,7 +61,8 @@ static void run_round(struct worker *worker, unsigned char *send, unsigned char 
     }
 }
 
-static void *work(void *argument) {
+static void *work(void *argument)
+{
     struct worker *worker = argument;
     unsigned char *send = malloc(LARGEST);
     unsigned char *receive = malloc((size_t)LARGEST * (size_t)co_test_size());
@@ -71,7 +74,8 @@ static void *work(void *argument) {
     return NULL;
 }
 
-static void *complete_relayed(void *argument) {
+static void *complete_relayed(void *argument)
+{
     struct relay *relay = argument;
     for (int i = 0; i < ROUNDS; i++) {
         pthread_mutex_lock(&relay->lock);
@@ -90,7 +94,8 @@ static void *complete_relayed(void *argument) {
 }
 
 // Starts here, completes in another thread.
-static void relay_requests(void) {
+static void relay_requests(void)
+{
     static int all[64];
     struct relay relay = {.full = false};
     pthread_t completer;
@@ -114,7 +119,8 @@ static void relay_requests(void) {
     pthread_join(completer, NULL);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int provided;
     struct worker workers[THREADS];
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static unsigned char buffer[100000];
     MPI_Init(&argc, &argv);
     co_test_begin();

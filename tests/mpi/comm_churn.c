@@ -10,7 +10,8 @@
 
 #include <stdlib.h>
 
-static void broadcast(MPI_Comm comm, int round) {
+static void broadcast(MPI_Comm comm, int round)
+{
     int data[40] = {0};
     int rank;
     int size;
@@ -25,7 +26,8 @@ static void broadcast(MPI_Comm comm, int round) {
     co_test_received(data, sizeof data, seed, "round %d, broadcast from %d of %d", round, root, size);
 }
 
-static void gather(MPI_Comm comm, int round) {
+static void gather(MPI_Comm comm, int round)
+{
     int gathered[64];
     int size;
     int mine = co_test_rank() + 10 * round;
@@ -37,7 +39,8 @@ static void gather(MPI_Comm comm, int round) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     int rounds = argc > 1 ? atoi(argv[1]) : 1000;

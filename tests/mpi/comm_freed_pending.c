@@ -15,7 +15,8 @@
 static int send[OUTSTANDING][INTS];
 static int receive[OUTSTANDING][INTS * 3];
 
-static void start_on(MPI_Comm comm, MPI_Request *requests, int round) {
+static void start_on(MPI_Comm comm, MPI_Request *requests, int round)
+{
     for (int i = 0; i < OUTSTANDING; i++) {
         MPI_Datatype type;
         int ints = INTS / (1 + i * i * 20);
@@ -28,7 +29,8 @@ static void start_on(MPI_Comm comm, MPI_Request *requests, int round) {
     }
 }
 
-static void check(int round) {
+static void check(int round)
+{
     for (int i = 0; i < OUTSTANDING; i++) {
         int ints = INTS / (1 + i * i * 20);
         size_t bytes = (size_t)ints * sizeof(int);
@@ -39,7 +41,8 @@ static void check(int round) {
     }
 }
 
-static void broadcast(MPI_Comm comm, int round) {
+static void broadcast(MPI_Comm comm, int round)
+{
     int data[500] = {0};
     uint64_t seed = co_test_seed(1, round, sizeof data);
     if (co_test_rank() == 1) {
@@ -49,7 +52,8 @@ static void broadcast(MPI_Comm comm, int round) {
     co_test_received(data, sizeof data, seed, "round %d, broadcast on the next communicator", round);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int round = 0; round < 30; round++) {

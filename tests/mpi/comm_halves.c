@@ -17,7 +17,8 @@ static unsigned char gathered[LARGEST * 5];
 static unsigned char whole_send[LARGEST];
 static unsigned char whole[LARGEST * 5];
 
-static void use_half(MPI_Comm half, int color, int round) {
+static void use_half(MPI_Comm half, int color, int round)
+{
     int rank;
     int size;
     MPI_Comm_rank(half, &rank);
@@ -45,7 +46,8 @@ static void use_half(MPI_Comm half, int color, int round) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     MPI_Comm half;
@@ -55,8 +57,7 @@ int main(int argc, char **argv) {
         MPI_Request request;
         size_t bytes = round % 2 == 0 ? LARGEST : 40;
         co_test_pattern_fill(whole_send, bytes, co_test_seed(co_test_rank(), -round, bytes));
-        MPI_Iallgather(whole_send, (int)bytes, MPI_BYTE, whole, (int)bytes, MPI_BYTE, MPI_COMM_WORLD,
-                       &request);
+        MPI_Iallgather(whole_send, (int)bytes, MPI_BYTE, whole, (int)bytes, MPI_BYTE, MPI_COMM_WORLD, &request);
         use_half(half, color, round);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         for (int r = 0; r < co_test_size(); r++) {

@@ -15,7 +15,8 @@ static unsigned char buffer[BYTES];
 static unsigned char *gathered;
 
 // All three calls on an intracommunicator; world ranks of the members identify the blocks.
-static void use(MPI_Comm comm, const char *name) {
+static void use(MPI_Comm comm, const char *name)
+{
     int rank;
     int size;
     int mine = co_test_rank();
@@ -43,7 +44,8 @@ static void use(MPI_Comm comm, const char *name) {
     }
 }
 
-static void use_and_free(MPI_Comm comm, const char *name) {
+static void use_and_free(MPI_Comm comm, const char *name)
+{
     if (comm != MPI_COMM_NULL) {
         use(comm, name);
         MPI_Comm_free(&comm);
@@ -51,7 +53,8 @@ static void use_and_free(MPI_Comm comm, const char *name) {
     }
 }
 
-static void use_copies(void) {
+static void use_copies(void)
+{
     MPI_Comm comm;
     MPI_Comm second;
     MPI_Info info;
@@ -71,7 +74,8 @@ static void use_copies(void) {
     use_and_free(comm, "idup");
 }
 
-static void use_parts(void) {
+static void use_parts(void)
+{
     MPI_Comm comm;
     MPI_Group world;
     MPI_Group group;
@@ -100,7 +104,8 @@ static void use_parts(void) {
     MPI_Group_free(&world);
 }
 
-static void use_topologies(void) {
+static void use_topologies(void)
+{
     MPI_Comm comm;
     MPI_Comm row;
     int dimensions[2] = {0, 0};
@@ -124,8 +129,7 @@ static void use_topologies(void) {
     int source = (rank + size - 1) % size;
     int target = (rank + 1) % size;
     int one = 1;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &source, &one, 1, &target, &one, MPI_INFO_NULL, 0,
-                                   &comm);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &source, &one, 1, &target, &one, MPI_INFO_NULL, 0, &comm);
     use_and_free(comm, "adjacent graph");
     MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, &one, &target, &one, MPI_INFO_NULL, 0, &comm);
     use_and_free(comm, "distributed graph");
@@ -134,7 +138,8 @@ static void use_topologies(void) {
 }
 
 // Intercommunicators stay native, but they must work.
-static void use_intercommunicator(void) {
+static void use_intercommunicator(void)
+{
     MPI_Comm half;
     MPI_Comm inter;
     MPI_Comm merged;
@@ -165,7 +170,8 @@ static void use_intercommunicator(void) {
     use_and_free(merged, "merged");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     gathered = malloc((size_t)BYTES * (size_t)co_test_size());

@@ -16,7 +16,8 @@ static MPI_Request requests[COMMUNICATORS];
 static int values[COMMUNICATORS][INTS];
 static int gathered[COMMUNICATORS][INTS * 3];
 
-static void broadcast(int index) {
+static void broadcast(int index)
+{
     int data[INTS] = {0};
     int root = index % co_test_size();
     uint64_t seed = co_test_seed(root, index, sizeof data);
@@ -27,7 +28,8 @@ static void broadcast(int index) {
     co_test_received(data, sizeof data, seed, "broadcast on communicator %d", index);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     size_t bytes = sizeof values[0];
@@ -45,8 +47,8 @@ int main(int argc, char **argv) {
     MPI_Waitall(COMMUNICATORS, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < COMMUNICATORS; i++) {
         for (int r = 0; r < co_test_size(); r++) {
-            co_test_received(gathered[i] + r * INTS, bytes, co_test_seed(r, -i, bytes),
-                             "communicator %d, block %d", i, r);
+            co_test_received(gathered[i] + r * INTS, bytes, co_test_seed(r, -i, bytes), "communicator %d, block %d", i,
+                             r);
         }
     }
     for (int i = 0; i < COMMUNICATORS; i++) {

@@ -11,20 +11,23 @@
 #include <stdexcept>
 #include <vector>
 
-namespace {
+namespace
+{
 
 int rank;
 int ranks;
 int failures;
 
-void expect(bool holds, const char *what) {
+void expect(bool holds, const char *what)
+{
     if (!holds) {
         failures++;
         std::fprintf(stderr, "rank %d: FAILED: %s\n", rank, what);
     }
 }
 
-void broadcast() {
+void broadcast()
+{
     for (int root = 0; root < ranks; root++) {
         std::vector<double> values(12345, rank == root ? root + 0.5 : 0.0);
         MPI_Bcast(values.data(), static_cast<int>(values.size()), MPI_DOUBLE, root, MPI_COMM_WORLD);
@@ -32,7 +35,8 @@ void broadcast() {
     }
 }
 
-void gather_mixed() {
+void gather_mixed()
+{
     std::vector<std::vector<int>> gathered(8, std::vector<int>(static_cast<size_t>(ranks)));
     std::vector<MPI_Request> requests(10);
     std::vector<int> mine(8);
@@ -52,7 +56,8 @@ void gather_mixed() {
     expect(token == (rank + ranks - 1) % ranks, "message");
 }
 
-void unwind_while_pending() {
+void unwind_while_pending()
+{
     std::vector<char> mine(200000, static_cast<char>(rank));
     std::vector<char> all(mine.size() * static_cast<size_t>(ranks));
     int count = static_cast<int>(mine.size());
@@ -78,7 +83,8 @@ void unwind_while_pending() {
 
 } // namespace
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int total = 0;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);

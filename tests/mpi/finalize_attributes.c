@@ -16,14 +16,16 @@ static MPI_Comm copy;
 static int failures;
 static int calls;
 
-static void judge(bool holds, const char *what) {
+static void judge(bool holds, const char *what)
+{
     if (!holds) {
         failures++;
         fprintf(stderr, "rank %d: FAILED: in Finalize: %s\n", co_test_rank(), what);
     }
 }
 
-static void check_broadcast(MPI_Comm comm, int operation) {
+static void check_broadcast(MPI_Comm comm, int operation)
+{
     static unsigned char buffer[40000];
     int root = co_test_size() - 1;
     uint64_t seed = co_test_seed(root, operation, sizeof buffer);
@@ -34,7 +36,8 @@ static void check_broadcast(MPI_Comm comm, int operation) {
     judge(co_test_pattern_mismatch(buffer, sizeof buffer, seed) == sizeof buffer, "broadcast");
 }
 
-static int on_delete(MPI_Comm self, int key, void *value, void *extra) {
+static int on_delete(MPI_Comm self, int key, void *value, void *extra)
+{
     (void)self;
     (void)key;
     (void)extra;
@@ -44,8 +47,7 @@ static int on_delete(MPI_Comm self, int key, void *value, void *extra) {
         MPI_Wait(&early, MPI_STATUS_IGNORE);
         for (int r = 0; r < co_test_size(); r++) {
             uint64_t seed = co_test_seed(r, 5, sizeof early_send);
-            judge(co_test_pattern_mismatch(early_receive + 1000 * r, sizeof early_send, seed) ==
-                      sizeof early_send,
+            judge(co_test_pattern_mismatch(early_receive + 1000 * r, sizeof early_send, seed) == sizeof early_send,
                   "allgather started before");
         }
         check_broadcast(copy, 50);
@@ -63,7 +65,8 @@ static int on_delete(MPI_Comm self, int key, void *value, void *extra) {
     return MPI_SUCCESS;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static int values[2] = {1, 2};
     int key;
     MPI_Init(&argc, &argv);

@@ -12,7 +12,8 @@
 static char send[100000];
 static char receive[200000];
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     int value = co_test_rank() + 5;

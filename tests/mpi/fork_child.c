@@ -18,7 +18,8 @@ static unsigned char receive[BYTES * 2];
 
 enum way { BY_EXIT, BY_UNDERSCORE_EXIT, BY_EXEC, BY_SYSTEM, WAYS };
 
-static int run_child(enum way way) {
+static int run_child(enum way way)
+{
     if (way == BY_SYSTEM) {
         return system("exit 7");
     }
@@ -36,7 +37,8 @@ static int run_child(enum way way) {
     return status;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int way = 0; way < WAYS; way++) {

@@ -14,7 +14,8 @@ static struct co_mixture mixture;
 static MPI_Status statuses[CO_MIXTURE_SLOTS];
 
 // All the operations completed in one call.
-static void complete_all(const char *call, bool with_statuses) {
+static void complete_all(const char *call, bool with_statuses)
+{
     for (int i = 0; i < CO_MIXTURE_SLOTS; i++) {
         enum co_mixture_kind kind = mixture.slots[i].kind;
         if (kind != CO_MIXTURE_NULL && kind != CO_MIXTURE_INACTIVE) {
@@ -26,20 +27,20 @@ static void complete_all(const char *call, bool with_statuses) {
     co_mixture_finish(&mixture, call);
 }
 
-static void use_waitall(bool with_statuses) {
+static void use_waitall(bool with_statuses)
+{
     memset(statuses, 0x11, sizeof statuses);
-    int error = MPI_Waitall(CO_MIXTURE_SLOTS, mixture.requests,
-                            with_statuses ? statuses : MPI_STATUSES_IGNORE);
+    int error = MPI_Waitall(CO_MIXTURE_SLOTS, mixture.requests, with_statuses ? statuses : MPI_STATUSES_IGNORE);
     co_test_expect(error == MPI_SUCCESS, "Waitall: error %d", error);
     complete_all("Waitall", with_statuses);
 }
 
-static void use_testall(bool with_statuses) {
+static void use_testall(bool with_statuses)
+{
     int flag = 0;
     memset(statuses, 0x11, sizeof statuses);
     while (flag == 0) {
-        MPI_Testall(CO_MIXTURE_SLOTS, mixture.requests, &flag,
-                    with_statuses ? statuses : MPI_STATUSES_IGNORE);
+        MPI_Testall(CO_MIXTURE_SLOTS, mixture.requests, &flag, with_statuses ? statuses : MPI_STATUSES_IGNORE);
         if (flag == 0) {
             co_mixture_check_untouched(&mixture, "Testall");
         }
@@ -47,7 +48,8 @@ static void use_testall(bool with_statuses) {
     complete_all("Testall", with_statuses);
 }
 
-static void use_wait(void) {
+static void use_wait(void)
+{
     for (int i = 0; i < CO_MIXTURE_SLOTS; i++) {
         int index = (i * 7 + co_test_rank()) % CO_MIXTURE_SLOTS;
         MPI_Wait(&mixture.requests[index], &statuses[index]);
@@ -55,7 +57,8 @@ static void use_wait(void) {
     complete_all("Wait", true);
 }
 
-static void use_test(void) {
+static void use_test(void)
+{
     bool done[CO_MIXTURE_SLOTS] = {false};
     int left = CO_MIXTURE_SLOTS;
     while (left > 0) {
@@ -71,18 +74,31 @@ static void use_test(void) {
     complete_all("Test", true);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int round = 0; round < 36; round++) {
         co_mixture_start(&mixture, round);
         switch (round % 6) {
-        case 0: use_waitall(true); break;
-        case 1: use_testall(true); break;
-        case 2: use_wait(); break;
-        case 3: use_test(); break;
-        case 4: use_waitall(false); break;
-        default: use_testall(false); break;
+        case 0:
+            use_waitall(true);
+            break;
+        case 1:
+            use_testall(true);
+            break;
+        case 2:
+            use_wait();
+            break;
+        case 3:
+            use_test();
+            break;
+        case 4:
+            use_waitall(false);
+            break;
+        default:
+            use_testall(false);
+            break;
         }
     }
     int flag = 0;

@@ -12,13 +12,13 @@
 
 static struct co_mixture mixture;
 
-static void use_waitany(bool with_status) {
+static void use_waitany(bool with_status)
+{
     MPI_Status status;
     int index = 0;
     while (index != MPI_UNDEFINED) {
         memset(&status, 0x11, sizeof status);
-        int error = MPI_Waitany(CO_MIXTURE_SLOTS, mixture.requests, &index,
-                                with_status ? &status : MPI_STATUS_IGNORE);
+        int error = MPI_Waitany(CO_MIXTURE_SLOTS, mixture.requests, &index, with_status ? &status : MPI_STATUS_IGNORE);
         co_test_expect(error == MPI_SUCCESS, "Waitany: error %d", error);
         if (index != MPI_UNDEFINED) {
             co_mixture_complete(&mixture, index, with_status ? &status : NULL);
@@ -30,15 +30,15 @@ static void use_waitany(bool with_status) {
     co_mixture_finish(&mixture, "Waitany");
 }
 
-static void use_testany(bool with_status) {
+static void use_testany(bool with_status)
+{
     MPI_Status status;
     int index = 0;
     int flag = 0;
     while (flag == 0 || index != MPI_UNDEFINED) {
         memset(&status, 0x11, sizeof status);
         index = 12345;
-        MPI_Testany(CO_MIXTURE_SLOTS, mixture.requests, &index, &flag,
-                    with_status ? &status : MPI_STATUS_IGNORE);
+        MPI_Testany(CO_MIXTURE_SLOTS, mixture.requests, &index, &flag, with_status ? &status : MPI_STATUS_IGNORE);
         if (flag == 0) {
             co_mixture_check_untouched(&mixture, "Testany");
             co_test_expect(index == MPI_UNDEFINED, "Testany: no flag, but index %d", index);
@@ -52,7 +52,8 @@ static void use_testany(bool with_status) {
     co_mixture_finish(&mixture, "Testany");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int round = 0; round < 32; round++) {

@@ -16,7 +16,8 @@ static struct co_mixture mixture;
 static MPI_Status statuses[CO_MIXTURE_SLOTS];
 static int indices[CO_MIXTURE_SLOTS];
 
-static int call(bool waits, bool with_statuses) {
+static int call(bool waits, bool with_statuses)
+{
     int count = -5;
     MPI_Status *target = with_statuses ? statuses : MPI_STATUSES_IGNORE;
     memset(statuses, 0x11, sizeof statuses);
@@ -26,7 +27,8 @@ static int call(bool waits, bool with_statuses) {
     return count;
 }
 
-static void use_some(bool waits, bool with_statuses, bool settled) {
+static void use_some(bool waits, bool with_statuses, bool settled)
+{
     const char *name = waits ? "Waitsome" : "Testsome";
     bool first = true;
     for (;;) {
@@ -34,11 +36,10 @@ static void use_some(bool waits, bool with_statuses, bool settled) {
         if (count == MPI_UNDEFINED) {
             break;
         }
-        co_test_expect(count >= (waits ? 1 : 0) && count <= mixture.active, "%s: count %d of %d", name,
-                       count, mixture.active);
+        co_test_expect(count >= (waits ? 1 : 0) && count <= mixture.active, "%s: count %d of %d", name, count,
+                       mixture.active);
         if (first && settled) {
-            co_test_expect(count == mixture.active, "%s: %d of %d complete operations", name, count,
-                           mixture.active);
+            co_test_expect(count == mixture.active, "%s: %d of %d complete operations", name, count, mixture.active);
         }
         first = false;
         for (int i = 0; i < count; i++) {
@@ -52,7 +53,8 @@ static void use_some(bool waits, bool with_statuses, bool settled) {
     co_mixture_finish(&mixture, name);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int round = 0; round < 32; round++) {

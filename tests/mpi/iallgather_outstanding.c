@@ -16,17 +16,18 @@ static unsigned char *send[OUTSTANDING];
 static unsigned char *receive[OUTSTANDING];
 static MPI_Request requests[OUTSTANDING];
 
-static size_t size_of(int slot) {
+static size_t size_of(int slot)
+{
     static const size_t sizes[] = {0, 1, 48, 49, 1000, 4097, 20000, LARGEST};
     return sizes[slot % 8];
 }
 
-static void start_all(int round) {
+static void start_all(int round)
+{
     for (int i = 0; i < OUTSTANDING; i++) {
         size_t bytes = size_of(i);
         co_test_pattern_fill(send[i], bytes, co_test_seed(co_test_rank(), round * OUTSTANDING + i, bytes));
-        MPI_Iallgather(send[i], (int)bytes, MPI_BYTE, receive[i], (int)bytes, MPI_BYTE, MPI_COMM_WORLD,
-                       &requests[i]);
+        MPI_Iallgather(send[i], (int)bytes, MPI_BYTE, receive[i], (int)bytes, MPI_BYTE, MPI_COMM_WORLD, &requests[i]);
         co_test_expect(requests[i] != MPI_REQUEST_NULL, "request %d is null", i);
         for (int j = 0; j < i; j++) {
             if (requests[j] == requests[i]) {
@@ -36,18 +37,20 @@ static void start_all(int round) {
     }
 }
 
-static void check_all(int round) {
+static void check_all(int round)
+{
     for (int i = 0; i < OUTSTANDING; i++) {
         size_t bytes = size_of(i);
         for (int r = 0; r < co_test_size(); r++) {
             uint64_t seed = co_test_seed(r, round * OUTSTANDING + i, bytes);
-            co_test_received(receive[i] + (size_t)r * bytes, bytes, seed, "round %d, operation %d, block %d",
-                             round, i, r);
+            co_test_received(receive[i] + (size_t)r * bytes, bytes, seed, "round %d, operation %d, block %d", round, i,
+                             r);
         }
     }
 }
 
-static void call_blocking(int round) {
+static void call_blocking(int round)
+{
     static unsigned char buffer[30000];
     static unsigned char gathered[30000];
     uint64_t seed = co_test_seed(0, -round, sizeof buffer);
@@ -60,7 +63,8 @@ static void call_blocking(int round) {
     co_test_received(gathered, 3, seed, "allgather while %d are pending", OUTSTANDING);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     for (int i = 0; i < OUTSTANDING; i++) {

@@ -18,7 +18,8 @@ static int exposed[16];
 static char large[300000];
 
 // Rank 0 receives from everybody; the others send.
-static void meet_by_messages(enum place place) {
+static void meet_by_messages(enum place place)
+{
     if (co_test_rank() != 0) {
         int bytes = place == IN_RENDEZVOUS ? (int)sizeof large : 1;
         MPI_Ssend(large, bytes, MPI_CHAR, 0, 5, MPI_COMM_WORLD);
@@ -33,7 +34,8 @@ static void meet_by_messages(enum place place) {
     }
 }
 
-static void meet(enum place place) {
+static void meet(enum place place)
+{
     int one = 1;
     int sum = 0;
     MPI_Comm copy;
@@ -60,7 +62,8 @@ static void meet(enum place place) {
     }
 }
 
-static void run(unsigned char *send, unsigned char *receive, enum place place, int operation) {
+static void run(unsigned char *send, unsigned char *receive, enum place place, int operation)
+{
     MPI_Request request;
     size_t bytes = operation % 2 == 0 ? BYTES : 100;
     int count = (int)bytes;
@@ -79,7 +82,8 @@ static void run(unsigned char *send, unsigned char *receive, enum place place, i
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     unsigned char *send = malloc(BYTES);

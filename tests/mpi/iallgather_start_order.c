@@ -9,7 +9,8 @@
 
 #include <stdlib.h>
 
-static void run(unsigned char *send, unsigned char *receive, size_t bytes, int operation) {
+static void run(unsigned char *send, unsigned char *receive, size_t bytes, int operation)
+{
     MPI_Request request;
     int token = operation;
     int first = operation % co_test_size();
@@ -33,7 +34,8 @@ static void run(unsigned char *send, unsigned char *receive, size_t bytes, int o
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     static const size_t sizes[] = {0, 8, 5000, 100000, 1000003};

@@ -20,16 +20,19 @@ static int incoming[4];
 static int outgoing[4] = {1, 2, 3, 4};
 static int operation;
 
-static const char *word(int error) {
+static const char *word(int error)
+{
     return error == SENTINEL ? "kept" : error == MPI_SUCCESS ? "success" : "other";
 }
 
-static void start_gather(MPI_Request *request) {
+static void start_gather(MPI_Request *request)
+{
     co_test_pattern_fill(send, BYTES, co_test_seed(co_test_rank(), ++operation, BYTES));
     MPI_Iallgather(send, BYTES, MPI_BYTE, receive, BYTES, MPI_BYTE, MPI_COMM_WORLD, request);
 }
 
-static void check_gather(void) {
+static void check_gather(void)
+{
     for (int r = 0; r < co_test_size(); r++) {
         co_test_received(receive + (size_t)r * BYTES, BYTES, co_test_seed(r, operation, BYTES),
                          "operation %d, block %d", operation, r);
@@ -37,26 +40,29 @@ static void check_gather(void) {
 }
 
 // requests[0] is the Iallgather, requests[1] a receive of `room` ints out of 4 that arrive.
-static void start_pair(MPI_Request requests[2], int room) {
+static void start_pair(MPI_Request requests[2], int room)
+{
     start_gather(&requests[0]);
     MPI_Irecv(incoming, room, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, &requests[1]);
     MPI_Send(outgoing, 4, MPI_INT, (co_test_rank() + 1) % co_test_size(), 7, MPI_COMM_WORLD);
 }
 
-static void finish_pair(const char *call, MPI_Request requests[2], MPI_Status statuses[2]) {
+static void finish_pair(const char *call, MPI_Request requests[2], MPI_Status statuses[2])
+{
     MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-    co_test_say("%s: gather %s, receive %s\n", call, word(statuses[0].MPI_ERROR),
-                word(statuses[1].MPI_ERROR));
+    co_test_say("%s: gather %s, receive %s\n", call, word(statuses[0].MPI_ERROR), word(statuses[1].MPI_ERROR));
     check_gather();
 }
 
-static void mark(MPI_Status statuses[2]) {
+static void mark(MPI_Status statuses[2])
+{
     memset(statuses, 0, 2 * sizeof statuses[0]);
     statuses[0].MPI_ERROR = SENTINEL;
     statuses[1].MPI_ERROR = SENTINEL;
 }
 
-static void use_single_calls(void) {
+static void use_single_calls(void)
+{
     MPI_Request requests[2];
     MPI_Status statuses[2];
     int flag = 0;
@@ -89,7 +95,8 @@ static void use_single_calls(void) {
     co_test_say("Wait of null: %s\n", word(statuses[0].MPI_ERROR));
 }
 
-static void use_array_calls(void) {
+static void use_array_calls(void)
+{
     MPI_Request requests[2];
     MPI_Status statuses[2];
     start_pair(requests, 4);
@@ -104,7 +111,8 @@ static void use_array_calls(void) {
     finish_pair("Testall", requests, statuses);
 }
 
-static void truncate(void) {
+static void truncate(void)
+{
     MPI_Request requests[3];
     MPI_Status statuses[3];
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -115,8 +123,7 @@ static void truncate(void) {
     MPI_Error_class(error, &class);
     co_test_expect(class == MPI_ERR_IN_STATUS, "Waitall: class %d", class);
     bool pending = statuses[0].MPI_ERROR == MPI_ERR_PENDING;
-    co_test_expect(pending || statuses[0].MPI_ERROR == MPI_SUCCESS, "gather: error %d",
-                   statuses[0].MPI_ERROR);
+    co_test_expect(pending || statuses[0].MPI_ERROR == MPI_SUCCESS, "gather: error %d", statuses[0].MPI_ERROR);
     co_test_expect(pending == (requests[0] != MPI_REQUEST_NULL), "gather: error and handle disagree");
     co_test_expect(requests[1] == MPI_REQUEST_NULL, "truncated receive kept");
     MPI_Error_class(statuses[1].MPI_ERROR, &class);
@@ -133,7 +140,8 @@ static void truncate(void) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     use_single_calls();

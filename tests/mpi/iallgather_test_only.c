@@ -13,7 +13,8 @@
 static unsigned char send[LARGEST];
 static unsigned char receive[LARGEST * 5];
 
-static void check_empty(const MPI_Status *status, const char *where) {
+static void check_empty(const MPI_Status *status, const char *where)
+{
     int count = -1;
     int cancelled = -1;
     MPI_Get_count(status, MPI_BYTE, &count);
@@ -23,7 +24,8 @@ static void check_empty(const MPI_Status *status, const char *where) {
                    "%s: status is not empty", where);
 }
 
-static void complete_by_test(MPI_Request *request) {
+static void complete_by_test(MPI_Request *request)
+{
     MPI_Request before = *request;
     MPI_Status status;
     int flag = 0;
@@ -40,7 +42,8 @@ static void complete_by_test(MPI_Request *request) {
     check_empty(&status, "null request");
 }
 
-static void complete_by_get_status(MPI_Request *request) {
+static void complete_by_get_status(MPI_Request *request)
+{
     MPI_Request before = *request;
     MPI_Status status;
     int flag = 0;
@@ -59,7 +62,8 @@ static void complete_by_get_status(MPI_Request *request) {
     check_empty(&status, "Request_get_status of a null request");
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     static const int sizes[] = {0, 4, 1000, LARGEST};

@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static unsigned char buffer[30000];
     MPI_Init(&argc, &argv);
     co_test_begin();

@@ -15,24 +15,32 @@
 #include <stdio.h>
 #include <string.h>
 
-static int required_level(const char *name) {
+static int required_level(const char *name)
+{
     return strcmp(name, "single") == 0       ? MPI_THREAD_SINGLE
            : strcmp(name, "funneled") == 0   ? MPI_THREAD_FUNNELED
            : strcmp(name, "serialized") == 0 ? MPI_THREAD_SERIALIZED
                                              : MPI_THREAD_MULTIPLE;
 }
 
-static const char *level_name(int level) {
+static const char *level_name(int level)
+{
     switch (level) {
-    case MPI_THREAD_SINGLE: return "single";
-    case MPI_THREAD_FUNNELED: return "funneled";
-    case MPI_THREAD_SERIALIZED: return "serialized";
-    case MPI_THREAD_MULTIPLE: return "multiple";
-    default: return "unknown";
+    case MPI_THREAD_SINGLE:
+        return "single";
+    case MPI_THREAD_FUNNELED:
+        return "funneled";
+    case MPI_THREAD_SERIALIZED:
+        return "serialized";
+    case MPI_THREAD_MULTIPLE:
+        return "multiple";
+    default:
+        return "unknown";
     }
 }
 
-static void check_collectives(void) {
+static void check_collectives(void)
+{
     int value = co_test_rank() == 1 ? 4711 : 0;
     MPI_Bcast(&value, 1, MPI_INT, 1, MPI_COMM_WORLD);
     co_test_expect(value == 4711, "broadcast gave %d", value);
@@ -42,7 +50,8 @@ static void check_collectives(void) {
     co_test_expect(all[0] == 10 && all[1] == 11, "allgather gave %d, %d", all[0], all[1]);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     const char *how = argc > 1 ? argv[1] : "init";
     int provided = -1;
     int queried = -1;

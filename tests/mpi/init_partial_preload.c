@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 // Changes the environment of the odd ranks and starts the program again; a mark stops the second round.
-static void restart_differently(char **argv, const char *how) {
+static void restart_differently(char **argv, const char *how)
+{
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     if (rank == NULL || atoi(rank) % 2 == 0 || getenv("RESTARTED") != NULL) {
         return;
@@ -33,7 +34,8 @@ static void restart_differently(char **argv, const char *how) {
     exit(1);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     static unsigned char buffer[50000];
     static unsigned char gathered[50000 * 3];
     restart_differently(argv, argc > 1 ? argv[1] : "preload");

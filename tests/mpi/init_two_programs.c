@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-static void broadcast(MPI_Comm comm, int operation) {
+static void broadcast(MPI_Comm comm, int operation)
+{
     static unsigned char buffer[30000];
     int size;
     int rank;
@@ -24,7 +25,8 @@ static void broadcast(MPI_Comm comm, int operation) {
     }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Init(&argc, &argv);
     co_test_begin();
     int *application = NULL;

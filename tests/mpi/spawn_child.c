@@ -12,7 +12,8 @@
 
 #define CHILDREN 2
 
-static void broadcast_all(MPI_Comm comm, int operation, const char *where) {
+static void broadcast_all(MPI_Comm comm, int operation, const char *where)
+{
     static unsigned char buffer[30000];
     int rank;
     int size;
@@ -33,7 +34,8 @@ static void broadcast_all(MPI_Comm comm, int operation, const char *where) {
     }
 }
 
-static void use_both_sides(MPI_Comm inter, bool is_child) {
+static void use_both_sides(MPI_Comm inter, bool is_child)
+{
     MPI_Comm merged;
     int value = is_child ? 0 : 321;
     int root = is_child ? 0 : co_test_rank() == 0 ? MPI_ROOT : MPI_PROC_NULL;
@@ -45,7 +47,8 @@ static void use_both_sides(MPI_Comm inter, bool is_child) {
     MPI_Comm_disconnect(&inter);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     MPI_Comm parent;
     MPI_Init(&argc, &argv);
     co_test_begin();
@@ -60,8 +63,7 @@ int main(int argc, char **argv) {
     MPI_Comm inter;
     int errors[CHILDREN];
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    int error = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
-                               errors);
+    int error = MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, CHILDREN, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter, errors);
     if (error != MPI_SUCCESS) {
         return co_test_skip("MPI_Comm_spawn does not work here");
     }

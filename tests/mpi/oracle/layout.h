@@ -51,8 +51,7 @@ int *co_layout_item(const struct co_layout *layout, int instance, int item);
 void co_layout_write(struct co_layout *layout, int first, int instances, uint64_t seed);
 
 // Adds the ints of these instances to the rank's digest and checks them against `seed`.
-void co_layout_check(const struct co_layout *layout, int first, int instances, uint64_t seed,
-                     const char *what);
+void co_layout_check(const struct co_layout *layout, int first, int instances, uint64_t seed, const char *what);
 
 // Checks that no byte outside the ints of all instances was written.
 void co_layout_check_gaps(const struct co_layout *layout, const char *what);

@@ -19,34 +19,42 @@ static const enum co_mixture_kind sequence[CO_MIXTURE_SLOTS] = {
 };
 
 // The receive at step 1 matches the send at step 3, and so on.
-static int message_tag(int step) {
+static int message_tag(int step)
+{
     switch (step) {
     case 1:
-    case 3: return 101;
+    case 3:
+        return 101;
     case 5:
-    case 8: return 105;
-    default: return 110;
+    case 8:
+        return 105;
+    default:
+        return 110;
     }
 }
 
-static bool is_persistent(enum co_mixture_kind kind) {
-    return kind == CO_MIXTURE_PERSISTENT_SEND || kind == CO_MIXTURE_PERSISTENT_RECEIVE ||
-           kind == CO_MIXTURE_INACTIVE;
+static bool is_persistent(enum co_mixture_kind kind)
+{
+    return kind == CO_MIXTURE_PERSISTENT_SEND || kind == CO_MIXTURE_PERSISTENT_RECEIVE || kind == CO_MIXTURE_INACTIVE;
 }
 
-static bool is_active(enum co_mixture_kind kind) {
+static bool is_active(enum co_mixture_kind kind)
+{
     return kind != CO_MIXTURE_NULL && kind != CO_MIXTURE_INACTIVE;
 }
 
-static int previous_rank(void) {
+static int previous_rank(void)
+{
     return (co_test_rank() + co_test_size() - 1) % co_test_size();
 }
 
-static int next_rank(void) {
+static int next_rank(void)
+{
     return (co_test_rank() + 1) % co_test_size();
 }
 
-static size_t size_of(int step, int round) {
+static size_t size_of(int step, int round)
+{
     static const size_t sizes[] = {0, 3, 49, 5000, 70001, 300000};
     size_t which = (size_t)(step / 5 + round) % 6;
     // The two ends of a message agree on its size.
@@ -56,7 +64,8 @@ static size_t size_of(int step, int round) {
     return sizes[which];
 }
 
-static void start_message(struct co_mixture_slot *slot, MPI_Request *request, int step) {
+static void start_message(struct co_mixture_slot *slot, MPI_Request *request, int step)
+{
     int count = (int)slot->bytes;
     int tag = message_tag(step);
     switch (slot->kind) {
@@ -80,7 +89,8 @@ static void start_message(struct co_mixture_slot *slot, MPI_Request *request, in
     }
 }
 
-static void start_slot(struct co_mixture *mixture, int index, int step) {
+static void start_slot(struct co_mixture *mixture, int index, int step)
+{
     struct co_mixture_slot *slot = &mixture->slots[index];
     MPI_Request *request = &mixture->requests[index];
     memset(slot, 0, sizeof *slot);
@@ -93,8 +103,7 @@ static void start_slot(struct co_mixture *mixture, int index, int step) {
     slot->send = malloc(slot->bytes + 1);
     slot->receive = malloc(slot->bytes * (size_t)co_test_size() + 1);
     memset(slot->receive, 0xEE, slot->bytes * (size_t)co_test_size());
-    co_test_pattern_fill(slot->send, slot->bytes,
-                         co_test_seed(co_test_rank(), slot->operation, slot->bytes));
+    co_test_pattern_fill(slot->send, slot->bytes, co_test_seed(co_test_rank(), slot->operation, slot->bytes));
     *request = MPI_REQUEST_NULL;
     if (slot->kind == CO_MIXTURE_GATHER) {
         MPI_Iallgather(slot->send, (int)slot->bytes, MPI_BYTE, slot->receive, (int)slot->bytes, MPI_BYTE,
@@ -108,7 +117,8 @@ static void start_slot(struct co_mixture *mixture, int index, int step) {
     mixture->active += is_active(slot->kind);
 }
 
-void co_mixture_start(struct co_mixture *mixture, int round) {
+void co_mixture_start(struct co_mixture *mixture, int round)
+{
     memset(mixture, 0, sizeof *mixture);
     mixture->round = round;
     // Steps coprime to the number of slots visit every slot once.
@@ -119,31 +129,32 @@ void co_mixture_start(struct co_mixture *mixture, int round) {
     }
 }
 
-static void check_message_status(const struct co_mixture_slot *slot, const MPI_Status *status) {
+static void check_message_status(const struct co_mixture_slot *slot, const MPI_Status *status)
+{
     int count = -1;
     int tag = slot->operation % 1000;
     MPI_Get_count(status, MPI_BYTE, &count);
-    co_test_expect(status->MPI_SOURCE == previous_rank() && status->MPI_TAG == tag &&
-                       (size_t)count == slot->bytes,
+    co_test_expect(status->MPI_SOURCE == previous_rank() && status->MPI_TAG == tag && (size_t)count == slot->bytes,
                    "status says source %d, tag %d, count %d instead of %d, %d, %zu", status->MPI_SOURCE,
                    status->MPI_TAG, count, previous_rank(), tag, slot->bytes);
 }
 
-static void check_data(const struct co_mixture_slot *slot) {
+static void check_data(const struct co_mixture_slot *slot)
+{
     if (slot->kind == CO_MIXTURE_GATHER) {
         for (int r = 0; r < co_test_size(); r++) {
             co_test_received(slot->receive + slot->bytes * (size_t)r, slot->bytes,
-                             co_test_seed(r, slot->operation, slot->bytes), "operation %d, block %d",
-                             slot->operation, r);
+                             co_test_seed(r, slot->operation, slot->bytes), "operation %d, block %d", slot->operation,
+                             r);
         }
     } else {
-        co_test_received(slot->receive, slot->bytes,
-                         co_test_seed(previous_rank(), slot->operation, slot->bytes), "message %d",
-                         slot->operation);
+        co_test_received(slot->receive, slot->bytes, co_test_seed(previous_rank(), slot->operation, slot->bytes),
+                         "message %d", slot->operation);
     }
 }
 
-void co_mixture_complete(struct co_mixture *mixture, int index, const MPI_Status *status) {
+void co_mixture_complete(struct co_mixture *mixture, int index, const MPI_Status *status)
+{
     if (!co_test_expect(index >= 0 && index < CO_MIXTURE_SLOTS, "index %d", index)) {
         return;
     }
@@ -153,15 +164,15 @@ void co_mixture_complete(struct co_mixture *mixture, int index, const MPI_Status
     slot->completed = true;
     mixture->active--;
     MPI_Request expected = is_persistent(slot->kind) ? slot->handle : MPI_REQUEST_NULL;
-    co_test_expect(mixture->requests[index] == expected, "request %d of kind %d has a wrong handle", index,
-                   slot->kind);
+    co_test_expect(mixture->requests[index] == expected, "request %d of kind %d has a wrong handle", index, slot->kind);
     bool receives = slot->kind == CO_MIXTURE_RECEIVE || slot->kind == CO_MIXTURE_PERSISTENT_RECEIVE;
     if (status != NULL && receives) {
         check_message_status(slot, status);
     }
 }
 
-void co_mixture_check_untouched(const struct co_mixture *mixture, const char *call) {
+void co_mixture_check_untouched(const struct co_mixture *mixture, const char *call)
+{
     int changed = 0;
     for (int i = 0; i < CO_MIXTURE_SLOTS; i++) {
         bool consumed = mixture->slots[i].completed && !is_persistent(mixture->slots[i].kind);
@@ -172,7 +183,8 @@ void co_mixture_check_untouched(const struct co_mixture *mixture, const char *ca
     }
 }
 
-void co_mixture_settle(struct co_mixture *mixture) {
+void co_mixture_settle(struct co_mixture *mixture)
+{
     for (int i = 0; i < CO_MIXTURE_SLOTS; i++) {
         int flag = 0;
         while (flag == 0) {
@@ -182,7 +194,8 @@ void co_mixture_settle(struct co_mixture *mixture) {
     co_mixture_check_untouched(mixture, "Request_get_status");
 }
 
-void co_mixture_finish(struct co_mixture *mixture, const char *call) {
+void co_mixture_finish(struct co_mixture *mixture, const char *call)
+{
     co_test_expect(mixture->active == 0, "%s: %d operations never reported", call, mixture->active);
     co_mixture_check_untouched(mixture, call);
     // In the order of starting, so that the digest is the same on every run.
@@ -203,7 +216,8 @@ void co_mixture_finish(struct co_mixture *mixture, const char *call) {
     }
 }
 
-void co_mixture_check_empty_status(const MPI_Status *status, const char *where) {
+void co_mixture_check_empty_status(const MPI_Status *status, const char *where)
+{
     int count = -1;
     int cancelled = -1;
     MPI_Get_count(status, MPI_BYTE, &count);

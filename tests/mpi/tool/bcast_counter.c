@@ -8,11 +8,13 @@ long bcast_counter_value(void);
 
 static long calls;
 
-int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm) {
+int MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
     calls++;
     return PMPI_Bcast(buffer, count, type, root, comm);
 }
 
-long bcast_counter_value(void) {
+long bcast_counter_value(void)
+{
     return calls;
 }
