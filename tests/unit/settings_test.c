@@ -88,75 +88,75 @@ static const struct co_setting_row of_time = {.type = CO_SETTING_TIME, .value = 
 static const struct co_setting_row of_choice = {.type = CO_SETTING_CHOICE, .value = "a", .choices = "a|bc|d"};
 static const struct co_setting_row of_text = {.type = CO_SETTING_TEXT, .value = ""};
 
+static const struct {
+    const struct co_setting_row *row;
+    const char *text;
+    int result;
+    int64_t number;
+} grammar[] = {
+    {&of_bool, "yes", 0, 1},
+    {&of_bool, "ON", 0, 1},
+    {&of_bool, "true", 0, 1},
+    {&of_bool, "1", 0, 1},
+    {&of_bool, "no", 0, 0},
+    {&of_bool, "off", 0, 0},
+    {&of_bool, "False", 0, 0},
+    {&of_bool, "0", 0, 0},
+    {&of_bool, "2", -EINVAL, 0},
+    {&of_bool, "", -EINVAL, 0},
+    {&of_bool, "yes ", -EINVAL, 0},
+    {&of_int, "10", 0, 10},
+    {&of_int, "-5", 0, -5},
+    {&of_int, "007", 0, 7},
+    {&of_int, "11", -ERANGE, 0},
+    {&of_int, "-6", -ERANGE, 0},
+    {&of_int, "99999999999999999999", -ERANGE, 0},
+    {&of_int, "0x10", -EINVAL, 0},
+    {&of_int, "1e3", -EINVAL, 0},
+    {&of_int, "+1", -EINVAL, 0},
+    {&of_int, " 1", -EINVAL, 0},
+    {&of_int, "1K", -EINVAL, 0},
+    {&of_int, "-", -EINVAL, 0},
+    {&of_int, "auto", -EINVAL, 0},
+    {&of_int, "", -EINVAL, 0},
+    {&of_size, "auto", 0, -1},
+    {&of_size, "0", 0, 0},
+    {&of_size, "5", 0, 5},
+    {&of_size, "5K", 0, 5 << 10},
+    {&of_size, "5m", 0, 5 << 20},
+    {&of_size, "5G", 0, INT64_C(5) << 30},
+    {&of_size, "5KB", -EINVAL, 0},
+    {&of_size, "1.5M", -EINVAL, 0},
+    {&of_size, "-1", -ERANGE, 0},
+    {&of_size, "9223372036854775807", 0, INT64_MAX},
+    {&of_size, "9223372036854775807K", -ERANGE, 0},
+    {&of_time, "0", 0, 0},
+    {&of_time, "0s", 0, 0},
+    {&of_time, "3ns", 0, 3},
+    {&of_time, "3us", 0, 3000},
+    {&of_time, "3ms", 0, 3000000},
+    {&of_time, "3s", 0, 3000000000},
+    {&of_time, "6s", -ERANGE, 0},
+    {&of_time, "3", -EINVAL, 0},
+    {&of_time, "3m", -EINVAL, 0},
+    {&of_time, "auto", -EINVAL, 0},
+    {&of_choice, "a", 0, 0},
+    {&of_choice, "bc", 0, 1},
+    {&of_choice, "D", 0, 2},
+    {&of_choice, "b", -EINVAL, 0},
+    {&of_choice, "a|bc", -EINVAL, 0},
+    {&of_choice, "", -EINVAL, 0},
+    {&of_text, "anything at all", 0, 0},
+};
+
 static void the_grammar_holds(void **state)
 {
-    static const struct {
-        const struct co_setting_row *row;
-        const char *text;
-        int result;
-        int64_t number;
-    } cases[] = {
-        {&of_bool, "yes", 0, 1},
-        {&of_bool, "ON", 0, 1},
-        {&of_bool, "true", 0, 1},
-        {&of_bool, "1", 0, 1},
-        {&of_bool, "no", 0, 0},
-        {&of_bool, "off", 0, 0},
-        {&of_bool, "False", 0, 0},
-        {&of_bool, "0", 0, 0},
-        {&of_bool, "2", -EINVAL, 0},
-        {&of_bool, "", -EINVAL, 0},
-        {&of_bool, "yes ", -EINVAL, 0},
-        {&of_int, "10", 0, 10},
-        {&of_int, "-5", 0, -5},
-        {&of_int, "007", 0, 7},
-        {&of_int, "11", -ERANGE, 0},
-        {&of_int, "-6", -ERANGE, 0},
-        {&of_int, "99999999999999999999", -ERANGE, 0},
-        {&of_int, "0x10", -EINVAL, 0},
-        {&of_int, "1e3", -EINVAL, 0},
-        {&of_int, "+1", -EINVAL, 0},
-        {&of_int, " 1", -EINVAL, 0},
-        {&of_int, "1K", -EINVAL, 0},
-        {&of_int, "-", -EINVAL, 0},
-        {&of_int, "auto", -EINVAL, 0},
-        {&of_int, "", -EINVAL, 0},
-        {&of_size, "auto", 0, -1},
-        {&of_size, "0", 0, 0},
-        {&of_size, "5", 0, 5},
-        {&of_size, "5K", 0, 5 << 10},
-        {&of_size, "5m", 0, 5 << 20},
-        {&of_size, "5G", 0, INT64_C(5) << 30},
-        {&of_size, "5KB", -EINVAL, 0},
-        {&of_size, "1.5M", -EINVAL, 0},
-        {&of_size, "-1", -ERANGE, 0},
-        {&of_size, "9223372036854775807", 0, INT64_MAX},
-        {&of_size, "9223372036854775807K", -ERANGE, 0},
-        {&of_time, "0", 0, 0},
-        {&of_time, "0s", 0, 0},
-        {&of_time, "3ns", 0, 3},
-        {&of_time, "3us", 0, 3000},
-        {&of_time, "3ms", 0, 3000000},
-        {&of_time, "3s", 0, 3000000000},
-        {&of_time, "6s", -ERANGE, 0},
-        {&of_time, "3", -EINVAL, 0},
-        {&of_time, "3m", -EINVAL, 0},
-        {&of_time, "auto", -EINVAL, 0},
-        {&of_choice, "a", 0, 0},
-        {&of_choice, "bc", 0, 1},
-        {&of_choice, "D", 0, 2},
-        {&of_choice, "b", -EINVAL, 0},
-        {&of_choice, "a|bc", -EINVAL, 0},
-        {&of_choice, "", -EINVAL, 0},
-        {&of_text, "anything at all", 0, 0},
-    };
-
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof grammar / sizeof grammar[0]; i++) {
         int64_t number = 77;
-        int result = co_setting_parse(cases[i].row, cases[i].text, &number);
-        if (result != cases[i].result || number != (result == 0 ? cases[i].number : 77)) {
-            fail_msg("'%s' gave %d, %lld", cases[i].text, result, (long long)number);
+        int result = co_setting_parse(grammar[i].row, grammar[i].text, &number);
+        if (result != grammar[i].result || number != (result == 0 ? grammar[i].number : 77)) {
+            fail_msg("'%s' gave %d, %lld", grammar[i].text, result, (long long)number);
         }
     }
 }

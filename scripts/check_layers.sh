@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Who may include whom: src/pmpi -> src/engine -> src/mcast -> src/base, downwards only, and from another folder only
+# the front headers of a module. Only src/pmpi knows mpi.h. One line of `allowed` is one rule: a folder, and what its
+# files may include by name. Called by scripts/check_style.sh in the top folder.
+set -u
+
+fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
+fronts_engine='engine/engine\.h|engine/decide\.h|engine/tune_table\.h'
+
+# Longest folder first: the first that fits decides.
+allowed() {
+    case $1 in
+    src/base/*) echo 'base/.*' ;;
+    src/modules/*) echo 'base/.*|modules/.*' ;;
+    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/auth\.h' ;;
+    src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
+    src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
+    src/matching/*) echo 'base/.*|matching/.*' ;;
+    src/engine/*) echo "base/.*|engine/.*|$fronts_mcast" ;;
+    src/pmpi/*) echo "base/.*|pmpi/.*|$fronts_engine|$fronts_mcast" ;;
+    src/*) echo 'base/.*' ;;
+    tools/*) echo "base/.*|[a-z_]+\.h|tools/.*|castoff/.*|$fronts_engine|$fronts_mcast" ;;
+    *) echo '.*' ;;
+    esac
+}
+
+status=0
+for file in "$@"; do
+    rule=$(allowed "$file")
+    while IFS=: read -r line included; do
+        if ! grep -qxE "$rule" <<<"$included"; then
+            echo "$file:$line: must not include \"$included\""
+            status=1
+        fi
+    done < <(sed -n -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/;t out;b;:out;=;p' "$file" |
+        paste -d: - -)
+    case $file in
+    src/pmpi/*) ;;
+    src/* | tests/unit/* | tests/fuzz/*)
+        if grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]mpi\.h' "$file" | sed "s|^|$file:|" | grep .; then
+            echo "  only src/pmpi knows MPI"
+            status=1
+        fi
+        ;;
+    esac
+done
+exit "$status"
