@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The castoff command, and the unit tests of its pure parts (statistics, model, launcher, ...): those link the
+# tool's object file beside everything below src/pmpi. `make tool-tests` runs the shell tests of the command.
+
+CASTOFF_VERSION := 0.1.0
+MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | head -n 1)
+
+TOOLS_SRC := $(wildcard tools/*.c)
+TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
+
+$(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o: \
+  ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' -DCASTOFF_MPI_TEXT='"$(MPI_VERSION_TEXT)"'
+
+$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libcore.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+
+# tests/unit/<name>_test.c of every tools/<name>.c that has one.
+TOOLS_UNIT := $(foreach name,$(TOOLS_SRC:tools/%.c=%),$(if $(wildcard tests/unit/$(name)_test.c),$(name)))
+$(foreach name,$(TOOLS_UNIT),$(eval $(BUILD)/tests/unit/$(name)_test: $(BUILD)/obj/tools/$(name).o))
+
+.PHONY: tool-tests
+tool-tests: tools lib bench-programs
+	@sh tests/tools/run.sh $(BUILD)
+
+-include $(TOOLS_OBJ:.o=.d)

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The `castoff` command: finds the subcommand in a table and hands over. Owns messages and usage texts that all
+// subcommands share. Runs once; single thread.
+#include "command.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const struct co_command *const commands[] = {
+    &co_command_mpirun, &co_command_run, &co_command_ab, &co_command_bench, &co_command_info,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+void co_command_complain(const struct co_command *command, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    fprintf(stderr, "castoff %s: ", command->name);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    va_end(arguments);
+}
+
+void co_command_usage(const struct co_command *command, FILE *stream)
+{
+    fprintf(stream, "usage: castoff %s %s\n%s\n\n%s", command->name, command->arguments, command->summary,
+            command->details);
+}
+
+int co_command_odd_option(const struct co_command *command, int option)
+{
+    if (option == 'h') {
+        co_command_usage(command, stdout);
+        return TOOL_OK;
+    }
+    fprintf(stderr, "castoff %s: castoff %s -h lists the options\n", command->name, command->name);
+    return TOOL_USAGE;
+}
+
+static void print_usage(FILE *stream)
+{
+    fputs("usage: castoff COMMAND [ARGUMENT...]\n\n"
+          "Faster MPI_Bcast, MPI_Allgather and MPI_Iallgather for unmodified MPI programs.\n\n",
+          stream);
+    for (int i = 0; i < COMMANDS; i++) {
+        fprintf(stream, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    }
+    fputs("\ncastoff COMMAND -h says more; castoff(1) and castoff(7) say everything.\n", stream);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_usage(stderr);
+        return TOOL_USAGE;
+    }
+    const char *name = argv[1];
+    if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
+        print_usage(stdout);
+        return TOOL_OK;
+    }
+    if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
+        puts("castoff " CASTOFF_VERSION);
+        return TOOL_OK;
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i]->name) == 0) {
+            return commands[i]->run(argc - 1, argv + 1);
+        }
+    }
+    fprintf(stderr, "castoff: unknown command '%s'; castoff -h lists them\n", name);
+    return TOOL_USAGE;
+}

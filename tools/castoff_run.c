@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// castoff run: becomes the given program with the library preloaded. It stands right of a launcher (mpirun, srun),
+// so that LD_PRELOAD reaches the ranks and neither the launcher nor a shell. Replaces itself by exec: exit
+// status and signals are the program's own.
+#include "command.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "places.h"
+#include "program.h"
+
+enum { OPTION_ENV = 256, OPTION_PATH };
+
+static const struct option long_options[] = {
+    {"set", required_argument, NULL, 's'},   {"report", required_argument, NULL, 'r'},
+    {"off", no_argument, NULL, 'o'},         {"verbose", no_argument, NULL, 'v'},
+    {"dry-run", no_argument, NULL, 'n'},     {"env", required_argument, NULL, OPTION_ENV},
+    {"path", required_argument, NULL, OPTION_PATH}, {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct plan {
+    const char *folders; // where to look for the program, NULL: PATH
+    bool verbose, dry;
+    char preload[2 * PATH_MAX];
+};
+
+static const struct co_setting_row *row_named(const char *name)
+{
+    for (int id = 0; id < CO_SETTING_COUNT; id++) {
+        const struct co_setting_row *row = co_setting_row((enum co_setting_id)id);
+        if (strcmp(row->name, name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+// Says what is wrong with CASTOFF_NAME=VALUE given by hand; a typing error here is worth stopping for.
+static bool setting_is_right(const char *name, const char *value)
+{
+    const struct co_setting_row *row = row_named(name);
+    int64_t number;
+    if (!row) {
+        const char *nearest = co_settings_nearest(name);
+        co_command_complain(&co_command_run, "unknown setting %s%s%s%s", name, nearest ? "; did you mean " : "",
+                            nearest ? nearest : "", nearest ? "?" : " (castoff info --settings lists them)");
+        return false;
+    }
+    if (*value && co_setting_parse(row, value, &number)) {
+        co_command_complain(&co_command_run, "%s cannot be '%s': it takes %s", name, value,
+                            row->choices ? row->choices : row->help);
+        return false;
+    }
+    return true;
+}
+
+// "NAME=VALUE" into the environment. Checked settings may leave out CASTOFF_ and win over what is there;
+// forwarded ones (--env) give way to it.
+static int set_from(const char *text, bool checked)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text) {
+        co_command_complain(&co_command_run, "'%s' is not NAME=VALUE", text);
+        return TOOL_USAGE;
+    }
+    char name[256];
+    bool is_full = !checked || strncmp(text, "CASTOFF_", 8) == 0;
+    int length = snprintf(name, sizeof name, "%s%.*s", is_full ? "" : "CASTOFF_", (int)(equals - text), text);
+    if (length >= (int)sizeof name) {
+        co_command_complain(&co_command_run, "the name in '%.40s...' is too long", text);
+        return TOOL_USAGE;
+    }
+    if (checked && !setting_is_right(name, equals + 1)) {
+        return TOOL_USAGE;
+    }
+    setenv(name, equals + 1, checked);
+    return TOOL_OK;
+}
+
+static int take_option(struct plan *plan, int option)
+{
+    switch (option) {
+    case 's':
+        return set_from(optarg, true);
+    case OPTION_ENV:
+        return set_from(optarg, false);
+    case 'r':
+        setenv("CASTOFF_REPORT", optarg, 1);
+        return TOOL_OK;
+    case 'o':
+        setenv("CASTOFF_ENABLE", "0", 1);
+        return TOOL_OK;
+    case 'v':
+        plan->verbose = true;
+        return TOOL_OK;
+    case 'n':
+        plan->dry = true;
+        return TOOL_OK;
+    default: // OPTION_PATH
+        plan->folders = optarg;
+        return TOOL_OK;
+    }
+}
+
+// Ours first, so that we see calls before they reach libmpi; what was there stays behind us.
+static int make_preload(struct plan *plan)
+{
+    char library[PATH_MAX];
+    if (co_places_library(library)) {
+        co_command_complain(&co_command_run, "libcastoff.so is neither beside the castoff command nor in ../lib; "
+                                             "build it with make or install it again");
+        return TOOL_FAILED;
+    }
+    if (strpbrk(library, " :")) {
+        co_command_complain(&co_command_run, "%s: the dynamic linker cannot preload from a path with a space or colon",
+                            library);
+        return TOOL_FAILED;
+    }
+    const char *before = co_environment("LD_PRELOAD");
+    bool has_others = before && *before;
+    if (has_others && strstr(before, library)) {
+        snprintf(plan->preload, sizeof plan->preload, "%s", before); // a run inside a run
+        return TOOL_OK;
+    }
+    int length = snprintf(plan->preload, sizeof plan->preload, "%s%s%s", library, has_others ? ":" : "",
+                          has_others ? before : "");
+    if (length >= (int)sizeof plan->preload) {
+        co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
+        return TOOL_FAILED;
+    }
+    return TOOL_OK;
+}
+
+static void show(const struct plan *plan, FILE *stream, char **argv, bool preloads)
+{
+    for (int id = 0; id < CO_SETTING_COUNT; id++) {
+        const char *name = co_setting_row((enum co_setting_id)id)->name;
+        const char *value = co_environment(name);
+        if (value && *value) {
+            fprintf(stream, "%s='%s' ", name, value);
+        }
+    }
+    if (preloads) {
+        fprintf(stream, "LD_PRELOAD='%s' ", plan->preload);
+    }
+    for (; *argv; argv++) {
+        fprintf(stream, "%s%s", *argv, argv[1] ? " " : "\n");
+    }
+    fflush(stream);
+}
+
+static int become(struct plan *plan, char **argv)
+{
+    char path[PATH_MAX];
+    const char *folders = plan->folders ? plan->folders : co_environment("PATH");
+    int failed = co_program_find(path, argv[0], folders ? folders : "/usr/local/bin:/usr/bin:/bin");
+    if (failed) {
+        co_command_complain(&co_command_run, "cannot execute '%s': %s", argv[0],
+                            failed == -ENOENT && !strchr(argv[0], '/') ? "not found on PATH" : strerror(-failed));
+        return failed == -EACCES ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
+    }
+    const char *obstacle = co_program_kind_text(co_program_look(path));
+    if (obstacle) {
+        co_command_complain(&co_command_run, "%s %s; it runs without castoff", argv[0], obstacle);
+    } else {
+        int status = make_preload(plan);
+        if (status) {
+            return status;
+        }
+    }
+    if (plan->dry || plan->verbose) {
+        show(plan, plan->dry ? stdout : stderr, argv, !obstacle);
+    }
+    if (plan->dry) {
+        return TOOL_OK;
+    }
+    if (!obstacle) {
+        setenv("LD_PRELOAD", plan->preload, 1);
+    }
+    execv(path, argv);
+    co_command_complain(&co_command_run, "cannot execute '%s': %s", path, strerror(errno));
+    return TOOL_CANNOT_EXECUTE;
+}
+
+static int run(int argc, char **argv)
+{
+    struct plan plan = {0};
+    int option;
+    while ((option = getopt_long(argc, argv, "+nvh", long_options, NULL)) != -1) {
+        if (option == 'h' || option == '?') {
+            return co_command_odd_option(&co_command_run, option);
+        }
+        int status = take_option(&plan, option);
+        if (status) {
+            return status;
+        }
+    }
+    if (optind == argc) {
+        co_command_complain(&co_command_run, "no program given (usage: castoff run %s)", co_command_run.arguments);
+        return TOOL_USAGE;
+    }
+    return become(&plan, argv + optind);
+}
+
+const struct co_command co_command_run = {
+    "run",
+    run,
+    "[OPTION...] [--] PROGRAM [ARGUMENT...]",
+    "run one process with castoff preloaded; stands right of any launcher: srun castoff run ./app",
+    "  --set NAME=VALUE  set CASTOFF_NAME; unknown names and wrong values are refused\n"
+    "  --report FILE     write castoff's report there at MPI_Finalize (- is stderr, x.json gives JSON)\n"
+    "  --off             preload, but leave every call to the MPI below (CASTOFF_ENABLE=0)\n"
+    "  --env NAME=VALUE  set a variable unless the environment has it\n"
+    "  --path FOLDERS    look for PROGRAM there instead of PATH\n"
+    "  -n, --dry-run     print what would be executed, and stop\n"
+    "  -v, --verbose     print it, and go on\n",
+};

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Looks for castoff's parts beside the running binary (build folder), then under the prefix it is installed in. Cold.
+#include "places.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int co_places_self(char path[PATH_MAX])
+{
+    ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - 1);
+    if (bytes < 0) {
+        return -ENOENT;
+    }
+    path[bytes] = '\0';
+    return 0;
+}
+
+// First of `folders`, relative to the binary's own, that holds `name`.
+static int find_in(char path[PATH_MAX], const char *const folders[], const char *name)
+{
+    char self[PATH_MAX], candidate[2 * PATH_MAX];
+    int failed = co_places_self(self);
+    if (failed) {
+        return failed;
+    }
+    *strrchr(self, '/') = '\0';
+    for (int i = 0; folders[i]; i++) {
+        snprintf(candidate, sizeof candidate, "%s/%s/%s", self, folders[i], name);
+        if (access(candidate, R_OK) == 0 && realpath(candidate, path)) {
+            return 0;
+        }
+    }
+    return -ENOENT;
+}
+
+int co_places_library(char path[PATH_MAX])
+{
+    static const char *const folders[] = {".", "../lib", "../lib/castoff", NULL};
+    return find_in(path, folders, "libcastoff.so");
+}
+
+int co_places_bench_program(char path[PATH_MAX], const char *name)
+{
+    static const char *const folders[] = {"bench", "../lib/castoff/bench", NULL};
+    return find_in(path, folders, name);
+}
+
+int co_places_lab(char path[PATH_MAX])
+{
+    static const char *const folders[] = {"../tests/lab", "../share/castoff/lab", NULL};
+    return find_in(path, folders, "lab.sh");
+}
