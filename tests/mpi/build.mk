@@ -26,21 +26,21 @@ mpi_tests_tool := $(mpi_tests_build)/libbcast_counter.so
 mpi-tests: $(mpi_tests_c) $(mpi_tests_cxx) $(mpi_tests_fortran) $(mpi_tests_tool)
 
 $(mpi_tests_build)/oracle/%.o: $(mpi_tests_source)/oracle/%.c $(mpi_tests_headers)
-	@mkdir -p $(@D)
-	$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) -c $< -o $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) -c $< -o $@
 
 $(mpi_tests_c): $(mpi_tests_build)/%: $(mpi_tests_source)/%.c $(mpi_tests_oracle) $(mpi_tests_headers)
-	@mkdir -p $(@D)
-	$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
 
 $(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
-	@mkdir -p $(@D)
-	$(MPICXX) $(MPI_TESTS_CXXFLAGS) $< -o $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICXX) $(MPI_TESTS_CXXFLAGS) $< -o $@
 
 $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
-	@mkdir -p $(@D)
-	$(MPIFORT) $(MPI_TESTS_FFLAGS) $< -o $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) $< -o $@
 
 $(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
-	@mkdir -p $(@D)
-	$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@
+	$(Q)mkdir -p $(@D)
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@

@@ -39,21 +39,25 @@ program fortran_mpif
 
     gathered = -1
     gathered(rank * length + 1:(rank + 1) * length) = rank + 50
-    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, length, MPI_INTEGER, MPI_COMM_WORLD, error)
+    call MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, length, MPI_INTEGER, &
+        MPI_COMM_WORLD, error)
     do i = 0, ranks - 1
         call expect(all(gathered(i * length + 1:(i + 1) * length) == i + 50), 3)
     end do
 
-    call MPI_Recv_init(token(2), 1, MPI_INTEGER, mod(rank + ranks - 1, ranks), 4, MPI_COMM_WORLD, persistent, error)
+    call MPI_Recv_init(token(2), 1, MPI_INTEGER, mod(rank + ranks - 1, ranks), 4, MPI_COMM_WORLD, &
+        persistent, error)
     do round = 1, 6
         requests(2) = persistent
         token = [rank + 100 * round, 0]
         buffer = rank + round
         gathered = -1
         call MPI_Start(requests(2), error)
-        call MPI_Iallgather(buffer, length, MPI_INTEGER, gathered, length, MPI_INTEGER, MPI_COMM_WORLD, requests(1), error)
+        call MPI_Iallgather(buffer, length, MPI_INTEGER, gathered, length, MPI_INTEGER, &
+            MPI_COMM_WORLD, requests(1), error)
         call expect(requests(1) /= MPI_REQUEST_NULL, 4)
-        call MPI_Isend(token(1), 1, MPI_INTEGER, mod(rank + 1, ranks), 4, MPI_COMM_WORLD, requests(3), error)
+        call MPI_Isend(token(1), 1, MPI_INTEGER, mod(rank + 1, ranks), 4, MPI_COMM_WORLD, &
+            requests(3), error)
         requests(4) = MPI_REQUEST_NULL
         if (mod(round, 3) == 0) then
             call MPI_Waitall(4, requests, statuses, error)
@@ -77,7 +81,8 @@ program fortran_mpif
     end do
     call MPI_Request_free(persistent, error)
 
-    call MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, length, MPI_INTEGER, MPI_COMM_WORLD, requests(1), error)
+    call MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, length, MPI_INTEGER, &
+        MPI_COMM_WORLD, requests(1), error)
     call MPI_Wait(requests(1), MPI_STATUS_IGNORE, error)
     call expect(gathered(1) == 6 .and. requests(1) == MPI_REQUEST_NULL, 9)
 

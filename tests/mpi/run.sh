@@ -161,6 +161,10 @@ launch() {
     if [ "$programs" = 2 ]; then
         line+=(: -n 1 "${exports[@]}" "${command[@]}")
     fi
+    case $launcher in
+    preloaded) line=(env "${settings[@]}" mpirun "${options[@]}" -n "$ranks" sh -c 'exec "$0" "$@"' "${command[@]}") ;;
+    none) line=(env "${settings[@]}" "${command[@]}") ;;
+    esac
     for ((copy = 1; copy <= copies; copy++)); do
         MPI_TEST_RUN=$mark timeout -k 5 "$limit" "${line[@]}" >"$log.out$copy" 2>"$log.err$copy" </dev/null &
         pids+=($!)
@@ -212,7 +216,7 @@ show_failure() {
 run_unit() {
     local source_file=$1 ranks=$2 arguments=$3 tool=$4
     local name unit line="" failures="" mode log native_log result status started left mark label
-    local mpirun_options environment expected_status taken copies programs limit only_modes
+    local mpirun_options environment expected_status taken copies programs launcher limit only_modes
     name=$(basename "${source_file%.*}")
     label="${arguments:+ $arguments}"
     [ "$tool" = none ] || label="$label tool-$tool"
@@ -223,6 +227,7 @@ run_unit() {
     taken=$(header_or "$source_file" taken "")
     copies=$(header_or "$source_file" copies 1)
     programs=$(header_or "$source_file" programs 1)
+    launcher=$(header_or "$source_file" launcher mpirun)
     limit=$(header_or "$source_file" timeout 60)
     only_modes=$(header_or "$source_file" modes "$all_modes")
     native_log=$log_dir/${unit// /_}.$ranks.native
