@@ -46,14 +46,24 @@ void co_shm_team_close(struct co_shm_team *team);
 struct co_shm_op {
     struct co_shm_team *team;
     int (*step)(struct co_shm_op *op); // 0: under way, 1: done, -errno
-    uint64_t sequence;
+    uint64_t tick;                     // first slot of the ring that carries it
+    uint64_t ticks;
+    uint64_t sequence;                 // number among the team's large operations, from 1
+    unsigned ring;
     int root;
+    int call;         // enum co_shm_call
     int phase;
-    void *buffer;
-    const void *mine;
-    size_t bytes;    // of a block
-    size_t position; // bytes or blocks done
-    uint64_t scratch[4];
+    int peer;         // whose bytes are next
+    int helped_peer;  // whom a star's centre helps next
+    const char *mine; // what this member gives
+    char *target;     // where the others' bytes go
+    size_t bytes;     // of a block
+    size_t piece_bytes;
+    uint64_t written, read; // ticks, or pieces
+    uint64_t remote;        // the block's address in the peer's process
+    size_t position;        // bytes of the current block or piece that are done
+    uint64_t stuck;         // piece that the kernel refused, + 1
+    uint32_t asked;         // bytes asked of the other side because of that
 };
 
 // root's `bytes` at buffer reach everybody's buffer.

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The way out when process_vm_readv fails in the middle of a large operation (memory of a device, a filter set late):
+// the member whose copy failed asks the one at the other end, who waits in the same operation anyway, to carry the
+// bytes through a page of the area. Rare and slow, but nobody else has to know. Called by the large operations.
+#include "mcast/shm/shm_team.h"
+
+#define OWNER_BITS 16
+#define OWNER_MASK (((uint64_t)1 << OWNER_BITS) - 1)
+
+static char *page_of(const struct co_shm_team *team, int member)
+{
+    return team->area + team->shape.bounce_offset + (size_t)member * CO_SHM_PAGE;
+}
+
+int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span)
+{
+    struct co_shm_team *team = op->team;
+    struct co_shm_control *control = co_shm_control(team, team->self);
+    uint64_t request = co_load_relaxed(&control->request); // relaxed: our own word
+
+    if (op->asked > 0) {
+        // acquire B2: the page holds what we asked for, or is ours again.
+        if (co_load_acquire(&control->reply) != request) {
+            return 0;
+        }
+        if (!span->outward) {
+            memcpy(span->local + op->position, page_of(team, team->self), op->asked);
+        }
+        op->position += op->asked;
+        op->asked = 0;
+    }
+    if (op->position == span->bytes) {
+        return 1;
+    }
+    size_t left = span->bytes - op->position;
+    op->asked = left < CO_SHM_PAGE ? (uint32_t)left : CO_SHM_PAGE;
+    if (span->outward) {
+        memcpy(page_of(team, team->self), span->local + op->position, op->asked);
+    }
+    control->request_offset = span->offset + op->position;
+    control->request_bytes = op->asked;
+    uint64_t number = (request >> OWNER_BITS) + 1;
+    // release B1: offset, length and, outward, the page.
+    co_store_release(&control->request, number << OWNER_BITS | (uint64_t)span->owner);
+    return 0;
+}
+
+bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t stride, bool inward)
+{
+    bool served = false;
+
+    for (int member = 0; member < team->count; member++) {
+        struct co_shm_control *control = co_shm_control(team, member);
+        // The reply first: a request to us is answered by nobody else, so one that is newer than the reply is open,
+        // and stays as it is until we answer.
+        uint64_t reply = co_load_acquire(&control->reply);     // acquire B2: not older than the request it answers
+        uint64_t request = co_load_acquire(&control->request); // acquire B1: offset, length, page
+        if (member == team->self || request == reply || (request & OWNER_MASK) != (uint64_t)team->self) {
+            continue;
+        }
+        if (inward) {
+            memcpy(block + (size_t)member * stride + control->request_offset, page_of(team, member),
+                   control->request_bytes);
+        } else {
+            memcpy(page_of(team, member), block + control->request_offset, control->request_bytes);
+        }
+        co_store_release(&control->reply, request); // release B2: the page
+        served = true;
+    }
+    return served;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one place that knows how a node's shared segment looks. Offsets and plain words only: every process maps it
+// somewhere else. Read by all files of this folder; sizes are computed from values that all ranks share.
+//
+//   segment   header | process[size] | entry[entries] | area[entries]           each part starts on a page
+//   area      lane[count] | bounce[count]                                       one team; entry i owns area i
+//   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
+//   slot      sequence (8 bytes) | ... payload                                  sequence = tick + 1 when it is full
+//
+// A ring's slots are numbered by ticks that only grow; tick t lives in slot t mod slots.
+#ifndef CASTOFF_MCAST_SHM_LAYOUT_H
+#define CASTOFF_MCAST_SHM_LAYOUT_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/order.h"
+
+#define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
+#define CO_SHM_VERSION 1
+#define CO_SHM_PAGE 4096
+
+struct co_shm_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t size;
+    uint64_t team_bytes;
+    uint64_t area_bytes;
+    uint32_t entries;
+    uint32_t farthest;    // largest distance of an entry from its home; guarded by lock
+    pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
+};
+
+// Written by its process before the barrier of co_shm_node_open, constant afterwards.
+struct co_shm_process {
+    alignas(CO_LINE_PAIR) uint64_t pid;
+    uint64_t pid_namespace; // pids of another namespace say nothing
+    uint64_t probe_address; // of a word in that process
+    uint64_t probe_value;   // what the word holds
+};
+
+// One team. Guarded by the header's lock but for `touched`.
+struct co_shm_entry {
+    uint64_t key; // 0: free
+    uint32_t count;
+    uint32_t joined;
+    uint32_t left;
+    uint32_t generation;      // teams that had this entry before
+    _Atomic uint32_t touched; // some page of the area was used
+    uint32_t unused;
+};
+
+// Head of a lane. Every pair of lines has one writer at a time, named beside it.
+struct co_shm_control {
+    // The member: ticks of each ring that it is done with, reading and writing. Published late on purpose.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t consumed[3];
+    // The member: large operations finished, and a request for bytes it cannot copy itself.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t finished;
+    _Atomic uint64_t request; // number << 16 | member asked
+    uint64_t request_offset;
+    uint64_t request_bytes;
+    // The member and the centre of a star, by compare-and-swap: pieces not yet taken.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
+    // The peer: pieces it copied for this member, and requests it answered.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
+    _Atomic uint64_t reply;
+};
+
+_Static_assert(sizeof(_Atomic uint64_t) == 8, "atomic words are plain words");
+_Static_assert(sizeof(struct co_shm_header) <= CO_SHM_PAGE, "the header fits its page");
+_Static_assert(sizeof(struct co_shm_process) == CO_LINE_PAIR, "one pair of lines for each process");
+_Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
+_Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
+
+enum co_shm_ring { CO_SHM_LINES, CO_SHM_MAIL, CO_SHM_BULK, CO_SHM_RINGS };
+
+struct co_shm_ring_shape {
+    uint64_t mask;    // slots - 1; slots is a power of two
+    uint32_t quantum; // consumed is published every so many ticks; a power of two, at most half of the slots
+    uint32_t stride;  // from slot to slot
+    uint32_t head;    // payload starts here
+    uint32_t payload; // bytes that fit
+    size_t offset;    // from the start of the lane
+};
+
+struct co_shm_shape {
+    struct co_shm_ring_shape ring[CO_SHM_RINGS];
+    size_t lane_bytes;
+    size_t bounce_offset; // from the start of the area; a page for each member
+    size_t area_bytes;
+};
+
+struct co_shm_plan {
+    size_t process_offset, entry_offset, area_offset, area_bytes, bytes;
+    uint32_t entries;
+};
+
+// The area of a team of `count` members with team_bytes to spend. More is used when that is too little.
+void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes);
+
+#define CO_SHM_ENTRIES_MAX 4096
+#define CO_SHM_ENTRIES_MIN 16
+
+// The segment of a node with `size` ranks and at most `entries` teams at a time.
+void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t entries);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Opens and closes a process's view of its node: rank 0 makes the segment, the others map it, all agree, the name
+// goes, peers are watched and single copy is probed. Collective, at start and end of the job only.
+#include "mcast/shm/shm_node.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static void set_pointers(struct co_shm_node *node)
+{
+    char *base = node->segment.base;
+
+    node->header = (struct co_shm_header *)base;
+    node->processes = (struct co_shm_process *)(base + node->plan.process_offset);
+    node->entries = (struct co_shm_entry *)(base + node->plan.entry_offset);
+    node->areas = base + node->plan.area_offset;
+}
+
+static int fill_header(struct co_shm_node *node)
+{
+    struct co_shm_header *header = node->header;
+    int error = co_shm_directory_init(header);
+
+    header->version = CO_SHM_VERSION;
+    header->size = (uint32_t)node->config.size;
+    header->team_bytes = node->config.team_bytes;
+    header->area_bytes = node->plan.area_bytes;
+    header->entries = node->plan.entries;
+    header->magic = CO_SHM_MAGIC;
+    return error;
+}
+
+// A small /dev/shm gets a small directory. Returns the number of entries or -errno.
+static int create(struct co_shm_node *node, const char *name)
+{
+    int error = -ENOSPC;
+
+    for (size_t entries = CO_SHM_ENTRIES_MAX; entries >= CO_SHM_ENTRIES_MIN && error == -ENOSPC; entries /= 2) {
+        co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, entries);
+        error = co_shm_segment_create(&node->segment, name, node->plan.bytes);
+    }
+    if (error == 0) {
+        set_pointers(node);
+        error = fill_header(node);
+    }
+    return error != 0 ? error : (int)node->plan.entries;
+}
+
+static int attach(struct co_shm_node *node, const char *name, int entries)
+{
+    co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, (size_t)entries);
+    int error = co_shm_segment_attach(&node->segment, name, node->plan.bytes);
+    if (error != 0) {
+        return error;
+    }
+    set_pointers(node);
+    const struct co_shm_header *header = node->header;
+    bool fits = header->magic == CO_SHM_MAGIC && header->version == CO_SHM_VERSION &&
+                header->size == (uint32_t)node->config.size && header->team_bytes == node->config.team_bytes &&
+                header->area_bytes == node->plan.area_bytes && header->entries == node->plan.entries;
+    return fits ? 0 : -EPROTO;
+}
+
+// The least of all results, with our own failure kept when the exchange itself fails.
+static int agree(const struct co_shm_node *node, int mine)
+{
+    return node->config.all_agree(node->config.arg, mine);
+}
+
+static int map_segment(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+    char name[CO_SHM_NAME_MAX];
+
+    co_shm_segment_name(name, config->job_key, (unsigned)config->node_index);
+    int entries = agree(node, config->rank == 0 ? create(node, name) : INT_MAX);
+    if (entries < 0) {
+        return entries;
+    }
+    int error = agree(node, config->rank == 0 ? 0 : attach(node, name, entries));
+    if (config->rank == 0) {
+        co_shm_segment_unlink(&node->segment);
+    } else {
+        node->segment.name[0] = '\0'; // rank 0's to remove; a later job may use the name again
+    }
+    return error;
+}
+
+static void introduce_self(struct co_shm_node *node)
+{
+    struct co_shm_process *self = &node->processes[node->config.rank];
+    struct stat state;
+
+    self->pid = (uint64_t)getpid();
+    self->pid_namespace = stat("/proc/self/ns/pid", &state) == 0 ? (uint64_t)state.st_ino : 0;
+    node->probe_word = node->config.job_key * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)node->config.rank + 1;
+    node->probe_target = 0;
+    self->probe_address = (uint64_t)(uintptr_t)&node->probe_word;
+    self->probe_value = node->probe_word;
+}
+
+static bool is_usable(const struct co_shm_config *config)
+{
+    return config->size > 0 && config->rank >= 0 && config->rank < config->size && config->team_bytes > 0 &&
+           config->barrier && config->all_agree;
+}
+
+int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *config)
+{
+    if (!is_usable(config)) {
+        return -EINVAL;
+    }
+    struct co_shm_node *node = calloc(1, sizeof *node);
+    int error = config->all_agree(config->arg, node ? 0 : -ENOMEM);
+    if (error != 0) {
+        free(node);
+        return error;
+    }
+    node->config = *config;
+    error = map_segment(node);
+    if (error != 0) {
+        goto failed;
+    }
+    introduce_self(node);
+    error = config->barrier(config->arg);
+    if (error == 0) {
+        error = agree(node, co_shm_peers_open(node));
+    }
+    if (error == 0) {
+        error = co_shm_single_copy_probe(node);
+    }
+    if (error != 0) {
+        goto failed;
+    }
+    *out = node;
+    return 0;
+failed:
+    co_shm_node_close(node);
+    return error;
+}
+
+void co_shm_node_close(struct co_shm_node *node)
+{
+    if (!node) {
+        return;
+    }
+    co_shm_peers_close(node);
+    co_shm_segment_close(&node->segment);
+    free(node);
+}

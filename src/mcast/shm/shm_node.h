@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Insides of a process's view of its node, shared by the files of this folder. Constant after co_shm_node_open but
+// for the fields that say otherwise.
+#ifndef CASTOFF_MCAST_SHM_NODE_H
+#define CASTOFF_MCAST_SHM_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/shm_segment.h"
+#include "mcast/shm/shm.h"
+#include "mcast/shm/shm_layout.h"
+
+struct co_shm_node {
+    struct co_shm_config config;
+    struct co_shm_segment segment;
+    struct co_shm_plan plan;
+    struct co_shm_header *header;
+    struct co_shm_process *processes;
+    struct co_shm_entry *entries;
+    char *areas;
+
+    int *peer_files;        // [size] pidfds; -1: not watched
+    bool single_copy;
+    char reason[96];
+    uint64_t probe_word;    // read by the neighbour that probes us
+    uint64_t probe_target;  // written by him
+};
+
+static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t index)
+{
+    return node->areas + (size_t)index * node->plan.area_bytes;
+}
+
+// shm_peers.c: who is still there.
+int co_shm_peers_open(struct co_shm_node *node);
+void co_shm_peers_close(struct co_shm_node *node);
+
+// shm_single_copy.c: straight between processes. The whole length or -errno; part of it may have been copied then.
+int co_shm_copy_from(pid_t pid, void *local, uint64_t remote, size_t bytes);
+int co_shm_copy_to(pid_t pid, const void *local, uint64_t remote, size_t bytes);
+// Collective over the node: sets single_copy and reason. Negative only when an exchange failed.
+int co_shm_single_copy_probe(struct co_shm_node *node);
+
+// shm_directory.c: the entry of a team.
+int co_shm_directory_init(struct co_shm_header *header);
+// Index of the entry, made when it is not there, or -ENOSPC, -EINVAL (another member sees another count).
+int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count);
+// The member leaves; the last one frees the entry and gives its memory back.
+void co_shm_directory_leave(struct co_shm_node *node, uint32_t index);
+
+#endif

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Is the process of a peer still there? A pidfd of each, opened while all are known to live, so that a number used
+// again by the kernel cannot deceive. Asked rarely: one poll(2) for all peers.
+#include "mcast/shm/shm_node.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+// Descriptors are scarce in large jobs; beyond this the process number alone has to do.
+#define WATCHED_MAX 128
+
+enum { NOT_WATCHED = -1, BY_NUMBER = -2 };
+
+static int watch(const struct co_shm_node *node, int rank, int watched)
+{
+    const struct co_shm_process *mine = &node->processes[node->config.rank];
+    const struct co_shm_process *peer = &node->processes[rank];
+
+    if (peer->pid == mine->pid || peer->pid_namespace != mine->pid_namespace) {
+        return NOT_WATCHED;
+    }
+    if (watched >= WATCHED_MAX) {
+        return BY_NUMBER;
+    }
+    int file = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);
+    return file >= 0 ? file : BY_NUMBER;
+}
+
+int co_shm_peers_open(struct co_shm_node *node)
+{
+    int watched = 0;
+
+    node->peer_files = malloc((size_t)node->config.size * sizeof(int));
+    if (!node->peer_files) {
+        return -ENOMEM;
+    }
+    for (int rank = 0; rank < node->config.size; rank++) {
+        node->peer_files[rank] = watch(node, rank, watched);
+        watched += node->peer_files[rank] >= 0;
+    }
+    return 0;
+}
+
+void co_shm_peers_close(struct co_shm_node *node)
+{
+    for (int rank = 0; node->peer_files && rank < node->config.size; rank++) {
+        if (node->peer_files[rank] >= 0) {
+            close(node->peer_files[rank]);
+        }
+    }
+    free(node->peer_files);
+    node->peer_files = NULL;
+}
+
+int co_shm_node_dead_peer(struct co_shm_node *node)
+{
+    for (int rank = 0; rank < node->config.size; rank++) {
+        struct pollfd state = {.fd = node->peer_files[rank], .events = POLLIN};
+        if (state.fd == BY_NUMBER && kill((pid_t)node->processes[rank].pid, 0) != 0 && errno == ESRCH) {
+            return rank;
+        }
+        if (state.fd >= 0 && poll(&state, 1, 0) == 1 && (state.revents & POLLIN)) {
+            return rank;
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Copies straight between the processes of a node (process_vm_readv, process_vm_writev), and the probe at start that
+// tells whether the kernel lets every rank do so: containers, Yama and seccomp often do not.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "mcast/shm/shm_node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+
+typedef ssize_t copy_function(pid_t pid, const struct iovec *local, unsigned long local_count,
+                              const struct iovec *remote, unsigned long remote_count, unsigned long flags);
+
+static int copy_all(copy_function *copy, pid_t pid, char *local, uint64_t remote, size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        struct iovec here = {local + done, bytes - done};
+        struct iovec there = {(void *)(uintptr_t)(remote + done), bytes - done};
+        ssize_t moved = copy(pid, &here, 1, &there, 1, 0);
+        if (moved < 0 && errno == EINTR) {
+            continue;
+        }
+        if (moved <= 0) {
+            return moved < 0 ? -errno : -EFAULT;
+        }
+        done += (size_t)moved;
+    }
+    return 0;
+}
+
+int co_shm_copy_from(pid_t pid, void *local, uint64_t remote, size_t bytes)
+{
+    return copy_all(process_vm_readv, pid, local, remote, bytes);
+}
+
+int co_shm_copy_to(pid_t pid, const void *local, uint64_t remote, size_t bytes)
+{
+    return copy_all(process_vm_writev, pid, (char *)(uintptr_t)local, remote, bytes);
+}
+
+// Reads a word of the next rank and writes one there. 0 or -errno.
+static int try_neighbour(struct co_shm_node *node)
+{
+    int next = (node->config.rank + 1) % node->config.size;
+    const struct co_shm_process *peer = &node->processes[next];
+    uint64_t word = 0;
+
+    if (peer->pid_namespace != node->processes[node->config.rank].pid_namespace) {
+        return -ESRCH; // the number means another process here
+    }
+    int result = co_shm_copy_from((pid_t)peer->pid, &word, peer->probe_address, sizeof word);
+    if (result != 0) {
+        return result;
+    }
+    if (word != peer->probe_value) {
+        return -ESRCH;
+    }
+    uint64_t target = peer->probe_address + offsetof(struct co_shm_node, probe_target) -
+                      offsetof(struct co_shm_node, probe_word);
+    return co_shm_copy_to((pid_t)peer->pid, &word, target, sizeof word);
+}
+
+static void set_reason(struct co_shm_node *node, int verdict)
+{
+    if (verdict == 0) {
+        snprintf(node->reason, sizeof node->reason, "allowed");
+    } else if (node->config.single_copy == CO_NO) {
+        snprintf(node->reason, sizeof node->reason, "switched off by CASTOFF_SHM_SINGLE_COPY");
+    } else if (node->config.size == 1) {
+        snprintf(node->reason, sizeof node->reason, "one rank on this node");
+    } else {
+        snprintf(node->reason, sizeof node->reason, "process_vm_readv between ranks of this node: %s",
+                 strerror(-verdict));
+    }
+}
+
+int co_shm_single_copy_probe(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+    int verdict = -EOPNOTSUPP;
+
+    if (config->size > 1 && config->single_copy != CO_NO) {
+#ifdef PR_SET_PTRACER
+        if (config->single_copy == CO_YES) {
+            // Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in.
+            prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+        }
+#endif
+        int error = config->barrier(config->arg);
+        verdict = try_neighbour(node);
+        error = error == 0 ? config->barrier(config->arg) : error;
+        if (error != 0) {
+            return error;
+        }
+        if (verdict == 0 && node->probe_target != node->probe_word) {
+            verdict = -EFAULT; // the other neighbour's word did not arrive
+        }
+        verdict = config->all_agree(config->arg, verdict);
+    }
+    node->single_copy = verdict == 0;
+    set_reason(node, verdict);
+    if (!node->single_copy && config->rank == 0 && config->size > 1) {
+        co_log(config->single_copy == CO_YES ? CO_LOG_WARN : CO_LOG_INFO, CO_SUBSYS_SHM, "single copy is off: %s",
+               node->reason);
+    }
+    return 0;
+}
+
+bool co_shm_node_single_copy(const struct co_shm_node *node)
+{
+    return node->single_copy;
+}
+
+const char *co_shm_node_single_copy_reason(const struct co_shm_node *node)
+{
+    return node->reason;
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Large bcast and gather, copied straight between processes. One member is the centre, the others are leaves; every
+// leaf's block is cut into pieces, the leaf takes them from the front, the centre, which has to wait anyway, from the
+// back, so that two cores work on one block. A leaf is done with its own block; the centre when all leaves are. Hot
+// for large operations.
+#include "mcast/shm/shm_team.h"
+
+#define PIECE_BYTES_MIN ((size_t)16 << 10)
+#define PIECE_BYTES_MAX ((size_t)128 << 10)
+#define PIECES_WANTED 8
+
+// Pieces not yet taken: a tag of the operation, the first and the end. The tag makes a late compare-and-swap of the
+// centre fail when the leaf is in its next operation already; it comes back after 2^16 operations, but the centre is
+// at most a ring of lines behind.
+#define FIELD_BITS 24
+#define FIELD_MASK (((uint64_t)1 << FIELD_BITS) - 1)
+#define FAILED_SHIFT FIELD_BITS // in `helped`: piece that the centre could not copy, + 1
+
+enum { PHASE_INTRODUCE, PHASE_MEET, PHASE_COPY };
+
+static uint64_t pack(uint64_t tag, uint64_t first, uint64_t end)
+{
+    return tag << (2 * FIELD_BITS) | first << FIELD_BITS | end;
+}
+
+static void choose_piece(struct co_shm_op *op)
+{
+    size_t piece = (op->bytes / PIECES_WANTED + CO_SHM_PAGE - 1) / CO_SHM_PAGE * CO_SHM_PAGE;
+
+    piece = piece < PIECE_BYTES_MIN ? PIECE_BYTES_MIN : piece;
+    piece = piece > PIECE_BYTES_MAX ? PIECE_BYTES_MAX : piece;
+    while (op->bytes / piece >= FIELD_MASK - 1) {
+        piece *= 2; // more than a terabyte
+    }
+    op->piece_bytes = piece;
+}
+
+static uint64_t piece_count(const struct co_shm_op *op)
+{
+    return (op->bytes + op->piece_bytes - 1) / op->piece_bytes;
+}
+
+static size_t piece_length(const struct co_shm_op *op, uint64_t piece)
+{
+    size_t left = op->bytes - (size_t)piece * op->piece_bytes;
+
+    return left < op->piece_bytes ? left : op->piece_bytes;
+}
+
+// Tells the others where our memory is.
+static bool introduce(struct co_shm_op *op, const void *address)
+{
+    struct co_shm_team *team = op->team;
+    uint64_t word = (uint64_t)(uintptr_t)address;
+
+    if (!co_shm_has_credit(team, CO_SHM_LINES, op->tick)) {
+        return false;
+    }
+    memcpy(co_shm_slot_payload(team, team->self, CO_SHM_LINES, op->tick), &word, sizeof word);
+    co_shm_slot_publish(team, CO_SHM_LINES, op->tick);
+    return true;
+}
+
+static uint64_t address_of(const struct co_shm_op *op, int member)
+{
+    uint64_t word;
+
+    memcpy(&word, co_shm_slot_payload(op->team, member, CO_SHM_LINES, op->tick), sizeof word);
+    return word;
+}
+
+// A piece of the leaf's block from the front (leaf) or the back (centre), or -1.
+static int64_t take_piece(struct co_shm_op *op, int leaf, bool front)
+{
+    _Atomic uint64_t *claim = &co_shm_control(op->team, leaf)->claim;
+    uint64_t now = co_load_relaxed(claim); // relaxed: nothing but the pieces themselves is shared by this word
+
+    for (;;) {
+        uint64_t first = now >> FIELD_BITS & FIELD_MASK, end = now & FIELD_MASK;
+        if (first >= end || now >> (2 * FIELD_BITS) != (op->sequence & 0xffff)) {
+            return -1;
+        }
+        uint64_t next = pack(op->sequence & 0xffff, first + front, end - !front);
+        if (atomic_compare_exchange_weak_explicit(claim, &now, next, memory_order_relaxed, memory_order_relaxed)) {
+            return (int64_t)(front ? first : end - 1);
+        }
+    }
+}
+
+static pid_t pid_of(const struct co_shm_team *team, int member)
+{
+    return (pid_t)team->node->processes[team->members[member]].pid;
+}
+
+static int leaf_introduce(struct co_shm_op *op)
+{
+    struct co_shm_control *control = co_shm_control(op->team, op->team->self);
+
+    choose_piece(op);
+    // relaxed: published by release R1 of our line; the centre does not look before it has seen that.
+    co_store_relaxed(&control->claim, pack(op->sequence & 0xffff, 0, piece_count(op)));
+    co_store_relaxed(&control->helped, 0);
+    return introduce(op, op->call == CO_SHM_BCAST ? op->target : op->mine);
+}
+
+static void leaf_copy(struct co_shm_op *op, uint64_t piece)
+{
+    uint64_t offset = piece * op->piece_bytes;
+    pid_t pid = pid_of(op->team, op->root);
+    size_t length = piece_length(op, piece);
+    int error = op->call == CO_SHM_BCAST
+                    ? co_shm_copy_from(pid, op->target + offset, op->remote + offset, length)
+                    : co_shm_copy_to(pid, op->mine + offset, op->remote + offset, length);
+    if (error != 0) {
+        op->stuck = piece + 1;
+        op->position = 0;
+    } else {
+        op->read++;
+    }
+}
+
+static void leaf_bounce(struct co_shm_op *op)
+{
+    bool outward = op->call == CO_SHM_GATHER;
+    uint64_t offset = (op->stuck - 1) * op->piece_bytes;
+    struct co_shm_span span = {
+        .local = (outward ? (char *)(uintptr_t)op->mine : op->target) + offset,
+        .offset = offset,
+        .bytes = piece_length(op, op->stuck - 1),
+        .owner = op->root,
+        .outward = outward,
+    };
+    if (co_shm_bounce_step(op, &span) == 1) {
+        op->stuck = 0;
+        op->read++;
+    }
+}
+
+// All pieces are taken: waits for those that the centre took.
+static int leaf_end(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    struct co_shm_control *control = co_shm_control(team, team->self);
+    uint64_t helped = co_load_acquire(&control->helped); // acquire S1: the centre's copies into our block
+
+    if (helped >> FAILED_SHIFT != 0) {
+        op->stuck = helped >> FAILED_SHIFT;
+        op->position = 0;
+        // relaxed: the centre helps nobody any more after a failure, the word is ours again
+        co_store_relaxed(&control->helped, helped & FIELD_MASK);
+        return 0;
+    }
+    if (op->read + helped < piece_count(op)) {
+        return 0;
+    }
+    co_store_release(&control->finished, op->sequence); // release S2: our reads or writes of the centre's memory
+    co_shm_consume(team, CO_SHM_LINES, op->tick + 1);
+    co_shm_team_count(team, 0, op->bytes);
+    return 1;
+}
+
+static int leaf_step(struct co_shm_op *op)
+{
+    if (op->phase == PHASE_INTRODUCE) {
+        if (!leaf_introduce(op)) {
+            return 0;
+        }
+        op->phase = PHASE_MEET;
+    }
+    if (op->phase == PHASE_MEET) {
+        if (!co_shm_slot_is_full(op->team, op->root, CO_SHM_LINES, op->tick)) {
+            return 0;
+        }
+        op->remote = address_of(op, op->root);
+        if (op->call == CO_SHM_GATHER) {
+            op->remote += (uint64_t)op->team->self * op->bytes;
+        }
+        op->phase = PHASE_COPY;
+    }
+    if (op->stuck != 0) {
+        leaf_bounce(op);
+        return 0;
+    }
+    int64_t piece = take_piece(op, op->team->self, true);
+    if (piece < 0) {
+        return leaf_end(op);
+    }
+    leaf_copy(op, (uint64_t)piece);
+    return 0;
+}
+
+static void centre_copy(struct co_shm_op *op, int leaf, uint64_t piece)
+{
+    struct co_shm_control *control = co_shm_control(op->team, leaf);
+    uint64_t helped = co_load_relaxed(&control->helped); // relaxed: ours since acquire R1 of the leaf's line
+    uint64_t offset = piece * op->piece_bytes;
+    uint64_t remote = address_of(op, leaf) + offset;
+    size_t length = piece_length(op, piece);
+    int error = op->call == CO_SHM_BCAST
+                    ? co_shm_copy_to(pid_of(op->team, leaf), op->mine + offset, remote, length)
+                    : co_shm_copy_from(pid_of(op->team, leaf), op->target + (size_t)leaf * op->bytes + offset, remote,
+                                       length);
+    if (error != 0) {
+        op->stuck = 1; // from now on the leaves do it alone
+        helped |= (piece + 1) << FAILED_SHIFT;
+    } else {
+        op->written++;
+        helped++;
+    }
+    co_store_release(&control->helped, helped); // release S1: the copied piece
+}
+
+// Copies one piece for some leaf that has come.
+static bool centre_help(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    for (int turn = 1; turn < team->count && op->stuck == 0; turn++) {
+        op->helped_peer = op->helped_peer + 1 == team->count ? 0 : op->helped_peer + 1;
+        if (op->helped_peer == team->self) {
+            op->helped_peer = team->self + 1 == team->count ? 0 : team->self + 1;
+        }
+        if (!co_shm_slot_is_full(team, op->helped_peer, CO_SHM_LINES, op->tick)) {
+            continue; // not come yet, or gone already
+        }
+        int64_t piece = take_piece(op, op->helped_peer, false);
+        if (piece >= 0) {
+            centre_copy(op, op->helped_peer, (uint64_t)piece);
+            return true;
+        }
+    }
+    return false;
+}
+
+static int centre_step(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    bool inward = op->call == CO_SHM_GATHER;
+    char *block = inward ? op->target : (char *)(uintptr_t)op->mine;
+
+    if (op->phase == PHASE_INTRODUCE) {
+        choose_piece(op);
+        if (!introduce(op, block)) {
+            return 0;
+        }
+        if (inward && op->mine != op->target + (size_t)team->self * op->bytes) {
+            memcpy(op->target + (size_t)team->self * op->bytes, op->mine, op->bytes);
+        }
+        op->phase = PHASE_COPY;
+    }
+    if (centre_help(op)) {
+        return 0;
+    }
+    while (op->peer != team->self) {
+        // acquire S2: the leaf's copies out of or into our memory are over.
+        if (co_load_acquire(&co_shm_control(team, op->peer)->finished) < op->sequence) {
+            co_shm_bounce_serve(team, block, op->bytes, inward);
+            return 0;
+        }
+        op->peer = op->peer + 1 == team->count ? 0 : op->peer + 1;
+    }
+    co_shm_consume(team, CO_SHM_LINES, op->tick + 1);
+    co_shm_team_count(team, 0, op->bytes);
+    return 1;
+}
+
+int co_shm_star_step(struct co_shm_op *op)
+{
+    return op->root == op->team->self ? centre_step(op) : leaf_step(op);
+}

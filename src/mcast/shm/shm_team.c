@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Teams: opening and closing, and the start of an operation, where its path is chosen from its size alone, so that
+// all members choose the same. Start is hot.
+#include "mcast/shm/shm_team.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/counters.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+#define COUNT_EVERY_BYTES ((uint64_t)1 << 20)
+
+// Two halves of a split may carry the same id at the same time; their first members differ.
+static uint64_t directory_key(uint64_t team_id, int first_member)
+{
+    uint64_t key = team_id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)first_member + 1;
+
+    key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
+    key ^= key >> 31;
+    return key ? key : 1;
+}
+
+int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
+                     int count, int self)
+{
+    if (count <= 0 || count > node->config.size || self < 0 || self >= count ||
+        members[self] != node->config.rank) {
+        return -EINVAL;
+    }
+    struct co_shm_team *team = calloc(1, sizeof *team + (size_t)count * sizeof(int));
+    if (!team) {
+        return -ENOMEM;
+    }
+    team->node = node;
+    team->count = count;
+    team->self = self;
+    memcpy(team->members, members, (size_t)count * sizeof(int));
+    co_shm_shape_compute(&team->shape, count, node->config.team_bytes);
+    if (count > 1) { // alone it needs no memory
+        int entry = co_shm_directory_join(node, directory_key(team_id, members[0]), count);
+        if (entry < 0) {
+            free(team);
+            return entry;
+        }
+        team->entry = (uint32_t)entry;
+        team->area = co_shm_node_area(node, team->entry);
+    }
+    *out = team;
+    return 0;
+}
+
+static void flush_counts(struct co_shm_team *team)
+{
+    co_counter_add(CO_COUNT_SHM_BYTES, team->bytes_uncounted);
+    co_counter_add(CO_COUNT_SINGLE_COPY_BYTES, team->single_bytes_uncounted);
+    team->bytes_uncounted = 0;
+    team->single_bytes_uncounted = 0;
+}
+
+void co_shm_team_close(struct co_shm_team *team)
+{
+    if (!team) {
+        return;
+    }
+    flush_counts(team);
+    if (team->count > 1) {
+        co_shm_directory_leave(team->node, team->entry);
+    }
+    free(team);
+}
+
+void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes)
+{
+    team->bytes_uncounted += bytes;
+    team->single_bytes_uncounted += single_bytes;
+    if (team->bytes_uncounted + team->single_bytes_uncounted >= COUNT_EVERY_BYTES) {
+        flush_counts(team);
+    }
+}
+
+int co_shm_team_touch(struct co_shm_team *team)
+{
+    // relaxed: read after the lock of the directory, which this member takes again to leave
+    co_store_relaxed(&team->node->entries[team->entry].touched, 1);
+    team->touched = true;
+    // Asked for, a full /dev/shm is an error; met by a store it would be a signal. Old kernels do not know this.
+    if (madvise(co_shm_lane(team, team->self), team->shape.lane_bytes, MADV_POPULATE_WRITE) != 0 &&
+        (errno == ENOMEM || errno == EFAULT)) {
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int member = 0; member < team->count; member++) {
+        if (member == team->self) {
+            continue;
+        }
+        // acquire R2: the member's reads of the slots before are over.
+        uint64_t consumed = co_load_acquire(&co_shm_control(team, member)->consumed[ring]);
+        least = consumed < least ? consumed : least;
+    }
+    if (least > team->granted[ring]) {
+        team->granted[ring] = least;
+    }
+    return tick < team->granted[ring] + team->shape.ring[ring].mask + 1;
+}
+
+static int nothing_left_step(struct co_shm_op *op)
+{
+    (void)op;
+    return 1;
+}
+
+static void touch_if_new(struct co_shm_op *op);
+
+// Alone or without bytes: only the own block has to get to its place.
+static void start_trivial(struct co_shm_op *op)
+{
+    bool receives = op->call != CO_SHM_BCAST && (op->call == CO_SHM_ALLGATHER || op->root == op->team->self);
+
+    if (op->bytes > 0 && receives && op->mine != op->target) {
+        memmove(op->target, op->mine, op->bytes);
+    }
+    op->step = nothing_left_step;
+}
+
+static void take_ticks(struct co_shm_op *op, unsigned ring, uint64_t ticks)
+{
+    struct co_shm_team *team = op->team;
+
+    op->ring = ring;
+    op->tick = team->clock[ring];
+    op->ticks = ticks;
+    team->clock[ring] += ticks;
+}
+
+static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
+{
+    return bytes <= team->shape.ring[CO_SHM_LINES].payload  ? CO_SHM_LINES
+           : bytes <= team->shape.ring[CO_SHM_MAIL].payload ? CO_SHM_MAIL
+                                                            : CO_SHM_BULK;
+}
+
+static void start(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    op->phase = 0;
+    op->written = 0;
+    op->read = 0;
+    op->position = 0;
+    op->stuck = 0;
+    op->asked = 0;
+    op->peer = team->self + 1 == team->count ? 0 : team->self + 1;
+    op->helped_peer = op->root;
+    if (op->bytes == 0 || team->count == 1) {
+        start_trivial(op);
+        return;
+    }
+    if (team->node->single_copy && op->bytes >= team->node->config.single_copy_min) {
+        take_ticks(op, CO_SHM_LINES, 1);
+        op->sequence = ++team->sequence;
+        op->step = op->call == CO_SHM_ALLGATHER ? co_shm_direct_step : co_shm_star_step;
+    } else {
+        unsigned ring = ring_for(team, op->bytes);
+        size_t payload = team->shape.ring[ring].payload;
+        take_ticks(op, ring, (op->bytes + payload - 1) / payload);
+        op->step = ring == CO_SHM_LINES && op->call == CO_SHM_BCAST       ? co_shm_bcast_line_step
+                   : ring == CO_SHM_LINES && op->call == CO_SHM_ALLGATHER ? co_shm_allgather_line_step
+                                                                          : co_shm_flow_step;
+    }
+    if (!team->touched) {
+        touch_if_new(op);
+    }
+}
+
+static int failed_touch_step(struct co_shm_op *op)
+{
+    (void)op;
+    return -ENOMEM;
+}
+
+static void touch_if_new(struct co_shm_op *op)
+{
+    if (co_shm_team_touch(op->team) != 0) {
+        op->step = failed_touch_step;
+    }
+}
+
+void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root, void *buffer, size_t bytes)
+{
+    op->team = team;
+    op->call = CO_SHM_BCAST;
+    op->root = root;
+    op->mine = buffer;
+    op->target = buffer;
+    op->bytes = bytes;
+    start(op);
+}
+
+void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, const void *mine, void *all, size_t bytes)
+{
+    op->team = team;
+    op->call = CO_SHM_ALLGATHER;
+    op->root = team->self;
+    op->mine = mine ? mine : (char *)all + (size_t)team->self * bytes;
+    op->target = all;
+    op->bytes = bytes;
+    start(op);
+}
+
+void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int root, const void *mine, void *all,
+                         size_t bytes)
+{
+    op->team = team;
+    op->call = CO_SHM_GATHER;
+    op->root = root;
+    op->mine = mine || team->self != root ? mine : (char *)all + (size_t)root * bytes;
+    op->target = all;
+    op->bytes = bytes;
+    start(op);
+}
+
+void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room)
+{
+    static const char *const calls[] = {"bcast", "allgather", "gather"};
+    static const char *const rings[] = {"lines", "mail", "bulk"};
+    const struct co_shm_team *team = op->team;
+    bool large = op->step == co_shm_star_step || op->step == co_shm_direct_step;
+
+    snprintf(text, room, "shm %s of %zu bytes, root %d, %s tick %llu: %llu of %llu written, %llu read, next peer %d%s",
+             calls[op->call], op->bytes, op->call == CO_SHM_ALLGATHER ? -1 : op->root,
+             large ? "single copy" : rings[op->ring], (unsigned long long)op->tick, (unsigned long long)op->written,
+             (unsigned long long)op->ticks, (unsigned long long)op->read, team->members[op->peer],
+             op->stuck ? ", through the bounce page" : "");
+}

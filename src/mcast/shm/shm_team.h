@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Insides of a team and the ring operations that every collective here is made of. Hot; one thread of this process
+// at a time for one team.
+//
+// Rings. Every member writes its own lane and nobody else does. All members run the same operations in the same
+// order, so all agree which tick belongs to which fragment of which operation, and one number for each ring and
+// member, `consumed`, tells how far that member is done with it. A slot is written for tick t when every member has
+// consumed t - slots (credit); it is full when its sequence reads t + 1, and keeps that until the next write, which
+// no reader of tick t can miss. `consumed` is published when it crosses a multiple of the quantum only. That is
+// enough: a member that is done with all ticks before t has published at least t - quantum + 1 > t - slots.
+#ifndef CASTOFF_MCAST_SHM_TEAM_H
+#define CASTOFF_MCAST_SHM_TEAM_H
+
+#include <string.h>
+
+#include "mcast/shm/shm_node.h"
+
+enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER };
+
+struct co_shm_team {
+    struct co_shm_node *node;
+    char *area;
+    int count, self;
+    uint32_t entry;
+    bool touched; // own lane is populated
+    struct co_shm_shape shape;
+    uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
+    uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
+    uint64_t sequence;              // large operations begun
+    uint64_t bytes_uncounted;       // payload not yet added to the counters
+    uint64_t single_bytes_uncounted;
+    int members[]; // ranks within the node
+};
+
+static inline char *co_shm_lane(const struct co_shm_team *team, int member)
+{
+    return team->area + (size_t)member * team->shape.lane_bytes;
+}
+
+static inline struct co_shm_control *co_shm_control(const struct co_shm_team *team, int member)
+{
+    return (struct co_shm_control *)co_shm_lane(team, member);
+}
+
+static inline char *co_shm_slot(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
+{
+    const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
+
+    return co_shm_lane(team, member) + shape->offset + (tick & shape->mask) * shape->stride;
+}
+
+// Slow half of co_shm_has_credit: asks the others how far they are.
+bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick);
+
+// May this member write the slot of `tick`?
+static inline bool co_shm_has_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
+{
+    return tick < team->granted[ring] + team->shape.ring[ring].mask + 1 || co_shm_ask_credit(team, ring, tick);
+}
+
+// The payload of a slot this member may write.
+static inline char *co_shm_slot_payload(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
+{
+    return co_shm_slot(team, member, ring, tick) + team->shape.ring[ring].head;
+}
+
+static inline void co_shm_slot_publish(const struct co_shm_team *team, unsigned ring, uint64_t tick)
+{
+    // release R1: the payload, and everything this member wrote before.
+    co_store_release((_Atomic uint64_t *)co_shm_slot(team, team->self, ring, tick), tick + 1);
+}
+
+static inline bool co_shm_slot_is_full(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
+{
+    // acquire R1: the member's payload of this tick.
+    return co_load_acquire((_Atomic uint64_t *)co_shm_slot(team, member, ring, tick)) == tick + 1;
+}
+
+// This member is done with all ticks before `tick`; called for every one in turn.
+static inline void co_shm_consume(const struct co_shm_team *team, unsigned ring, uint64_t tick)
+{
+    if ((tick & (team->shape.ring[ring].quantum - 1)) == 0) {
+        // release R2: our reads of these slots are over, their writers may overwrite them.
+        co_store_release(&co_shm_control(team, team->self)->consumed[ring], tick);
+    }
+}
+
+// First use by this member: makes its lane's pages exist here and now. 0 or -errno.
+int co_shm_team_touch(struct co_shm_team *team);
+// Adds what was copied to the counters now and then, since a shared counter costs as much as a small operation.
+void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes);
+
+// shm_flow.c: operations through the rings.
+int co_shm_bcast_line_step(struct co_shm_op *op);
+int co_shm_allgather_line_step(struct co_shm_op *op);
+int co_shm_flow_step(struct co_shm_op *op);
+// shm_star.c: large bcast and gather. shm_direct.c: large allgather.
+int co_shm_star_step(struct co_shm_op *op);
+int co_shm_direct_step(struct co_shm_op *op);
+
+// shm_bounce.c: for bytes that the kernel does not let this process copy. The member at the other end copies them for
+// us, a page at a time, through the area.
+struct co_shm_span {
+    char *local;     // this member's end
+    uint64_t offset; // from the start of the block, as the other end counts
+    size_t bytes;
+    int owner;    // the member at the other end
+    bool outward; // the bytes leave this member
+};
+
+// 0: under way, 1: the span is copied.
+int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span);
+// Answers what was asked of this member; to be called by every member that waits in a large operation. `inward`: the
+// bytes come to us, and member m's block starts at block + m * stride. True when something was done.
+bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t stride, bool inward);
+
+#endif

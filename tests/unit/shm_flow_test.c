@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every collective, every path and every boundary of size through shared memory, in random interleavings compared
+// byte by byte. The seed is printed and can be given as the first argument.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+#include "shm_job.h"
+
+static uint64_t seed = 20240817;
+
+struct plan {
+    uint64_t seed;
+    int operations;
+    size_t bytes_max;
+};
+
+// xorshift64*: the same numbers on every rank.
+static uint64_t draw(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static unsigned char content(uint64_t operation, int member, size_t position)
+{
+    uint64_t word = operation * 31 + (uint64_t)member * 1009 + position / 7 * 131 + position;
+    return (unsigned char)(word * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+static void fill(char *block, uint64_t operation, int member, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        block[i] = (char)content(operation, member, i);
+    }
+}
+
+static bool holds(const char *block, uint64_t operation, int member, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (block[i] != (char)content(operation, member, i)) {
+            fprintf(stderr, "operation %llu of %zu bytes: byte %zu of member %d is wrong\n",
+                    (unsigned long long)operation, bytes, i, member);
+            return false;
+        }
+    }
+    return true;
+}
+
+// One operation of each kind on `count` members, checked to the last byte and one beyond.
+struct bench {
+    struct co_shm_team *team;
+    int count, self;
+    char *mine, *all;
+};
+
+static int check_bcast(struct shm_rank *self, struct bench *bench, uint64_t operation, int root, size_t bytes)
+{
+    struct co_shm_op op;
+
+    bench->all[bytes] = 'x';
+    if (bench->self == root) {
+        fill(bench->all, operation, root, bytes);
+    } else {
+        memset(bench->all, 0, bytes);
+    }
+    co_shm_bcast_start(&op, bench->team, root, bench->all, bytes);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    SHM_CHECK(holds(bench->all, operation, root, bytes));
+    SHM_CHECK(bench->all[bytes] == 'x');
+    return 0;
+}
+
+static int check_all(struct shm_rank *self, struct bench *bench, uint64_t operation, size_t bytes)
+{
+    for (int member = 0; member < bench->count; member++) {
+        SHM_CHECK(holds(bench->all + (size_t)member * bytes, operation, member, bytes));
+    }
+    SHM_CHECK(bench->all[(size_t)bench->count * bytes] == 'x');
+    return 0;
+}
+
+static int check_allgather(struct shm_rank *self, struct bench *bench, uint64_t operation, size_t bytes, bool in_place)
+{
+    struct co_shm_op op;
+    char *mine = in_place ? bench->all + (size_t)bench->self * bytes : bench->mine;
+
+    memset(bench->all, 0, (size_t)bench->count * bytes);
+    bench->all[(size_t)bench->count * bytes] = 'x';
+    fill(mine, operation, bench->self, bytes);
+    co_shm_allgather_start(&op, bench->team, in_place ? NULL : mine, bench->all, bytes);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    memset(bench->mine, 0, bytes); // ours again: nobody may still read it
+    return check_all(self, bench, operation, bytes);
+}
+
+static int check_gather(struct shm_rank *self, struct bench *bench, uint64_t operation, int root, size_t bytes,
+                        bool in_place)
+{
+    struct co_shm_op op;
+    bool is_root = bench->self == root;
+    char *mine = in_place && is_root ? bench->all + (size_t)root * bytes : bench->mine;
+
+    memset(bench->all, 0, (size_t)bench->count * bytes);
+    bench->all[(size_t)bench->count * bytes] = 'x';
+    fill(mine, operation, bench->self, bytes);
+    co_shm_gather_start(&op, bench->team, root, in_place && is_root ? NULL : mine, is_root ? bench->all : NULL, bytes);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    memset(bench->mine, 0, bytes);
+    return is_root ? check_all(self, bench, operation, bytes) : 0;
+}
+
+static int check_any(struct shm_rank *self, struct bench *bench, uint64_t *state, uint64_t operation, size_t bytes)
+{
+    int root = (int)(draw(state) % (uint64_t)bench->count);
+    bool in_place = draw(state) & 1;
+
+    switch (draw(state) % 3) {
+    case 0:
+        return check_bcast(self, bench, operation, root, bytes);
+    case 1:
+        return check_allgather(self, bench, operation, bytes, in_place);
+    default:
+        return check_gather(self, bench, operation, root, bytes, in_place);
+    }
+}
+
+static int open_bench(struct shm_rank *self, struct bench *bench, uint64_t id, size_t bytes_max)
+{
+    int members[SHM_JOB_RANKS_MAX];
+
+    for (int i = 0; i < self->size; i++) {
+        members[i] = (i + 1) % self->size; // team order is not node order
+    }
+    bench->count = self->size;
+    bench->self = (self->rank + self->size - 1) % self->size;
+    bench->mine = malloc(bytes_max + 1);
+    bench->all = malloc(bytes_max * (size_t)self->size + 1);
+    SHM_CHECK(bench->mine && bench->all);
+    SHM_CHECK(co_shm_team_open(&bench->team, self->node, id, members, bench->count, bench->self) == 0);
+    return 0;
+}
+
+static void close_bench(struct bench *bench)
+{
+    co_shm_team_close(bench->team);
+    free(bench->mine);
+    free(bench->all);
+}
+
+static const size_t boundaries[] = {0,    1,    7,    8,     55,    56,    57,    63,    64,     65,     511,   567,
+                                    568,  569,  1023, 2048,  4095,  4096,  4097,  8191,  8192,   8193,   12288, 16383,
+                                    16384, 16385, 40000, 65535, 65536, 65537, 131072, 131073, 300001};
+
+static int run_boundaries(struct shm_rank *self)
+{
+    const struct plan *plan = self->argument;
+    struct bench bench;
+    uint64_t operation = 0;
+    int line = open_bench(self, &bench, 77, plan->bytes_max);
+
+    for (size_t i = 0; line == 0 && i < sizeof boundaries / sizeof boundaries[0]; i++) {
+        size_t bytes = boundaries[i];
+        for (int root = 0; line == 0 && bytes <= plan->bytes_max && root < bench.count; root++) {
+            line = check_bcast(self, &bench, ++operation, root, bytes);
+            line = line ? line : check_gather(self, &bench, ++operation, root, bytes, root & 1);
+            line = line ? line : check_allgather(self, &bench, ++operation, bytes, root & 1);
+        }
+    }
+    close_bench(&bench);
+    return line;
+}
+
+static int run_random(struct shm_rank *self)
+{
+    const struct plan *plan = self->argument;
+    struct bench bench;
+    uint64_t state = plan->seed;
+    int line = open_bench(self, &bench, plan->seed, plan->bytes_max);
+
+    for (int i = 1; line == 0 && i <= plan->operations; i++) {
+        int bits = 1;
+        while ((size_t)2 << bits <= plan->bytes_max) {
+            bits++;
+        }
+        size_t bytes = draw(&state) % ((size_t)1 << (1 + draw(&state) % (uint64_t)bits));
+        line = check_any(self, &bench, &state, (uint64_t)i, bytes);
+    }
+    close_bench(&bench);
+    return line;
+}
+
+// Back to back without any check in between, so that ranks run as far ahead as the rings let them.
+static int run_ahead(struct shm_rank *self)
+{
+    enum { OPERATIONS = 2000, BYTES = 40 };
+    struct bench bench;
+    char *blocks = malloc((size_t)OPERATIONS * BYTES);
+    int line = open_bench(self, &bench, 5, BYTES);
+
+    SHM_CHECK(line == 0 && blocks);
+    for (int i = 0; i < OPERATIONS; i++) {
+        struct co_shm_op op;
+        int root = i / 100 % bench.count;
+        if (bench.self == root) {
+            fill(blocks + (size_t)i * BYTES, (uint64_t)i, root, BYTES);
+        }
+        co_shm_bcast_start(&op, bench.team, root, blocks + (size_t)i * BYTES, BYTES);
+        SHM_CHECK(shm_job_finish(&op) == 1);
+    }
+    for (int i = 0; i < OPERATIONS; i++) {
+        SHM_CHECK(holds(blocks + (size_t)i * BYTES, (uint64_t)i, i / 100 % bench.count, BYTES));
+    }
+    free(blocks);
+    close_bench(&bench);
+    return 0;
+}
+
+static void run(int size, bool threads, int single_copy, shm_rank_function *function, const struct plan *plan)
+{
+    struct shm_job_options options = {
+        .size = size, .threads = threads, .single_copy = single_copy, .argument = plan, .single_copy_min = 8192};
+
+    assert_int_equal(shm_job_run(&options, function), 0);
+    assert_int_equal(shm_job_names_left(), 0);
+}
+
+static void boundaries_through_the_rings(void **state)
+{
+    struct plan plan = {.bytes_max = 300001};
+
+    (void)state;
+    run(2, false, CO_NO, run_boundaries, &plan);
+    plan.bytes_max = 65537;
+    run(3, false, CO_NO, run_boundaries, &plan);
+    run(4, true, CO_NO, run_boundaries, &plan);
+}
+
+static void boundaries_with_single_copy(void **state)
+{
+    struct plan plan = {.bytes_max = 300001};
+
+    (void)state;
+    run(2, false, CO_AUTO, run_boundaries, &plan);
+    run(3, true, CO_AUTO, run_boundaries, &plan);
+    plan.bytes_max = 65537;
+    run(4, false, CO_AUTO, run_boundaries, &plan);
+}
+
+static void random_mixture(void **state)
+{
+    static const int sizes[] = {2, 3, 4, 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct plan plan = {.seed = seed + i, .operations = 250, .bytes_max = 40000};
+        run(sizes[i], i & 1, CO_NO, run_random, &plan);
+        run(sizes[i], !(i & 1), CO_AUTO, run_random, &plan);
+    }
+}
+
+static void ranks_run_ahead(void **state)
+{
+    (void)state;
+    run(2, false, CO_AUTO, run_ahead, NULL);
+    run(4, false, CO_AUTO, run_ahead, NULL);
+}
+
+static void many_ranks_in_little_memory(void **state)
+{
+    struct plan plan = {.seed = seed, .operations = 12, .bytes_max = 30000};
+
+    (void)state;
+    run(40, true, CO_NO, run_random, &plan);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(boundaries_through_the_rings), cmocka_unit_test(boundaries_with_single_copy),
+        cmocka_unit_test(random_mixture),               cmocka_unit_test(ranks_run_ahead),
+        cmocka_unit_test(many_ranks_in_little_memory),
+    };
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;
+    printf("seed %llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Runs a small job on one node for the tests of src/mcast/shm (see shm_job.h). Ranks meet in anonymous shared memory.
+#include "shm_job.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WORDS 16
+
+struct shm_job {
+    atomic_int arrived, turn;
+    int size;
+    atomic_int values[SHM_JOB_RANKS_MAX];
+    pid_t pids[SHM_JOB_RANKS_MAX];
+    _Atomic long words[WORDS];
+};
+
+static int job_barrier(void *arg)
+{
+    struct shm_rank *self = arg;
+    struct shm_job *job = self->job;
+    int turn = atomic_load(&job->turn);
+
+    if (atomic_fetch_add(&job->arrived, 1) == job->size - 1) {
+        atomic_store(&job->arrived, 0);
+        atomic_fetch_add(&job->turn, 1);
+        return 0;
+    }
+    while (atomic_load(&job->turn) == turn) {
+        sched_yield();
+    }
+    return 0;
+}
+
+static int job_all_agree(void *arg, int mine)
+{
+    struct shm_rank *self = arg;
+    int least = mine;
+
+    atomic_store(&self->job->values[self->rank], mine);
+    job_barrier(self);
+    for (int rank = 0; rank < self->size; rank++) {
+        int value = atomic_load(&self->job->values[rank]);
+        least = value < least ? value : least;
+    }
+    job_barrier(self);
+    return least;
+}
+
+void shm_job_barrier(struct shm_rank *self)
+{
+    job_barrier(self);
+}
+
+pid_t shm_job_pid(struct shm_rank *self, int rank)
+{
+    return self->job->pids[rank];
+}
+
+_Atomic long *shm_job_word(struct shm_rank *self, int index)
+{
+    return &self->job->words[index];
+}
+
+int shm_job_finish(struct co_shm_op *op)
+{
+    for (;;) {
+        int result = co_shm_op_progress(op);
+        if (result != 0) {
+            return result;
+        }
+        sched_yield();
+    }
+}
+
+struct launch {
+    struct shm_rank self;
+    bool leave_closed;
+    shm_rank_function *function;
+    int result;
+};
+
+static void *run_rank(void *arg)
+{
+    struct launch *launch = arg;
+    struct shm_rank *self = &launch->self;
+
+    self->job->pids[self->rank] = getpid();
+    self->config.arg = self;
+    if (!launch->leave_closed) {
+        launch->result = co_shm_node_open(&self->node, &self->config);
+        if (launch->result != 0) {
+            fprintf(stderr, "rank %d: node open: %d\n", self->rank, launch->result);
+            return NULL;
+        }
+    }
+    launch->result = launch->function(self);
+    if (launch->result == 0) {
+        job_barrier(self);
+    }
+    if (!launch->leave_closed) {
+        co_shm_node_close(self->node);
+    }
+    return NULL;
+}
+
+static void run_threads(struct launch *launches, int size)
+{
+    pthread_t threads[SHM_JOB_RANKS_MAX];
+
+    for (int rank = 0; rank < size; rank++) {
+        pthread_create(&threads[rank], NULL, run_rank, &launches[rank]);
+    }
+    for (int rank = 0; rank < size; rank++) {
+        pthread_join(threads[rank], NULL);
+    }
+}
+
+static void run_processes(struct launch *launches, int size)
+{
+    pid_t pids[SHM_JOB_RANKS_MAX];
+
+    fflush(NULL);
+    for (int rank = 0; rank < size; rank++) {
+        pids[rank] = fork();
+        if (pids[rank] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            alarm(120); // a hang ends as a failure
+            run_rank(&launches[rank]);
+            fflush(NULL);
+            _exit(launches[rank].result != 0);
+        }
+    }
+    for (int done = 0; done < size; done++) {
+        int status = 0;
+        pid_t pid = wait(&status);
+        for (int rank = 0; rank < size; rank++) {
+            if (pids[rank] == pid) {
+                launches[rank].result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            }
+        }
+        if (status != 0) { // the others would wait for it until the alarm
+            for (int rank = 0; rank < size; rank++) {
+                if (pids[rank] != pid && launches[rank].result == -1) {
+                    kill(pids[rank], SIGKILL);
+                }
+            }
+        }
+    }
+}
+
+int shm_job_run(const struct shm_job_options *options, shm_rank_function *function)
+{
+    static unsigned jobs;
+    struct launch launches[SHM_JOB_RANKS_MAX];
+    struct shm_job *job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    int failed = 0;
+
+    if (job == MAP_FAILED) {
+        return options->size;
+    }
+    job->size = options->size;
+    jobs++;
+    for (int rank = 0; rank < options->size; rank++) {
+        struct shm_rank self = {
+            .job = job,
+            .rank = rank,
+            .size = options->size,
+            .argument = options->argument,
+            .is_thread = options->threads,
+            .config =
+                {
+                    .job_key = (uint64_t)getpid() << 32 | jobs,
+                    .node_index = 3,
+                    .rank = rank,
+                    .size = options->size,
+                    .team_bytes = options->team_bytes ? options->team_bytes : 65536,
+                    .single_copy = options->single_copy,
+                    .single_copy_min = options->single_copy_min ? options->single_copy_min : 16384,
+                    .barrier = job_barrier,
+                    .all_agree = job_all_agree,
+                },
+        };
+        launches[rank] = (struct launch){self, options->leave_closed, function, -1};
+    }
+    if (options->threads) {
+        run_threads(launches, options->size);
+    } else {
+        run_processes(launches, options->size);
+    }
+    for (int rank = 0; rank < options->size; rank++) {
+        failed += launches[rank].result != 0;
+    }
+    munmap(job, sizeof *job);
+    return failed;
+}
+
+int shm_job_names_left(void)
+{
+    DIR *folder = opendir("/dev/shm");
+    char own[32];
+    int count = 0;
+
+    if (!folder) {
+        return -1;
+    }
+    snprintf(own, sizeof own, "castoff-%08x", (unsigned)getpid()); // the upper half of our keys
+    for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder)) {
+        count += strncmp(entry->d_name, own, strlen(own)) == 0;
+    }
+    closedir(folder);
+    return count;
+}
