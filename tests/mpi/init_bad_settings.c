@@ -3,6 +3,7 @@
 // error of rank 0 (which the modes do not compare), an empty value counts as unset.
 // ranks: 2
 // environment: CASTOFF_BCATS=yes CASTOFF_STALL_S=soon CASTOFF_UDP_TTL=-5 CASTOFF_LOG= CASTOFF_UDP_MTU=1Q
+// complaint: CASTOFF_BCATS.*CASTOFF_BCAST
 // expect: right bytes
 #include "oracle/verdict.h"
 

@@ -6,6 +6,7 @@
 // arguments: preload
 // arguments: setting
 // arguments: switch
+// complaint: .
 // expect: right bytes, no hang
 #include "oracle/verdict.h"
 

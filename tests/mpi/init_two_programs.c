@@ -3,6 +3,7 @@
 // told otherwise. Collectives over all ranks and inside each program must work.
 // ranks: 2
 // programs: 2
+// complaint: .
 // expect: right bytes
 #include "oracle/verdict.h"
 

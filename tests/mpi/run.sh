@@ -166,6 +166,8 @@ launch() {
     none) line=(env "${settings[@]}" "${command[@]}") ;;
     esac
     for ((copy = 1; copy <= copies; copy++)); do
+        # Each job writes a report of its own; the first one's is looked at.
+        [ "$copy" -eq 1 ] || line=("${line[@]/%.json/.json$copy}")
         MPI_TEST_RUN=$mark timeout -k 5 "$limit" "${line[@]}" >"$log.out$copy" 2>"$log.err$copy" </dev/null &
         pids+=($!)
     done
@@ -178,9 +180,22 @@ launch() {
     return "$status"
 }
 
+# Judges what the library said on standard error: nothing, unless the program is one that gives cause. Then the
+# line must be there when the library is on. A log line looks like [rank@host:pid subsystem] level: text.
+wrong_words() {
+    local said
+    [ "$mode" != native ] && [ "$mode" != faults ] && [ "$expected_status" -eq 0 ] || return 0
+    said=$(grep -E '^\[[^]]*@[^]]*\] (error|warn): ' "$log.err" | cut -d' ' -f3-)
+    if [ -z "$complaint" ]; then
+        [ -z "$said" ] || echo "unexpected complaint: ${said%%$'\n'*}"
+    elif [ "$mode" = on ]; then
+        grep -qE "$complaint" <<<"$said" || echo "no complaint that matches '$complaint'"
+    fi
+}
+
 # Decides what the run that just ended was: prints "pass", "skip" or a reason to fail.
 verdict() {
-    local status=$1 left=$2 missing
+    local status=$1 left=$2 missing words
     if [ "$status" -eq 77 ] && [ "$expected_status" != 77 ]; then
         [ "$mode" = native ] || [ ! -e "$native_log.out" ] || [ -e "$native_log.skipped" ] ||
             { echo "skipped, though native was not"; return; }
@@ -194,6 +209,8 @@ verdict() {
         echo "$left processes left behind"
     elif [ "$mode" != native ] && [ -e "$native_log.out" ] && ! cmp -s "$native_log.out" "$log.out"; then
         echo "output differs from native"
+    elif words=$(wrong_words) && [ -n "$words" ]; then
+        echo "$words"
     elif [[ $mode == on || $mode == faults ]] && [ -n "$taken" ] && [ "$ranks" -gt 1 ]; then
         missing=$(not_taken "$log.json" "$taken")
         echo "${missing:+not taken: }${missing:-pass}"
@@ -216,7 +233,7 @@ show_failure() {
 run_unit() {
     local source_file=$1 ranks=$2 arguments=$3 tool=$4
     local name unit line="" failures="" mode log native_log result status started left mark label
-    local mpirun_options environment expected_status taken copies programs launcher limit only_modes
+    local mpirun_options environment expected_status taken complaint copies programs launcher limit only_modes
     name=$(basename "${source_file%.*}")
     label="${arguments:+ $arguments}"
     [ "$tool" = none ] || label="$label tool-$tool"
@@ -225,6 +242,7 @@ run_unit() {
     environment=$(header_or "$source_file" environment "")
     expected_status=$(header_or "$source_file" status 0)
     taken=$(header_or "$source_file" taken "")
+    complaint=$(header_or "$source_file" complaint "")
     copies=$(header_or "$source_file" copies 1)
     programs=$(header_or "$source_file" programs 1)
     launcher=$(header_or "$source_file" launcher mpirun)
