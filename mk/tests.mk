@@ -12,7 +12,7 @@ UNIT_SHARED_OBJ := $(UNIT_SHARED:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_OBJ) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $(filter %.o %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 # Objects are kept, or every run would compile them again.
 .SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)
@@ -21,9 +21,9 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_OBJ) $(BUILD)/l
 unit: $(UNIT_PROGS)
 	@sh tests/run_unit.sh $(UNIT_PROGS)
 
-# Parts build what they need themselves, so that one broken part does not hide the others.
-test:
-	@bash tests/run_all.sh
+# Parts build what they need themselves, so that one broken part does not hide the others. PARTS="unit style" chooses.
+test: deps
+	@bash tests/run_all.sh $(PARTS)
 
 # FORCE: whether it is up to date is cheap to find out by writing it.
 .PHONY: FORCE

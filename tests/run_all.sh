@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Every test of the project, cheap ones first. Each part is a command whose last line reads "N passed, N failed,
+# N skipped"; the last line here is their sum. A part without such a line, or whose status says that it failed while
+# its line does not, counts as one failure, so that nothing can fail unseen; status 77 means skipped. Arguments choose
+# parts by name. Called by `make test`.
+set -u
+
+cd "$(dirname "$0")/.." || exit 2
+# Nothing of the calling make: its job server, and sanitizers of the command line.
+unset MAKEFLAGS MAKELEVEL MFLAGS SAN
+jobs=$(nproc 2>/dev/null || echo 2)
+log=$(mktemp -d "${TMPDIR:-/tmp}/castoff-tests.XXXXXX") || exit 1
+child=""
+trap 'rm -rf "$log"' EXIT
+trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 130' INT TERM HUP
+
+chosen=("$@")
+parts=() # name and command, in turn
+total_passed=0 total_failed=0 total_skipped=0
+
+is_chosen() {
+    local name
+    [ ${#chosen[@]} -eq 0 ] && return 0
+    for name in "${chosen[@]}"; do
+        [[ $1 == "$name" ]] && return 0
+    done
+    return 1
+}
+
+# Waits until tee has seen the end. A process that the part left running holds its output open: that is a failure of
+# the part, and must not stop the rest.
+drain() {
+    local turn
+    for ((turn = 0; turn < 100; turn++)); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    kill "$1"
+    echo "$2: left processes behind that hold its output"
+    return 1
+}
+
+# part NAME SECONDS COMMAND...: runs one part and adds its numbers to the sum.
+part() {
+    local name=$1 limit=$2 status line passed failed skipped output tee started=$SECONDS
+    shift 2
+    is_chosen "$name" || return 0
+    echo "== $name"
+    exec {output}> >(exec tee "$log/$name")
+    tee=$!
+    timeout -k 20 "$limit" "$@" >&"$output" 2>&1 {output}>&- &
+    child=$!
+    exec {output}>&-
+    wait "$child"
+    status=$?
+    child=""
+    drain "$tee" "$name" || [ "$status" -ne 0 ] || status=1
+    line=$(grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log/$name" | tail -n 1)
+    if [ -n "$line" ]; then
+        read -r passed _ failed _ skipped _ <<<"${line//,/}"
+    else
+        passed=0 failed=0 skipped=0
+        [ "$status" -eq 77 ] && skipped=1
+    fi
+    if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+        echo "$name: no end within $limit s"
+    fi
+    if { [ "$status" -ne 0 ] && [ "$status" -ne 77 ] || [ -z "$line" -a "$status" -ne 77 ]; } && [ "$failed" -eq 0 ]; then
+        failed=1
+    fi
+    total_passed=$((total_passed + passed))
+    total_failed=$((total_failed + failed))
+    total_skipped=$((total_skipped + skipped))
+    parts+=("$(printf '%-22s %6d %6d %7d %5d s' "$name" "$passed" "$failed" "$skipped" $((SECONDS - started)))")
+}
+
+build_all() {
+    if make -s -j "$jobs" all; then
+        echo "1 passed, 0 failed, 0 skipped"
+    else
+        echo "0 passed, 1 failed, 0 skipped"
+        return 1
+    fi
+}
+export -f build_all
+export jobs
+
+part build 300 bash -c build_all
+part unit 300 make -s -j "$jobs" unit
+part style 120 make -s check-style
+for script in tests/*/*_test.sh; do
+    case $script in
+    tests/lab/* | tests/mpi/*) ;;
+    *) [ -e "$script" ] && part "$(basename "$script" .sh)" 300 bash "$script" ;;
+    esac
+done
+part address-undefined 400 make -s -j "$jobs" SAN=address,undefined unit
+part thread 400 make -s -j "$jobs" SAN=thread unit
+if [ -e mk/fuzz.mk ]; then
+    part fuzz 400 make -s -j "$jobs" fuzz
+fi
+part mpi 1200 bash tests/mpi/run.sh
+for script in tests/lab/*_test.sh; do
+    [ -e "$script" ] && part "$(basename "$script" .sh)" 400 bash "$script"
+done
+
+printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time
+printf '%s\n' "${parts[@]}"
+echo
+echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
+[ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]
