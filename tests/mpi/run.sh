@@ -87,9 +87,9 @@ selected() {
     return 1
 }
 
-# Process ids of all processes that carry the mark $1 in their environment.
+# Process ids of all processes whose environment has a mark that matches $1.
 marked_processes() {
-    grep -lsz "^MPI_TEST_RUN=$1\$" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
+    grep -Elsz "^MPI_TEST_RUN=$1\$" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
 }
 
 # Kills what run $1 has left; prints the number of processes if they do not go by themselves.
@@ -103,6 +103,18 @@ sweep() {
     # shellcheck disable=SC2086 # a list of numbers
     kill -KILL $pids 2>/dev/null
     echo "$pids" | wc -w
+}
+
+# An interrupted suite takes its jobs with it.
+interrupted() {
+    local pids
+    trap - INT TERM
+    # shellcheck disable=SC2046,SC2086 # lists of numbers; the units first, or they would start their next mode
+    kill -KILL $(jobs -p) 2>/dev/null
+    pids=$(marked_processes "$$[.].*")
+    [ -z "$pids" ] || kill -TERM $pids 2>/dev/null
+    echo "interrupted" >&2
+    exit 130
 }
 
 # Fills the array `settings` with the environment that mode $1 gives to every rank; $2 says where a
@@ -324,6 +336,7 @@ mkdir -p "$log_dir"
 rm -f "$log_dir"/*
 segments=$(mktemp -d /dev/shm/mpi-tests.XXXXXX) || die "/dev/shm is not writable"
 trap 'rm -rf "$segments"' EXIT
+trap interrupted INT TERM
 export OMPI_MCA_btl_vader_backing_directory=$segments
 ls -1d /dev/shm/* >"$log_dir/shm-before" 2>/dev/null
 : >"$log_dir/results"
