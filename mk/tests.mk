@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Unit tests: every tests/unit/<name>_test.c becomes a program linked with everything below src/pmpi and cmocka;
-# tests/unit/*.c of other names are linked into all of them. `make unit` runs them all, `make test` runs everything
+# tests/unit/*.c of other names are linked into those that use them. `make unit` runs them all, `make test` runs everything
 # (tests/run_all.sh), `make env.example` writes the template of the settings.
 
 UNIT_TESTS   := $(wildcard tests/unit/*_test.c)
@@ -9,7 +9,14 @@ UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c))
 UNIT_PROGS   := $(UNIT_TESTS:tests/unit/%.c=$(BUILD)/tests/unit/%)
 UNIT_SHARED_OBJ := $(UNIT_SHARED:%.c=$(BUILD)/obj/%.o)
 
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_OBJ) $(BUILD)/libcore.a
+UNIT_SHARED_LIB := $(if $(UNIT_SHARED),$(BUILD)/tests/unit/libshared.a)
+
+$(BUILD)/tests/unit/libshared.a: $(UNIT_SHARED_OBJ)
+	@mkdir -p $(@D)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
