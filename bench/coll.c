@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Measures MPI_Bcast, MPI_Allgather and MPI_Iallgather on castoff's side and on stock's sides in turn, in one job. An
+// ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run build/bench/coll --calls
+// bcast --sizes 8,4096). Rank 0 prints one line for each side, call and size:
+//   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
+// where each time is that of the slowest rank in one round.
+#include "coll.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const coll_call_names[COLL_CALLS] = {"bcast", "allgather", "iallgather", "istart", "overlap"};
+
+static bool allocate(struct coll_run *run)
+{
+    size_t largest = 0;
+    for (int i = 0; i < run->options.size_count; i++) {
+        largest = run->options.sizes[i] > largest ? run->options.sizes[i] : largest;
+    }
+    bool is_bcast_only = run->options.calls[COLL_BCAST];
+    for (int call = COLL_BCAST + 1; call < COLL_CALLS; call++) {
+        is_bcast_only &= !run->options.calls[call];
+    }
+    run->room = largest * (is_bcast_only ? 1 : (size_t)run->ranks);
+    run->send = malloc(largest);
+    run->receive = malloc(run->room);
+    int mine = run->send && run->receive && largest <= INT32_MAX, all;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, run->control);
+    return all;
+}
+
+// What is measured for one call and size.
+struct point {
+    enum coll_call call;
+    size_t bytes;
+    bool is_in[COLL_SIDES_MAX];
+    int batch;
+    size_t wrong[COLL_SIDES_MAX];
+    double *times; // [side][rounds_max]
+};
+
+static double slowest(struct coll_run *run, double mine)
+{
+    double all;
+    MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, run->control);
+    return all;
+}
+
+// Warms a side up and gives the time of one call.
+static double try_side(struct coll_run *run, struct point *point, int s)
+{
+    const struct coll_side *side = &run->sides[s];
+    double took = slowest(run, coll_sample(run, side, point->call, point->bytes, 1, &point->wrong[s]));
+    for (int i = 0; i < 2 && took < 20e-3 && point->call != COLL_ISTART; i++) {
+        double again = slowest(run, coll_sample(run, side, point->call, point->bytes, 16, &point->wrong[s]));
+        took = again < took ? again : took;
+    }
+    return took;
+}
+
+// So many calls that a sample lasts about a millisecond; the same number on all sides, for pipelining counts.
+static int batch_for(const struct coll_run *run, enum coll_call call, double took)
+{
+    if (call == COLL_ISTART || run->options.batch) {
+        return call == COLL_ISTART ? 1 : run->options.batch;
+    }
+    double wanted = 1e-3 / (took > 1e-8 ? took : 1e-8);
+    return wanted < 2 ? 1 : wanted > 2048 ? 2048 : (int)wanted;
+}
+
+// All ranks see the same times, so they leave out the same sides: stock's algorithms that are nowhere near its best.
+static void choose_sides(struct coll_run *run, struct point *point)
+{
+    double took[COLL_SIDES_MAX], best = INFINITY;
+    for (int s = 0; s < run->side_count; s++) {
+        point->is_in[s] = coll_side_serves(&run->sides[s], point->call);
+        if (point->is_in[s]) {
+            took[s] = try_side(run, point, s);
+            best = s > 0 && took[s] < best ? took[s] : best;
+        }
+    }
+    for (int s = 2; s < run->side_count; s++) {
+        point->is_in[s] = point->is_in[s] && took[s] < 2 * best;
+    }
+    point->batch = batch_for(run, point->call, took[0] > best ? took[0] : best);
+}
+
+static bool goes_on(struct coll_run *run, int rounds, double start)
+{
+    int more = rounds < run->options.rounds_max &&
+               (rounds < run->options.rounds_min || coll_now() - start < run->options.seconds);
+    MPI_Bcast(&more, 1, MPI_INT, 0, run->control);
+    return more;
+}
+
+static void print_rows(struct coll_run *run, struct point *point, int rounds)
+{
+    double *slowest_times = calloc((size_t)rounds, sizeof *slowest_times);
+    for (int s = 0; s < run->side_count; s++) {
+        unsigned long long mine = point->wrong[s], all = 0;
+        if (!point->is_in[s]) {
+            continue;
+        }
+        MPI_Reduce(point->times + (size_t)s * (size_t)run->options.rounds_max, slowest_times, rounds, MPI_DOUBLE,
+                   MPI_MAX, 0, run->control);
+        MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run->control);
+        if (run->rank == 0) {
+            printf("row %s %zu %d %s %llu %d", coll_call_names[point->call], point->bytes, point->batch,
+                   run->sides[s].name, all, rounds);
+            for (int i = 0; i < rounds; i++) {
+                printf(" %.1f", slowest_times[i] * 1e9);
+            }
+            putchar('\n');
+        }
+    }
+    free(slowest_times);
+}
+
+static void measure(struct coll_run *run, enum coll_call call, size_t bytes)
+{
+    struct point point = {.call = call, .bytes = bytes};
+    int rounds = 0;
+    point.times = calloc((size_t)run->options.rounds_max * COLL_SIDES_MAX, sizeof *point.times);
+    choose_sides(run, &point);
+    double start = coll_now();
+    while (goes_on(run, rounds, start)) {
+        for (int i = 0; i < run->side_count; i++) {
+            int s = (i + rounds) % run->side_count; // nobody always comes first
+            if (point.is_in[s]) {
+                point.times[s * run->options.rounds_max + rounds] =
+                    coll_sample(run, &run->sides[s], call, bytes, point.batch, &point.wrong[s]);
+            }
+        }
+        rounds++;
+    }
+    print_rows(run, &point, rounds);
+    free(point.times);
+}
+
+int main(int argc, char **argv)
+{
+    struct coll_run run = {0};
+    int provided;
+    MPI_Init(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &run.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &run.ranks);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!coll_options_read(&run.options, argc, argv, run.rank)) {
+        MPI_Finalize();
+        return 2;
+    }
+    coll_sides_open(&run);
+    if (!allocate(&run) || run.options.root >= run.ranks) {
+        if (run.rank == 0) {
+            fputs("coll: not enough memory for the largest size, or no such root\n", stderr);
+        }
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    for (int call = 0; call < COLL_CALLS; call++) {
+        for (int i = 0; run.options.calls[call] && i < run.options.size_count; i++) {
+            if (call == COLL_OVERLAP) {
+                coll_overlap_measure(&run, run.options.sizes[i]);
+            } else {
+                measure(&run, (enum coll_call)call, run.options.sizes[i]);
+            }
+        }
+    }
+    free(run.send);
+    free(run.receive);
+    coll_sides_close(&run);
+    MPI_T_finalize();
+    MPI_Finalize();
+    return 0;
+}

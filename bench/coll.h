@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Parts of the coll benchmark: an ordinary MPI program that measures collectives on two or more sides
+// (communicators) in turn and prints raw samples for `castoff bench`, which does all judging. One thread.
+#ifndef CASTOFF_BENCH_COLL_H
+#define CASTOFF_BENCH_COLL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum coll_call { COLL_BCAST, COLL_ALLGATHER, COLL_IALLGATHER, COLL_ISTART, COLL_OVERLAP, COLL_CALLS };
+
+enum { COLL_SIDES_MAX = 24, COLL_SIZES_MAX = 64 };
+
+struct coll_options {
+    bool calls[COLL_CALLS];
+    size_t sizes[COLL_SIZES_MAX];
+    int size_count;
+    int rounds_min, rounds_max;
+    double seconds;     // for each call and size
+    int batch;          // calls in one sample, 0: so many that a sample lasts about a millisecond
+    int late_ms;        // istart: how late the last rank comes
+    bool compute_sleeps; // overlap: the computation is on another device, the processor is free
+    bool has_algorithms; // one side for every algorithm of the tuned component
+    int root;
+};
+
+// A communicator to measure, and the settings of the stock MPI to make before a call on it.
+struct coll_side {
+    char name[32];
+    MPI_Comm comm;
+    enum coll_call call;   // which call's algorithm it stands for; COLL_CALLS: all
+    int iallgather_algorithm;
+};
+
+struct coll_run {
+    struct coll_options options;
+    struct coll_side sides[COLL_SIDES_MAX];
+    int side_count;
+    MPI_Comm control; // native, for everything that is not measured
+    int rank, ranks;
+    uint8_t *send, *receive;
+    size_t room; // bytes of `receive`
+    uint64_t seed;
+};
+
+extern const char *const coll_call_names[COLL_CALLS];
+
+// coll_options.c: from the command line. Says what is wrong on rank 0 and returns false.
+bool coll_options_read(struct coll_options *options, int argc, char **argv, int rank);
+
+// coll_sides.c: side 0 is castoff's, side 1 stock's default, then stock's algorithms.
+void coll_sides_open(struct coll_run *run);
+void coll_sides_close(struct coll_run *run);
+bool coll_side_serves(const struct coll_side *side, enum coll_call call);
+// Before each sample: what cannot be bound to a communicator.
+void coll_side_enter(const struct coll_side *side);
+
+// coll_data.c: content that differs by rank, round and place.
+void coll_data_fill(uint8_t *bytes, size_t count, uint64_t seed);
+size_t coll_data_wrong(const uint8_t *bytes, size_t count, uint64_t seed);
+uint64_t coll_data_seed(uint64_t round, int rank);
+
+// coll_sample.c: one sample of a call on a side; prepares, waits for all, times `batch` calls, checks every byte.
+double coll_sample(struct coll_run *run, const struct coll_side *side, enum coll_call call, size_t bytes, int batch,
+                   size_t *wrong);
+void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes);
+size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes);
+double coll_now(void); // seconds
+
+// coll_overlap.c: the definition of the OSU benchmarks. Prints its own lines.
+void coll_overlap_measure(struct coll_run *run, size_t bytes);
+
+#endif

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Overlap of MPI_Iallgather with computation, as the OSU benchmarks define it: 100 * (1 - (total - compute) / pure),
+// where pure is start and wait back to back, compute the computation alone and total start, computation of about that
+// length, wait. Each of the three is taken in every round, sides in turn; medians of a rank, then means over ranks.
+#include "coll.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PURE, COMPUTE, TOTAL, START, PARTS };
+
+static double steps_per_second;
+static volatile double sink;
+
+static void compute_steps(double steps)
+{
+    double x = sink;
+    for (double i = 0; i < steps; i += 1) {
+        x = x * 0.999999 + 0.5;
+    }
+    sink = x;
+}
+
+static void compute(const struct coll_run *run, double seconds)
+{
+    if (run->options.compute_sleeps) {
+        struct timespec pause = {(time_t)seconds, (long)((seconds - (double)(time_t)seconds) * 1e9)};
+        nanosleep(&pause, NULL);
+        return;
+    }
+    compute_steps(seconds * steps_per_second);
+}
+
+// All ranks at once, as they will compute later: on an oversubscribed machine a step takes longer then.
+static void calibrate(struct coll_run *run)
+{
+    const double steps = 4e6;
+    MPI_Barrier(run->control);
+    double start = coll_now();
+    compute_steps(steps);
+    double mine = steps / (coll_now() - start), sum;
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, run->control);
+    steps_per_second = sum / run->ranks;
+}
+
+static void one_round(struct coll_run *run, const struct coll_side *side, size_t bytes, double length,
+                      double parts[PARTS], size_t *wrong)
+{
+    MPI_Request request;
+    int count = (int)bytes;
+    parts[PURE] = coll_sample(run, side, COLL_IALLGATHER, bytes, 1, wrong);
+    MPI_Barrier(run->control);
+    double start = coll_now();
+    compute(run, length);
+    parts[COMPUTE] = coll_now() - start;
+    coll_sample_prepare(run, COLL_IALLGATHER, bytes);
+    MPI_Barrier(run->control);
+    start = coll_now();
+    MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
+    parts[START] = coll_now() - start;
+    compute(run, length);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    parts[TOTAL] = coll_now() - start;
+    *wrong += coll_sample_check(run, COLL_IALLGATHER, bytes);
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double mean_of_medians(struct coll_run *run, double *values, int count)
+{
+    double sum;
+    qsort(values, (size_t)count, sizeof *values, compare);
+    MPI_Allreduce(&values[count / 2], &sum, 1, MPI_DOUBLE, MPI_SUM, run->control);
+    return sum / run->ranks;
+}
+
+// Communication alone decides how long the computation is.
+static double pure_length(struct coll_run *run, const struct coll_side *side, size_t bytes, size_t *wrong)
+{
+    double times[5];
+    for (int i = 0; i < 5; i++) {
+        times[i] = coll_sample(run, side, COLL_IALLGATHER, bytes, 1, wrong);
+    }
+    return mean_of_medians(run, times, 5);
+}
+
+void coll_overlap_measure(struct coll_run *run, size_t bytes)
+{
+    int rounds = run->options.rounds_min;
+    double *values = calloc((size_t)PARTS * (size_t)rounds * COLL_SIDES_MAX, sizeof *values);
+    double length[COLL_SIDES_MAX];
+    size_t wrong[COLL_SIDES_MAX] = {0};
+    calibrate(run);
+    for (int s = 0; s < run->side_count; s++) {
+        if (coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
+            length[s] = pure_length(run, &run->sides[s], bytes, &wrong[s]);
+        }
+    }
+    for (int round = 0; round < rounds; round++) {
+        for (int s = 0; s < run->side_count; s++) {
+            double parts[PARTS];
+            if (!coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
+                continue;
+            }
+            one_round(run, &run->sides[s], bytes, length[s], parts, &wrong[s]);
+            for (int part = 0; part < PARTS; part++) {
+                values[(s * PARTS + part) * rounds + round] = parts[part];
+            }
+        }
+    }
+    for (int s = 0; s < run->side_count; s++) {
+        double mean[PARTS];
+        unsigned long long mine = wrong[s], all = 0;
+        if (!coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
+            continue;
+        }
+        for (int part = 0; part < PARTS; part++) {
+            mean[part] = mean_of_medians(run, &values[(s * PARTS + part) * rounds], rounds);
+        }
+        MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run->control);
+        double overlap = 100 * (1 - (mean[TOTAL] - mean[COMPUTE]) / mean[PURE]);
+        if (run->rank == 0) {
+            printf("overlap %zu %s %llu %d %.1f %.1f %.1f %.1f %.2f\n", bytes, run->sides[s].name, all, rounds,
+                   mean[PURE] * 1e9, mean[START] * 1e9, mean[COMPUTE] * 1e9, mean[TOTAL] * 1e9,
+                   overlap < 0 ? 0 : overlap);
+        }
+    }
+    free(values);
+}

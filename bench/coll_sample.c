@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One sample: fill and spoil the buffers, let everybody arrive, time a batch of equal calls, check every byte. The
+// timed part holds the calls and two clock reads, nothing else.
+#include "coll.h"
+
+#include <string.h>
+#include <time.h>
+
+double coll_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes)
+{
+    uint64_t round = ++run->seed;
+    if (call == COLL_BCAST) {
+        if (run->rank == run->options.root) {
+            coll_data_fill(run->receive, bytes, coll_data_seed(round, run->rank));
+        } else {
+            memset(run->receive, 0xa5, bytes);
+        }
+        return;
+    }
+    coll_data_fill(run->send, bytes, coll_data_seed(round, run->rank));
+    memset(run->receive, 0xa5, bytes * (size_t)run->ranks);
+}
+
+size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes)
+{
+    if (call == COLL_BCAST) {
+        return coll_data_wrong(run->receive, bytes, coll_data_seed(run->seed, run->options.root));
+    }
+    size_t wrong = 0;
+    for (int rank = 0; rank < run->ranks; rank++) {
+        wrong += coll_data_wrong(run->receive + (size_t)rank * bytes, bytes, coll_data_seed(run->seed, rank));
+    }
+    return wrong;
+}
+
+static void sleep_ms(int milliseconds)
+{
+    struct timespec pause = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    nanosleep(&pause, NULL);
+}
+
+static double time_iallgather(struct coll_run *run, const struct coll_side *side, int count, int batch)
+{
+    double start = coll_now();
+    for (int i = 0; i < batch; i++) {
+        MPI_Request request;
+        MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return coll_now() - start;
+}
+
+// How long the start takes while the last rank is late.
+static double time_start(struct coll_run *run, const struct coll_side *side, int count)
+{
+    MPI_Request request;
+    if (run->rank == run->ranks - 1) {
+        sleep_ms(run->options.late_ms);
+    }
+    double start = coll_now();
+    MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
+    double took = coll_now() - start;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return took;
+}
+
+static double time_calls(struct coll_run *run, const struct coll_side *side, enum coll_call call, int count, int batch)
+{
+    if (call == COLL_ISTART) {
+        return time_start(run, side, count);
+    }
+    if (call == COLL_IALLGATHER) {
+        return time_iallgather(run, side, count, batch);
+    }
+    double start = coll_now();
+    if (call == COLL_BCAST) {
+        for (int i = 0; i < batch; i++) {
+            MPI_Bcast(run->receive, count, MPI_BYTE, run->options.root, side->comm);
+        }
+    } else {
+        for (int i = 0; i < batch; i++) {
+            MPI_Allgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm);
+        }
+    }
+    return coll_now() - start;
+}
+
+double coll_sample(struct coll_run *run, const struct coll_side *side, enum coll_call call, size_t bytes, int batch,
+                   size_t *wrong)
+{
+    coll_side_enter(side);
+    coll_sample_prepare(run, call, bytes);
+    MPI_Barrier(run->control);
+    double took = time_calls(run, side, call, (int)bytes, batch);
+    *wrong += coll_sample_check(run, call, bytes);
+    return took / batch;
+}

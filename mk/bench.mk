@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Benchmark programs: ordinary MPI programs (bench/coll*.c is one, every other bench/*.c is one by itself) that know
+# nothing of castoff, and the micro benchmarks of bench/micro, which link everything below src/pmpi. `make bench-all`
+# measures every figure and writes docs/measurements.md.
+
+BENCH_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -MMD -MP
+COLL_SRC     := $(wildcard bench/coll*.c)
+COLL_OBJ     := $(COLL_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
+BENCH_SINGLE := $(filter-out $(COLL_SRC),$(wildcard bench/*.c))
+BENCH_PROGS  := $(BUILD)/bench/coll $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
+MICRO_SRC    := $(wildcard bench/micro/*.c)
+MICRO_PROGS  := $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
+
+.PHONY: bench-programs bench-micro bench-all
+bench-programs: $(BENCH_PROGS)
+bench-micro: $(MICRO_PROGS)
+
+$(BUILD)/obj/bench/%.o: bench/%.c
+	@mkdir -p $(@D)
+	$(call say,MPI,$<)
+	$(Q)$(MPICC) $(BENCH_CFLAGS) -c $< -o $@
+
+$(BUILD)/bench/coll: $(COLL_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -o $@ $^
+
+$(BUILD)/bench/%: $(BUILD)/obj/bench/%.o
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -o $@ $^
+
+$(BUILD)/obj/bench/micro/%.o: bench/micro/%.c
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+$(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+
+bench-all: lib tools bench-programs
+	bench/all.sh $(BUILD)
+
+-include $(COLL_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d)
