@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an A/B comparison of whole commands has measured, and its outputs. Cold.
+#ifndef CASTOFF_TOOLS_AB_H
+#define CASTOFF_TOOLS_AB_H
+
+#include <stddef.h>
+
+#include "digest.h"
+#include "statistics.h"
+
+enum { AB_WITHOUT, AB_WITH, AB_SIDES };
+
+struct co_ab {
+    char *const *command; // as the user gave it
+    double *seconds[AB_SIDES];
+    size_t pairs;
+    struct co_digest first_output[AB_SIDES];
+    enum co_digest_match repeats; // whether the runs without castoff agree among themselves
+    enum co_digest_match match;   // whether those with castoff print what those without print
+    char taken[256];              // "MPI_Bcast 40 of 40, ..." as castoff reported, or ""
+    struct co_ratio ratio;
+};
+
+extern const char *const co_ab_side_names[AB_SIDES];
+
+void co_ab_print(const struct co_ab *ab);
+// 0 or -errno; `path` "-" is standard output for JSON and CSV.
+int co_ab_write_json(const struct co_ab *ab, const char *path);
+int co_ab_write_csv(const struct co_ab *ab, const char *path);
+int co_ab_write_svg(const struct co_ab *ab, const char *path, char *why, size_t why_room);
+
+// Reads "MPI_X taken of seen, ..." out of a JSON report; "" when there is none or nothing was seen.
+void co_ab_read_report(const char *path, char *text, size_t room);
+
+#endif

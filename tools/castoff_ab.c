@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// castoff ab: runs one command without and with castoff, in turn, and says what the difference is worth. For mpirun's
+// command lines the preload goes before the program; where the line holds "castoff run" already (srun castoff
+// run ./app) the side without leaves it out; any other command is run under "castoff run" itself.
+#include "command.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ab.h"
+#include "base/settings.h"
+#include "child.h"
+#include "launcher.h"
+#include "places.h"
+#include "wrapper.h"
+
+enum { SETTINGS_MAX = 64, OPTION_WARM_UP = 256, OPTION_JSON, OPTION_CSV, OPTION_SVG, OPTION_SHOW };
+
+struct request {
+    int pairs, warm_up;
+    const char *json, *csv, *svg;
+    bool shows_output;
+    char *settings[SETTINGS_MAX + 2];
+    int setting_count;
+    char **argv[AB_SIDES]; // the two command lines
+    char report[64];       // where castoff's side reports, "" when no place was found
+};
+
+static const struct option long_options[] = {
+    {"warm-up", required_argument, NULL, OPTION_WARM_UP}, {"json", required_argument, NULL, OPTION_JSON},
+    {"csv", required_argument, NULL, OPTION_CSV},         {"svg", required_argument, NULL, OPTION_SVG},
+    {"set", required_argument, NULL, 's'},                {"show", no_argument, NULL, OPTION_SHOW},
+    {"help", no_argument, NULL, 'h'},                     {NULL, 0, NULL, 0},
+};
+
+static bool take_number(const char *text, int lowest, int *number)
+{
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (*end || end == text || value < lowest || value > 100000) {
+        co_command_complain(&co_command_ab, "'%s' is not a number from %d to 100000", text, lowest);
+        return false;
+    }
+    *number = (int)value;
+    return true;
+}
+
+static bool take_option(struct request *request, int option)
+{
+    switch (option) {
+    case 'n':
+        return take_number(optarg, 1, &request->pairs);
+    case OPTION_WARM_UP:
+        return take_number(optarg, 0, &request->warm_up);
+    case OPTION_JSON:
+        request->json = optarg;
+        return true;
+    case OPTION_CSV:
+        request->csv = optarg;
+        return true;
+    case OPTION_SVG:
+        request->svg = optarg;
+        return true;
+    case OPTION_SHOW:
+        request->shows_output = true;
+        return true;
+    default: // 's'
+        if (request->setting_count == SETTINGS_MAX) {
+            co_command_complain(&co_command_ab, "more than %d --set", SETTINGS_MAX);
+            return false;
+        }
+        request->settings[request->setting_count++] = optarg;
+        return true;
+    }
+}
+
+// Position of the word "castoff" in front of "run", or -1.
+static int find_castoff_run(char **argv)
+{
+    for (int i = 0; argv[i] && argv[i + 1]; i++) {
+        const char *slash = strrchr(argv[i], '/');
+        if (strcmp(slash ? slash + 1 : argv[i], "castoff") == 0 && strcmp(argv[i + 1], "run") == 0) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+// The words of `argv` with those from `at` to `until` replaced.
+static char **splice(char **argv, int argc, int at, int until, char *const *words, int count)
+{
+    char **result = calloc((size_t)(argc + count) + 1, sizeof *result);
+    if (result) {
+        memcpy(result, argv, (size_t)at * sizeof *argv);
+        memcpy(result + at, words, (size_t)count * sizeof *words);
+        memcpy(result + at + count, argv + until, (size_t)(argc - until) * sizeof *argv);
+    }
+    return result;
+}
+
+// Where the program stands behind "castoff run" and its options.
+static int program_after(char **argv, int at)
+{
+    static const char *const with_value[] = {"--set", "--report", "--env", "--path"};
+    at += 2;
+    while (argv[at] && argv[at][0] == '-') {
+        bool is_end = strcmp(argv[at], "--") == 0;
+        for (int i = 0; i < 4 && argv[at + 1]; i++) {
+            if (strcmp(argv[at], with_value[i]) == 0) {
+                at++;
+                break;
+            }
+        }
+        at++;
+        if (is_end) {
+            break;
+        }
+    }
+    return at;
+}
+
+static int plan_sides(struct request *request, int argc, char **argv, char *why, size_t why_room)
+{
+    struct co_wrapper wrapper;
+    struct co_launcher_plan plan;
+    int at = find_castoff_run(argv);
+    snprintf(why, why_room, "out of memory, or too many CASTOFF_ variables");
+    if (co_wrapper_make(&wrapper, request->settings)) {
+        return -ENOMEM;
+    }
+    request->argv[AB_WITHOUT] = argv;
+    if (at >= 0) {
+        int program = program_after(argv, at);
+        // Their own options stay, ours come behind them so that --set wins.
+        bool has_end = strcmp(argv[program - 1], "--") == 0;
+        request->argv[AB_WITHOUT] = splice(argv, argc, at, program, NULL, 0);
+        request->argv[AB_WITH] = splice(argv, argc, program - has_end, program, wrapper.words + 2, wrapper.count - 2);
+    } else if (co_launcher_is_mpirun(argv[0])) {
+        int failed = co_launcher_plan_make(&plan, argc, argv, wrapper.words, wrapper.count, why, why_room);
+        request->argv[AB_WITH] = plan.argv;
+        return failed;
+    } else {
+        request->argv[AB_WITH] = splice(argv, argc, 0, 0, wrapper.words, wrapper.count);
+    }
+    return request->argv[AB_WITHOUT] && request->argv[AB_WITH] ? 0 : -ENOMEM;
+}
+
+struct output {
+    struct co_digest digest;
+    bool is_shown;
+};
+
+static void take_output(void *arg, const char *bytes, size_t count)
+{
+    struct output *output = arg;
+    co_digest_add(&output->digest, bytes, count);
+    if (output->is_shown) {
+        fwrite(bytes, 1, count, stdout);
+    }
+}
+
+static enum co_digest_match worse(enum co_digest_match a, enum co_digest_match b)
+{
+    return a > b ? a : b;
+}
+
+// One run of a side; `number` counts from 0 over warm-up and measured pairs.
+static int run_side(const struct request *request, struct co_ab *ab, int side, int number)
+{
+    struct co_child_result result;
+    struct output output = {.is_shown = request->shows_output};
+    co_digest_start(&output.digest);
+    int failed = co_child_run(&result, request->argv[side], take_output, &output);
+    co_digest_end(&output.digest);
+    if (failed) {
+        co_command_complain(&co_command_ab, "cannot start '%s': %s", request->argv[side][0], strerror(-failed));
+        return failed == -EACCES ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
+    }
+    if (result.interrupted) {
+        return 128 + result.interrupted;
+    }
+    if (result.status) {
+        co_command_complain(&co_command_ab, "run %d %s castoff ended with status %d", number + 1, co_ab_side_names[side],
+                            result.status);
+        return result.status;
+    }
+    if (number == 0) {
+        ab->first_output[side] = output.digest;
+    }
+    const struct co_digest *expected = &ab->first_output[AB_WITHOUT];
+    enum co_digest_match match = co_digest_compare(expected, &output.digest);
+    *(side == AB_WITHOUT ? &ab->repeats : &ab->match) =
+        worse(side == AB_WITHOUT ? ab->repeats : ab->match, match);
+    if (number >= request->warm_up) {
+        ab->seconds[side][number - request->warm_up] = (double)result.elapsed_ns * 1e-9;
+    }
+    return TOOL_OK;
+}
+
+static int run_all(const struct request *request, struct co_ab *ab)
+{
+    for (int number = 0; number < request->warm_up + request->pairs; number++) {
+        // The first without, so that its output is there to compare with; then each side leads in turn.
+        for (int i = 0; i < AB_SIDES; i++) {
+            int side = number % 2 ? AB_SIDES - 1 - i : i;
+            int status = run_side(request, ab, side, number);
+            if (status) {
+                return status;
+            }
+        }
+        if (isatty(STDERR_FILENO)) {
+            fprintf(stderr, "\rpair %d of %d ", number + 1, request->warm_up + request->pairs);
+        }
+    }
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r                              \r", stderr);
+    }
+    return TOOL_OK;
+}
+
+static int write_outputs(const struct request *request, const struct co_ab *ab)
+{
+    char why[200] = "";
+    int status = TOOL_OK;
+    const struct {
+        const char *path;
+        int failed;
+    } outputs[] = {
+        {request->json, request->json ? co_ab_write_json(ab, request->json) : 0},
+        {request->csv, request->csv ? co_ab_write_csv(ab, request->csv) : 0},
+        {request->svg, request->svg ? co_ab_write_svg(ab, request->svg, why, sizeof why) : 0},
+    };
+    for (int i = 0; i < 3; i++) {
+        if (outputs[i].failed) {
+            co_command_complain(&co_command_ab, "cannot write %s: %s", outputs[i].path,
+                                i == 2 ? why : strerror(-outputs[i].failed));
+            status = TOOL_FAILED;
+        }
+    }
+    return status;
+}
+
+// A report from each run of castoff's side, in a file that only serves the line "taken by castoff".
+static void ask_for_report(struct request *request)
+{
+    static char setting[100];
+    char folder[] = "/tmp/castoff-ab-XXXXXX";
+    for (int i = 0; i < request->setting_count; i++) {
+        if (strncmp(request->settings[i], "CASTOFF_REPORT=", 15) == 0 || strncmp(request->settings[i], "REPORT=", 7) == 0) {
+            return;
+        }
+    }
+    if (mkdtemp(folder)) {
+        snprintf(request->report, sizeof request->report, "%s/report.json", folder);
+        snprintf(setting, sizeof setting, "CASTOFF_REPORT=%s", request->report);
+        request->settings[request->setting_count] = setting;
+    }
+}
+
+static void drop_report(struct request *request)
+{
+    if (*request->report) {
+        unlink(request->report);
+        *strrchr(request->report, '/') = '\0';
+        rmdir(request->report);
+    }
+}
+
+static int compare(struct request *request, struct co_ab *ab)
+{
+    ab->pairs = (size_t)request->pairs;
+    for (int side = 0; side < AB_SIDES; side++) {
+        ab->seconds[side] = calloc(ab->pairs, sizeof(double));
+        if (!ab->seconds[side]) {
+            return TOOL_FAILED;
+        }
+    }
+    int status = run_all(request, ab);
+    if (status == TOOL_OK) {
+        co_ab_read_report(request->report, ab->taken, sizeof ab->taken);
+        if (co_statistics_ratio(&ab->ratio, ab->seconds[AB_WITHOUT], ab->seconds[AB_WITH], ab->pairs)) {
+            return TOOL_FAILED;
+        }
+        co_ab_print(ab);
+        status = write_outputs(request, ab);
+        if (status == TOOL_OK && ab->repeats != CO_DIGEST_DIFFERENT && ab->match == CO_DIGEST_DIFFERENT) {
+            status = TOOL_FAILED;
+        }
+    }
+    free(ab->seconds[AB_WITHOUT]);
+    free(ab->seconds[AB_WITH]);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct request request = {.pairs = 10, .warm_up = 1};
+    struct co_ab ab = {0};
+    char why[256], library[PATH_MAX];
+    int option;
+    while ((option = getopt_long(argc, argv, "+n:h", long_options, NULL)) != -1) {
+        if (option == 'h' || option == '?') {
+            return co_command_odd_option(&co_command_ab, option);
+        }
+        if (!take_option(&request, option)) {
+            return TOOL_USAGE;
+        }
+    }
+    if (optind == argc) {
+        co_command_complain(&co_command_ab, "no command given (usage: castoff ab %s)", co_command_ab.arguments);
+        return TOOL_USAGE;
+    }
+    const char *preload = co_environment("LD_PRELOAD");
+    if (preload && strstr(preload, "libcastoff.so")) {
+        co_command_complain(&co_command_ab, "LD_PRELOAD names libcastoff.so already; without it both sides can differ");
+        return TOOL_USAGE;
+    }
+    if (co_places_library(library)) {
+        co_command_complain(&co_command_ab, "libcastoff.so is neither beside the castoff command nor in ../lib");
+        return TOOL_FAILED;
+    }
+    ask_for_report(&request);
+    ab.command = argv + optind;
+    int status = TOOL_USAGE;
+    if (plan_sides(&request, argc - optind, argv + optind, why, sizeof why)) {
+        co_command_complain(&co_command_ab, "%s", why);
+    } else {
+        status = compare(&request, &ab);
+    }
+    drop_report(&request);
+    return status;
+}
+
+const struct co_command co_command_ab = {
+    "ab",
+    run,
+    "[OPTION...] -- COMMAND [ARGUMENT...]",
+    "run the same command without and with castoff, interleaved, and compare wall time and output",
+    "  -n PAIRS          pairs to measure (10; at least 6 give an interval)\n"
+    "  --warm-up PAIRS   pairs to run before (1)\n"
+    "  --set NAME=VALUE  a setting for the side with castoff\n"
+    "  --json FILE       every time and the result as JSON (- is standard output)\n"
+    "  --csv FILE        every time as CSV (- is standard output)\n"
+    "  --svg FILE        plot (needs gnuplot)\n"
+    "  --show            let the command's output through\n"
+    "Fails when a run fails (with its status), or when the output differs with castoff (1).\n",
+};

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Plain-character plots, and the pipe to gnuplot for SVG. Cold.
+#include "plot.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "program.h"
+
+void co_plot_strip(char line[CO_PLOT_WIDTH + 1], const double *values, size_t count, double low, double high)
+{
+    static const char levels[] = " .:oO@"; // 0, 1, 2, 3-4, 5-8, more
+    int found[CO_PLOT_WIDTH] = {0};
+    double span = high > low ? high - low : 1;
+    for (size_t i = 0; i < count; i++) {
+        double place = (values[i] - low) / span * CO_PLOT_WIDTH;
+        int column = place < 0 ? 0 : place >= CO_PLOT_WIDTH ? CO_PLOT_WIDTH - 1 : (int)place;
+        found[column]++;
+    }
+    for (int i = 0; i < CO_PLOT_WIDTH; i++) {
+        int level = found[i] <= 2 ? found[i] : found[i] <= 4 ? 3 : found[i] <= 8 ? 4 : 5;
+        line[i] = levels[level];
+    }
+    line[CO_PLOT_WIDTH] = '\0';
+}
+
+void co_plot_ratio(char line[CO_PLOT_WIDTH + 1], double ratio, double extreme)
+{
+    const int middle = CO_PLOT_WIDTH / 2;
+    double share = log(ratio) / log(extreme);
+    int reach = (int)lround(fmin(fmax(share, -1), 1) * (middle - 1));
+    memset(line, ' ', CO_PLOT_WIDTH);
+    line[CO_PLOT_WIDTH] = '\0';
+    for (int i = 1; i <= reach; i++) {
+        line[middle + i] = i == reach ? '>' : '=';
+    }
+    for (int i = 1; i <= -reach; i++) {
+        line[middle - i] = i == -reach ? '<' : '-';
+    }
+    line[middle] = '|';
+}
+
+void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t count)
+{
+    double extreme = 2;
+    for (size_t i = 0; i < count; i++) {
+        double away = rows[i].ratio < 1 ? 1 / rows[i].ratio : rows[i].ratio;
+        extreme = away > extreme ? ceil(away) : extreme;
+    }
+    fprintf(stream, "# %-20s  stock is faster %*s castoff is faster   (ends: %.0f times)\n", "", CO_PLOT_WIDTH - 36, "",
+            extreme);
+    for (size_t i = 0; i < count; i++) {
+        char line[CO_PLOT_WIDTH + 1];
+        co_plot_ratio(line, rows[i].ratio, extreme);
+        fprintf(stream, "# %-20s [%s] %.2f\n", rows[i].label, line, rows[i].ratio);
+    }
+}
+
+FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t why_room)
+{
+    char gnuplot[PATH_MAX];
+    if (co_program_find(gnuplot, "gnuplot", co_environment("PATH"))) {
+        snprintf(why, why_room, "gnuplot is not on PATH; install gnuplot-nox to get SVG plots");
+        return NULL;
+    }
+    if (strpbrk(path, "'\n") || strpbrk(title, "'\n")) {
+        snprintf(why, why_room, "the name of an SVG file cannot hold quotes");
+        return NULL;
+    }
+    FILE *file = fopen(path, "w"); // a clear word now instead of gnuplot's later
+    if (!file) {
+        snprintf(why, why_room, "%s: %s", path, strerror(errno));
+        return NULL;
+    }
+    fclose(file);
+    FILE *stream = popen("gnuplot", "w");
+    if (!stream) {
+        snprintf(why, why_room, "gnuplot cannot be started: %s", strerror(errno));
+        return NULL;
+    }
+    fprintf(stream, "set terminal svg size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '%s'\n"
+                    "set grid\n",
+            path, title);
+    return stream;
+}
+
+int co_plot_svg_close(FILE *gnuplot)
+{
+    return pclose(gnuplot) == 0 ? 0 : -EIO;
+}
