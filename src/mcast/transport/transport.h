@@ -26,7 +26,8 @@ struct co_tx_datagram {
     uint32_t immediate; // for transports that carry 32 bits beside the payload (verbs); others ignore it
 };
 
-// Called once for each datagram during poll. `data` is valid until it returns and must not be kept.
+// Called once for each datagram during poll. `data` is valid until it returns and must not be kept. It may send,
+// join and leave, but not poll.
 typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes);
 
 struct co_transport;
@@ -34,7 +35,7 @@ struct co_transport;
 struct co_transport_ops {
     const char *name;
 
-    // Starts to hear group `index` (0 ... 15). May be called again. 0 or -errno.
+    // Starts to hear group `index` (0 ... 15). Joining twice is joining once. 0 or -errno.
     int (*join)(struct co_transport *transport, unsigned index);
     void (*leave)(struct co_transport *transport, unsigned index);
 

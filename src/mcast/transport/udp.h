@@ -20,21 +20,24 @@ struct co_udp_address {
 };
 
 struct co_udp_config {
-    const char *interface;     // name, or "" = the interface that has `near_ip`, or the first usable non-loopback one
+    const char *interface;     // name (lo too), or "" = the way to `near_ip`, or the first usable non-loopback one
     const char *group_range;   // "239.192.0.0/16"
     uint64_t job_tag;          // picks group addresses inside the range and the multicast port (not a secret)
     unsigned subgroups;        // groups that may be joined: indexes 0 ... subgroups-1, at most 16
     int ttl;
     size_t mtu_bytes;          // upper bound from the settings
     size_t receive_buffer_bytes, send_buffer_bytes; // to ask for
+    uint32_t near_ip;          // an address of another node, network byte order; 0: none known
+    bool plain;                // no segmentation offload even where the kernel has it
 };
 
 // Step one: picks the interface, opens and binds the unicast socket, fills `mine`. -ENODEV when no interface can
-// multicast; the reason, one sentence, is written to why[why_room].
+// multicast, -EADDRINUSE when another program holds the job's port, -EINVAL for a range that is none; the reason, one
+// sentence, is written to why[why_room]. Groups can be joined and sent to from here on.
 int co_udp_open(struct co_transport **out, const struct co_udp_config *config, struct co_udp_address *mine, char *why,
                 size_t why_room);
 
-// Step two: the addresses of all ranks, indexed by world rank (copied).
+// Step two: the addresses of all ranks, indexed by world rank (copied). Once.
 int co_udp_connect(struct co_transport *udp, const struct co_udp_address *peers, int count, int self);
 
 // "eth0 10.77.0.1, groups 239.192.7.4-7 port 41234, gso yes, gro yes, rcvbuf 4194304" for info and the report.

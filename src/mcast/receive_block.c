@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Loss detection for one block. Two ways to a request: a gap below the highest PSN seen that has aged past the
+// reorder time, or silence past the cutoff (then the tail counts as lost too). Both keep at most CO_REQUEST_BUDGET
+// chunks outstanding, so that a black-holed block streams from the neighbour at the pace of its answers.
+#include "mcast/receive_block.h"
+
+#include "mcast/chunk_bitmap.h"
+
+// A block of which nothing has come is more often late than lost: its sender may not have begun.
+#define SILENT_START_FACTOR 5
+#define RETRY_DOUBLINGS_MAX 6
+
+void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, size_t offset, size_t bytes,
+                           uint32_t chunks, uint64_t now_ns)
+{
+    *block = (struct co_receive_block){
+        .arrived = arrived, .offset = offset, .bytes = bytes, .chunks = chunks, .last_ns = now_ns};
+}
+
+// A first transmission beyond the highest PSN proves that the tail was late, not lost: take back its requests.
+static void leave_tail(struct co_receive_block *block, uint32_t psn)
+{
+    block->in_tail = false;
+    if (block->asked_below > psn) {
+        block->asked_below = psn;
+        block->asked_missing = co_chunk_bitmap_count_clear(block->arrived, 0, psn);
+    }
+}
+
+bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns)
+{
+    if (!co_chunk_bitmap_set(block->arrived, psn)) {
+        return false;
+    }
+    block->count++;
+    if (psn < block->asked_below) {
+        block->asked_missing--;
+    }
+    if (block->in_tail && !is_repair && psn >= block->next_psn) {
+        leave_tail(block, psn);
+    }
+    if (psn >= block->next_psn) {
+        block->next_psn = psn + 1;
+    }
+    if (now_ns > block->last_ns) {
+        uint64_t gap = block->count > 1 ? now_ns - block->last_ns : 0;
+        uint64_t decayed = block->widest_gap_ns - block->widest_gap_ns / 8;
+        block->widest_gap_ns = gap > decayed ? gap : decayed;
+        block->last_ns = now_ns;
+    }
+    block->retries = 0;
+    return true;
+}
+
+static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    if (block->count == 0) {
+        return block->last_ns + SILENT_START_FACTOR * timing->cutoff_ns;
+    }
+    uint64_t silence = 2 * block->widest_gap_ns;
+    return block->last_ns + (silence > timing->cutoff_ns ? silence : timing->cutoff_ns);
+}
+
+static bool has_unasked_gap(const struct co_receive_block *block)
+{
+    return co_chunk_bitmap_find(block->arrived, block->asked_below, block->next_psn, false) < block->next_psn;
+}
+
+uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    if (co_receive_block_is_complete(block)) {
+        return UINT64_MAX;
+    }
+    uint64_t due = UINT64_MAX;
+    if (block->asked_missing > 0) {
+        due = block->retry_ns;
+    }
+    if (!block->in_tail) {
+        uint64_t cutoff = cutoff_at(block, timing);
+        due = cutoff < due ? cutoff : due;
+    }
+    if (block->asked_missing <= CO_REQUEST_BUDGET / 2) {
+        if (block->in_tail && block->asked_below < block->chunks) {
+            return block->last_ns; // the budget has room: at once
+        }
+        if (has_unasked_gap(block)) {
+            uint64_t aged = (block->gap_since_ns != 0 ? block->gap_since_ns : block->last_ns) + timing->reorder_ns;
+            due = aged < due ? aged : due;
+        }
+    }
+    return due;
+}
+
+// Collects missing ranges in [from, limit), at most `budget` chunks; *end is how far the search came.
+static unsigned collect(const struct co_receive_block *block, uint32_t from, uint32_t limit, uint32_t budget,
+                        struct co_fetch_range *ranges, unsigned room, uint32_t *end, uint32_t *collected)
+{
+    unsigned count = 0;
+    *collected = 0;
+    while (count < room && *collected < budget) {
+        uint32_t first = co_chunk_bitmap_find(block->arrived, from, limit, false);
+        if (first == limit) {
+            from = limit;
+            break;
+        }
+        uint32_t last = co_chunk_bitmap_find(block->arrived, first, limit, true);
+        uint32_t length = last - first;
+        if (length > budget - *collected) {
+            length = budget - *collected;
+        }
+        ranges[count++] = (struct co_fetch_range){first, length};
+        *collected += length;
+        from = first + length;
+    }
+    *end = from;
+    return count;
+}
+
+static uint64_t backed_off(const struct co_receive_block *block, uint64_t retry_ns)
+{
+    return retry_ns << (block->retries < RETRY_DOUBLINGS_MAX ? block->retries : RETRY_DOUBLINGS_MAX);
+}
+
+static unsigned ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
+                          struct co_fetch_range *ranges, unsigned room)
+{
+    uint32_t end, collected;
+    unsigned count = collect(block, 0, block->asked_below, CO_REQUEST_BUDGET, ranges, room, &end, &collected);
+    block->retries++;
+    block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
+    return count;
+}
+
+// How far the block may be asked for now; asked_below when there is nothing new to ask.
+static uint32_t askable_limit(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns)
+{
+    if (!block->in_tail && now_ns >= cutoff_at(block, timing)) {
+        block->in_tail = true;
+    }
+    if (block->in_tail) {
+        return block->chunks;
+    }
+    if (!has_unasked_gap(block)) {
+        block->gap_since_ns = 0;
+        block->asked_below = block->next_psn > block->asked_below ? block->next_psn : block->asked_below;
+        return block->asked_below;
+    }
+    if (block->gap_since_ns == 0) {
+        block->gap_since_ns = now_ns;
+    }
+    return now_ns - block->gap_since_ns >= timing->reorder_ns ? block->next_psn : block->asked_below;
+}
+
+unsigned co_receive_block_request(struct co_receive_block *block, const struct co_repair_timing *timing,
+                                  uint64_t now_ns, struct co_fetch_range *ranges, unsigned room, bool *is_retry)
+{
+    *is_retry = false;
+    if (co_receive_block_is_complete(block)) {
+        return 0;
+    }
+    if (block->asked_missing > 0 && now_ns >= block->retry_ns) {
+        *is_retry = true;
+        return ask_again(block, timing, now_ns, ranges, room);
+    }
+    uint32_t limit = askable_limit(block, timing, now_ns);
+    if (limit <= block->asked_below || block->asked_missing > CO_REQUEST_BUDGET / 2) {
+        return 0;
+    }
+    uint32_t end, collected;
+    unsigned count = collect(block, block->asked_below, limit, CO_REQUEST_BUDGET - block->asked_missing, ranges, room,
+                             &end, &collected);
+    if (collected > 0 && block->asked_missing == 0) {
+        block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
+    }
+    block->asked_below = end;
+    block->asked_missing += collected;
+    block->gap_since_ns = 0;
+    return count;
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What one source may have in flight in a group: chunks sent and not yet credited by every member. Counts are
+// cumulative over operations and wrap (serial.h). Halves when more than a tenth of a window had to be repaired, grows
+// back by the window that gets through: loss by overrun shrinks it, sparse random loss does not. Pure, hot.
+#ifndef CASTOFF_MCAST_SEND_WINDOW_H
+#define CASTOFF_MCAST_SEND_WINDOW_H
+
+#include <stdint.h>
+
+#include "mcast/serial.h"
+
+#define CO_SEND_WINDOW_LEAST 4
+
+struct co_send_window {
+    uint32_t sent;      // cumulative chunks handed to the transport
+    uint32_t credited;  // cumulative chunks that every member has
+    uint32_t most, now; // chunks; `now` adapts within [CO_SEND_WINDOW_LEAST, most]
+    uint32_t judged_at; // value of `credited` when the loss was last judged
+    uint32_t lost, lost_judged; // largest sum of lost chunks reported, and its value then
+};
+
+static inline void co_send_window_open(struct co_send_window *window, uint32_t most)
+{
+    *window = (struct co_send_window){.most = most, .now = most};
+}
+
+// Chunks that may leave now when `senders` share the window.
+static inline uint32_t co_send_window_room(const struct co_send_window *window, uint32_t senders)
+{
+    uint32_t share = window->now / senders;
+    share = share < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : share;
+    uint32_t in_flight = window->sent - window->credited;
+    return in_flight < share ? share - in_flight : 0;
+}
+
+// New credit and the members' loss count; the window is judged once for each window's worth of credit.
+static inline void co_send_window_credit(struct co_send_window *window, uint32_t credited)
+{
+    if (!co_serial_before(window->credited, credited) || co_serial_before(window->sent, credited)) {
+        return;
+    }
+    window->credited = credited;
+    uint32_t judged = credited - window->judged_at;
+    if (judged < window->now) {
+        return;
+    }
+    uint32_t lost = window->lost - window->lost_judged;
+    if (lost > judged / 10) {
+        window->now = window->now / 2 < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : window->now / 2;
+    } else {
+        uint32_t grown = window->now + window->now / 4 + 1;
+        window->now = grown > window->most ? window->most : grown;
+    }
+    window->judged_at = credited;
+    window->lost_judged = window->lost;
+}
+
+#endif

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Receiving: recvmmsg into preallocated slots, where each message may be up to 64 KiB of datagrams of one sender that
+// the kernel has joined (UDP_GRO) and that are told apart by the size which comes with it. Hot, without allocation;
+// called by whoever holds the engine.
+#define _GNU_SOURCE // struct mmsghdr in udp_state.h
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "mcast/transport/udp_state.h"
+
+struct taken {
+    unsigned datagrams;
+    size_t bytes;
+};
+
+// Size of the datagrams inside a message; the message's own when it is one.
+static size_t segment_bytes(struct msghdr *message, size_t bytes)
+{
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+        if (header->cmsg_level == IPPROTO_UDP && header->cmsg_type == UDP_GRO) {
+            int size;
+            memcpy(&size, CMSG_DATA(header), sizeof size);
+            return size > 0 ? (size_t)size : bytes;
+        }
+    }
+    return bytes;
+}
+
+static void deliver_message(struct mmsghdr *message, struct taken *taken, co_deliver_fn deliver, void *arg)
+{
+    const uint8_t *data = message->msg_hdr.msg_iov->iov_base;
+    size_t bytes = message->msg_len, segment = segment_bytes(&message->msg_hdr, bytes), at = 0;
+    taken->bytes += bytes;
+    do { // an empty datagram is one, too
+        size_t size = bytes - at < segment ? bytes - at : segment;
+        __builtin_prefetch(data + at + size); // the next one's header
+        deliver(arg, data + at, size);
+        taken->datagrams++;
+        at += size;
+    } while (at < bytes);
+}
+
+// The kernel wrote into the lengths last time.
+static void renew_messages(struct co_udp_receiver *receiver, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        receiver->messages[i].msg_hdr.msg_controllen = sizeof receiver->controls[i];
+        receiver->messages[i].msg_hdr.msg_flags = 0;
+    }
+}
+
+static unsigned messages_for(const struct co_udp_receiver *receiver, unsigned budget)
+{
+    unsigned messages = budget / receiver->datagrams_per_message;
+    return messages < 1 ? 1 : messages < CO_UDP_RECEIVE_SLOTS ? messages : CO_UDP_RECEIVE_SLOTS;
+}
+
+// One recvmmsg. Returns messages taken, 0 when the socket is empty, or -errno; *wanted is how many there was room for.
+static int receive_once(struct co_udp *udp, int fd, unsigned budget, unsigned *wanted, struct taken *taken,
+                        co_deliver_fn deliver, void *arg)
+{
+    struct co_udp_receiver *receiver = &udp->receiver;
+    *wanted = messages_for(receiver, budget);
+    renew_messages(receiver, *wanted);
+    co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
+    int count = recvmmsg(fd, receiver->messages, *wanted, MSG_DONTWAIT, NULL);
+    if (count < 0) {
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+    }
+    unsigned before = taken->datagrams;
+    for (int i = 0; i < count; i++) {
+        if (i + 1 < count) {
+            __builtin_prefetch(receiver->messages[i + 1].msg_hdr.msg_iov->iov_base);
+        }
+        deliver_message(&receiver->messages[i], taken, deliver, arg);
+    }
+    if (count > 0) {
+        receiver->datagrams_per_message = (taken->datagrams - before) / (unsigned)count;
+    }
+    return count;
+}
+
+// Empties one socket as far as the budget goes.
+static int drain(struct co_udp *udp, int fd, unsigned budget, struct taken *taken, co_deliver_fn deliver, void *arg)
+{
+    unsigned wanted = 0;
+    int count;
+    do {
+        count = receive_once(udp, fd, budget - taken->datagrams, &wanted, taken, deliver, arg);
+    } while (count > 0 && (unsigned)count == wanted && taken->datagrams < budget);
+    if (count >= 0) {
+        return 0;
+    }
+    if (fd == udp->unicast_fd) {
+        co_udp_dead_note(udp);
+        return count == -EBADF || count == -ENOTSOCK || count == -EFAULT ? count : 0;
+    }
+    return count == -ENOMEM || count == -ENOBUFS ? 0 : count;
+}
+
+// Which sockets have something, in one call: unicast first, for control must not wait behind a flood of chunks.
+static unsigned list_ready(struct co_udp *udp, int ready[CO_UDP_GROUPS_MAX + 1])
+{
+    struct pollfd fds[CO_UDP_GROUPS_MAX + 1] = {{.fd = udp->unicast_fd, .events = POLLIN}};
+    unsigned count = 1, found = 0;
+    for (unsigned i = 0; i < udp->groups.count; i++) {
+        int fd = udp->group_fds[(udp->receiver.first_group + i) % udp->groups.count];
+        if (fd >= 0) {
+            fds[count++] = (struct pollfd){.fd = fd, .events = POLLIN};
+        }
+    }
+    if (count == 1) {
+        ready[0] = udp->unicast_fd;
+        return 1;
+    }
+    udp->receiver.first_group = (udp->receiver.first_group + 1) % udp->groups.count;
+    co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
+    if (poll(fds, count, 0) <= 0) {
+        return 0;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (fds[i].revents) {
+            ready[found++] = fds[i].fd;
+        }
+    }
+    if (fds[0].revents & POLLERR) {
+        co_udp_dead_note(udp);
+    }
+    return found;
+}
+
+int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
+{
+    struct co_udp *udp = (struct co_udp *)transport;
+    struct taken taken = {0};
+    int ready[CO_UDP_GROUPS_MAX + 1], error = 0;
+    unsigned count = list_ready(udp, ready);
+    for (unsigned i = 0; i < count && taken.datagrams < budget && !error; i++) {
+        error = drain(udp, ready[i], budget, &taken, deliver, arg);
+    }
+    if (taken.datagrams > 0) {
+        co_counter_add(CO_COUNT_DATAGRAMS_RECEIVED, taken.datagrams);
+        co_counter_add(CO_COUNT_WIRE_BYTES_RECEIVED, taken.bytes);
+    }
+    return error && taken.datagrams == 0 ? error : (int)taken.datagrams;
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the udp_*.c files share: the transport's sockets, addresses and preallocated message arrays. Nobody else
+// includes it. Whoever holds the engine is the only thread inside.
+#ifndef CASTOFF_MCAST_TRANSPORT_UDP_STATE_H
+#define CASTOFF_MCAST_TRANSPORT_UDP_STATE_H
+
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include "mcast/transport/transport.h"
+#include "mcast/transport/udp.h"
+
+// Older C libraries lack them; the kernel refuses what it does not know.
+#ifndef UDP_SEGMENT
+#define UDP_SEGMENT 103
+#endif
+#ifndef UDP_GRO
+#define UDP_GRO 104
+#endif
+
+#define CO_UDP_GROUPS_MAX 16
+#define CO_UDP_HEADERS_BYTES 28    // IP and UDP
+#define CO_UDP_PAYLOAD_MAX 65507   // 65535 less the headers
+#define CO_UDP_SEGMENTS_MAX 64     // of one offloaded send, in every kernel that has it
+#define CO_UDP_PIECES 3            // of a datagram
+#define CO_UDP_RECEIVE_SLOTS 64    // messages of one recvmmsg
+// One message of up to 64 KiB; the odd rest keeps the slots' first lines out of the same cache sets.
+#define CO_UDP_SLOT_BYTES (65536 + 1984)
+
+struct co_udp_interface {
+    char name[IF_NAMESIZE];
+    int index;
+    uint32_t ip; // network byte order
+    size_t mtu_bytes;
+};
+
+// The job's part of the group range and its port.
+struct co_udp_groups {
+    uint32_t first_ip; // host byte order
+    unsigned count;
+    uint16_t port; // host byte order
+};
+
+struct co_udp_receiver {
+    struct mmsghdr messages[CO_UDP_RECEIVE_SLOTS];
+    struct iovec pieces[CO_UDP_RECEIVE_SLOTS];
+    union {
+        struct cmsghdr header; // for its alignment
+        char room[CMSG_SPACE(sizeof(int))];
+    } controls[CO_UDP_RECEIVE_SLOTS];
+    uint8_t *slots;
+    unsigned datagrams_per_message; // of late, at least 1: how many messages make up a budget
+    unsigned first_group;           // where the next poll starts, so that no group starves another
+};
+
+struct co_udp_sender {
+    struct mmsghdr messages[CO_UDP_SEGMENTS_MAX];
+    struct iovec pieces[CO_UDP_SEGMENTS_MAX * CO_UDP_PIECES];
+};
+
+struct co_udp {
+    struct co_transport transport; // first: ops get a pointer to it
+    struct co_udp_interface interface;
+    struct co_udp_groups groups;
+    int unicast_fd;
+    int group_fds[CO_UDP_GROUPS_MAX]; // -1: not joined
+    bool has_gso, has_gro;
+    size_t receive_buffer_asked;
+    struct sockaddr_in *peers; // by world rank, after co_udp_connect
+    int peer_count, self;
+    bool *peer_is_dead;
+    int *dead; // peers that dead_peer has still to tell
+    int dead_count;
+    struct co_udp_receiver receiver;
+    struct co_udp_sender sender;
+};
+
+// udp_interface.c: 0, or -ENODEV with the reason.
+int co_udp_interface_choose(struct co_udp_interface *interface, const char *name, uint32_t near_ip, char *why,
+                            size_t why_room);
+
+// udp_groups.c: 0, or -EINVAL with the reason. Depends on its arguments alone, so that all hosts agree.
+int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64_t job_tag, unsigned count, char *why,
+                         size_t why_room);
+
+// udp_socket.c: descriptors or -errno.
+int co_udp_socket_unicast(const struct co_udp *udp, const struct co_udp_config *config);
+int co_udp_socket_group(const struct co_udp *udp, unsigned index);        // bound, not yet a member
+int co_udp_socket_become_member(const struct co_udp *udp, int fd, unsigned index); // 0 or -errno
+size_t co_udp_socket_receive_buffer(int fd); // bytes of payload that the kernel granted
+
+// udp_send.c
+int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
+                unsigned count);
+
+// udp_receive.c
+int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+
+// udp_dead.c: reads the error queue of the unicast socket and notes whose port is unreachable.
+void co_udp_dead_note(struct co_udp *udp);
+int co_udp_dead_tell(struct co_transport *transport);
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Encoding and validation of the wire format. Every field of a foreign datagram is checked here for what can be
+// checked without state: version, kind, sizes that must agree. Pure, hot.
+#include "mcast/wire.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <string.h>
+
+struct wire_chunk {
+    uint8_t version_kind, repair;
+    uint16_t source;
+    uint32_t team, operation, psn;
+    uint32_t block_low;
+    uint16_t block_high, chunk_bytes;
+} __attribute__((packed));
+
+struct wire_control {
+    uint8_t version_kind, type;
+    uint16_t source;
+    uint32_t team, operation;
+    uint64_t sequence;
+    uint16_t body_bytes, entries;
+} __attribute__((packed));
+
+struct wire_progress {
+    uint32_t done_before, done_mask, lost, echo;
+} __attribute__((packed));
+
+struct wire_credit {
+    uint16_t source, reserved;
+    uint32_t received;
+} __attribute__((packed));
+
+struct wire_fetch {
+    uint16_t source, reserved;
+} __attribute__((packed));
+
+struct wire_range {
+    uint32_t first, count;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct wire_chunk) == CO_WIRE_HEAD_BYTES, "chunk head");
+_Static_assert(offsetof(struct wire_chunk, psn) == 12, "chunk head");
+_Static_assert(offsetof(struct wire_chunk, chunk_bytes) == 22, "chunk head");
+_Static_assert(sizeof(struct wire_control) == CO_WIRE_HEAD_BYTES, "control head");
+_Static_assert(offsetof(struct wire_control, sequence) == 12, "control head");
+_Static_assert(sizeof(struct wire_progress) == 16 && sizeof(struct wire_credit) == 8, "progress body");
+_Static_assert(sizeof(struct wire_fetch) == 4 && sizeof(struct wire_range) == 8, "fetch body");
+
+static uint8_t version_and_kind(enum co_wire_kind kind)
+{
+    return (uint8_t)(CO_WIRE_VERSION << 4 | kind);
+}
+
+int co_wire_kind(const uint8_t *data, size_t bytes)
+{
+    if (bytes < CO_WIRE_HEAD_BYTES || data[0] >> 4 != CO_WIRE_VERSION) {
+        return -EPROTO;
+    }
+    int kind = data[0] & 15;
+    return kind == CO_WIRE_CHUNK || kind == CO_WIRE_CONTROL ? kind : -EPROTO;
+}
+
+void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk)
+{
+    struct wire_chunk wire = {
+        .version_kind = version_and_kind(CO_WIRE_CHUNK),
+        .repair = chunk->is_repair,
+        .source = htole16(chunk->source),
+        .team = htole32(chunk->team),
+        .operation = htole32(chunk->operation),
+        .psn = htole32(chunk->psn),
+        .block_low = htole32((uint32_t)chunk->block_bytes),
+        .block_high = htole16((uint16_t)(chunk->block_bytes >> 32)),
+        .chunk_bytes = htole16(chunk->chunk_bytes),
+    };
+    memcpy(head, &wire, sizeof(wire));
+}
+
+int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t bytes)
+{
+    if (co_wire_kind(data, bytes) != CO_WIRE_CHUNK) {
+        return -EPROTO;
+    }
+    struct wire_chunk wire;
+    memcpy(&wire, data, sizeof(wire));
+    chunk->source = le16toh(wire.source);
+    chunk->chunk_bytes = le16toh(wire.chunk_bytes);
+    chunk->team = le32toh(wire.team);
+    chunk->operation = le32toh(wire.operation);
+    chunk->psn = le32toh(wire.psn);
+    chunk->block_bytes = (uint64_t)le16toh(wire.block_high) << 32 | le32toh(wire.block_low);
+    chunk->is_repair = wire.repair;
+    if (wire.repair > 1 || chunk->chunk_bytes == 0 || chunk->block_bytes == 0) {
+        return -EPROTO;
+    }
+    uint64_t start = (uint64_t)chunk->psn * chunk->chunk_bytes;
+    if (start >= chunk->block_bytes) {
+        return -EPROTO;
+    }
+    uint64_t rest = chunk->block_bytes - start;
+    uint64_t expected = rest < chunk->chunk_bytes ? rest : chunk->chunk_bytes;
+    return bytes - CO_WIRE_HEAD_BYTES == expected ? 0 : -EPROTO;
+}
+
+void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_control *control, size_t body_bytes)
+{
+    struct wire_control wire = {
+        .version_kind = version_and_kind(CO_WIRE_CONTROL),
+        .type = (uint8_t)control->type,
+        .source = htole16(control->source),
+        .team = htole32(control->team),
+        .operation = htole32(control->operation),
+        .sequence = htole64(control->sequence),
+        .body_bytes = htole16((uint16_t)body_bytes),
+        .entries = htole16(control->entries),
+    };
+    memcpy(head, &wire, sizeof(wire));
+}
+
+static size_t expected_body_bytes(enum co_control_type type, uint16_t entries)
+{
+    switch (type) {
+    case CO_CONTROL_PROGRESS:
+        return sizeof(struct wire_progress) + entries * sizeof(struct wire_credit);
+    case CO_CONTROL_FETCH:
+        return sizeof(struct wire_fetch) + entries * sizeof(struct wire_range);
+    default:
+        return 0;
+    }
+}
+
+int co_wire_control_decode(struct co_control *control, const uint8_t *data, size_t bytes)
+{
+    if (co_wire_kind(data, bytes) != CO_WIRE_CONTROL) {
+        return -EPROTO;
+    }
+    struct wire_control wire;
+    memcpy(&wire, data, sizeof(wire));
+    if (wire.type == 0 || wire.type >= CO_CONTROL_TYPE_END) {
+        return -EPROTO;
+    }
+    control->type = wire.type;
+    control->source = le16toh(wire.source);
+    control->entries = le16toh(wire.entries);
+    control->team = le32toh(wire.team);
+    control->operation = le32toh(wire.operation);
+    control->sequence = le64toh(wire.sequence);
+    size_t body = le16toh(wire.body_bytes);
+    bool agrees = body == bytes - CO_WIRE_HEAD_BYTES && body == expected_body_bytes(control->type, control->entries);
+    return agrees ? 0 : -EPROTO;
+}
+
+size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,
+                               unsigned count)
+{
+    struct wire_progress wire = {htole32(body->done_before), htole32(body->done_mask), htole32(body->lost),
+                                 htole32(body->echo)};
+    memcpy(to, &wire, sizeof(wire));
+    for (unsigned i = 0; i < count; i++) {
+        struct wire_credit credit = {htole16(entries[i].source), 0, htole32(entries[i].received)};
+        memcpy(to + sizeof(wire) + i * sizeof(credit), &credit, sizeof(credit));
+    }
+    return sizeof(wire) + count * sizeof(struct wire_credit);
+}
+
+void co_wire_progress_decode(struct co_progress_body *body, const uint8_t *from)
+{
+    struct wire_progress wire;
+    memcpy(&wire, from, sizeof(wire));
+    body->done_before = le32toh(wire.done_before);
+    body->done_mask = le32toh(wire.done_mask);
+    body->lost = le32toh(wire.lost);
+    body->echo = le32toh(wire.echo);
+}
+
+void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, unsigned index)
+{
+    struct wire_credit wire;
+    memcpy(&wire, from + sizeof(struct wire_progress) + index * sizeof(wire), sizeof(wire));
+    entry->source = le16toh(wire.source);
+    entry->reserved = 0;
+    entry->received = le32toh(wire.received);
+}
+
+size_t co_wire_fetch_encode(uint8_t *to, uint16_t source, const struct co_fetch_range *ranges, unsigned count)
+{
+    struct wire_fetch wire = {htole16(source), 0};
+    memcpy(to, &wire, sizeof(wire));
+    for (unsigned i = 0; i < count; i++) {
+        struct wire_range range = {htole32(ranges[i].first), htole32(ranges[i].count)};
+        memcpy(to + sizeof(wire) + i * sizeof(range), &range, sizeof(range));
+    }
+    return sizeof(wire) + count * sizeof(struct wire_range);
+}
+
+uint16_t co_wire_fetch_source(const uint8_t *from)
+{
+    struct wire_fetch wire;
+    memcpy(&wire, from, sizeof(wire));
+    return le16toh(wire.source);
+}
+
+void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index)
+{
+    struct wire_range wire;
+    memcpy(&wire, from + sizeof(struct wire_fetch) + index * sizeof(wire), sizeof(wire));
+    range->first = le32toh(wire.first);
+    range->count = le32toh(wire.count);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Layout of everything that crosses the network; the only place that knows it (docs/wire-format.md is its prose).
+// Little-endian. A datagram is head, payload or body, tag (auth.h). Decoding validates; what does not decode is
+// counted and dropped by the caller. Pure, hot.
+//
+//  chunk       0        1        2        3        4              8
+//            +--------+--------+-----------------+--------------+---------------+
+//            |ver|kind| repair | source member   | team id, low | operation     |
+//            +--------+--------+-----------------+--------------+---------------+
+//           12               16                        22               24
+//            +----------------+------------------------+----------------+--------
+//            | PSN            | block bytes (48 bits)  | chunk bytes    | payload
+//            +----------------+------------------------+----------------+--------
+//  control     0        1        2        3        4              8
+//            +--------+--------+-----------------+--------------+---------------+
+//            |ver|kind| type   | source member   | team id, low | operation     |
+//            +--------+--------+-----------------+--------------+---------------+
+//           12                        20         22               24
+//            +-------------------------+----------+----------------+-------------
+//            | sequence of the sender  | body     | entries        | body
+//            +-------------------------+----------+----------------+-------------
+#ifndef CASTOFF_MCAST_WIRE_H
+#define CASTOFF_MCAST_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CO_WIRE_VERSION 1
+#define CO_WIRE_HEAD_BYTES 24
+#define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
+
+enum co_wire_kind { CO_WIRE_CHUNK = 1, CO_WIRE_CONTROL = 2 };
+
+enum co_control_type {
+    CO_CONTROL_PROGRESS = 1, // what the sender has: handshake to the left neighbour, credit to senders
+    CO_CONTROL_NUDGE,        // tell me your progress
+    CO_CONTROL_FETCH,        // send me these ranges again
+    CO_CONTROL_ACTIVATE,     // your turn in the chain
+    CO_CONTROL_PROBE,        // do you hear the group (team 0, source is a world rank, operation the subgroup)
+    CO_CONTROL_PROBE_REPLY,
+    CO_CONTROL_PROBE_DONE,
+    CO_CONTROL_TYPE_END
+};
+
+struct co_chunk {
+    uint16_t source;      // member index of the block's owner
+    uint16_t chunk_bytes; // payload of every chunk but the last
+    uint32_t team;        // low half of the team id
+    uint32_t operation;
+    uint32_t psn;         // position in the block, in chunks
+    uint64_t block_bytes;
+    bool is_repair; // sent again on request
+};
+
+struct co_control {
+    enum co_control_type type;
+    uint16_t source;
+    uint16_t entries; // in the body
+    uint32_t team;
+    uint32_t operation;
+    uint64_t sequence; // of the sending rank, over all its control messages: nonce and replay check
+};
+
+// Bodies.
+struct co_progress_body { // followed by `entries` of co_credit_entry
+    uint32_t done_before; // every operation with a lower number is complete here
+    uint32_t done_mask;   // bit i: done_before + 1 + i is complete too
+    uint32_t lost;        // chunks this member had to ask for so far, cumulative
+    uint32_t echo;        // low half of the sequence of the nudge answered, 0 none
+};
+struct co_credit_entry {
+    uint16_t source;
+    uint16_t reserved; // 0
+    uint32_t received; // chunks of that source, cumulative over operations, that the whole subtree has
+};
+struct co_fetch_body { // followed by `entries` of co_fetch_range
+    uint16_t source;
+    uint16_t reserved; // 0
+};
+struct co_fetch_range {
+    uint32_t first, count; // chunks; count > 0
+};
+
+static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_bytes)
+{
+    return (uint32_t)((block_bytes + chunk_bytes - 1) / chunk_bytes);
+}
+
+// Kind by the first byte, or -EPROTO: other version, unknown kind, too short.
+int co_wire_kind(const uint8_t *data, size_t bytes);
+
+void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk);
+// `bytes`: head and payload without the tag. The payload's size must be the one that PSN and block size demand. 0 or -EPROTO.
+int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t bytes);
+
+void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_control *control, size_t body_bytes);
+// `bytes`: head and body without the tag. Body and entries must agree with the type. 0 or -EPROTO.
+int co_wire_control_decode(struct co_control *control, const uint8_t *data, size_t bytes);
+
+// Bodies, encoded in place (`to` has room) and decoded from a body that co_wire_control_decode accepted.
+size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,
+                               unsigned count);
+void co_wire_progress_decode(struct co_progress_body *body, const uint8_t *from);
+void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, unsigned index);
+size_t co_wire_fetch_encode(uint8_t *to, uint16_t source, const struct co_fetch_range *ranges, unsigned count);
+uint16_t co_wire_fetch_source(const uint8_t *from);
+void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index);
+
+#endif
