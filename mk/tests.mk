@@ -24,8 +24,10 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/l
 # Objects are kept, or every run would compile them again.
 .SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)
 
+include mk/modules.mk
+
 .PHONY: unit test
-unit: $(UNIT_PROGS)
+unit: $(UNIT_PROGS) modules
 	@sh tests/run_unit.sh $(UNIT_PROGS)
 
 # Parts build what they need themselves, so that one broken part does not hide the others. PARTS="unit style" chooses.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Loads the stack module and turns addresses into words. The module is kept once it is loaded: other threads may be
+// in it. Any thread; not hot.
+#define _GNU_SOURCE // dladdr
+#include "base/stack_trace.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "base/stack_module.h"
+
+#define MODULE_FILE "libcastoff-stack.so"
+
+enum { FRAMES_MAX = 64, PATH_BYTES = 4096, REASON_BYTES = 256, NAME_BYTES = 256 };
+
+static const struct co_stack_module *_Atomic loaded;
+static struct co_trylock load_lock = CO_TRYLOCK_INIT; // guards what follows
+static const char *directory;
+static bool tried;
+static char reason[REASON_BYTES] = "not tried";
+
+// The file that holds this function: the preloaded library, or the program in unit tests.
+static const char *own_file(const void **base)
+{
+    Dl_info info;
+
+    // The address of data, since ISO C has no way from a function to void *.
+    if (dladdr(&loaded, &info) == 0 || !info.dli_fname) {
+        return NULL;
+    }
+    if (base) {
+        *base = info.dli_fbase;
+    }
+    return info.dli_fname;
+}
+
+static bool make_path(char path[PATH_BYTES])
+{
+    const char *file = directory ? directory : own_file(NULL);
+    const char *slash = file && !directory ? strrchr(file, '/') : NULL;
+    int length = file ? (int)strlen(file) : 0;
+
+    if (!directory) {
+        length = slash ? (int)(slash - file) : 0;
+    }
+    return length > 0 && snprintf(path, PATH_BYTES, "%.*s/" MODULE_FILE, length, file) < PATH_BYTES;
+}
+
+// Under the lock.
+static void load(void)
+{
+    const struct co_stack_module *(*find)(void) = NULL;
+    const struct co_stack_module *module = NULL;
+    char path[PATH_BYTES];
+    void *handle;
+
+    tried = true;
+    if (!make_path(path)) {
+        snprintf(reason, sizeof reason, "the place of the library is unknown");
+        return;
+    }
+    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+        const char *error = dlerror();
+        snprintf(reason, sizeof reason, "%s", error ? error : "the module cannot be loaded");
+        return;
+    }
+    *(void **)&find = dlsym(handle, "co_stack_module");
+    module = find ? find() : NULL;
+    if (!module || module->version != CO_STACK_MODULE_VERSION) {
+        snprintf(reason, sizeof reason, MODULE_FILE " is of another version");
+        dlclose(handle);
+        return;
+    }
+    co_store_release(&loaded, module); // release M1: the module's own initialization is visible
+}
+
+static const struct co_stack_module *find_module(void)
+{
+    const struct co_stack_module *module = co_load_acquire(&loaded); // acquire M1
+
+    if (!module) {
+        co_trylock_wait(&load_lock);
+        if (!tried) {
+            load();
+        }
+        module = co_load_acquire(&loaded); // acquire M1
+        co_trylock_drop(&load_lock);
+    }
+    return module;
+}
+
+void co_stack_trace_directory_set(const char *new_directory)
+{
+    co_trylock_wait(&load_lock);
+    directory = new_directory;
+    tried = false;
+    co_store_release(&loaded, NULL); // release M1; the mapping stays, another thread may be in it
+    co_trylock_drop(&load_lock);
+}
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+size_t co_stack_trace_address_print(uintptr_t address, char *text, size_t size)
+{
+    const struct co_stack_module *module = find_module();
+    char name[NAME_BYTES] = "";
+    size_t offset = 0;
+    Dl_info info;
+    int length;
+
+    // A return address is the one behind the call; the byte before it is in the right function for sure.
+    if (address == 0 || dladdr((void *)(address - 1), &info) == 0 || !info.dli_fname) {
+        length = snprintf(text, size, address ? "0x%zx" : "unknown", (size_t)address);
+    } else if (module && module->name(address - 1, name, sizeof name, &offset) == 0) {
+        length = snprintf(text, size, "%s+0x%zx (%s)", name, offset + 1, last_part(info.dli_fname));
+    } else {
+        offset = (size_t)(address - (uintptr_t)info.dli_fbase);
+        length = snprintf(text, size, "%s+0x%zx", last_part(info.dli_fname), offset);
+    }
+    return (size_t)length < size ? (size_t)length : size - 1;
+}
+
+size_t co_stack_trace_print(char *text, size_t size)
+{
+    const struct co_stack_module *module = find_module();
+    uintptr_t addresses[FRAMES_MAX];
+    size_t used = 0, count;
+
+    if (!module) {
+        co_trylock_wait(&load_lock);
+        int length = snprintf(text, size, "no stack: %s\n", reason);
+        co_trylock_drop(&load_lock);
+        return (size_t)length < size ? (size_t)length : size - 1;
+    }
+    text[0] = '\0';
+    count = module->walk(addresses, FRAMES_MAX);
+    for (size_t i = 1; i < count; i++) { // 0 is this function
+        char place[NAME_BYTES + 64];
+        co_stack_trace_address_print(addresses[i], place, sizeof place);
+        int length = snprintf(text + used, size - used, "  #%zu %s\n", i - 1, place);
+        if ((size_t)length >= size - used) {
+            text[used] = '\0';
+            break;
+        }
+        used += (size_t)length;
+    }
+    return used;
+}
+
+// Fortran and other bindings are libraries of MPI's family: libmpi.so, libmpi_mpifh.so, libmpi_usempif08.so, ...
+static bool is_between(const Dl_info *info, const void *own_base)
+{
+    return info->dli_fbase == own_base || strncmp(last_part(info->dli_fname), "libmpi", 6) == 0;
+}
+
+uintptr_t co_stack_trace_call_site(void)
+{
+    const struct co_stack_module *module = find_module();
+    const void *own_base = NULL;
+    uintptr_t addresses[FRAMES_MAX];
+    size_t count;
+
+    if (!module || !own_file(&own_base)) {
+        return 0;
+    }
+    count = module->walk(addresses, FRAMES_MAX);
+    for (size_t i = 0; i < count; i++) {
+        Dl_info info;
+        if (dladdr((void *)(addresses[i] - 1), &info) != 0 && info.dli_fname && !is_between(&info, own_base)) {
+            return addresses[i];
+        }
+    }
+    return 0;
+}
