@@ -213,7 +213,7 @@ verdict() {
             { echo "skipped, though native was not"; return; }
         touch "$log.skipped"
         echo skip
-    elif [ "$status" -eq 124 ] || [ "$status" -eq 137 -a "$expected_status" != 137 ]; then
+    elif [ "$status" -eq 124 ] || { [ "$status" -eq 137 ] && [ "$expected_status" != 137 ]; }; then
         echo "no end within $limit s"
     elif [ "$status" -ne "$expected_status" ]; then
         echo "exit status $status instead of $expected_status"
@@ -244,7 +244,7 @@ show_failure() {
 # One program with one rank count, argument line and tool position, in all modes: one line of output.
 run_unit() {
     local source_file=$1 ranks=$2 arguments=$3 tool=$4
-    local name unit line="" failures="" mode log native_log result status started left mark label
+    local name unit row="" failures="" mode log native_log result status started left mark label
     local mpirun_options environment expected_status taken complaint copies programs launcher limit only_modes
     name=$(basename "${source_file%.*}")
     label="${arguments:+ $arguments}"
@@ -275,15 +275,15 @@ run_unit() {
         result=$(verdict "$status" "$left")
         echo "$result" >>"$log_dir/results"
         case $result in
-        pass | skip) line+=$(printf '  %-6s %s %3d.%d' "$mode" "$result" $((took / 10)) $((took % 10))) ;;
+        pass | skip) row+=$(printf '  %-6s %s %3d.%d' "$mode" "$result" $((took / 10)) $((took % 10))) ;;
         *)
-            line+=$(printf '  %-6s FAIL %3d.%d' "$mode" $((took / 10)) $((took % 10)))
+            row+=$(printf '  %-6s FAIL %3d.%d' "$mode" $((took / 10)) $((took % 10)))
             failures+=$(show_failure "$result")$'\n'
             echo "$unit, $ranks ranks, $mode: $result" >>"$log_dir/failures"
             ;;
         esac
     done
-    [ -z "$line" ] || printf '%-38s %3d%s\n' "$unit" "$ranks" "$line"
+    [ -z "$row" ] || printf '%-38s %3d%s\n' "$unit" "$ranks" "$row"
     [ -z "$failures" ] || printf '%s' "$failures"
 }
 
