@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `castoff bench` asks for, what the benchmark program answered, and what is made of it. Cold.
+#ifndef CASTOFF_TOOLS_BENCH_H
+#define CASTOFF_TOOLS_BENCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "engine/tune_table.h"
+#include "statistics.h"
+
+enum { BENCH_SIDES_MAX = 64, BENCH_RANKS_MAX = 16, BENCH_SIZES_MAX = 64, BENCH_SETTINGS_MAX = 64 };
+
+struct co_bench_request {
+    char calls[96];
+    size_t sizes[BENCH_SIZES_MAX];
+    int size_count;
+    int ranks[BENCH_RANKS_MAX]; // one run of the program for each
+    int ranks_count;
+    bool against_best;  // all of stock's algorithms and components instead of its default
+    bool without_castoff; // stock against stock
+    bool forces;        // takes whatever is possible, as --tune must
+    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root; // NULL: the program's default
+    bool compute_sleeps;
+    const char *mpirun_arguments; // more of them, separated by blanks
+    char *settings[BENCH_SETTINGS_MAX + 4];
+    int setting_count;
+    const char *json, *csv, *svg, *tune;
+    bool plots;
+};
+
+// Samples of one side of one call and size.
+struct co_bench_side {
+    char name[32]; // "castoff", "stock", "bcast-6"
+    char job[16];  // "default", "sm", "han", "adapt": settings of the stock MPI that hold for a whole job
+    unsigned long long wrong;
+    size_t count;
+    double *ns;
+    double p50_ns, p99_ns;
+    struct co_ratio ratio; // this side over castoff in the same job; not set for castoff itself
+};
+
+struct co_bench_point {
+    char call[16];
+    size_t bytes;
+    int ranks, batch;
+    struct co_bench_side sides[BENCH_SIDES_MAX];
+    int side_count;
+    int castoff, stock; // the two that are compared; the castoff side is that of the stock side's job
+};
+
+struct co_bench_overlap {
+    char name[32], job[16];
+    size_t bytes;
+    int ranks, rounds;
+    unsigned long long wrong;
+    double pure_ns, start_ns, compute_ns, total_ns, percent;
+};
+
+struct co_bench_results {
+    struct co_bench_point *points;
+    int point_count;
+    struct co_bench_overlap *overlaps;
+    int overlap_count;
+};
+
+// bench_sizes.c: "8", "8,64K", "8:8M" (steps of 4), "8:8M:2" (steps of 2). 0 or -EINVAL. And "2,4,8".
+int co_bench_sizes_parse(const char *text, size_t *sizes, int room);
+int co_bench_ranks_parse(const char *text, int *ranks, int room);
+
+// bench_results.c: one line of the benchmark program, as its head describes; other lines are left alone. 0, -EINVAL
+// when a row is damaged, -ENOMEM.
+int co_bench_results_take(struct co_bench_results *results, const char *line, const char *job, int ranks);
+// Fills in what follows from the samples; points without two sides are dropped.
+int co_bench_results_judge(struct co_bench_results *results, bool against_best);
+void co_bench_results_release(struct co_bench_results *results);
+bool co_bench_results_are_right(const struct co_bench_results *results); // no wrong byte anywhere
+
+// bench_job.c: runs the program once for each number of ranks and each kind of stock job. Exit status.
+int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results);
+
+// bench_table.c and bench_files.c.
+void co_bench_table_print(const struct co_bench_results *results, FILE *stream);
+void co_bench_plot_print(const struct co_bench_results *results, FILE *stream);
+int co_bench_csv_write(const struct co_bench_results *results, const char *path);
+int co_bench_json_write(const struct co_bench_results *results, const char *path);
+int co_bench_svg_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room);
+
+// bench_tune.c: rows for `where` and the calls that were measured replace those of the table; others stay.
+int co_bench_tune_make(struct co_tune_table *table, const struct co_bench_results *results, enum co_tune_where where);
+int co_bench_tune_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room);
+
+// castoff_model.c: castoff bench --model.
+int co_bench_model_run(int argc, char **argv);
+
+#endif

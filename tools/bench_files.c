@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Results of `castoff bench` as JSON, CSV and SVG. Cold.
+#include "bench.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "plot.h"
+
+static const char *const verdicts[] = {"no difference", "faster", "slower", "too few pairs"};
+
+static FILE *open_output(const char *path)
+{
+    return strcmp(path, "-") ? fopen(path, "w") : stdout;
+}
+
+static int close_output(FILE *file)
+{
+    int is_broken = ferror(file);
+    return (file == stdout ? fflush(file) : fclose(file)) || is_broken ? -EIO : 0;
+}
+
+int co_bench_csv_write(const struct co_bench_results *results, const char *path)
+{
+    FILE *file = open_output(path);
+    if (!file) {
+        return -errno;
+    }
+    fputs("call,ranks,bytes,side,job,batch,samples,p50_us,p99_us,ratio,low,high,verdict,wrong\n", file);
+    for (int i = 0; i < results->point_count; i++) {
+        const struct co_bench_point *point = &results->points[i];
+        for (int s = 0; s < point->side_count; s++) {
+            const struct co_bench_side *side = &point->sides[s];
+            bool is_castoff = strcmp(side->name, "castoff") == 0;
+            fprintf(file, "%s,%d,%zu,%s,%s,%d,%zu,%.4f,%.4f,", point->call, point->ranks, point->bytes, side->name,
+                    side->job, point->batch, side->count, side->p50_ns / 1e3, side->p99_ns / 1e3);
+            if (is_castoff) {
+                fprintf(file, ",,,,%llu\n", side->wrong);
+            } else {
+                fprintf(file, "%.4f,%.4f,%.4f,%s,%llu\n", side->ratio.ratio, side->ratio.low, side->ratio.high,
+                        verdicts[side->ratio.verdict], side->wrong);
+            }
+        }
+    }
+    for (int i = 0; i < results->overlap_count; i++) {
+        const struct co_bench_overlap *row = &results->overlaps[i];
+        fprintf(file, "overlap,%d,%zu,%s,%s,1,%d,%.4f,,%.2f,,,,%llu\n", row->ranks, row->bytes, row->name, row->job,
+                row->rounds, row->pure_ns / 1e3, row->percent, row->wrong);
+    }
+    return close_output(file);
+}
+
+static json_t *json_side(const struct co_bench_side *side)
+{
+    return json_pack("{s:s, s:s, s:I, s:I, s:f, s:f}", "name", side->name, "job", side->job, "samples",
+                     (json_int_t)side->count, "wrong", (json_int_t)side->wrong, "p50_us", side->p50_ns / 1e3, "p99_us",
+                     side->p99_ns / 1e3);
+}
+
+static json_t *json_point(const struct co_bench_point *point)
+{
+    json_t *sides = json_array();
+    for (int s = 0; s < point->side_count; s++) {
+        const struct co_ratio *ratio = &point->sides[s].ratio;
+        json_t *side = json_side(&point->sides[s]);
+        if (ratio->ratio > 0) {
+            json_object_set_new(side, "ratio", json_real(ratio->ratio));
+            json_object_set_new(side, "low", json_real(ratio->low));
+            json_object_set_new(side, "high", json_real(ratio->high));
+            json_object_set_new(side, "verdict", json_string(verdicts[ratio->verdict]));
+        }
+        json_array_append_new(sides, side);
+    }
+    return json_pack("{s:s, s:i, s:I, s:i, s:i, s:i, s:o}", "call", point->call, "ranks", point->ranks, "bytes",
+                     (json_int_t)point->bytes, "batch", point->batch, "castoff", point->castoff, "stock", point->stock,
+                     "sides", sides);
+}
+
+static json_t *json_overlap(const struct co_bench_overlap *row)
+{
+    return json_pack("{s:I, s:i, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f}", "bytes", (json_int_t)row->bytes, "ranks",
+                     row->ranks, "name", row->name, "job", row->job, "rounds", row->rounds, "wrong",
+                     (json_int_t)row->wrong, "pure_us", row->pure_ns / 1e3, "start_us", row->start_ns / 1e3,
+                     "compute_us", row->compute_ns / 1e3, "total_us", row->total_ns / 1e3, "overlap_percent",
+                     row->percent);
+}
+
+int co_bench_json_write(const struct co_bench_results *results, const char *path)
+{
+    json_t *points = json_array(), *overlaps = json_array();
+    for (int i = 0; i < results->point_count; i++) {
+        json_array_append_new(points, json_point(&results->points[i]));
+    }
+    for (int i = 0; i < results->overlap_count; i++) {
+        json_array_append_new(overlaps, json_overlap(&results->overlaps[i]));
+    }
+    json_t *root = json_pack("{s:o, s:o}", "points", points, "overlap", overlaps);
+    FILE *file = root ? open_output(path) : NULL;
+    int failed = file ? 0 : root ? -errno : -ENOMEM;
+    if (file) {
+        failed = json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(8)) ? -EIO : 0;
+        fputc('\n', file);
+        failed = close_output(file) || failed ? -EIO : 0;
+    }
+    json_decref(root);
+    return failed;
+}
+
+// One pair of curves for each call; sizes and times both logarithmic.
+int co_bench_svg_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room)
+{
+    static const char *const calls[] = {"bcast", "allgather", "iallgather", "istart"};
+    const char *joint = "plot ";
+    FILE *gnuplot = co_plot_svg_open(path, "castoff bench: time of the slowest rank, median", why, why_room);
+    if (!gnuplot) {
+        return -EIO;
+    }
+    fputs("set logscale xy\nset xlabel 'bytes'\nset ylabel 'us'\nset key left top\n", gnuplot);
+    for (int pass = 0; pass < 2; pass++) { // names of the curves first, then their data
+        for (int curve = 0; curve < 8; curve++) {
+            int found = 0;
+            for (int i = 0; i < results->point_count; i++) {
+                const struct co_bench_point *point = &results->points[i];
+                if (strcmp(point->call, calls[curve / 2]) == 0 && point->ranks == results->points[0].ranks) {
+                    found++;
+                    int side = curve % 2 ? point->castoff : point->stock;
+                    if (pass) {
+                        fprintf(gnuplot, "%zu %.4f\n", point->bytes, point->sides[side].p50_ns / 1e3);
+                    }
+                }
+            }
+            if (found && pass) {
+                fputs("e\n", gnuplot);
+            } else if (found) {
+                fprintf(gnuplot, "%s'-' using 1:2 with linespoints title '%s %s'", joint, calls[curve / 2],
+                        curve % 2 ? "castoff" : "stock");
+                joint = ", ";
+            }
+        }
+        fputs("\n", gnuplot);
+    }
+    snprintf(why, why_room, "gnuplot failed");
+    return co_plot_svg_close(gnuplot);
+}

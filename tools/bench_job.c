@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starts the benchmark program under mpirun (the laboratory's when we are inside one) and reads its rows. One job
+// has castoff, stock and stock's algorithms side by side; components of the stock MPI that can be chosen for
+// a whole job only (sm, han, adapt) get jobs of their own, each with castoff beside it. Cold.
+#include "bench.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "child.h"
+#include "command.h"
+#include "places.h"
+#include "wrapper.h"
+
+enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25 };
+
+struct job {
+    const char *name, *variable, *value;
+    bool is_local_only;
+};
+
+static const struct job jobs[] = {
+    {"default", NULL, NULL, false},
+    {"sm", "coll_sm_priority", "100", true},
+    {"han", "coll_han_priority", "100", false},
+    {"adapt", "coll_adapt_priority", "100", false},
+};
+
+struct words {
+    char *list[WORDS_MAX];
+    int count;
+};
+
+static void put(struct words *words, const char *word)
+{
+    if (words->count < WORDS_MAX - 1) {
+        words->list[words->count++] = strdup(word);
+    }
+}
+
+static void put_pair(struct words *words, const char *name, const char *value)
+{
+    if (value) {
+        put(words, name);
+        put(words, value);
+    }
+}
+
+static void put_split(struct words *words, const char *text)
+{
+    while (text && *text) {
+        size_t blank = strspn(text, " "), length = strcspn(text + blank, " ");
+        char *word = strndup(text + blank, length);
+        if (word && length) {
+            put(words, word);
+        }
+        free(word);
+        text += blank + length;
+    }
+}
+
+static void put_mca(struct words *words, const char *name, const char *value)
+{
+    put(words, "--mca");
+    put_pair(words, name, value);
+}
+
+static void put_launcher(struct words *words, const struct co_bench_request *request, const struct job *job, int ranks)
+{
+    const char *lab = co_environment("CASTOFF_LAB_MPIRUN");
+    char number[16];
+    put(words, lab ? lab : "mpirun");
+    if (!lab) {
+        put_split(words, "--oversubscribe --bind-to none");
+        if (geteuid() == 0) {
+            put(words, "--allow-run-as-root");
+        }
+        if (ranks > sysconf(_SC_NPROCESSORS_ONLN)) {
+            put_mca(words, "mpi_yield_when_idle", "1");
+        }
+    }
+    if (job->variable) {
+        put_mca(words, job->variable, job->value);
+    }
+    // Without it the forced algorithm of a communicator is not looked at; the default choice stays as it is.
+    put_mca(words, "coll_tuned_use_dynamic_rules", "1");
+    put_split(words, request->mpirun_arguments);
+    snprintf(number, sizeof number, "%d", ranks);
+    put_pair(words, "-n", number);
+}
+
+static int put_wrapper(struct words *words, const struct co_bench_request *request)
+{
+    static char forced[][32] = {"CASTOFF_BCAST=yes", "CASTOFF_ALLGATHER=yes", "CASTOFF_IALLGATHER=yes"};
+    struct co_wrapper wrapper;
+    char *settings[BENCH_SETTINGS_MAX + 4];
+    int count = 0;
+    for (int i = 0; i < 3 && request->forces; i++) {
+        settings[count++] = forced[i];
+    }
+    for (int i = 0; i < request->setting_count; i++) {
+        settings[count++] = request->settings[i];
+    }
+    settings[count] = NULL;
+    int failed = co_wrapper_make(&wrapper, settings);
+    for (int i = 0; i < wrapper.count && !failed; i++) {
+        put(words, wrapper.words[i]);
+    }
+    return failed;
+}
+
+static void put_program(struct words *words, const struct co_bench_request *request, const char *program, bool is_default)
+{
+    char sizes[BENCH_SIZES_MAX * 24] = "";
+    for (int i = 0; i < request->size_count; i++) {
+        size_t used = strlen(sizes);
+        snprintf(sizes + used, sizeof sizes - used, "%s%zu", i ? "," : "", request->sizes[i]);
+    }
+    put(words, program);
+    put_pair(words, "--calls", request->calls);
+    put_pair(words, "--sizes", sizes);
+    put_pair(words, "--seconds", request->seconds);
+    put_pair(words, "--rounds-min", request->rounds_min);
+    put_pair(words, "--rounds-max", request->rounds_max);
+    put_pair(words, "--batch", request->batch);
+    put_pair(words, "--late-ms", request->late_ms);
+    put_pair(words, "--root", request->root);
+    if (request->compute_sleeps) {
+        put(words, "--compute-sleeps");
+    }
+    if (request->against_best && is_default) {
+        put(words, "--algorithms");
+    }
+}
+
+struct reader {
+    struct co_bench_results *results;
+    const char *job;
+    int ranks, rows, failed;
+    char *line;
+    size_t used, room;
+};
+
+static void end_line(struct reader *reader)
+{
+    reader->line[reader->used] = '\0';
+    int failed = co_bench_results_take(reader->results, reader->line, reader->job, reader->ranks);
+    reader->failed = reader->failed ? reader->failed : failed;
+    reader->rows += strncmp(reader->line, "row ", 4) == 0 || strncmp(reader->line, "overlap ", 8) == 0;
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r%s job, %d ranks: %d rows ", reader->job, reader->ranks, reader->rows);
+    }
+    reader->used = 0;
+}
+
+static void take_output(void *arg, const char *bytes, size_t count)
+{
+    struct reader *reader = arg;
+    for (size_t i = 0; i < count && !reader->failed; i++) {
+        if (reader->used + 1 >= reader->room) {
+            size_t room = reader->room ? reader->room * 2 : 4096;
+            char *grown = room > LINE_MAX_BYTES ? NULL : realloc(reader->line, room);
+            if (!grown) {
+                reader->failed = -ENOMEM;
+                return;
+            }
+            reader->line = grown;
+            reader->room = room;
+        }
+        if (bytes[i] == '\n') {
+            end_line(reader);
+        } else {
+            reader->line[reader->used++] = bytes[i];
+        }
+    }
+}
+
+static int judge_run(const struct job *job, const struct co_child_result *result, const struct reader *reader)
+{
+    if (result->interrupted) {
+        return 128 + result->interrupted;
+    }
+    if (result->status == 0 && reader->rows > 0 && !reader->failed) {
+        return TOOL_OK;
+    }
+    // A component of stock that does not work here is stock's matter.
+    if (job->variable) {
+        printf("# stock with %s=%s gave no result here (status %d) and is left out\n", job->variable, job->value,
+               result->status);
+        return TOOL_OK;
+    }
+    co_command_complain(&co_command_bench, "the benchmark program ended with status %d%s", result->status,
+                        reader->failed ? "; its output could not be read" : "");
+    return result->status ? result->status : TOOL_FAILED;
+}
+
+static int run_job(const struct co_bench_request *request, struct co_bench_results *results, const struct job *job,
+                   int ranks, const char *program)
+{
+    struct words words = {.count = 0};
+    struct reader reader = {.results = results, .job = job->name, .ranks = ranks};
+    struct co_child_result result;
+    put_launcher(&words, request, job, ranks);
+    if (!request->without_castoff && put_wrapper(&words, request)) {
+        co_command_complain(&co_command_bench, "too many settings");
+        return TOOL_FAILED;
+    }
+    put_program(&words, request, program, !job->variable);
+    int failed = co_child_run(&result, words.list, take_output, &reader);
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r                                          \r", stderr);
+    }
+    int status = TOOL_NOT_FOUND;
+    if (failed) {
+        co_command_complain(&co_command_bench, "cannot start %s: %s", words.list[0], strerror(-failed));
+    } else {
+        status = judge_run(job, &result, &reader);
+    }
+    free(reader.line);
+    for (int i = 0; i < words.count; i++) {
+        free(words.list[i]);
+    }
+    return status;
+}
+
+int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results)
+{
+    char program[PATH_MAX], library[PATH_MAX];
+    if (co_places_bench_program(program, "coll")) {
+        co_command_complain(&co_command_bench, "the benchmark program is missing; make bench-programs builds it");
+        return TOOL_NOT_FOUND;
+    }
+    if (!request->without_castoff && co_places_library(library)) {
+        co_command_complain(&co_command_bench, "libcastoff.so is neither beside the castoff command nor in ../lib");
+        return TOOL_FAILED;
+    }
+    bool is_lab = co_environment("CASTOFF_LAB_MPIRUN") != NULL;
+    for (int i = 0; i < request->ranks_count; i++) {
+        for (size_t j = 0; j < sizeof jobs / sizeof *jobs && (j == 0 || request->against_best); j++) {
+            if (jobs[j].is_local_only && is_lab) {
+                continue;
+            }
+            int status = run_job(request, results, &jobs[j], request->ranks[i], program);
+            if (status) {
+                return status;
+            }
+        }
+    }
+    return TOOL_OK;
+}

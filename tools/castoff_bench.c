@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// castoff bench: the built-in comparison of collectives, on this machine or in the laboratory. Reads options, has the
+// jobs run, prints and writes what came out. Cold.
+#include "bench.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "command.h"
+#include "places.h"
+
+enum {
+    OPTION_LAB = 256,
+    OPTION_RATE,
+    OPTION_LAB_ARGUMENTS,
+    OPTION_CALLS,
+    OPTION_SIZES,
+    OPTION_BEST,
+    OPTION_STOCK_ONLY,
+    OPTION_FORCE,
+    OPTION_SECONDS,
+    OPTION_ROUNDS_MIN,
+    OPTION_ROUNDS_MAX,
+    OPTION_BATCH,
+    OPTION_LATE,
+    OPTION_ROOT,
+    OPTION_SLEEP,
+    OPTION_MPIRUN,
+    OPTION_SET,
+    OPTION_JSON,
+    OPTION_CSV,
+    OPTION_SVG,
+    OPTION_TUNE,
+    OPTION_PLOT
+};
+
+static const struct option long_options[] = {
+    {"lab", required_argument, NULL, OPTION_LAB},
+    {"rate", required_argument, NULL, OPTION_RATE},
+    {"lab-options", required_argument, NULL, OPTION_LAB_ARGUMENTS},
+    {"calls", required_argument, NULL, OPTION_CALLS},
+    {"sizes", required_argument, NULL, OPTION_SIZES},
+    {"stock-best", no_argument, NULL, OPTION_BEST},
+    {"stock-only", no_argument, NULL, OPTION_STOCK_ONLY},
+    {"force", no_argument, NULL, OPTION_FORCE},
+    {"seconds", required_argument, NULL, OPTION_SECONDS},
+    {"rounds-min", required_argument, NULL, OPTION_ROUNDS_MIN},
+    {"rounds-max", required_argument, NULL, OPTION_ROUNDS_MAX},
+    {"batch", required_argument, NULL, OPTION_BATCH},
+    {"late-ms", required_argument, NULL, OPTION_LATE},
+    {"root", required_argument, NULL, OPTION_ROOT},
+    {"compute-sleeps", no_argument, NULL, OPTION_SLEEP},
+    {"mpirun-options", required_argument, NULL, OPTION_MPIRUN},
+    {"set", required_argument, NULL, OPTION_SET},
+    {"json", required_argument, NULL, OPTION_JSON},
+    {"csv", required_argument, NULL, OPTION_CSV},
+    {"svg", required_argument, NULL, OPTION_SVG},
+    {"tune", required_argument, NULL, OPTION_TUNE},
+    {"plot", no_argument, NULL, OPTION_PLOT},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+struct lab {
+    const char *hosts, *rate, *arguments;
+};
+
+// Options that are one string kept as it is; NULL for the others.
+static const char **text_option(struct co_bench_request *request, struct lab *lab, int option)
+{
+    switch (option) {
+    case OPTION_LAB:
+        return &lab->hosts;
+    case OPTION_RATE:
+        return &lab->rate;
+    case OPTION_LAB_ARGUMENTS:
+        return &lab->arguments;
+    case OPTION_SECONDS:
+        return &request->seconds;
+    case OPTION_ROUNDS_MIN:
+        return &request->rounds_min;
+    case OPTION_ROUNDS_MAX:
+        return &request->rounds_max;
+    case OPTION_BATCH:
+        return &request->batch;
+    case OPTION_LATE:
+        return &request->late_ms;
+    case OPTION_ROOT:
+        return &request->root;
+    case OPTION_MPIRUN:
+        return &request->mpirun_arguments;
+    case OPTION_JSON:
+        return &request->json;
+    case OPTION_CSV:
+        return &request->csv;
+    case OPTION_SVG:
+        return &request->svg;
+    case OPTION_TUNE:
+        return &request->tune;
+    default:
+        return NULL;
+    }
+}
+
+static bool take_calls(struct co_bench_request *request)
+{
+    static const char *const known[] = {"bcast", "allgather", "iallgather", "istart", "overlap"};
+    const char *at = optarg;
+    while (*at) {
+        size_t length = strcspn(at, ",");
+        int i = 0;
+        while (i < 5 && (strlen(known[i]) != length || strncmp(known[i], at, length) != 0)) {
+            i++;
+        }
+        if (i == 5) {
+            co_command_complain(&co_command_bench,
+                                "'%.*s' is none of the calls bcast, allgather, iallgather, istart, overlap", (int)length,
+                                at);
+            return false;
+        }
+        at += length + (at[length] == ',');
+    }
+    snprintf(request->calls, sizeof request->calls, "%s", optarg);
+    return *request->calls != '\0';
+}
+
+static bool take_sizes(struct co_bench_request *request)
+{
+    request->size_count = co_bench_sizes_parse(optarg, request->sizes, BENCH_SIZES_MAX);
+    if (request->size_count < 1) {
+        co_command_complain(&co_command_bench, "'%s' is no list of sizes such as 8,4K or 8:8M (below 2G)", optarg);
+        return false;
+    }
+    return true;
+}
+
+static bool take_ranks(struct co_bench_request *request)
+{
+    request->ranks_count = co_bench_ranks_parse(optarg, request->ranks, BENCH_RANKS_MAX);
+    if (request->ranks_count < 1) {
+        co_command_complain(&co_command_bench, "'%s' is no number of ranks (or list such as 2,4,8)", optarg);
+        return false;
+    }
+    return true;
+}
+
+static bool take_option(struct co_bench_request *request, struct lab *lab, int option)
+{
+    const char **text = text_option(request, lab, option);
+    if (text) {
+        *text = optarg;
+        return true;
+    }
+    switch (option) {
+    case 'n':
+        return take_ranks(request);
+    case OPTION_CALLS:
+        return take_calls(request);
+    case OPTION_SIZES:
+        return take_sizes(request);
+    case OPTION_SET:
+        if (request->setting_count == BENCH_SETTINGS_MAX) {
+            co_command_complain(&co_command_bench, "more than %d --set", BENCH_SETTINGS_MAX);
+            return false;
+        }
+        request->settings[request->setting_count++] = optarg;
+        return true;
+    case OPTION_BEST:
+        request->against_best = true;
+        return true;
+    case OPTION_STOCK_ONLY:
+        request->without_castoff = true;
+        return true;
+    case OPTION_FORCE:
+        request->forces = true;
+        return true;
+    case OPTION_SLEEP:
+        request->compute_sleeps = true;
+        return true;
+    default: // OPTION_PLOT
+        request->plots = true;
+        return true;
+    }
+}
+
+// Becomes the laboratory's script, which starts this command again on the first host.
+static int enter_lab(const struct lab *lab, int argc, char **argv)
+{
+    static char lab_words[][16] = {"--hosts", "--rate", "--", "bench", "-n"};
+    char script[PATH_MAX], self[PATH_MAX];
+    char **words = calloc((size_t)argc + 64, sizeof *words);
+    char *arguments = lab->arguments ? strdup(lab->arguments) : NULL;
+    int count = 0;
+    if (!words || co_places_lab(script) || co_places_self(self)) {
+        co_command_complain(&co_command_bench, "the laboratory (tests/lab/lab.sh) is not where it belongs");
+        return TOOL_NOT_FOUND;
+    }
+    words[count++] = script;
+    words[count++] = lab_words[0];
+    words[count++] = (char *)(uintptr_t)lab->hosts;
+    if (lab->rate) {
+        words[count++] = lab_words[1];
+        words[count++] = (char *)(uintptr_t)lab->rate;
+    }
+    for (char *word = arguments ? strtok(arguments, " ") : NULL; word && count < 48; word = strtok(NULL, " ")) {
+        words[count++] = word;
+    }
+    words[count++] = lab_words[2];
+    words[count++] = self;
+    words[count++] = lab_words[3];
+    words[count++] = lab_words[4]; // one rank a host, unless -n follows
+    words[count++] = (char *)(uintptr_t)lab->hosts;
+    for (int i = 1; i < argc; i++) {
+        words[count++] = argv[i];
+    }
+    execv(script, words);
+    co_command_complain(&co_command_bench, "cannot start %s: %s", script, strerror(errno));
+    return TOOL_CANNOT_EXECUTE;
+}
+
+static int write_file(const char *path, int failed, const char *why)
+{
+    if (!path || !failed) {
+        return TOOL_OK;
+    }
+    co_command_complain(&co_command_bench, "cannot write %s: %s", path, why && *why ? why : strerror(-failed));
+    return TOOL_FAILED;
+}
+
+static int write_files(const struct co_bench_request *request, const struct co_bench_results *results)
+{
+    char svg_why[256] = "", tune_why[512] = "";
+    const char *json = request->json, *csv = request->csv, *svg = request->svg, *tune = request->tune;
+    int status = write_file(json, json ? co_bench_json_write(results, json) : 0, NULL);
+    status |= write_file(csv, csv ? co_bench_csv_write(results, csv) : 0, NULL);
+    status |= write_file(svg, svg ? co_bench_svg_write(results, svg, svg_why, sizeof svg_why) : 0, svg_why);
+    status |= write_file(tune, tune ? co_bench_tune_write(results, tune, tune_why, sizeof tune_why) : 0, tune_why);
+    return status;
+}
+
+static int measure(const struct co_bench_request *request)
+{
+    struct co_bench_results results = {0};
+    int status = co_bench_jobs_run(request, &results);
+    if (status == TOOL_OK && co_bench_results_judge(&results, request->against_best)) {
+        co_command_complain(&co_command_bench, "out of memory");
+        status = TOOL_FAILED;
+    }
+    if (status == TOOL_OK) {
+        bool is_piped = (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
+        co_bench_table_print(&results, is_piped ? stderr : stdout);
+        if (request->plots) {
+            co_bench_plot_print(&results, is_piped ? stderr : stdout);
+        }
+        status = write_files(request, &results);
+        if (!co_bench_results_are_right(&results)) {
+            co_command_complain(&co_command_bench, "wrong bytes arrived; see the check column");
+            status = TOOL_FAILED;
+        }
+    }
+    co_bench_results_release(&results);
+    return status;
+}
+
+static int run(int argc, char **argv)
+{
+    struct co_bench_request request = {.calls = "bcast,allgather,iallgather", .ranks = {2}, .ranks_count = 1};
+    struct lab lab = {0};
+    int option;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--model") == 0) {
+            return co_bench_model_run(argc, argv);
+        }
+    }
+    request.size_count = co_bench_sizes_parse("8:1M", request.sizes, BENCH_SIZES_MAX);
+    while ((option = getopt_long(argc, argv, "n:h", long_options, NULL)) != -1) {
+        if (option == 'h' || option == '?') {
+            return co_command_odd_option(&co_command_bench, option);
+        }
+        if (!take_option(&request, &lab, option)) {
+            return TOOL_USAGE;
+        }
+    }
+    if (optind < argc) {
+        co_command_complain(&co_command_bench, "'%s' is not an option", argv[optind]);
+        return TOOL_USAGE;
+    }
+    // Inside the laboratory the words that led here are still there.
+    if (lab.hosts && !co_environment("CASTOFF_LAB_MPIRUN")) {
+        return enter_lab(&lab, argc, argv);
+    }
+    request.forces = request.forces || request.tune;
+    return measure(&request);
+}
+
+const struct co_command co_command_bench = {
+    "bench",
+    run,
+    "[OPTION...]",
+    "compare castoff with stock MPI in one job, size by size, on this machine or in the laboratory",
+    "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
+    "  --calls LIST         of bcast, allgather, iallgather (the default), istart, overlap\n"
+    "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M\n"
+    "  --stock-best         compare with the best of stock's algorithms and components at each size\n"
+    "  --stock-only         stock against stock: what this machine's noise looks like\n"
+    "  --force              take every call that can be taken at all\n"
+    "  --set NAME=VALUE     a setting for castoff\n"
+    "  --seconds S          time for each call and size (0.5), within\n"
+    "  --rounds-min N, --rounds-max N   samples of each side (10, 200)\n"
+    "  --batch N            calls in a sample (so many that it lasts about a millisecond)\n"
+    "  --root R             root of broadcasts (0)\n"
+    "  --late-ms MS         istart: how late the last rank comes (20)\n"
+    "  --compute-sleeps     overlap: the computation leaves the processor free, as on an accelerator\n"
+    "  --mpirun-options W   more words for mpirun, separated by blanks\n"
+    "  --lab HOSTS          in the laboratory, with so many hosts (needs root)\n"
+    "  --rate RATE          rate of its links, such as 200mbit, or none\n"
+    "  --lab-options W      more words for tests/lab/lab.sh\n"
+    "  --plot               plot in the terminal\n"
+    "  --json FILE, --csv FILE, --svg FILE   write the results (- is standard output)\n"
+    "  --tune FILE          write the table for CASTOFF_TUNE; rows of other calls and places stay\n"
+    "  --model              no measurement: links used on a fat tree\n"
+    "      --hosts P --radix R --collective allgather|bcast --bytes N --leaf HOSTS --pod HOSTS\n",
+};

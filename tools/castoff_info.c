@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// castoff info: what this castoff is, what it is set to, and what it could use on this host. Cold.
+#include "command.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/settings.h"
+#include "base/settings_print.h"
+#include "places.h"
+#include "program.h"
+#include "transports.h"
+
+enum { SHOW_VERSION = 1, SHOW_TRANSPORTS = 2, SHOW_SETTINGS = 4, SHOW_TEMPLATE = 8, SHOW_MAN = 16 };
+
+static const struct option long_options[] = {
+    {"settings", no_argument, NULL, 's'}, {"template", no_argument, NULL, 't'}, {"transports", no_argument, NULL, 'n'},
+    {"json", no_argument, NULL, 'j'},     {"man", no_argument, NULL, 'm'},      {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static void find_parts(char library[PATH_MAX], char mpirun[PATH_MAX])
+{
+    if (co_places_library(library)) {
+        *library = '\0';
+    }
+    if (co_program_find(mpirun, "mpirun", co_environment("PATH"))) {
+        *mpirun = '\0';
+    }
+}
+
+static void print_version(void)
+{
+    char library[PATH_MAX], mpirun[PATH_MAX];
+    find_parts(library, mpirun);
+    printf("castoff %s\n", CASTOFF_VERSION);
+    printf("built for   %s\n", CASTOFF_MPI_TEXT);
+    printf("library     %s\n", *library ? library : "not found (neither beside the castoff command nor in ../lib)");
+    printf("mpirun      %s\n", *mpirun ? mpirun : "not on PATH");
+    for (size_t i = 0; co_settings_complaint(i); i++) {
+        printf("warning     %s\n", co_settings_complaint(i));
+    }
+}
+
+static void print_transports(void)
+{
+    struct co_transport_state states[CO_TRANSPORTS];
+    co_transports_probe(states);
+    for (int i = 0; i < CO_TRANSPORTS; i++) {
+        printf("%-6s %-11s %s\n", states[i].name, states[i].is_usable ? "usable:" : "not usable:", states[i].detail);
+    }
+}
+
+static json_t *json_settings(void)
+{
+    json_t *rows = json_array();
+    for (int id = 0; id < CO_SETTING_COUNT; id++) {
+        const struct co_setting_row *row = co_setting_row((enum co_setting_id)id);
+        char number[CO_SETTING_NUMBER_MAX], range[128];
+        co_setting_range_print(range, (enum co_setting_id)id);
+        json_t *entry = json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "name", row->name, "value",
+                                  co_setting_value_print(number, (enum co_setting_id)id), "default", row->value,
+                                  "is_default", co_setting_is_default((enum co_setting_id)id), "range", range, "help",
+                                  row->help);
+        json_array_append_new(rows, entry ? entry : json_pack("{s:s}", "name", row->name)); // a value that is not UTF-8
+    }
+    return rows;
+}
+
+static int print_json(void)
+{
+    struct co_transport_state states[CO_TRANSPORTS];
+    char library[PATH_MAX], mpirun[PATH_MAX];
+    json_t *transports = json_array(), *complaints = json_array();
+    find_parts(library, mpirun);
+    co_transports_probe(states);
+    for (int i = 0; i < CO_TRANSPORTS; i++) {
+        json_array_append_new(transports, json_pack("{s:s, s:b, s:s}", "name", states[i].name, "usable",
+                                                    states[i].is_usable, "detail", states[i].detail));
+    }
+    for (size_t i = 0; co_settings_complaint(i); i++) {
+        json_array_append_new(complaints, json_string(co_settings_complaint(i)));
+    }
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
+                             CASTOFF_MPI_TEXT, "library", library, "mpirun", mpirun, "transports", transports, "settings",
+                             json_settings(), "warnings", complaints);
+    if (!root || json_dumpf(root, stdout, JSON_INDENT(1))) {
+        return TOOL_FAILED;
+    }
+    putchar('\n');
+    json_decref(root);
+    return TOOL_OK;
+}
+
+static void print_parts(int parts)
+{
+    if (parts & SHOW_VERSION) {
+        print_version();
+    }
+    if (parts & SHOW_TRANSPORTS) {
+        print_transports();
+    }
+    if (parts & SHOW_SETTINGS) {
+        co_settings_print_values(stdout);
+    }
+    if (parts & SHOW_TEMPLATE) {
+        co_settings_print_template(stdout);
+    }
+    if (parts & SHOW_MAN) {
+        co_settings_print_man(stdout);
+    }
+}
+
+static int run(int argc, char **argv)
+{
+    int parts = 0, option;
+    bool as_json = false;
+    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        switch (option) {
+        case 's':
+            parts |= SHOW_SETTINGS;
+            break;
+        case 't':
+            parts |= SHOW_TEMPLATE;
+            break;
+        case 'n':
+            parts |= SHOW_TRANSPORTS;
+            break;
+        case 'm':
+            parts |= SHOW_MAN;
+            break;
+        case 'j':
+            as_json = true;
+            break;
+        default:
+            return co_command_odd_option(&co_command_info, option);
+        }
+    }
+    if (optind < argc) {
+        co_command_complain(&co_command_info, "'%s' is not an option", argv[optind]);
+        return TOOL_USAGE;
+    }
+    co_settings_load();
+    if (as_json) {
+        return print_json();
+    }
+    print_parts(parts ? parts : SHOW_VERSION | SHOW_TRANSPORTS | SHOW_SETTINGS);
+    return ferror(stdout) || fflush(stdout) ? TOOL_FAILED : TOOL_OK;
+}
+
+const struct co_command co_command_info = {
+    "info",
+    run,
+    "[OPTION...]",
+    "print version, transports (usable, or why not) and settings (value, default, meaning)",
+    "  --settings        only the settings\n"
+    "  --template        the settings as a file to edit and source (env.example)\n"
+    "  --transports      only the transports\n"
+    "  --man             the settings as the section ENVIRONMENT of castoff(7)\n"
+    "  --json            everything as JSON\n",
+};

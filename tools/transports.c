@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Probes of the transports for `castoff info`: the same doors that the library uses, opened and closed again. Cold.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE // process_vm_readv
+#endif
+#include "transports.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "base/shm_segment.h"
+#include "mcast/transport/udp.h"
+
+// Lets everyone copy from it, says so, and stays until the pipe to it closes.
+static void be_copied_from(int ready, int stay)
+{
+    char byte = 'r';
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); // as ranks do; matters under Yama only
+    if (write(ready, &byte, 1) == 1) {
+        (void)!read(stay, &byte, 1);
+    }
+    _exit(0);
+}
+
+// A sibling, not the parent: parents are allowed more.
+static int copy_as_sibling(pid_t target, const void *address)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        char byte;
+        struct iovec here = {&byte, 1}, there = {(void *)(uintptr_t)address, 1};
+        _exit(process_vm_readv(target, &here, 1, &there, 1, 0) == 1 ? 0 : errno);
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+        return errno;
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EPERM; // killed: a filter that does not argue
+}
+
+static int probe_single_copy(void)
+{
+    static const char there = 'x';
+    int ready[2], stay[2];
+    char byte;
+    if (pipe2(ready, O_CLOEXEC)) {
+        return errno;
+    }
+    if (pipe2(stay, O_CLOEXEC)) {
+        int failed = errno;
+        close(ready[0]);
+        close(ready[1]);
+        return failed;
+    }
+    pid_t target = fork();
+    if (target == 0) {
+        close(stay[1]);
+        be_copied_from(ready[1], stay[0]);
+    }
+    close(ready[1]);
+    int failed = target > 0 && read(ready[0], &byte, 1) == 1 ? copy_as_sibling(target, &there) : EAGAIN;
+    close(ready[0]);
+    close(stay[0]);
+    close(stay[1]);
+    if (target > 0) {
+        waitpid(target, NULL, 0);
+    }
+    return failed;
+}
+
+static void probe_shm(struct co_transport_state *state)
+{
+    struct co_shm_segment segment;
+    struct statvfs space;
+    char name[CO_SHM_NAME_MAX];
+    size_t used;
+    co_shm_segment_name(name, co_clock_now_ns() ^ (uint64_t)getpid() << 40, 0);
+    int failed = co_shm_segment_create(&segment, name, (size_t)co_setting_number(CO_SET_SHM_TEAM));
+    state->is_usable = failed == 0;
+    if (failed) {
+        snprintf(state->detail, sizeof state->detail, "no segment can be made in /dev/shm: %s", strerror(-failed));
+        return;
+    }
+    co_shm_segment_close(&segment);
+    used = (size_t)snprintf(state->detail, sizeof state->detail, "/dev/shm is writable");
+    if (statvfs("/dev/shm", &space) == 0) {
+        used += (size_t)snprintf(state->detail + used, sizeof state->detail - used, ", %llu MiB free",
+                                 (unsigned long long)space.f_bavail * space.f_frsize >> 20);
+    }
+    failed = probe_single_copy();
+    snprintf(state->detail + used, sizeof state->detail - used, failed ? "; no single copy (process_vm_readv: %s)%s"
+                                                                       : "; single copy by process_vm_readv%s%s",
+             failed ? strerror(failed) : "", failed == EPERM ? ", as in many containers" : "");
+}
+
+static long read_limit(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    long value = -1;
+    if (file) {
+        if (fscanf(file, "%ld", &value) != 1) {
+            value = -1;
+        }
+        fclose(file);
+    }
+    return value;
+}
+
+static void probe_udp(struct co_transport_state *state)
+{
+    struct co_transport *udp;
+    struct co_udp_address mine;
+    struct co_udp_config config = {
+        .interface = co_setting_text(CO_SET_UDP_INTERFACE),
+        .group_range = co_setting_text(CO_SET_UDP_GROUP),
+        .job_tag = co_clock_now_ns() ^ (uint64_t)getpid() << 40,
+        .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+        .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
+        .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
+        .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
+        .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
+    };
+    char why[256] = "";
+    int failed = co_udp_open(&udp, &config, &mine, why, sizeof why);
+    failed = failed ? failed : udp->ops->join(udp, 0);
+    state->is_usable = failed == 0;
+    if (failed) {
+        snprintf(state->detail, sizeof state->detail, "%s", *why ? why : strerror(-failed));
+        return;
+    }
+    co_udp_describe(udp, state->detail, 256);
+    udp->ops->close(udp);
+    size_t used = strlen(state->detail);
+    snprintf(state->detail + used, sizeof state->detail - used,
+             "; net.core.rmem_max %ld, wmem_max %ld, igmp_max_memberships %ld", read_limit("/proc/sys/net/core/rmem_max"),
+             read_limit("/proc/sys/net/core/wmem_max"), read_limit("/proc/sys/net/ipv4/igmp_max_memberships"));
+}
+
+void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
+{
+    states[0] = (struct co_transport_state){.name = "shm"};
+    states[1] = (struct co_transport_state){.name = "udp"};
+    states[2] = (struct co_transport_state){.name = "verbs", .detail = "not part of this release"};
+    probe_shm(&states[0]);
+    probe_udp(&states[1]);
+}

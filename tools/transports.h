@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `castoff info` says of each transport on this host: usable, or why not. Tries things out (a segment, a copy
+// between two children, a socket) and leaves nothing behind. Cold.
+#ifndef CASTOFF_TOOLS_TRANSPORTS_H
+#define CASTOFF_TOOLS_TRANSPORTS_H
+
+#include <stdbool.h>
+
+enum { CO_TRANSPORTS = 3 };
+
+struct co_transport_state {
+    const char *name;
+    bool is_usable;
+    char detail[512];
+};
+
+// Needs co_settings_load.
+void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS]);
+
+#endif
