@@ -4,7 +4,7 @@
 # tool's object file beside everything below src/pmpi. `make tool-tests` runs the shell tests of the command.
 
 CASTOFF_VERSION := 0.1.0
-MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | sed -n '1s/^[^:]*: //; 1s/ (.*//; 1p')
+MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 { print $$2, $$3, $$4 }')
 
 TOOLS_SRC := $(wildcard tools/*.c)
 TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)

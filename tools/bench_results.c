@@ -128,31 +128,74 @@ static int fill_percentiles(struct co_bench_side *side)
     return 0;
 }
 
-// Sides of different jobs never met, so each is held against the castoff side of its own; the best of stock is the one
-// with the smallest ratio.
-static int judge_point(struct co_bench_point *point, bool against_best)
+// Pairs 0, 2, ... when `half` is 0, pairs 1, 3, ... when it is 1, all when there are fewer than two.
+static int ratio_of_half(struct co_ratio *out, const struct co_bench_side *stock, const struct co_bench_side *castoff,
+                         size_t half)
 {
+    size_t pairs = stock->count < castoff->count ? stock->count : castoff->count, count = 0;
+    double *first = calloc(2 * pairs, sizeof *first), *second = first + pairs;
+    if (!first) {
+        return -ENOMEM;
+    }
+    for (size_t i = pairs < 2 ? 0 : half; i < pairs; i += 2) {
+        first[count] = stock->ns[i];
+        second[count++] = castoff->ns[i];
+    }
+    int failed = co_statistics_ratio(out, first, second, count);
+    free(first);
+    return failed;
+}
+
+// The best of many noisy sides looks better than it is. So one half of the pairs chooses and the other half is told.
+static int judge_against_best(struct co_bench_point *point)
+{
+    double lowest = 0;
     for (int i = 0; i < point->side_count; i++) {
         struct co_bench_side *side = &point->sides[i];
         int castoff = find_castoff(point, side->job);
-        if (fill_percentiles(side)) {
-            return -ENOMEM;
-        }
+        struct co_ratio choice;
         if (castoff < 0 || castoff == i) {
             continue;
         }
-        size_t pairs = side->count < point->sides[castoff].count ? side->count : point->sides[castoff].count;
-        if (co_statistics_ratio(&side->ratio, side->ns, point->sides[castoff].ns, pairs)) {
+        if (ratio_of_half(&choice, side, &point->sides[castoff], 0) ||
+            ratio_of_half(&side->ratio, side, &point->sides[castoff], 1)) {
             return -ENOMEM;
         }
-        bool is_default = strcmp(side->name, "stock") == 0 && strcmp(side->job, "default") == 0;
-        bool is_better = point->stock < 0 || side->ratio.ratio < point->sides[point->stock].ratio.ratio;
-        if (against_best ? is_better : is_default) {
+        if (point->stock < 0 || choice.ratio < lowest) {
+            lowest = choice.ratio;
             point->stock = i;
             point->castoff = castoff;
         }
     }
     return 0;
+}
+
+static int judge_against_default(struct co_bench_point *point)
+{
+    int castoff = find_castoff(point, "default");
+    for (int i = 0; i < point->side_count && castoff >= 0; i++) {
+        struct co_bench_side *side = &point->sides[i];
+        if (strcmp(side->name, "stock") != 0 || strcmp(side->job, "default") != 0) {
+            continue;
+        }
+        const struct co_bench_side *other = &point->sides[castoff];
+        size_t pairs = side->count < other->count ? side->count : other->count;
+        point->stock = i;
+        point->castoff = castoff;
+        return co_statistics_ratio(&side->ratio, side->ns, other->ns, pairs);
+    }
+    return 0;
+}
+
+// Sides of different jobs never met, so each is held against the castoff side of its own.
+static int judge_point(struct co_bench_point *point, bool against_best)
+{
+    for (int i = 0; i < point->side_count; i++) {
+        if (fill_percentiles(&point->sides[i])) {
+            return -ENOMEM;
+        }
+    }
+    return against_best ? judge_against_best(point) : judge_against_default(point);
 }
 
 static void release_point(struct co_bench_point *point)

@@ -295,6 +295,8 @@ static int run(int argc, char **argv)
         return enter_lab(&lab, argc, argv);
     }
     request.forces = request.forces || request.tune;
+    // Half of the samples choose the best side, the other half must still carry an interval.
+    request.rounds_min = request.rounds_min ? request.rounds_min : request.against_best ? "20" : NULL;
     return measure(&request);
 }
 
@@ -311,7 +313,7 @@ const struct co_command co_command_bench = {
     "  --force              take every call that can be taken at all\n"
     "  --set NAME=VALUE     a setting for castoff\n"
     "  --seconds S          time for each call and size (0.5), within\n"
-    "  --rounds-min N, --rounds-max N   samples of each side (10, 200)\n"
+    "  --rounds-min N, --rounds-max N   samples of each side (10, or 20 with --stock-best; 200)\n"
     "  --batch N            calls in a sample (so many that it lasts about a millisecond)\n"
     "  --root R             root of broadcasts (0)\n"
     "  --late-ms MS         istart: how late the last rank comes (20)\n"
