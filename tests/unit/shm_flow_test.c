@@ -159,8 +159,8 @@ static void close_bench(struct bench *bench)
     free(bench->all);
 }
 
-static const size_t boundaries[] = {0,    1,    7,    8,     55,    56,    57,    63,    64,     65,     511,   567,
-                                    568,  569,  1023, 2048,  4095,  4096,  4097,  8191,  8192,   8193,   12288, 16383,
+static const size_t boundaries[] = {0,    1,    7,    8,     55,    56,    57,    119,   120,   121,    63,    64,     65,     511,   631,
+                                    632,  633,  1023, 2048,  4095,  4096,  4097,  8191,  8192,   8193,   12288, 16383,
                                     16384, 16385, 40000, 65535, 65536, 65537, 131072, 131073, 300001};
 
 static int run_boundaries(struct shm_rank *self)
@@ -252,10 +252,10 @@ static void boundaries_with_single_copy(void **state)
     struct plan plan = {.bytes_max = 300001};
 
     (void)state;
-    run(2, false, CO_AUTO, run_boundaries, &plan);
-    run(3, true, CO_AUTO, run_boundaries, &plan);
+    run(2, false, CO_YES, run_boundaries, &plan);
+    run(3, true, CO_YES, run_boundaries, &plan);
     plan.bytes_max = 65537;
-    run(4, false, CO_AUTO, run_boundaries, &plan);
+    run(4, false, CO_YES, run_boundaries, &plan);
 }
 
 static void random_mixture(void **state)
@@ -266,15 +266,15 @@ static void random_mixture(void **state)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct plan plan = {.seed = seed + i, .operations = 250, .bytes_max = 40000};
         run(sizes[i], i & 1, CO_NO, run_random, &plan);
-        run(sizes[i], !(i & 1), CO_AUTO, run_random, &plan);
+        run(sizes[i], !(i & 1), CO_YES, run_random, &plan);
     }
 }
 
 static void ranks_run_ahead(void **state)
 {
     (void)state;
-    run(2, false, CO_AUTO, run_ahead, NULL);
-    run(4, false, CO_AUTO, run_ahead, NULL);
+    run(2, false, CO_YES, run_ahead, NULL);
+    run(4, false, CO_YES, run_ahead, NULL);
 }
 
 static void many_ranks_in_little_memory(void **state)

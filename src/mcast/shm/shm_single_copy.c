@@ -12,9 +12,15 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/settings.h"
+
+#define BCAST_MIN ((size_t)48 << 10)
+#define GATHER_MIN ((size_t)12 << 10)
+#define CROWDED_BCAST_MIN ((size_t)2 << 20)
+#define CROWDED_GATHER_MIN ((size_t)192 << 10)
 
 typedef ssize_t copy_function(pid_t pid, const struct iovec *local, unsigned long local_count,
                               const struct iovec *remote, unsigned long remote_count, unsigned long flags);
@@ -84,6 +90,26 @@ static void set_reason(struct co_shm_node *node, int verdict)
     }
 }
 
+// From where on a straight copy wins, measured. It makes ranks wait for each other, the rings do not, which counts
+// twice when ranks share cores. Whoever asks for single copy gets it from single_copy_min on.
+static int set_thresholds(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+    int cores = config->all_agree(config->arg, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    bool crowded = config->size > cores;
+    size_t bcast_min = crowded ? CROWDED_BCAST_MIN : BCAST_MIN, gather_min = crowded ? CROWDED_GATHER_MIN : GATHER_MIN;
+
+    if (config->single_copy == CO_YES || config->single_copy_min > bcast_min) {
+        bcast_min = config->single_copy_min;
+    }
+    if (config->single_copy == CO_YES || config->single_copy_min > gather_min) {
+        gather_min = config->single_copy_min;
+    }
+    node->direct_bcast_min = node->single_copy ? bcast_min : SIZE_MAX;
+    node->direct_gather_min = node->single_copy ? gather_min : SIZE_MAX;
+    return cores < 0 ? cores : 0;
+}
+
 int co_shm_single_copy_probe(struct co_shm_node *node)
 {
     const struct co_shm_config *config = &node->config;
@@ -113,7 +139,7 @@ int co_shm_single_copy_probe(struct co_shm_node *node)
         co_log(config->single_copy == CO_YES ? CO_LOG_WARN : CO_LOG_INFO, CO_SUBSYS_SHM, "single copy is off: %s",
                node->reason);
     }
-    return 0;
+    return set_thresholds(node);
 }
 
 bool co_shm_node_single_copy(const struct co_shm_node *node)

@@ -86,13 +86,19 @@ void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_byt
     }
 }
 
-int co_shm_team_touch(struct co_shm_team *team)
+// Makes the pages of a ring exist before its writer needs them. Asked for, a full /dev/shm is an error; met by a
+// store it would be a signal. Kernels that do not know the advice leave it to the store.
+static int touch_ring(struct co_shm_team *team, unsigned ring)
 {
+    const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
+    size_t first = shape->offset / CO_SHM_PAGE * CO_SHM_PAGE;
+    size_t end = shape->offset + (size_t)(shape->mask + 1) * shape->stride;
+    size_t length = (end - first + CO_SHM_PAGE - 1) / CO_SHM_PAGE * CO_SHM_PAGE;
+
+    team->touched |= 1u << ring;
     // relaxed: read after the lock of the directory, which this member takes again to leave
     co_store_relaxed(&team->node->entries[team->entry].touched, 1);
-    team->touched = true;
-    // Asked for, a full /dev/shm is an error; met by a store it would be a signal. Old kernels do not know this.
-    if (madvise(co_shm_lane(team, team->self), team->shape.lane_bytes, MADV_POPULATE_WRITE) != 0 &&
+    if (madvise(co_shm_lane(team, team->self) + first, length, MADV_POPULATE_WRITE) != 0 &&
         (errno == ENOMEM || errno == EFAULT)) {
         return -ENOMEM;
     }
@@ -123,8 +129,6 @@ static int nothing_left_step(struct co_shm_op *op)
     return 1;
 }
 
-static void touch_if_new(struct co_shm_op *op);
-
 // Alone or without bytes: only the own block has to get to its place.
 static void start_trivial(struct co_shm_op *op)
 {
@@ -153,6 +157,48 @@ static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
                                                             : CO_SHM_BULK;
 }
 
+static void choose_path(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    bool is_bcast = op->call == CO_SHM_BCAST, is_allgather = op->call == CO_SHM_ALLGATHER;
+    unsigned ring = ring_for(team, op->bytes);
+
+    if (ring == CO_SHM_LINES) {
+        take_ticks(op, ring, 1);
+        op->step = is_bcast       ? co_shm_bcast_line_step
+                   : is_allgather ? co_shm_allgather_line_step
+                                  : co_shm_flow_step;
+    } else if (op->bytes >= (is_bcast ? team->node->direct_bcast_min : team->node->direct_gather_min)) {
+        take_ticks(op, CO_SHM_LINES, 1);
+        op->sequence = ++team->sequence;
+        op->step = is_allgather ? co_shm_direct_step : co_shm_star_step;
+    } else {
+        size_t payload = team->shape.ring[ring].payload;
+        take_ticks(op, ring, (op->bytes + payload - 1) / payload);
+        op->step = co_shm_flow_step;
+    }
+}
+
+static int failed_touch_step(struct co_shm_op *op)
+{
+    (void)op;
+    return -ENOMEM;
+}
+
+// Everyone needs its first pages for what it acknowledges; the other rings only exist for who writes them.
+static void touch_new(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    bool writes = op->call == CO_SHM_ALLGATHER || (op->root == team->self) == (op->call == CO_SHM_BCAST);
+    unsigned needed = 1u << CO_SHM_LINES | (writes ? 1u << op->ring : 0);
+
+    for (unsigned ring = 0; ring < CO_SHM_RINGS; ring++) {
+        if ((needed & ~team->touched & 1u << ring) != 0 && touch_ring(team, ring) != 0) {
+            op->step = failed_touch_step;
+        }
+    }
+}
+
 static void start(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
@@ -169,33 +215,9 @@ static void start(struct co_shm_op *op)
         start_trivial(op);
         return;
     }
-    if (team->node->single_copy && op->bytes >= team->node->config.single_copy_min) {
-        take_ticks(op, CO_SHM_LINES, 1);
-        op->sequence = ++team->sequence;
-        op->step = op->call == CO_SHM_ALLGATHER ? co_shm_direct_step : co_shm_star_step;
-    } else {
-        unsigned ring = ring_for(team, op->bytes);
-        size_t payload = team->shape.ring[ring].payload;
-        take_ticks(op, ring, (op->bytes + payload - 1) / payload);
-        op->step = ring == CO_SHM_LINES && op->call == CO_SHM_BCAST       ? co_shm_bcast_line_step
-                   : ring == CO_SHM_LINES && op->call == CO_SHM_ALLGATHER ? co_shm_allgather_line_step
-                                                                          : co_shm_flow_step;
-    }
-    if (!team->touched) {
-        touch_if_new(op);
-    }
-}
-
-static int failed_touch_step(struct co_shm_op *op)
-{
-    (void)op;
-    return -ENOMEM;
-}
-
-static void touch_if_new(struct co_shm_op *op)
-{
-    if (co_shm_team_touch(op->team) != 0) {
-        op->step = failed_touch_step;
+    choose_path(op);
+    if (((1u << CO_SHM_LINES | 1u << op->ring) & ~team->touched) != 0) {
+        touch_new(op);
     }
 }
 

@@ -23,7 +23,7 @@ struct co_shm_team {
     char *area;
     int count, self;
     uint32_t entry;
-    bool touched; // own lane is populated
+    unsigned touched; // bit for each ring: its pages in our lane exist
     struct co_shm_shape shape;
     uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
     uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
@@ -86,8 +86,6 @@ static inline void co_shm_consume(const struct co_shm_team *team, unsigned ring,
     }
 }
 
-// First use by this member: makes its lane's pages exist here and now. 0 or -errno.
-int co_shm_team_touch(struct co_shm_team *team);
 // Adds what was copied to the counters now and then, since a shared counter costs as much as a small operation.
 void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes);
 
