@@ -22,6 +22,6 @@ $(foreach name,$(TOOLS_UNIT),$(eval $(BUILD)/tests/unit/$(name)_test: $(BUILD)/o
 
 .PHONY: tool-tests
 tool-tests: tools lib bench-programs
-	@sh tests/tools/run.sh $(BUILD)
+	@for script in tests/tools/*_test.sh; do echo "== $$script"; sh $$script || exit 1; done
 
 -include $(TOOLS_OBJ:.o=.d)

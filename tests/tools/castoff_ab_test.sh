@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# castoff ab: interleaving, the comparison of outputs, failures, and the files it writes.
+. "$(dirname "$0")/check.sh"
+
+run "$castoff" ab -n 6 --json "$work/ab.json" --csv "$work/ab.csv" -- true
+ok "true: status 0" status_is 0
+ok "true: a table" out_has '^without '
+ok "true: a ratio with interval" out_has '95% interval'
+ok "true: same output" out_has '# output: the same on both sides'
+ok "castoff is in every second run" times_loaded 7
+ok "CSV has a line for each pair" [ "$(wc -l <"$work/ab.csv")" -eq 7 ]
+ok "JSON names the command" grep -q '"true"' "$work/ab.json"
+ok "nothing stays in /tmp" [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'castoff-ab-*' -newer "$work/bin/castoff")" ]
+
+run "$castoff" ab -n 2 --warm-up 0 -- sh -c 'echo x >>'"$work"'/order; echo "${LD_PRELOAD:+y}" >>'"$work"'/order'
+ok "sides take turns" [ "$(tr -d '\n' <"$work/order")" = "xxyxyx" ]
+
+run "$castoff" ab -n 2 --warm-up 0 -- sh -c 'echo "hello${LD_PRELOAD:+ castoff}"'
+ok "different output: said" out_has '# output: DIFFERENT with castoff'
+ok "different output: status 1" status_is 1
+run "$castoff" ab -n 2 --warm-up 0 -- sh -c 'date +%N'
+ok "output that changes by itself is not held against castoff" out_has 'changes from run to run'
+ok "and does not fail" status_is 0
+
+run "$castoff" ab -n 2 -- sh -c 'exit 33'
+ok "failing command: its status" status_is 33
+ok "failing command: which side" err_has 'without castoff ended with status 33'
+run "$castoff" ab -n 2 -- sh -c 'test -z "$LD_PRELOAD" || exit 34'
+ok "failing with castoff: its status" status_is 34
+ok "failing with castoff: said" err_has 'with castoff ended with status 34'
+run "$castoff" ab -n 2 -- ./there-is-no-such-program
+ok "missing command: status 127" status_is 127
+run "$castoff" ab
+ok "no command: status 2" status_is 2
+run "$castoff" ab -n x -- true
+ok "bad number: status 2" status_is 2
+LD_PRELOAD=$work/bin/libcastoff.so run "$castoff" ab -- true
+ok "preloaded already: refused" err_has 'LD_PRELOAD names libcastoff.so already'
+
+run "$castoff" ab -n 1 --warm-up 0 --set LOG=info --show -- env
+ok "--set reaches the side with castoff" out_has '^CASTOFF_LOG=info$'
+run "$castoff" ab -n 1 --warm-up 0 -- sh -c "exec $castoff run --set LOG=debug -- sh -c 'exit 0'"
+ok "a script that calls castoff run" status_is 0
+
+if command -v mpirun >/dev/null; then
+    cp /bin/true "$work/rank"
+    run "$castoff" ab -n 1 --warm-up 0 -- mpirun -n 2 "$work/rank"
+    ok "mpirun: ranks only, on one side" loaded_into rank
+    ok "mpirun: both ranks" times_loaded 2
+    run "$castoff" ab -n 1 --warm-up 0 -- mpirun -n 2 "$castoff" run --set LOG=info -- "$work/rank"
+    ok "castoff run in the line: one side only" times_loaded 2
+    ok "castoff run in the line: status 0" status_is 0
+else
+    skip "mpirun" "not installed"
+fi
+if command -v gnuplot >/dev/null; then
+    run "$castoff" ab -n 2 --svg "$work/ab.svg" -- true
+    ok "SVG" grep -q '<svg' "$work/ab.svg"
+else
+    skip "SVG" "no gnuplot; the package gnuplot-nox has it"
+fi
+run env PATH="$work" "$castoff" ab -n 1 --svg "$work/no.svg" -- /bin/true
+ok "without gnuplot: said" err_has 'gnuplot-nox'
+finish

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# castoff info and castoff bench: settings and template, the model's numbers, bad options, and stock compared with
+# stock by the real benchmark program.
+. "$(dirname "$0")/check.sh"
+
+run "$castoff"
+ok "no command: status 2" status_is 2
+run "$castoff" frobnicate
+ok "unknown command: named" err_has "unknown command 'frobnicate'"
+run "$castoff" --version
+ok "version" out_has '^castoff [0-9]'
+for command in mpirun run ab bench info; do
+    run "$castoff" "$command" -h
+    ok "$command -h: status 0" status_is 0
+    ok "$command -h: usage" out_has "^usage: castoff $command"
+done
+
+CASTOFF_LOGG=1 CASTOFF_BCAST=no run "$castoff" info
+ok "info: version" out_has '^castoff [0-9]'
+ok "info: what it was built for" out_has '^built for *Open MPI'
+ok "info: complaint with suggestion" out_has 'did you mean CASTOFF_LOG?'
+for transport in shm udp verbs; do
+    ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
+done
+ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
+run "$castoff" info --template
+ok "template" out_has 'CASTOFF_BCAST='
+run "$castoff" info --json
+ok "info --json: settings" out_has '"CASTOFF_BCAST"'
+ok "info leaves nothing in /dev/shm" [ -z "$(find /dev/shm -name 'castoff-*' -newer "$work/bin/castoff")" ]
+run "$castoff" info --frobnicate
+ok "info: bad option" status_is 2
+
+run "$castoff" bench --model --hosts 1024 --radix 32 --leaf 16 --pod 32
+ok "model: linear" out_has '^linear  *6191104 '
+ok "model: ring" out_has '^ring  *2291520 '
+ok "model: recursive doubling" out_has '^recursive doubling  *6191104 '
+ok "model: multicast" out_has '^multicast  *1146880 '
+run "$castoff" bench --model --hosts 8 --radix 8 --bytes 1M
+ok "model: S on one switch" out_has '^ring .* 1.7500$'
+ok "model: bytes" out_has '^multicast  *64  *67108864 '
+run "$castoff" bench --model --hosts 7 --radix 8
+ok "model: no recursive doubling of 7" out_has 'powers of two only'
+run "$castoff" bench --model --hosts 100000 --radix 32
+ok "model: too many hosts" status_is 2
+run "$castoff" bench --model --radix 7
+ok "model: odd radix" status_is 2
+
+run "$castoff" bench --sizes 8:x
+ok "bench: bad sizes" err_has "'8:x' is no list of sizes"
+run "$castoff" bench --calls scan
+ok "bench: bad calls" err_has "'scan' is none of the calls"
+run "$castoff" bench -n 0
+ok "bench: bad ranks" status_is 2
+
+if ! command -v mpirun >/dev/null; then
+    skip "bench" "no mpirun"
+    finish
+fi
+run "$castoff" bench --stock-only -n 2 --sizes 8,100K --seconds 0 --rounds-min 6 --plot --csv "$work/b.csv" \
+    --json "$work/b.json" --calls bcast,allgather,iallgather,istart,overlap
+ok "stock against stock: status 0" status_is 0
+ok "stock against stock: bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 8 ]
+ok "stock against stock: overlap" [ "$(grep -c ' ok$' "$work/out")" -eq 4 ]
+ok "stock against stock: every call has its table" [ "$(grep -c 'ratio = stock / castoff' "$work/out")" -eq 4 ]
+ok "stock against stock: CSV" [ "$(grep -c '^bcast,2,' "$work/b.csv")" -eq 4 ]
+ok "stock against stock: JSON" grep -q '"points"' "$work/b.json"
+printf 'bcast hosts ranks 2- bytes 1- decline\nbcast node ranks 2- bytes 3-4 decline\n' >"$work/table"
+run "$castoff" bench --stock-only -n 2,3 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/table"
+ok "tune: status 0" status_is 0
+ok "tune: rows of other places stay" grep -q '^bcast hosts ranks 2- bytes 1- decline$' "$work/table"
+ok "tune: rows of this place go" [ -z "$(grep 'bytes 3-4' "$work/table")" ]
+printf 'nonsense\n' >"$work/table"
+run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/table"
+ok "tune: a file that is no table is not overwritten" grep -q nonsense "$work/table"
+ok "tune: and named" err_has 'line 1'
+run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --force
+ok "the preload reaches the benchmark's ranks" loaded_into coll
+mv "$work/bin/bench" "$work/bin/away"
+run "$castoff" bench -n 2
+ok "missing program: said" err_has 'make bench-programs'
+finish

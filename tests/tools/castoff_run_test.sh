@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# castoff run: whom the preload reaches, status and signals of the program, settings, and what is said when something
+# is missing.
+. "$(dirname "$0")/check.sh"
+
+run "$castoff" run -- true
+ok "true runs with the library in it" loaded_into true
+ok "status 0" status_is 0
+ok "no word of its own" err_is_empty
+
+run "$castoff" run sh -c 'exit 37'
+ok "status of the program" status_is 37
+run "$castoff" run sh -c 'kill -TERM $$'
+ok "signal of the program" status_is 143
+run "$castoff" run -- env
+ok "LD_PRELOAD names the library beside the command" out_has "^LD_PRELOAD=$work/bin/libcastoff.so\$"
+
+LD_PRELOAD=$build/nothing.so run "$castoff" run -- sh -c 'echo "$LD_PRELOAD"'
+ok "an existing preload stays behind ours" out_has "^$work/bin/libcastoff.so:$build/nothing.so\$"
+
+run "$castoff" run --set CASTOFF_BCAST=no --set LOG=debug --report r.json -- env
+ok "a setting" out_has '^CASTOFF_BCAST=no$'
+ok "a setting without its prefix" out_has '^CASTOFF_LOG=debug$'
+ok "the report" out_has '^CASTOFF_REPORT=r.json$'
+run "$castoff" run --off -- env
+ok "off" out_has '^CASTOFF_ENABLE=0$'
+CASTOFF_LOG=info run "$castoff" run --env CASTOFF_LOG=trace --env CASTOFF_TTL=3 -- env
+ok "--env gives way to the environment" out_has '^CASTOFF_LOG=info$'
+ok "--env sets what is unset" out_has '^CASTOFF_TTL=3$'
+
+run "$castoff" run --set CASTOFF_BCATS=no -- true
+ok "an unknown setting is refused" status_is 2
+ok "with a suggestion" err_has 'did you mean CASTOFF_BCAST?'
+ok "and nothing runs" times_loaded 0
+run "$castoff" run --set CASTOFF_BCAST=perhaps -- true
+ok "a wrong value is refused" status_is 2
+ok "with what it takes" err_has 'auto|yes|no'
+run "$castoff" run --set CASTOFF_BCAST -- true
+ok "a setting without value is refused" status_is 2
+
+run "$castoff" run
+ok "no program: status 2" status_is 2
+ok "no program: said" err_has 'no program given'
+run "$castoff" run -- ./there-is-no-such-program
+ok "missing program: status 127" status_is 127
+ok "missing program: named" err_has "cannot execute './there-is-no-such-program': No such file"
+run "$castoff" run -- there-is-no-such-program
+ok "missing on PATH: said" err_has 'not found on PATH'
+: >"$work/plain"
+run "$castoff" run -- "$work/plain"
+ok "not executable: status 126" status_is 126
+run "$castoff" run --frobnicate -- true
+ok "unknown option: status 2" status_is 2
+
+run "$castoff" run -n -- true x
+ok "dry run prints" out_has "^LD_PRELOAD='$work/bin/libcastoff.so' true x\$"
+ok "dry run runs nothing" times_loaded 0
+ok "dry run: status 0" status_is 0
+run "$castoff" run -v -- true
+ok "verbose prints on stderr" err_has 'LD_PRELOAD='
+ok "verbose runs" loaded_into true
+
+echo 'int main(void) { return 5; }' >"$work/static.c"
+if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
+    run "$castoff" run -- "$work/static"
+    ok "static program runs" status_is 5
+    ok "static program: one clear line" err_has 'is statically linked'
+    ok "one line only" [ "$(wc -l <"$work/err")" -eq 1 ]
+else
+    skip "static program" "no static libc"
+fi
+if [ "$(id -u)" -eq 0 ]; then
+    cp /bin/true "$work/setuid" && chown 65534 "$work/setuid" && chmod 4755 "$work/setuid"
+    run "$castoff" run -- "$work/setuid"
+    ok "set-user-ID program: said" err_has 'rights of its own'
+    ok "set-user-ID program runs" status_is 0
+else
+    skip "set-user-ID program" "needs root"
+fi
+printf '#!/bin/sh\nexit 9\n' >"$work/script" && chmod +x "$work/script"
+run "$castoff" run -- "$work/script"
+ok "script" status_is 9
+
+mv "$work/bin/libcastoff.so" "$work/bin/away.so"
+run "$castoff" run -- true
+ok "missing library: status 1" status_is 1
+ok "missing library: said" err_has 'libcastoff.so is neither'
+finish
