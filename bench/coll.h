@@ -19,9 +19,9 @@ struct coll_options {
     size_t sizes[COLL_SIZES_MAX];
     int size_count;
     int rounds_min, rounds_max;
-    double seconds;     // for each call and size
-    int batch;          // calls in one sample, 0: so many that a sample lasts about a millisecond
-    int late_ms;        // istart: how late the last rank comes
+    double seconds;      // for each call and size
+    int batch;           // calls in one sample, 0: so many that a sample lasts about a millisecond
+    int late_ms;         // istart: how late the last rank comes
     bool compute_sleeps; // overlap: the computation is on another device, the processor is free
     bool has_algorithms; // one side for every algorithm of the tuned component
     int root;
@@ -31,7 +31,7 @@ struct coll_options {
 struct coll_side {
     char name[32];
     MPI_Comm comm;
-    enum coll_call call;   // which call's algorithm it stands for; COLL_CALLS: all
+    enum coll_call call; // which call's algorithm it stands for; COLL_CALLS: all
     int iallgather_algorithm;
 };
 

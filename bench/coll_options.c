@@ -9,11 +9,16 @@
 #include <string.h>
 
 static const struct option long_options[] = {
-    {"calls", required_argument, NULL, 'c'},      {"sizes", required_argument, NULL, 's'},
-    {"rounds-min", required_argument, NULL, 'm'}, {"rounds-max", required_argument, NULL, 'M'},
-    {"seconds", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
-    {"late-ms", required_argument, NULL, 'l'},    {"compute-sleeps", no_argument, NULL, 'z'},
-    {"algorithms", no_argument, NULL, 'a'},       {"root", required_argument, NULL, 'r'},
+    {"calls", required_argument, NULL, 'c'},
+    {"sizes", required_argument, NULL, 's'},
+    {"rounds-min", required_argument, NULL, 'm'},
+    {"rounds-max", required_argument, NULL, 'M'},
+    {"seconds", required_argument, NULL, 't'},
+    {"batch", required_argument, NULL, 'b'},
+    {"late-ms", required_argument, NULL, 'l'},
+    {"compute-sleeps", no_argument, NULL, 'z'},
+    {"algorithms", no_argument, NULL, 'a'},
+    {"root", required_argument, NULL, 'r'},
     {NULL, 0, NULL, 0},
 };
 

@@ -30,7 +30,8 @@ static void print_output_check(const struct co_ab *ab)
         puts("# output: DIFFERENT with castoff");
     } else {
         printf("# output: the same on both sides%s\n",
-               ab->match == CO_DIGEST_SAME_LINES || ab->repeats == CO_DIGEST_SAME_LINES ? " (lines in another order)" : "");
+               ab->match == CO_DIGEST_SAME_LINES || ab->repeats == CO_DIGEST_SAME_LINES ? " (lines in another order)"
+                                                                                        : "");
     }
 }
 
@@ -61,7 +62,8 @@ void co_ab_print(const struct co_ab *ab)
                sorted[side][0], sorted[side][ab->pairs - 1]);
     }
     co_statistics_ratio_text(&ab->ratio, interval, sizeof interval);
-    printf("# ratio without/with %.3f   95%% interval %.3f - %.3f   %s\n", ab->ratio.ratio, ab->ratio.low, ab->ratio.high,
+    printf("# ratio without/with %.3f   95%% interval %.3f - %.3f   %s\n", ab->ratio.ratio, ab->ratio.low,
+           ab->ratio.high,
            ab->ratio.verdict == CO_FASTER   ? "castoff is faster"
            : ab->ratio.verdict == CO_SLOWER ? "castoff is slower"
                                             : interval);
@@ -99,11 +101,11 @@ int co_ab_write_json(const struct co_ab *ab, const char *path)
 {
     static const char *const verdicts[] = {"no difference", "faster", "slower", "too few pairs"};
     static const char *const matches[] = {"same", "same lines in another order", "different"};
-    json_t *root = json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:s, s:s, s:s, s:s}", "command", json_command(ab), "pairs",
-                             (int)ab->pairs, "without_s", json_times(ab, AB_WITHOUT), "with_s", json_times(ab, AB_WITH),
-                             "ratio", ab->ratio.ratio, "low", ab->ratio.low, "high", ab->ratio.high, "verdict",
-                             verdicts[ab->ratio.verdict], "output", matches[ab->match], "output_repeats",
-                             matches[ab->repeats], "taken", ab->taken);
+    json_t *root =
+        json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:s, s:s, s:s, s:s}", "command", json_command(ab), "pairs",
+                  (int)ab->pairs, "without_s", json_times(ab, AB_WITHOUT), "with_s", json_times(ab, AB_WITH), "ratio",
+                  ab->ratio.ratio, "low", ab->ratio.low, "high", ab->ratio.high, "verdict", verdicts[ab->ratio.verdict],
+                  "output", matches[ab->match], "output_repeats", matches[ab->repeats], "taken", ab->taken);
     if (!root) {
         return -ENOMEM;
     }
@@ -160,11 +162,13 @@ void co_ab_read_report(const char *path, char *text, size_t room)
     const char *name;
     size_t used = 0;
     *text = '\0';
-    json_object_foreach(json_object_get(root, "calls"), name, call) {
+    json_object_foreach(json_object_get(root, "calls"), name, call)
+    {
         long long seen = json_integer_value(json_object_get(call, "seen"));
         long long taken = json_integer_value(json_object_get(call, "taken"));
         if (seen > 0 && used < room) {
-            used += (size_t)snprintf(text + used, room - used, "%s%s %lld of %lld", used ? ", " : "", name, taken, seen);
+            used +=
+                (size_t)snprintf(text + used, room - used, "%s%s %lld of %lld", used ? ", " : "", name, taken, seen);
         }
     }
     json_decref(root);

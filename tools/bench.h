@@ -19,9 +19,9 @@ struct co_bench_request {
     int size_count;
     int ranks[BENCH_RANKS_MAX]; // one run of the program for each
     int ranks_count;
-    bool against_best;  // all of stock's algorithms and components instead of its default
+    bool against_best;    // all of stock's algorithms and components instead of its default
     bool without_castoff; // stock against stock
-    bool forces;        // takes whatever is possible, as --tune must
+    bool forces;          // takes whatever is possible, as --tune must
     const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root; // NULL: the program's default
     bool compute_sleeps;
     const char *mpirun_arguments; // more of them, separated by blanks

@@ -80,8 +80,8 @@ static json_t *json_point(const struct co_bench_point *point)
 
 static json_t *json_overlap(const struct co_bench_overlap *row)
 {
-    return json_pack("{s:I, s:i, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f}", "bytes", (json_int_t)row->bytes, "ranks",
-                     row->ranks, "name", row->name, "job", row->job, "rounds", row->rounds, "wrong",
+    return json_pack("{s:I, s:i, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f}", "bytes", (json_int_t)row->bytes,
+                     "ranks", row->ranks, "name", row->name, "job", row->job, "rounds", row->rounds, "wrong",
                      (json_int_t)row->wrong, "pure_us", row->pure_ns / 1e3, "start_us", row->start_ns / 1e3,
                      "compute_us", row->compute_ns / 1e3, "total_us", row->total_ns / 1e3, "overlap_percent",
                      row->percent);

@@ -114,7 +114,8 @@ static int put_wrapper(struct words *words, const struct co_bench_request *reque
     return failed;
 }
 
-static void put_program(struct words *words, const struct co_bench_request *request, const char *program, bool is_default)
+static void put_program(struct words *words, const struct co_bench_request *request, const char *program,
+                        bool is_default)
 {
     char sizes[BENCH_SIZES_MAX * 24] = "";
     for (int i = 0; i < request->size_count; i++) {

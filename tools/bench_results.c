@@ -54,8 +54,8 @@ static int take_row(struct co_bench_results *results, const char *line, const ch
     struct co_bench_side side = {0};
     size_t bytes;
     int batch, at = 0;
-    if (sscanf(line, "row %15s %zu %d %31s %llu %zu%n", call, &bytes, &batch, side.name, &side.wrong, &side.count, &at) <
-            6 ||
+    if (sscanf(line, "row %15s %zu %d %31s %llu %zu%n", call, &bytes, &batch, side.name, &side.wrong, &side.count,
+               &at) < 6 ||
         side.count == 0 || side.count > 1000000) {
         return -EINVAL;
     }

@@ -87,8 +87,8 @@ static void print_overlaps(const struct co_bench_results *results, FILE *stream)
             "overlap %", "check");
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
-        fprintf(stream, "%10zu %-16s %11.2f %11.2f %11.2f %11.2f %10.1f %s\n", row->bytes, row->name, row->pure_ns / 1e3,
-                row->start_ns / 1e3, row->compute_ns / 1e3, row->total_ns / 1e3, row->percent,
+        fprintf(stream, "%10zu %-16s %11.2f %11.2f %11.2f %11.2f %10.1f %s\n", row->bytes, row->name,
+                row->pure_ns / 1e3, row->start_ns / 1e3, row->compute_ns / 1e3, row->total_ns / 1e3, row->percent,
                 row->wrong ? "WRONG" : "ok");
     }
 }

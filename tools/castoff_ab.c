@@ -32,10 +32,14 @@ struct request {
 };
 
 static const struct option long_options[] = {
-    {"warm-up", required_argument, NULL, OPTION_WARM_UP}, {"json", required_argument, NULL, OPTION_JSON},
-    {"csv", required_argument, NULL, OPTION_CSV},         {"svg", required_argument, NULL, OPTION_SVG},
-    {"set", required_argument, NULL, 's'},                {"show", no_argument, NULL, OPTION_SHOW},
-    {"help", no_argument, NULL, 'h'},                     {NULL, 0, NULL, 0},
+    {"warm-up", required_argument, NULL, OPTION_WARM_UP},
+    {"json", required_argument, NULL, OPTION_JSON},
+    {"csv", required_argument, NULL, OPTION_CSV},
+    {"svg", required_argument, NULL, OPTION_SVG},
+    {"set", required_argument, NULL, 's'},
+    {"show", no_argument, NULL, OPTION_SHOW},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 static bool take_number(const char *text, int lowest, int *number)
@@ -185,8 +189,8 @@ static int run_side(const struct request *request, struct co_ab *ab, int side, i
         return 128 + result.interrupted;
     }
     if (result.status) {
-        co_command_complain(&co_command_ab, "run %d %s castoff ended with status %d", number + 1, co_ab_side_names[side],
-                            result.status);
+        co_command_complain(&co_command_ab, "run %d %s castoff ended with status %d", number + 1,
+                            co_ab_side_names[side], result.status);
         return result.status;
     }
     if (number == 0) {
@@ -194,8 +198,7 @@ static int run_side(const struct request *request, struct co_ab *ab, int side, i
     }
     const struct co_digest *expected = &ab->first_output[AB_WITHOUT];
     enum co_digest_match match = co_digest_compare(expected, &output.digest);
-    *(side == AB_WITHOUT ? &ab->repeats : &ab->match) =
-        worse(side == AB_WITHOUT ? ab->repeats : ab->match, match);
+    *(side == AB_WITHOUT ? &ab->repeats : &ab->match) = worse(side == AB_WITHOUT ? ab->repeats : ab->match, match);
     if (number >= request->warm_up) {
         ab->seconds[side][number - request->warm_up] = (double)result.elapsed_ns * 1e-9;
     }
@@ -251,7 +254,8 @@ static void ask_for_report(struct request *request)
     static char setting[100];
     char folder[] = "/tmp/castoff-ab-XXXXXX";
     for (int i = 0; i < request->setting_count; i++) {
-        if (strncmp(request->settings[i], "CASTOFF_REPORT=", 15) == 0 || strncmp(request->settings[i], "REPORT=", 7) == 0) {
+        if (strncmp(request->settings[i], "CASTOFF_REPORT=", 15) == 0 ||
+            strncmp(request->settings[i], "REPORT=", 7) == 0) {
             return;
         }
     }

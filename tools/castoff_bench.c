@@ -119,8 +119,8 @@ static bool take_calls(struct co_bench_request *request)
         }
         if (i == 5) {
             co_command_complain(&co_command_bench,
-                                "'%.*s' is none of the calls bcast, allgather, iallgather, istart, overlap", (int)length,
-                                at);
+                                "'%.*s' is none of the calls bcast, allgather, iallgather, istart, overlap",
+                                (int)length, at);
             return false;
         }
         at += length + (at[length] == ',');
@@ -252,7 +252,8 @@ static int measure(const struct co_bench_request *request)
         status = TOOL_FAILED;
     }
     if (status == TOOL_OK) {
-        bool is_piped = (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
+        bool is_piped =
+            (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
         co_bench_table_print(&results, is_piped ? stderr : stdout);
         if (request->plots) {
             co_bench_plot_print(&results, is_piped ? stderr : stdout);

@@ -16,8 +16,12 @@
 enum { SHOW_VERSION = 1, SHOW_TRANSPORTS = 2, SHOW_SETTINGS = 4, SHOW_TEMPLATE = 8, SHOW_MAN = 16 };
 
 static const struct option long_options[] = {
-    {"settings", no_argument, NULL, 's'}, {"template", no_argument, NULL, 't'}, {"transports", no_argument, NULL, 'n'},
-    {"json", no_argument, NULL, 'j'},     {"man", no_argument, NULL, 'm'},      {"help", no_argument, NULL, 'h'},
+    {"settings", no_argument, NULL, 's'},
+    {"template", no_argument, NULL, 't'},
+    {"transports", no_argument, NULL, 'n'},
+    {"json", no_argument, NULL, 'j'},
+    {"man", no_argument, NULL, 'm'},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
@@ -60,10 +64,10 @@ static json_t *json_settings(void)
         const struct co_setting_row *row = co_setting_row((enum co_setting_id)id);
         char number[CO_SETTING_NUMBER_MAX], range[128];
         co_setting_range_print(range, (enum co_setting_id)id);
-        json_t *entry = json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "name", row->name, "value",
-                                  co_setting_value_print(number, (enum co_setting_id)id), "default", row->value,
-                                  "is_default", co_setting_is_default((enum co_setting_id)id), "range", range, "help",
-                                  row->help);
+        json_t *entry =
+            json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "name", row->name, "value",
+                      co_setting_value_print(number, (enum co_setting_id)id), "default", row->value, "is_default",
+                      co_setting_is_default((enum co_setting_id)id), "range", range, "help", row->help);
         json_array_append_new(rows, entry ? entry : json_pack("{s:s}", "name", row->name)); // a value that is not UTF-8
     }
     return rows;
@@ -84,8 +88,8 @@ static int print_json(void)
         json_array_append_new(complaints, json_string(co_settings_complaint(i)));
     }
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
-                             CASTOFF_MPI_TEXT, "library", library, "mpirun", mpirun, "transports", transports, "settings",
-                             json_settings(), "warnings", complaints);
+                             CASTOFF_MPI_TEXT, "library", library, "mpirun", mpirun, "transports", transports,
+                             "settings", json_settings(), "warnings", complaints);
     if (!root || json_dumpf(root, stdout, JSON_INDENT(1))) {
         return TOOL_FAILED;
     }

@@ -17,10 +17,14 @@ struct question {
 };
 
 static const struct option long_options[] = {
-    {"model", no_argument, NULL, 'm'},      {"hosts", required_argument, NULL, 'P'},
-    {"radix", required_argument, NULL, 'R'}, {"collective", required_argument, NULL, 'c'},
-    {"bytes", required_argument, NULL, 'b'}, {"leaf", required_argument, NULL, 'l'},
-    {"pod", required_argument, NULL, 'p'},   {"help", no_argument, NULL, 'h'},
+    {"model", no_argument, NULL, 'm'},
+    {"hosts", required_argument, NULL, 'P'},
+    {"radix", required_argument, NULL, 'R'},
+    {"collective", required_argument, NULL, 'c'},
+    {"bytes", required_argument, NULL, 'b'},
+    {"leaf", required_argument, NULL, 'l'},
+    {"pod", required_argument, NULL, 'p'},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
@@ -67,14 +71,17 @@ static int make_tree(const struct question *question, struct co_model_tree *tree
     if (question->leaf && (failed == 0 || failed == -ERANGE)) {
         tree->hosts = question->hosts;
         tree->leaf_hosts = question->leaf;
-        tree->pod_hosts = question->pod ? question->pod : question->hosts > question->leaf ? question->hosts : question->leaf;
+        tree->pod_hosts = question->pod                      ? question->pod
+                          : question->hosts > question->leaf ? question->hosts
+                                                             : question->leaf;
         failed = 0;
     }
     if (failed) {
-        co_command_complain(&co_command_bench, failed == -ERANGE ? "three levels of switches with %" PRIu64
-                                                                   " ports hold fewer than %" PRIu64 " hosts"
-                                                                 : "--radix %" PRIu64 " is not an even number from 2 to "
-                                                                   "1024, or --hosts %" PRIu64 " is none",
+        co_command_complain(&co_command_bench,
+                            failed == -ERANGE ? "three levels of switches with %" PRIu64
+                                                " ports hold fewer than %" PRIu64 " hosts"
+                                              : "--radix %" PRIu64 " is not an even number from 2 to "
+                                                "1024, or --hosts %" PRIu64 " is none",
                             question->radix, question->hosts);
         return TOOL_USAGE;
     }

@@ -18,10 +18,14 @@
 enum { OPTION_ENV = 256, OPTION_PATH };
 
 static const struct option long_options[] = {
-    {"set", required_argument, NULL, 's'},   {"report", required_argument, NULL, 'r'},
-    {"off", no_argument, NULL, 'o'},         {"verbose", no_argument, NULL, 'v'},
-    {"dry-run", no_argument, NULL, 'n'},     {"env", required_argument, NULL, OPTION_ENV},
-    {"path", required_argument, NULL, OPTION_PATH}, {"help", no_argument, NULL, 'h'},
+    {"set", required_argument, NULL, 's'},
+    {"report", required_argument, NULL, 'r'},
+    {"off", no_argument, NULL, 'o'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"dry-run", no_argument, NULL, 'n'},
+    {"env", required_argument, NULL, OPTION_ENV},
+    {"path", required_argument, NULL, OPTION_PATH},
+    {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One child process at a time. A handler passes SIGINT, SIGTERM and SIGHUP on, so that an interrupted measurement leaves
-// no job behind; the caller sees `interrupted` and stops. Single thread. Cold.
+// One child process at a time. A handler passes SIGINT, SIGTERM and SIGHUP on, so that an interrupted measurement
+// leaves no job behind; the caller sees `interrupted` and stops. Single thread. Cold.
 #define _GNU_SOURCE // pipe2
 #include "child.h"
 

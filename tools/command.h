@@ -9,7 +9,14 @@
 #include <stdio.h>
 
 // Exit statuses of the command itself; those of a job are passed through.
-enum { TOOL_OK = 0, TOOL_FAILED = 1, TOOL_USAGE = 2, TOOL_SKIPPED = 77, TOOL_CANNOT_EXECUTE = 126, TOOL_NOT_FOUND = 127 };
+enum {
+    TOOL_OK = 0,
+    TOOL_FAILED = 1,
+    TOOL_USAGE = 2,
+    TOOL_SKIPPED = 77,
+    TOOL_CANNOT_EXECUTE = 126,
+    TOOL_NOT_FOUND = 127
+};
 
 struct co_command {
     const char *name;

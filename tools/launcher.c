@@ -246,7 +246,8 @@ static int take_program(struct reader *reader)
     }
     if (reader->at == reader->argc || strcmp(reader->argv[reader->at], ":") == 0) {
         snprintf(reader->why, reader->why_room, "no program given%s",
-                 plan->program_count ? " after ':'" : " (usage: castoff mpirun [mpirun's options] PROGRAM [ARGUMENT...])");
+                 plan->program_count ? " after ':'"
+                                     : " (usage: castoff mpirun [mpirun's options] PROGRAM [ARGUMENT...])");
         return -EINVAL;
     }
     if (plan->program_count < (int)(sizeof plan->programs / sizeof *plan->programs)) {

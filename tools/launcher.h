@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct co_launcher_plan {
-    char **argv;          // the new command line, NULL at its end; the words belong to the inputs
+    char **argv; // the new command line, NULL at its end; the words belong to the inputs
     int argc;
     const char *programs[64]; // as written, one for each program of the job
     int program_count;

@@ -82,8 +82,9 @@ FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t wh
         snprintf(why, why_room, "gnuplot cannot be started: %s", strerror(errno));
         return NULL;
     }
-    fprintf(stream, "set terminal svg size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '%s'\n"
-                    "set grid\n",
+    fprintf(stream,
+            "set terminal svg size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '%s'\n"
+            "set grid\n",
             path, title);
     return stream;
 }

@@ -52,7 +52,7 @@ int co_program_find(char path[PATH_MAX], const char *name, const char *folders)
     return result;
 }
 
-static bool has_interpreter(int fd, const ElfW(Ehdr) *header)
+static bool has_interpreter(int fd, const ElfW(Ehdr) * header)
 {
     for (int i = 0; i < header->e_phnum; i++) {
         ElfW(Phdr) segment;

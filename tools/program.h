@@ -7,10 +7,10 @@
 #include <limits.h>
 
 enum co_program_kind {
-    CO_PROGRAM_REACHED,  // dynamically linked for this processor, or a script
-    CO_PROGRAM_STATIC,   // no interpreter: nothing is preloaded
-    CO_PROGRAM_FOREIGN,  // other word size or processor
-    CO_PROGRAM_SETUID,   // set-user-ID, set-group-ID or capabilities: the linker ignores LD_PRELOAD
+    CO_PROGRAM_REACHED, // dynamically linked for this processor, or a script
+    CO_PROGRAM_STATIC,  // no interpreter: nothing is preloaded
+    CO_PROGRAM_FOREIGN, // other word size or processor
+    CO_PROGRAM_SETUID,  // set-user-ID, set-group-ID or capabilities: the linker ignores LD_PRELOAD
 };
 
 // Finds `name` as execvp would, in `folders` (colon-separated) unless it has a slash. 0, -ENOENT, -EACCES.

@@ -21,7 +21,7 @@ enum co_verdict { CO_NO_DIFFERENCE, CO_FASTER, CO_SLOWER, CO_TOO_FEW };
 // How many times as fast the second side is: the median of first[i] / second[i].
 struct co_ratio {
     double ratio;
-    double low, high; // holds the true median with at least 95 % (order statistics, as in the sign test)
+    double low, high;        // holds the true median with at least 95 % (order statistics, as in the sign test)
     enum co_verdict verdict; // CO_TOO_FEW: under six pairs there is no such interval; low and high are the extremes
 };
 

@@ -100,8 +100,8 @@ static void probe_shm(struct co_transport_state *state)
                                  (unsigned long long)space.f_bavail * space.f_frsize >> 20);
     }
     failed = probe_single_copy();
-    snprintf(state->detail + used, sizeof state->detail - used, failed ? "; no single copy (process_vm_readv: %s)%s"
-                                                                       : "; single copy by process_vm_readv%s%s",
+    snprintf(state->detail + used, sizeof state->detail - used,
+             failed ? "; no single copy (process_vm_readv: %s)%s" : "; single copy by process_vm_readv%s%s",
              failed ? strerror(failed) : "", failed == EPERM ? ", as in many containers" : "");
 }
 
@@ -144,8 +144,9 @@ static void probe_udp(struct co_transport_state *state)
     udp->ops->close(udp);
     size_t used = strlen(state->detail);
     snprintf(state->detail + used, sizeof state->detail - used,
-             "; net.core.rmem_max %ld, wmem_max %ld, igmp_max_memberships %ld", read_limit("/proc/sys/net/core/rmem_max"),
-             read_limit("/proc/sys/net/core/wmem_max"), read_limit("/proc/sys/net/ipv4/igmp_max_memberships"));
+             "; net.core.rmem_max %ld, wmem_max %ld, igmp_max_memberships %ld",
+             read_limit("/proc/sys/net/core/rmem_max"), read_limit("/proc/sys/net/core/wmem_max"),
+             read_limit("/proc/sys/net/ipv4/igmp_max_memberships"));
 }
 
 void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])

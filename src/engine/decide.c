@@ -46,7 +46,8 @@ static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call c
     return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
 }
 
-static bool row_fits(const struct co_tune_row *row, enum co_call call, enum co_tune_where where, int ranks, size_t bytes)
+static bool row_fits(const struct co_tune_row *row, enum co_call call, enum co_tune_where where, int ranks,
+                     size_t bytes)
 {
     return row->call == call && row->where == where && ranks >= row->ranks_min && ranks <= row->ranks_max &&
            bytes >= row->bytes_min && bytes <= row->bytes_max;

@@ -42,9 +42,9 @@ struct co_team_facts {
     int ranks;
     int nodes;
     int max_ranks_per_node;
-    bool has_multicast;   // all its nodes heard the probe
-    bool has_shm;         // every node with several ranks has shared memory
-    bool has_single_copy; // on every node with several ranks
+    bool has_multicast;     // all its nodes heard the probe
+    bool has_shm;           // every node with several ranks has shared memory
+    bool has_single_copy;   // on every node with several ranks
     bool is_oversubscribed; // some node has more ranks of the job than cores
 };
 

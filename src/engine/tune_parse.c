@@ -158,8 +158,8 @@ static int parse_row(const struct word *words, int count, const struct place *pl
     if (verdict < 0) {
         return refuse(place, "'%.*s' is neither decline nor take", shown(&words[6]), words[6].text);
     }
-    *row = (struct co_tune_row){(enum co_call)call, (enum co_tune_where)where, (int)ranks[0], (int)ranks[1],
-                                bytes[0],           bytes[1],                  verdict == 1};
+    *row = (struct co_tune_row){
+        (enum co_call)call, (enum co_tune_where)where, (int)ranks[0], (int)ranks[1], bytes[0], bytes[1], verdict == 1};
     return 0;
 }
 

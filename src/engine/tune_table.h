@@ -14,13 +14,17 @@
 
 #define CO_TUNE_ROWS_MAX 512
 
-enum co_tune_where { CO_TUNE_NODE, CO_TUNE_HOSTS, CO_TUNE_MIXED }; // one node; one rank a node; several ranks on several nodes
+enum co_tune_where {
+    CO_TUNE_NODE,
+    CO_TUNE_HOSTS,
+    CO_TUNE_MIXED
+}; // one node; one rank a node; several ranks on several nodes
 
 struct co_tune_row {
     enum co_call call;
     enum co_tune_where where;
-    int ranks_min, ranks_max;         // inclusive
-    size_t bytes_min, bytes_max;      // inclusive
+    int ranks_min, ranks_max;    // inclusive
+    size_t bytes_min, bytes_max; // inclusive
     bool take;
 };
 

@@ -48,8 +48,10 @@ static void wraps_each_program(void **state)
     } cases[] = {
         {"mpirun ./app", "mpirun W -- ./app"},
         {"mpirun -n 8 ./app -n 3 --host x", "mpirun -n 8 W -- ./app -n 3 --host x"},
-        {"mpirun --np 2 --mca btl tcp,self -x FOO=bar -x A app", "mpirun --np 2 --mca btl tcp,self -x FOO=bar -x A W -- app"},
-        {"mpirun -mca a b --map-by ppr:1:node --oversubscribe app x", "mpirun -mca a b --map-by ppr:1:node --oversubscribe W -- app x"},
+        {"mpirun --np 2 --mca btl tcp,self -x FOO=bar -x A app",
+         "mpirun --np 2 --mca btl tcp,self -x FOO=bar -x A W -- app"},
+        {"mpirun -mca a b --map-by ppr:1:node --oversubscribe app x",
+         "mpirun -mca a b --map-by ppr:1:node --oversubscribe W -- app x"},
         {"mpirun -n 1 a 1 : -n 2 b 2 : c", "mpirun -n 1 W -- a 1 : -n 2 W -- b 2 : W -- c"},
         {"mpirun --map-by=slot -n 2 -- ./app", "mpirun --map-by=slot -n 2 W -- ./app"},
         {"mpirun --path /x app", "mpirun --path /x W --path /x -- app"},

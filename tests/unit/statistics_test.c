@@ -99,8 +99,8 @@ static void geometric_mean(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(quantiles),     cmocka_unit_test(interval_ranks_are_those_of_the_sign_test),
-        cmocka_unit_test(verdicts),      cmocka_unit_test(drift_cancels),
+        cmocka_unit_test(quantiles),      cmocka_unit_test(interval_ranks_are_those_of_the_sign_test),
+        cmocka_unit_test(verdicts),       cmocka_unit_test(drift_cancels),
         cmocka_unit_test(geometric_mean),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,10 +142,14 @@ static void hash_sees_every_field(void **state)
 {
     (void)state;
     static const char *const rows[] = {
-        "bcast node ranks 2-4 bytes 1-2 take",      "allgather node ranks 2-4 bytes 1-2 take",
-        "bcast hosts ranks 2-4 bytes 1-2 take",     "bcast node ranks 3-4 bytes 1-2 take",
-        "bcast node ranks 2-5 bytes 1-2 take",      "bcast node ranks 2-4 bytes 2-2 take",
-        "bcast node ranks 2-4 bytes 1-3 take",      "bcast node ranks 2-4 bytes 1-2 decline",
+        "bcast node ranks 2-4 bytes 1-2 take",
+        "allgather node ranks 2-4 bytes 1-2 take",
+        "bcast hosts ranks 2-4 bytes 1-2 take",
+        "bcast node ranks 3-4 bytes 1-2 take",
+        "bcast node ranks 2-5 bytes 1-2 take",
+        "bcast node ranks 2-4 bytes 2-2 take",
+        "bcast node ranks 2-4 bytes 1-3 take",
+        "bcast node ranks 2-4 bytes 1-2 decline",
         "# nothing",
     };
     enum { COUNT = sizeof rows / sizeof *rows };
