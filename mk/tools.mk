@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The castoff command, and the unit tests of its pure parts (statistics, model, launcher, ...): those link the
-# tool's object file beside everything below src/pmpi. `make tool-tests` runs the shell tests of the command.
+# tool's objects beside everything below src/pmpi. `make tool-tests` runs the shell tests of the command.
 
 CASTOFF_VERSION := 0.1.0
 MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 { print $$2, $$3, $$4 }')
@@ -16,9 +16,23 @@ $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
 
+# Pure parts for their unit tests, without main.
+$(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/castoff.o,$(TOOLS_OBJ))
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
 # tests/unit/<name>_test.c of every tools/<name>.c that has one.
 TOOLS_UNIT := $(foreach name,$(TOOLS_SRC:tools/%.c=%),$(if $(wildcard tests/unit/$(name)_test.c),$(name)))
-$(foreach name,$(TOOLS_UNIT),$(eval $(BUILD)/tests/unit/$(name)_test: $(BUILD)/obj/tools/$(name).o))
+$(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtools.a \
+  $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+
+# castoff(7) lists the settings as the program has them; a test fails when it does not.
+.PHONY: man
+man: $(BUILD)/castoff
+	$(Q){ cat docs/man/castoff.7.head; $(BUILD)/castoff info --man; cat docs/man/castoff.7.tail; } >docs/man/castoff.7
 
 .PHONY: tool-tests
 tool-tests: tools lib bench-programs

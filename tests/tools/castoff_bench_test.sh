@@ -27,6 +27,16 @@ done
 ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
 run "$castoff" info --template
 ok "template" out_has 'CASTOFF_BCAST='
+{ cat "$top/docs/man/castoff.7.head"; "$castoff" info --man; cat "$top/docs/man/castoff.7.tail"; } >"$work/castoff.7"
+ok "castoff(7) has the settings of the program (make man)" cmp "$work/castoff.7" "$top/docs/man/castoff.7"
+if command -v man >/dev/null; then
+    for page in castoff.1 castoff.7; do
+        run env MANROFFSEQ= man --warnings -E UTF-8 -l -Tutf8 -Z "$top/docs/man/$page"
+        ok "$page: no warnings" err_is_empty
+    done
+else
+    skip "man pages" "no man; the package man-db has it"
+fi
 run "$castoff" info --json
 ok "info --json: settings" out_has '"CASTOFF_BCAST"'
 ok "info leaves nothing in /dev/shm" [ -z "$(find /dev/shm -name 'castoff-*' -newer "$work/bin/castoff")" ]
