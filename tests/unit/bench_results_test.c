@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rows of the benchmark program: reading, damage, the comparison with stock's default and with its best, and the tune
+// table made of them.
+#include "../../tools/bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct co_bench_results results;
+
+static int clear(void **state)
+{
+    (void)state;
+    co_bench_results_release(&results);
+    return 0;
+}
+
+// A row with `count` samples around `ns`.
+static void add(const char *call, size_t bytes, int ranks, const char *side, const char *job, double ns, int count)
+{
+    char line[4096];
+    int used = snprintf(line, sizeof line, "row %s %zu 1 %s 0 %d", call, bytes, side, count);
+    for (int i = 0; i < count; i++) {
+        used += snprintf(line + used, sizeof line - (size_t)used, " %.1f", ns * (1 + 0.001 * (i % 3)));
+    }
+    assert_int_equal(co_bench_results_take(&results, line, job, ranks), 0);
+}
+
+static void compares_with_the_default(void **state)
+{
+    (void)state;
+    add("bcast", 8, 2, "castoff", "default", 100, 12);
+    add("bcast", 8, 2, "stock", "default", 200, 12);
+    add("bcast", 8, 2, "bcast-6", "default", 150, 12);
+    add("bcast", 64, 2, "castoff", "default", 100, 12); // without partner: dropped
+    assert_int_equal(co_bench_results_judge(&results, false), 0);
+    assert_int_equal(results.point_count, 1);
+    const struct co_bench_point *point = &results.points[0];
+    assert_string_equal(point->sides[point->stock].name, "stock");
+    assert_true(fabs(point->sides[point->stock].ratio.ratio - 2) < 1e-9);
+    assert_int_equal(point->sides[point->stock].ratio.verdict, CO_FASTER);
+    assert_true(point->sides[point->castoff].p99_ns > point->sides[point->castoff].p50_ns);
+    assert_true(co_bench_results_are_right(&results));
+}
+
+static void finds_the_best_within_each_job(void **state)
+{
+    (void)state;
+    add("bcast", 8, 2, "castoff", "default", 100, 24);
+    add("bcast", 8, 2, "stock", "default", 200, 24);
+    add("bcast", 8, 2, "bcast-6", "default", 150, 24);
+    add("bcast", 8, 2, "castoff", "han", 10, 24); // a quiet moment: only its own job counts
+    add("bcast", 8, 2, "stock", "han", 30, 24);
+    assert_int_equal(co_bench_results_judge(&results, true), 0);
+    const struct co_bench_point *point = &results.points[0];
+    assert_string_equal(point->sides[point->stock].name, "bcast-6");
+    assert_string_equal(point->sides[point->castoff].job, "default");
+    assert_true(fabs(point->sides[point->stock].ratio.ratio - 1.5) < 1e-9);
+}
+
+static void refuses_damage_and_leaves_other_lines_alone(void **state)
+{
+    (void)state;
+    static const char *const damaged[] = {
+        "row ",
+        "row bcast 8 1 castoff 0",
+        "row bcast 8 1 castoff 0 0",
+        "row bcast 8 1 castoff 0 3 1.0 2.0",
+        "row bcast 8 1 castoff 0 2 1.0 x",
+        "row bcast 8 1 castoff 0 99999999999 1.0",
+        "overlap 8 castoff 0 5 1 2 3",
+    };
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        assert_int_equal(co_bench_results_take(&results, damaged[i], "default", 2), -EINVAL);
+    }
+    assert_int_equal(co_bench_results_take(&results, "a line of mpirun", "default", 2), 0);
+    assert_int_equal(co_bench_results_take(&results, "", "default", 2), 0);
+    assert_int_equal(results.overlap_count, 0);
+}
+
+static void wrong_bytes_are_seen(void **state)
+{
+    (void)state;
+    assert_int_equal(co_bench_results_take(&results, "overlap 8 castoff 3 5 1 2 3 4 99.5", "default", 2), 0);
+    assert_int_equal(results.overlap_count, 1);
+    assert_true(fabs(results.overlaps[0].percent - 99.5) < 1e-9);
+    assert_false(co_bench_results_are_right(&results));
+}
+
+static void tune_declines_where_stock_wins(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t bytes;
+        double stock_ns; // castoff's is 100
+    } measured[] = {{8, 50}, {64, 96}, {512, 98}, {4096, 150}, {32768, 90}, {262144, 80}};
+    for (int ranks = 2; ranks <= 4; ranks += 2) {
+        for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+            add("bcast", measured[i].bytes, ranks, "castoff", "default", 100, 12);
+            add("bcast", measured[i].bytes, ranks, "stock", "default", ranks == 4 ? 200 : measured[i].stock_ns, 12);
+        }
+    }
+    assert_int_equal(co_bench_results_judge(&results, false), 0);
+    static struct co_tune_table table;
+    static const char before[] = "allgather node ranks 2- bytes 1- decline\n"
+                                 "bcast node ranks 2- bytes 1- decline\n"
+                                 "bcast hosts ranks 2- bytes 1- decline\n";
+    char why[200], text[1000];
+    assert_int_equal(co_tune_table_parse(&table, before, sizeof before - 1, why, sizeof why), 0);
+    assert_int_equal(co_bench_tune_make(&table, &results, CO_TUNE_NODE), 0);
+    co_tune_table_print(&table, text, sizeof text);
+    // 98 of 100 at 512 B is a certain loss too; 4 ranks never lost.
+    assert_string_equal(text, "allgather node ranks 2- bytes 1- decline\n"
+                              "bcast hosts ranks 2- bytes 1- decline\n"
+                              "bcast node ranks 2-3 bytes 1-4095 decline\n"
+                              "bcast node ranks 2-3 bytes 32768- decline\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_teardown(compares_with_the_default, clear),
+        cmocka_unit_test_teardown(finds_the_best_within_each_job, clear),
+        cmocka_unit_test_teardown(refuses_damage_and_leaves_other_lines_alone, clear),
+        cmocka_unit_test_teardown(wrong_bytes_are_seen, clear),
+        cmocka_unit_test_teardown(tune_declines_where_stock_wins, clear),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
