@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One block while it arrives: which chunks are there, and when to ask for which of the missing ones. Owns the
-// cutoff timer (S1, section 3.3), which runs from the last chunk received, and the re-request timer. A pure state machine:
-// time is an argument, nothing is sent here. Called for each chunk (accept, hot) and once a poll (request, warm).
+// cutoff timer (S1, section 3.3), which runs from the last chunk received, and the re-request timer. A pure state
+// machine: time is an argument, nothing is sent here. Called for each chunk (accept, hot) and once a poll (request,
+// warm).
 #ifndef CASTOFF_MCAST_RECEIVE_BLOCK_H
 #define CASTOFF_MCAST_RECEIVE_BLOCK_H
 
@@ -32,8 +33,8 @@ struct co_receive_block {
 };
 
 struct co_repair_timing {
-    uint64_t cutoff_ns; // floor of the silence that counts as loss
-    uint64_t retry_ns;  // time within which an answer should have come
+    uint64_t cutoff_ns;  // floor of the silence that counts as loss
+    uint64_t retry_ns;   // time within which an answer should have come
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
 };
 

@@ -13,10 +13,10 @@
 #define CO_SEND_WINDOW_LEAST 4
 
 struct co_send_window {
-    uint32_t sent;      // cumulative chunks handed to the transport
-    uint32_t credited;  // cumulative chunks that every member has
-    uint32_t most, now; // chunks; `now` adapts within [CO_SEND_WINDOW_LEAST, most]
-    uint32_t judged_at; // value of `credited` when the loss was last judged
+    uint32_t sent;              // cumulative chunks handed to the transport
+    uint32_t credited;          // cumulative chunks that every member has
+    uint32_t most, now;         // chunks; `now` adapts within [CO_SEND_WINDOW_LEAST, most]
+    uint32_t judged_at;         // value of `credited` when the loss was last judged
     uint32_t lost, lost_judged; // largest sum of lost chunks reported, and its value then
 };
 
@@ -37,7 +37,8 @@ static inline uint32_t co_send_window_room(const struct co_send_window *window, 
 // New credit and the members' loss count; the window is judged once for each window's worth of credit.
 static inline void co_send_window_credit(struct co_send_window *window, uint32_t credited)
 {
-    if (!co_serial_before(window->credited, credited) || co_serial_before(window->sent, credited)) {
+    credited = co_serial_min(credited, window->sent);
+    if (!co_serial_before(window->credited, credited)) {
         return;
     }
     window->credited = credited;

@@ -35,12 +35,13 @@ enum co_wire_kind { CO_WIRE_CHUNK = 1, CO_WIRE_CONTROL = 2 };
 
 enum co_control_type {
     CO_CONTROL_PROGRESS = 1, // what the sender has: handshake to the left neighbour, credit to senders
-    CO_CONTROL_NUDGE,        // tell me your progress
+    CO_CONTROL_NUDGE,        // tell me your progress (operation: the source whose credit is wanted, or all ones)
     CO_CONTROL_FETCH,        // send me these ranges again
     CO_CONTROL_ACTIVATE,     // your turn in the chain
     CO_CONTROL_PROBE,        // do you hear the group (team 0, source is a world rank, operation the subgroup)
     CO_CONTROL_PROBE_REPLY,
     CO_CONTROL_PROBE_DONE,
+    CO_CONTROL_FAILED, // the team has lost a member: give up
     CO_CONTROL_TYPE_END
 };
 
@@ -49,7 +50,7 @@ struct co_chunk {
     uint16_t chunk_bytes; // payload of every chunk but the last
     uint32_t team;        // low half of the team id
     uint32_t operation;
-    uint32_t psn;         // position in the block, in chunks
+    uint32_t psn; // position in the block, in chunks
     uint64_t block_bytes;
     bool is_repair; // sent again on request
 };
@@ -92,7 +93,8 @@ static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_
 int co_wire_kind(const uint8_t *data, size_t bytes);
 
 void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk);
-// `bytes`: head and payload without the tag. The payload's size must be the one that PSN and block size demand. 0 or -EPROTO.
+// `bytes`: head and payload without the tag. The payload's size must be the one that PSN and block size demand. 0 or
+// -EPROTO.
 int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t bytes);
 
 void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_control *control, size_t body_bytes);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Seals and sends control messages. Each carries the sending rank's next sequence, which is its nonce and lets the
+// receiver take it once. A message that the local queue refuses is gone: every control message is asked for again by
+// whoever needs it. Warm.
+#include <endian.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+
+void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t words[3] = {htole32(a), htole32(b), htole32(c)};
+    memcpy(nonce, words, sizeof(words));
+}
+
+int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
+                    enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
+                    size_t body_bytes)
+{
+    struct co_control control = {.type = type,
+                                 .source = (uint16_t)sender_index,
+                                 .entries = entries,
+                                 .team = (uint32_t)team_id,
+                                 .operation = operation,
+                                 .sequence = ++mcast->control_sequence};
+    uint8_t head[CO_WIRE_HEAD_BYTES], tag[CO_AUTH_TAG_MAX], nonce[CO_AUTH_NONCE_BYTES];
+    co_wire_control_encode(head, &control, body_bytes);
+    co_wire_nonce(nonce, (uint32_t)control.sequence, (uint32_t)(control.sequence >> 32), 0);
+    co_auth_seal(mcast->config.auth, CO_AUTH_CONTROL, mcast->config.world_rank, team_id, nonce, head, sizeof(head),
+                 body, body_bytes, tag);
+    struct co_tx_datagram datagram = {.head = head,
+                                      .payload = body,
+                                      .tail = tag,
+                                      .head_bytes = sizeof(head),
+                                      .payload_bytes = (uint32_t)body_bytes,
+                                      .tail_bytes = (uint32_t)mcast->tag_bytes};
+    int sent = mcast->transport->ops->send(mcast->transport, to, &datagram, 1);
+    if (sent > 0) {
+        co_counter_add(CO_COUNT_CONTROL_SENT, 1);
+    }
+    return sent;
+}
+
+int co_control_send_member(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
+                           uint16_t entries, const void *body, size_t body_bytes)
+{
+    struct co_destination to = {CO_TO_PEER, (unsigned)group->members[member]};
+    return co_control_send(group->mcast, group->team_id, group->self, to, type, operation, entries, body, body_bytes);
+}

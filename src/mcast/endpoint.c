@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The endpoint: opens and closes, and moves everything in one call: take datagrams, learn of dead peers, let each
+// active group act, serve repairs. Without a datagram and before the next timer it costs one poll of the transport.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+
+#define POLL_BUDGET 256
+
+static int allocate(struct co_mcast *mcast)
+{
+    const struct co_mcast_config *config = &mcast->config;
+    mcast->batch_room = mcast->transport->max_batch > 0 ? mcast->transport->max_batch : 1;
+    mcast->peers = calloc((size_t)config->world_size, sizeof(*mcast->peers));
+    mcast->heads = calloc(mcast->batch_room, sizeof(*mcast->heads));
+    mcast->tails = calloc(mcast->batch_room, sizeof(*mcast->tails));
+    mcast->batch = calloc(mcast->batch_room, sizeof(*mcast->batch));
+    if (mcast->peers == NULL || mcast->heads == NULL || mcast->tails == NULL || mcast->batch == NULL) {
+        return -ENOMEM;
+    }
+    size_t early_bytes = sizeof(struct co_early_chunk) + config->chunk_bytes;
+    return co_fixed_pool_open(&mcast->early, early_bytes, config->staging_bytes / 2 / early_bytes + 1);
+}
+
+static void release(struct co_mcast *mcast)
+{
+    co_probe_close(mcast);
+    co_fixed_pool_close(&mcast->early);
+    co_hash_map_close(&mcast->groups);
+    free(mcast->peers);
+    free(mcast->heads);
+    free(mcast->tails);
+    free(mcast->batch);
+    free(mcast);
+}
+
+int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
+{
+    size_t overhead = CO_WIRE_HEAD_BYTES + co_auth_tag_bytes(config->auth);
+    if (config->chunk_bytes == 0 || config->chunk_bytes > UINT16_MAX || config->subgroups == 0 ||
+        config->world_size > UINT16_MAX || config->chunk_bytes + overhead > config->transport->max_datagram_bytes) {
+        return -EINVAL;
+    }
+    struct co_mcast *mcast = calloc(1, sizeof(*mcast));
+    if (mcast == NULL) {
+        return -ENOMEM;
+    }
+    mcast->config = *config;
+    mcast->transport = config->transport;
+    mcast->tag_bytes = co_auth_tag_bytes(config->auth);
+    mcast->probe.state = -EAGAIN;
+    mcast->lingering_end = &mcast->lingering_first;
+    co_hash_map_open(&mcast->groups);
+    int status = allocate(mcast);
+    if (status < 0) {
+        release(mcast);
+        return status;
+    }
+    *out = mcast;
+    return 0;
+}
+
+// Groups still lingering, and what they keep, go with the endpoint.
+void co_mcast_close(struct co_mcast *mcast)
+{
+    size_t position = 0;
+    uint64_t key;
+    struct co_mcast_group *group;
+    while ((group = co_hash_map_next(&mcast->groups, &position, &key)) != NULL) {
+        for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+            co_operation_fail(op, -ESHUTDOWN);
+            op->right_has_it = op->is_released = true;
+        }
+        co_operations_settle(group);
+        co_group_free(group);
+        position = 0; // the table may have moved
+    }
+    release(mcast);
+}
+
+static void learn_of_dead_peers(struct co_mcast *mcast)
+{
+    int rank;
+    while ((rank = mcast->transport->ops->dead_peer(mcast->transport)) >= 0) {
+        if (rank < mcast->config.world_size && !mcast->peers[rank].is_dead) {
+            mcast->peers[rank].is_dead = true;
+            mcast->dead_peers++;
+            mcast->timer_ns = 0;
+            mcast->events++;
+        }
+    }
+}
+
+// Lets every active group act; takes those out of the list that have nothing left to do.
+static void progress_groups(struct co_mcast *mcast)
+{
+    struct co_mcast_group *group = mcast->active;
+    mcast->active = NULL;
+    uint64_t timer = CO_NEVER;
+    while (group != NULL) {
+        struct co_mcast_group *next = group->next_active;
+        group->is_active = false;
+        co_group_progress(group);
+        if (group->is_active || !co_group_is_idle(group)) {
+            co_group_activate(group);
+            uint64_t due = co_group_timer_ns(group);
+            timer = due < timer ? due : timer;
+        } else if (group->is_closing && !group->is_lingering) {
+            co_group_linger(group);
+        }
+        group = next;
+    }
+    if (mcast->probe.state == 0) {
+        uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
+        timer = next < timer ? next : timer;
+    }
+    mcast->timer_ns = timer;
+}
+
+int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
+{
+    mcast->now_ns = now_ns;
+    mcast->events = 0;
+    int status = mcast->transport->ops->poll(mcast->transport, POLL_BUDGET, co_endpoint_deliver, mcast);
+    if (status < 0) {
+        return status;
+    }
+    learn_of_dead_peers(mcast);
+    if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write) {
+        return 0;
+    }
+    mcast->wants_write = false;
+    co_probe_progress(mcast);
+    progress_groups(mcast);
+    co_repair_serve(mcast);
+    return mcast->events;
+}
+
+bool co_mcast_is_idle(const struct co_mcast *mcast)
+{
+    return mcast->active == NULL && mcast->probe.state != 0 && mcast->repair_head == mcast->repair_tail;
+}
+
+uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write)
+{
+    *wants_write = mcast->wants_write;
+    uint64_t event = mcast->transport->ops->next_event_ns(mcast->transport);
+    return event != 0 && event < mcast->timer_ns ? event : mcast->timer_ns;
+}
+
+uint64_t co_mcast_round_trip_ns(const struct co_mcast *mcast)
+{
+    return mcast->trip.smoothed_ns;
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private to src/mcast: the structs that its files share, and who does what to them.
+//   endpoint.c   open, close, progress        endpoint_receive.c  verify and dispatch datagrams
+//   group.c      members, life                operation.c         start, finish, keep, free
+//   place.c      chunks into buffers, staging  transmit.c          first transmissions
+//   repair.c     ask for and serve ranges     control.c           seal and send control messages
+//   progress_report.c  handshake and credit   probe.c             set-up probe
+// One thread at a time for an endpoint (the engine's lock); warm and hot.
+#ifndef CASTOFF_MCAST_ENDPOINT_H
+#define CASTOFF_MCAST_ENDPOINT_H
+
+#include "base/fixed_pool.h"
+#include "base/hash_map.h"
+#include "mcast/chunk_bitmap.h"
+#include "mcast/mcast.h"
+#include "mcast/receive_block.h"
+#include "mcast/replay_window.h"
+#include "mcast/round_trip.h"
+#include "mcast/send_window.h"
+#include "mcast/serial.h"
+#include "mcast/wire.h"
+
+#define CO_REPAIR_QUEUE 256
+#define CO_CONTROL_MAX 1200 // body bytes of one control message
+#define CO_FETCH_RANGES_MAX 128
+#define CO_LINGERING_GROUPS 64 // closed groups that still answer a neighbour
+#define CO_NEVER UINT64_MAX
+
+// One operation of a group. In the group's list from its start until nobody can ask for its bytes.
+struct co_mcast_op {
+    struct co_mcast_group *group;
+    struct co_mcast_op *next;
+    uint32_t number;
+    int root;        // bcast; -1 allgather
+    int state;       // 0 under way, 1 done, -errno: what the user sees
+    uint8_t *buffer; // the user's, or the kept copy
+    size_t bytes;    // of the whole buffer
+    int block_count; // 1, or one for each member
+    struct co_receive_block *blocks;
+    int blocks_missing;
+    uint32_t next_psn, send_chunks; // own block
+    bool may_send, is_kept, is_released, right_has_it;
+    uint64_t **wanted; // for each block, chunks that the right neighbour asked for before we had them; NULL: none
+    uint64_t last_event_ns, last_fetch_ns;
+    size_t storage_bytes; // of the single allocation behind this struct
+};
+
+struct co_early_chunk {
+    struct co_early_chunk *next;
+    struct co_chunk chunk;
+    size_t bytes;
+    uint8_t payload[];
+};
+
+struct co_repair {
+    struct co_mcast_group *group;
+    uint32_t operation, first, count;
+    uint16_t source;
+    int to; // member
+};
+
+struct co_mcast_group {
+    struct co_mcast *mcast;
+    struct co_mcast_group *next_alike;  // same low half of the id
+    struct co_mcast_group *next_active; // has operations or owes something
+    struct co_mcast_group *next_lingering;
+    bool is_active, is_closing, is_lingering;
+    int broken; // 0, or -errno with which every operation fails
+    uint64_t team_id;
+    int count, self, left, right;
+    int *members;         // world ranks
+    uint32_t *first_unit; // [count + 1]: units before member i
+    uint32_t next_operation;
+    struct co_mcast_op *oldest, *newest;
+    struct co_early_chunk *early_first, **early_end;
+    // Receiving, by source; cumulative chunk counts (serial.h).
+    uint32_t *received, *reported;
+    uint32_t *child_received; // [source * child_room + slot]
+    int child_room;
+    uint32_t quantum;         // chunks after which credit is reported unasked
+    uint32_t lost;            // chunks asked for
+    uint32_t unreported_done; // operations completed since the left neighbour was told
+    uint64_t report_due_ns;
+    bool has_news; // something was placed since credit was last looked at
+    // Sending.
+    struct co_send_window window;
+    // The right neighbour, and patience with those we wait for.
+    uint32_t right_done_before, right_done_mask;
+    uint64_t nudge_due_ns, nudged_ns;
+    uint32_t nudge_sequence; // low half of the last nudge, for the round trip
+    unsigned nudges;
+    bool is_stalled; // the window held the sender back
+};
+
+struct co_peer {
+    struct co_replay_window replay;
+    bool is_dead;
+};
+
+struct co_probe {
+    int state; // -EAGAIN: none
+    const int *members;
+    int *copy;
+    int count, prober, answered;
+    bool *heard; // by member
+    bool *subgroups_heard;
+    unsigned subgroups_missing;
+    uint64_t deadline_ns, next_ns;
+};
+
+struct co_mcast {
+    struct co_mcast_config config;
+    struct co_transport *transport;
+    size_t tag_bytes;
+    struct co_peer *peers; // by world rank
+    int dead_peers;
+    struct co_hash_map groups;
+    struct co_mcast_group *active;
+    struct co_mcast_group *lingering_first, **lingering_end;
+    int lingering_count;
+    struct co_fixed_pool early;
+    size_t kept_bytes;
+    uint64_t control_sequence;
+    struct co_round_trip trip;
+    uint64_t now_ns;
+    uint64_t timer_ns; // nothing to do before, unless a datagram comes
+    bool wants_write;
+    int events;
+    struct co_probe probe;
+    struct co_repair repairs[CO_REPAIR_QUEUE];
+    unsigned repair_head, repair_tail; // free-running
+    uint8_t (*heads)[CO_WIRE_HEAD_BYTES];
+    uint8_t (*tails)[CO_AUTH_TAG_MAX];
+    struct co_tx_datagram *batch;
+    unsigned batch_room;
+    uint8_t control[CO_WIRE_HEAD_BYTES + CO_CONTROL_MAX];
+};
+
+// control.c
+int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
+                    enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
+                    size_t body_bytes);
+int co_control_send_member(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
+                           uint16_t entries, const void *body, size_t body_bytes);
+void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c);
+
+// endpoint_receive.c
+void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes);
+
+// group.c
+struct co_mcast_group *co_group_find(struct co_mcast *mcast, uint32_t wire_team);
+void co_group_activate(struct co_mcast_group *group);
+void co_group_free(struct co_mcast_group *group);
+void co_group_linger(struct co_mcast_group *group);
+bool co_group_is_idle(const struct co_mcast_group *group);
+void co_group_break(struct co_mcast_group *group, int error);
+void co_group_progress(struct co_mcast_group *group);
+uint64_t co_group_timer_ns(const struct co_mcast_group *group);
+
+// operation.c
+struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number);
+struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source);
+int co_operation_source(const struct co_mcast_op *op, int block);
+int co_operation_senders(const struct co_mcast_op *op);
+void co_operation_block_arrived(struct co_mcast_op *op, int source);
+void co_operations_settle(struct co_mcast_group *group);
+void co_operation_fail(struct co_mcast_op *op, int error);
+
+// place.c
+void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+void co_early_replay(struct co_mcast_op *op);
+void co_early_drop_all(struct co_mcast_group *group);
+
+// transmit.c
+void co_operation_transmit(struct co_mcast_op *op);
+int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, struct co_destination to,
+                   bool is_repair);
+
+// repair.c
+void co_repair_request(struct co_mcast_op *op);
+void co_repair_serve(struct co_mcast *mcast);
+void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control,
+                          const uint8_t *body);
+void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn);
+void co_repair_forget(struct co_mcast_group *group);
+struct co_repair_timing co_repair_timing(const struct co_mcast *mcast);
+
+// progress_report.c
+void co_report_done(struct co_mcast_op *op);
+void co_report_due(struct co_mcast_group *group);
+void co_report_send(struct co_mcast_group *group, int member, uint32_t echo);
+void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
+bool co_report_right_has(const struct co_mcast_group *group, uint32_t number);
+void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control);
+void co_nudge_due(struct co_mcast_group *group);
+
+// probe.c
+void co_probe_take(struct co_mcast *mcast, const struct co_control *control);
+void co_probe_progress(struct co_mcast *mcast);
+void co_probe_close(struct co_mcast *mcast);
+
+#endif

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Every datagram enters here: decode, find its team, drop our own, verify the tag, take control messages once, and
+// hand it on. Whatever fails is counted by cause and dropped: foreign bytes cost time, nothing else. Hot.
+#include <errno.h>
+
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+
+// The tag covers the full team id, so of several groups that share the low half only the right one verifies.
+static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t team, int source,
+                                             enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
+                                             const uint8_t *data, size_t bytes)
+{
+    bool is_member = false;
+    for (struct co_mcast_group *group = co_group_find(mcast, team); group != NULL; group = group->next_alike) {
+        if (source >= group->count) {
+            continue;
+        }
+        if (source == group->self) {
+            co_counter_add(CO_COUNT_DROP_OWN, 1);
+            return NULL;
+        }
+        is_member = true;
+        if (co_auth_verify(mcast->config.auth, domain, group->members[source], group->team_id, nonce, data, bytes)) {
+            return group;
+        }
+    }
+    co_counter_add(is_member ? CO_COUNT_DROP_FORGED : CO_COUNT_DROP_FOREIGN, 1);
+    return NULL;
+}
+
+static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes)
+{
+    struct co_chunk chunk;
+    if (co_wire_chunk_decode(&chunk, data, bytes) < 0 || chunk.chunk_bytes != mcast->config.chunk_bytes) {
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+        return;
+    }
+    uint8_t nonce[CO_AUTH_NONCE_BYTES];
+    co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
+    struct co_mcast_group *group = verified_group(mcast, chunk.team, chunk.source,
+                                                  chunk.is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK, nonce, data, bytes);
+    if (group == NULL) {
+        return;
+    }
+    const uint8_t *payload = data + CO_WIRE_HEAD_BYTES;
+    size_t payload_bytes = bytes - CO_WIRE_HEAD_BYTES;
+    mcast->events++;
+    if (!co_serial_before(chunk.operation, group->next_operation)) {
+        co_early_keep(group, &chunk, payload, payload_bytes);
+        return;
+    }
+    struct co_mcast_op *op = co_operation_find(group, chunk.operation);
+    if (op == NULL || op->state < 0) {
+        co_counter_add(CO_COUNT_DATA_STALE, 1);
+        return;
+    }
+    co_chunk_place(op, &chunk, payload, payload_bytes);
+}
+
+static void take_activation(struct co_mcast_group *group, int from, uint32_t number)
+{
+    struct co_mcast_op *op = co_operation_find(group, number);
+    if (op != NULL && op->state == 0 && from + 1 == group->self) {
+        op->may_send = true;
+    }
+}
+
+static void dispatch_control(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+{
+    if (group->broken != 0 && control->type != CO_CONTROL_FAILED) {
+        co_control_send_member(group, control->source, CO_CONTROL_FAILED, 0, 0, NULL, 0);
+        return;
+    }
+    switch (control->type) {
+    case CO_CONTROL_FAILED:
+        co_group_break(group, -ECONNRESET);
+        break;
+    case CO_CONTROL_PROGRESS:
+        co_report_take(group, control->source, control, body);
+        break;
+    case CO_CONTROL_NUDGE:
+        co_nudge_take(group, control->source, control);
+        break;
+    case CO_CONTROL_FETCH:
+        co_repair_take_fetch(group, control->source, control, body);
+        break;
+    case CO_CONTROL_ACTIVATE:
+        take_activation(group, control->source, control->operation);
+        break;
+    default:
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+    }
+}
+
+static bool is_probe(enum co_control_type type)
+{
+    return type == CO_CONTROL_PROBE || type == CO_CONTROL_PROBE_REPLY || type == CO_CONTROL_PROBE_DONE;
+}
+
+// Probe messages belong to no team: team 0, the source is a world rank.
+static bool verified_probe(struct co_mcast *mcast, const struct co_control *control,
+                           const uint8_t nonce[CO_AUTH_NONCE_BYTES], const uint8_t *data, size_t bytes)
+{
+    if (control->team != 0 || control->source >= mcast->config.world_size) {
+        co_counter_add(CO_COUNT_DROP_FOREIGN, 1);
+        return false;
+    }
+    if (control->source == mcast->config.world_rank) {
+        co_counter_add(CO_COUNT_DROP_OWN, 1);
+        return false;
+    }
+    if (!co_auth_verify(mcast->config.auth, CO_AUTH_CONTROL, control->source, 0, nonce, data, bytes)) {
+        co_counter_add(CO_COUNT_DROP_FORGED, 1);
+        return false;
+    }
+    return true;
+}
+
+static bool is_first_time(struct co_mcast *mcast, int rank, uint64_t sequence)
+{
+    if (co_replay_window_accept(&mcast->peers[rank].replay, sequence)) {
+        return true;
+    }
+    co_counter_add(CO_COUNT_DROP_REPLAYED, 1);
+    return false;
+}
+
+static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t bytes)
+{
+    struct co_control control;
+    if (co_wire_control_decode(&control, data, bytes) < 0) {
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+        return;
+    }
+    uint8_t nonce[CO_AUTH_NONCE_BYTES];
+    co_wire_nonce(nonce, (uint32_t)control.sequence, (uint32_t)(control.sequence >> 32), 0);
+    struct co_mcast_group *group = NULL;
+    int rank = control.source;
+    if (is_probe(control.type)) {
+        if (!verified_probe(mcast, &control, nonce, data, bytes)) {
+            return;
+        }
+    } else {
+        group = verified_group(mcast, control.team, control.source, CO_AUTH_CONTROL, nonce, data, bytes);
+        if (group == NULL) {
+            return;
+        }
+        rank = group->members[control.source];
+    }
+    if (!is_first_time(mcast, rank, control.sequence)) {
+        return;
+    }
+    co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
+    mcast->events++;
+    if (group == NULL) {
+        co_probe_take(mcast, &control);
+    } else {
+        dispatch_control(group, &control, data + CO_WIRE_HEAD_BYTES);
+    }
+}
+
+void co_endpoint_deliver(void *arg, const uint8_t *data, size_t bytes)
+{
+    struct co_mcast *mcast = arg;
+    if (bytes < mcast->tag_bytes) {
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+        return;
+    }
+    bytes -= mcast->tag_bytes;
+    switch (co_wire_kind(data, bytes)) {
+    case CO_WIRE_CHUNK:
+        take_chunk(mcast, data, bytes);
+        break;
+    case CO_WIRE_CONTROL:
+        take_control(mcast, data, bytes);
+        break;
+    default:
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+    }
+}

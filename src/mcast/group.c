@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A team's members on this endpoint: set-up, look-up by wire id, timers, and the way out. A closed group lingers while
+// it keeps copies for its neighbour, and then among the last few closed ones, because a neighbour whose report was
+// lost may still ask what we have. Warm; set-up allocates, nothing else does.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "mcast/credit_tree.h"
+#include "mcast/endpoint.h"
+
+#define LINGER_NS (UINT64_C(10) * 1000000000)
+
+struct co_mcast_group *co_group_find(struct co_mcast *mcast, uint32_t wire_team)
+{
+    return co_hash_map_get(&mcast->groups, wire_team);
+}
+
+void co_group_activate(struct co_mcast_group *group)
+{
+    if (!group->is_active) {
+        group->is_active = true;
+        group->next_active = group->mcast->active;
+        group->mcast->active = group;
+    }
+    group->mcast->timer_ns = 0;
+}
+
+bool co_group_is_idle(const struct co_mcast_group *group)
+{
+    return group->oldest == NULL && group->report_due_ns == CO_NEVER && group->unreported_done == 0;
+}
+
+static int register_group(struct co_mcast_group *group)
+{
+    struct co_mcast *mcast = group->mcast;
+    group->next_alike = co_group_find(mcast, (uint32_t)group->team_id);
+    return co_hash_map_put(&mcast->groups, (uint32_t)group->team_id, group);
+}
+
+static void unregister_group(struct co_mcast_group *group)
+{
+    struct co_mcast *mcast = group->mcast;
+    uint32_t key = (uint32_t)group->team_id;
+    struct co_mcast_group *first = co_group_find(mcast, key);
+    if (first != group) {
+        while (first->next_alike != group) {
+            first = first->next_alike;
+        }
+        first->next_alike = group->next_alike;
+    } else if (group->next_alike != NULL) {
+        co_hash_map_put(&mcast->groups, key, group->next_alike);
+    } else {
+        co_hash_map_remove(&mcast->groups, key);
+    }
+}
+
+static void free_arrays(struct co_mcast_group *group)
+{
+    free(group->members);
+    free(group->first_unit);
+    free(group->received);
+    free(group->reported);
+    free(group->child_received);
+}
+
+static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
+{
+    group->child_room = count - 1 < radix ? count - 1 : radix;
+    size_t n = (size_t)count;
+    size_t room = (size_t)(group->child_room > 0 ? group->child_room : 1);
+    group->members = calloc(n, sizeof(*group->members));
+    group->first_unit = calloc(n + 1, sizeof(*group->first_unit));
+    group->received = calloc(n, sizeof(*group->received));
+    group->reported = calloc(n, sizeof(*group->reported));
+    group->child_received = calloc(n * room, sizeof(*group->child_received));
+    bool failed = group->members == NULL || group->first_unit == NULL || group->received == NULL ||
+                  group->reported == NULL || group->child_received == NULL;
+    return failed ? -ENOMEM : 0;
+}
+
+static void fill(struct co_mcast_group *group, const int *members, const int *units)
+{
+    for (int i = 0; i < group->count; i++) {
+        group->members[i] = members[i];
+        group->first_unit[i + 1] = group->first_unit[i] + (uint32_t)(units == NULL ? 1 : units[i]);
+    }
+    uint32_t window = (uint32_t)(group->mcast->config.window_bytes / group->mcast->config.chunk_bytes);
+    co_send_window_open(&group->window, window < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : window);
+    group->quantum = group->window.most / 4 > 0 ? group->window.most / 4 : 1;
+    group->left = (group->self + group->count - 1) % group->count;
+    group->right = (group->self + 1) % group->count;
+    group->report_due_ns = group->nudge_due_ns = CO_NEVER;
+    group->early_end = &group->early_first;
+}
+
+int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
+                        const int *units, int count, int self)
+{
+    if (count < 1 || count > UINT16_MAX || self < 0 || self >= count) {
+        return -EINVAL;
+    }
+    struct co_mcast_group *group = calloc(1, sizeof(*group));
+    if (group == NULL) {
+        return -ENOMEM;
+    }
+    group->mcast = mcast;
+    group->team_id = team_id;
+    group->count = count;
+    group->self = self;
+    int status = allocate_arrays(group, count, (int)mcast->config.ack_radix);
+    for (unsigned i = 0; status == 0 && i < mcast->config.subgroups; i++) {
+        status = mcast->transport->ops->join(mcast->transport, i);
+    }
+    if (status == 0) {
+        fill(group, members, units);
+        status = register_group(group);
+    }
+    if (status < 0) {
+        free_arrays(group);
+        free(group);
+        return status;
+    }
+    *out = group;
+    return 0;
+}
+
+void co_group_free(struct co_mcast_group *group)
+{
+    unregister_group(group);
+    co_early_drop_all(group);
+    group->is_closing = true;
+    co_repair_forget(group);
+    free_arrays(group);
+    free(group);
+}
+
+void co_group_linger(struct co_mcast_group *group)
+{
+    struct co_mcast *mcast = group->mcast;
+    group->is_lingering = true;
+    group->next_lingering = NULL;
+    *mcast->lingering_end = group;
+    mcast->lingering_end = &group->next_lingering;
+    if (++mcast->lingering_count <= CO_LINGERING_GROUPS) {
+        return;
+    }
+    struct co_mcast_group *eldest = mcast->lingering_first;
+    if (!eldest->is_active) { // otherwise its turn comes with the next one
+        mcast->lingering_first = eldest->next_lingering;
+        mcast->lingering_count--;
+        co_group_free(eldest);
+    }
+}
+
+void co_mcast_group_close(struct co_mcast_group *group)
+{
+    co_early_drop_all(group);
+    group->is_closing = true;
+    if (group->unreported_done > 0) {
+        co_report_send(group, group->left, 0);
+    }
+    co_group_activate(group); // progress moves it on to the lingering ones
+}
+
+// Copies kept by a closed group are given up when the neighbour has not asked for so long: he is gone, or has them.
+static void expire_kept(struct co_mcast_group *group)
+{
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->state == 1 && op->is_released && group->mcast->now_ns - op->last_event_ns > LINGER_NS) {
+            op->right_has_it = true;
+        }
+    }
+}
+
+// Credit is reported by quarters of the share that a sender has of the window.
+static void adapt_quantum(struct co_mcast_group *group)
+{
+    if (group->newest != NULL) {
+        uint32_t share = group->window.most / (uint32_t)co_operation_senders(group->newest);
+        group->quantum = share / 4 > 0 ? share / 4 : 1;
+    }
+}
+
+// The team can do nothing more: every operation under way fails, and so will every later one. The others learn of it
+// now, or by the answer to whatever they ask next.
+void co_group_break(struct co_mcast_group *group, int error)
+{
+    if (group->broken != 0) {
+        return;
+    }
+    group->broken = error;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        co_operation_fail(op, error);
+        op->right_has_it = true;
+    }
+    for (int i = 0; i < group->count; i++) {
+        if (i != group->self && !group->mcast->peers[group->members[i]].is_dead) {
+            co_control_send_member(group, i, CO_CONTROL_FAILED, 0, 0, NULL, 0);
+        }
+    }
+    co_group_activate(group);
+}
+
+// A member that is gone matters as long as something is under way; after the last operation it may well be gone.
+static void break_by_dead_members(struct co_mcast_group *group)
+{
+    for (int i = 0; i < group->count; i++) {
+        if (group->mcast->peers[group->members[i]].is_dead && group->oldest != NULL) {
+            co_group_break(group, -ECONNRESET);
+        }
+    }
+}
+
+// An operation fails by silence only where silence is proof: peers that always answer, and a block that had begun.
+static void fail_by_deadline(struct co_mcast_group *group)
+{
+    const struct co_mcast_config *config = &group->mcast->config;
+    if (!config->peers_answer || config->deadline_ns == 0) {
+        return;
+    }
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        bool has_begun = false;
+        for (int i = 0; i < op->block_count; i++) {
+            const struct co_receive_block *block = &op->blocks[i];
+            has_begun = has_begun || (block->count > 0 && !co_receive_block_is_complete(block));
+        }
+        if (op->state == 0 && has_begun && group->mcast->now_ns - op->last_event_ns > config->deadline_ns) {
+            co_operation_fail(op, -ETIMEDOUT);
+        }
+    }
+}
+
+void co_group_progress(struct co_mcast_group *group)
+{
+    adapt_quantum(group);
+    if (group->mcast->dead_peers > 0) {
+        break_by_dead_members(group);
+    }
+    fail_by_deadline(group);
+    if (group->is_closing) {
+        expire_kept(group);
+    }
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        co_repair_request(op);
+    }
+    co_operations_settle(group);
+    co_report_due(group);
+    co_nudge_due(group);
+}
+
+uint64_t co_group_timer_ns(const struct co_mcast_group *group)
+{
+    uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
+    struct co_repair_timing timing = co_repair_timing(group->mcast);
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->state != 0 || op->blocks_missing == 0) {
+            continue;
+        }
+        for (int i = 0; i < op->block_count; i++) {
+            uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
+            due = block_due < due ? block_due : due;
+        }
+    }
+    return due;
+}
+
+void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
+{
+    const struct co_mcast_group *group = op->group;
+    for (int i = 0; i < op->block_count; i++) {
+        const struct co_receive_block *block = &op->blocks[i];
+        if (!co_receive_block_is_complete(block)) {
+            snprintf(text, room, "operation %u: block of rank %d, %u of %u chunks here", op->number,
+                     group->members[co_operation_source(op, i)], block->count, block->chunks);
+            return;
+        }
+    }
+    if (op->next_psn < op->send_chunks) {
+        snprintf(text, room, "operation %u: %s, %u of %u chunks sent", op->number,
+                 op->may_send ? "credit of the receivers" : "its turn in the chain", op->next_psn, op->send_chunks);
+        return;
+    }
+    snprintf(text, room, "operation %u: rank %d, which has yet to confirm that it has everything", op->number,
+             group->members[group->right]);
+}

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Life of an operation: started by every member in the same order; done for the user when all blocks are here, the own
+// one is sent, and either the neighbour who would fetch from us has everything (S1, section 3.4, the final handshake)
+// or a copy of the bytes is kept for him; freed when he has it and the user has let go. Hot for small operations: one
+// allocation.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "mcast/chain_schedule.h"
+#include "mcast/endpoint.h"
+
+struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)
+{
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->number == number) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source)
+{
+    if (op->root >= 0) {
+        return source == op->root ? &op->blocks[0] : NULL;
+    }
+    return source < op->block_count ? &op->blocks[source] : NULL;
+}
+
+int co_operation_source(const struct co_mcast_op *op, int block)
+{
+    return op->root >= 0 ? op->root : block;
+}
+
+int co_operation_senders(const struct co_mcast_op *op)
+{
+    return op->root >= 0 ? 1 : co_chain_count(op->group->count, op->group->mcast->config.chains);
+}
+
+static void activate_successor(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    int successor = co_chain_successor(group->self, group->count, co_operation_senders(op));
+    if (op->root < 0 && successor >= 0) {
+        co_control_send_member(group, successor, CO_CONTROL_ACTIVATE, op->number, 0, NULL, 0);
+    }
+}
+
+// The activation signal may be lost; the predecessor's complete block says the same.
+static void activate_self(struct co_mcast_op *op, int source)
+{
+    struct co_mcast_group *group = op->group;
+    if (op->root < 0 && co_chain_predecessor(group->self, group->count, co_operation_senders(op)) == source) {
+        op->may_send = true;
+    }
+}
+
+void co_operation_block_arrived(struct co_mcast_op *op, int source)
+{
+    op->blocks_missing--;
+    activate_self(op, source);
+    if (op->blocks_missing == 0) {
+        co_report_done(op);
+    }
+}
+
+void co_operation_fail(struct co_mcast_op *op, int error)
+{
+    if (op->state == 0) {
+        op->state = error;
+        op->group->mcast->events++;
+    }
+}
+
+static bool right_fetches(const struct co_mcast_op *op)
+{
+    return op->group->count > 1 && op->root != op->group->right;
+}
+
+// Keeps the bytes for the neighbour, so that the user gets the buffer back now.
+static bool keep_copy(struct co_mcast_op *op)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    if (op->bytes > mcast->config.eager_bytes || mcast->kept_bytes + op->bytes > mcast->config.staging_bytes / 2) {
+        return false;
+    }
+    uint8_t *copy = malloc(op->bytes);
+    if (copy == NULL) {
+        return false;
+    }
+    memcpy(copy, op->buffer, op->bytes);
+    op->buffer = copy;
+    op->is_kept = true;
+    mcast->kept_bytes += op->bytes;
+    return true;
+}
+
+static void settle(struct co_mcast_op *op)
+{
+    if (op->state != 0 || op->blocks_missing > 0 || op->next_psn < op->send_chunks) {
+        return;
+    }
+    if (op->right_has_it || keep_copy(op)) {
+        op->state = 1;
+        op->group->mcast->events++;
+    }
+}
+
+static void free_operation(struct co_mcast_op *op)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    if (op->is_kept) {
+        mcast->kept_bytes -= op->bytes;
+        free(op->buffer);
+    }
+    if (op->wanted != NULL) {
+        for (int i = 0; i < op->block_count; i++) {
+            free(op->wanted[i]);
+        }
+        free(op->wanted);
+    }
+    free(op);
+}
+
+// Moves every operation of the group as far as it goes, oldest first, and frees the ones nobody needs.
+void co_operations_settle(struct co_mcast_group *group)
+{
+    struct co_mcast_op **link = &group->oldest;
+    group->newest = NULL;
+    while (*link != NULL) {
+        struct co_mcast_op *op = *link;
+        bool sending = op->state == 0 && op->may_send && op->next_psn < op->send_chunks;
+        if (sending) {
+            co_operation_transmit(op);
+            if (op->next_psn == op->send_chunks) {
+                activate_successor(op);
+            }
+        }
+        settle(op);
+        bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
+        if (op->is_released && is_over) {
+            *link = op->next;
+            free_operation(op);
+            continue;
+        }
+        group->newest = op;
+        link = &op->next;
+    }
+}
+
+struct shape {
+    int root, blocks;
+    size_t unit_bytes, bytes;
+};
+
+static void own_block_is_here(struct co_mcast_op *op)
+{
+    struct co_receive_block *block = co_operation_block(op, op->group->self);
+    memset(block->arrived, 0xff, co_chunk_bitmap_words(block->chunks) * sizeof(uint64_t));
+    block->count = block->chunks;
+    block->next_psn = block->chunks;
+    op->send_chunks = op->group->count > 1 ? block->chunks : 0;
+    op->blocks_missing--;
+}
+
+static size_t block_bytes(const struct co_mcast_group *group, const struct shape *shape, int block)
+{
+    if (shape->root >= 0) {
+        return shape->bytes;
+    }
+    return (group->first_unit[block + 1] - group->first_unit[block]) * shape->unit_bytes;
+}
+
+static size_t bitmap_words(const struct co_mcast_group *group, const struct shape *shape)
+{
+    size_t words = 0;
+    for (int i = 0; i < shape->blocks; i++) {
+        words += co_chunk_bitmap_words(
+            co_wire_chunk_count(block_bytes(group, shape, i), (uint32_t)group->mcast->config.chunk_bytes));
+    }
+    return words;
+}
+
+// One allocation: the struct, its blocks, their bitmaps.
+static struct co_mcast_op *allocate(struct co_mcast_group *group, const struct shape *shape, uint64_t now_ns)
+{
+    size_t head = sizeof(struct co_mcast_op) + (size_t)shape->blocks * sizeof(struct co_receive_block);
+    head = (head + 7) & ~(size_t)7;
+    size_t storage = head + bitmap_words(group, shape) * sizeof(uint64_t);
+    struct co_mcast_op *op = calloc(1, storage);
+    if (op == NULL) {
+        return NULL;
+    }
+    op->storage_bytes = storage;
+    op->blocks = (struct co_receive_block *)(op + 1);
+    uint64_t *bits = (uint64_t *)((char *)op + head);
+    for (int i = 0; i < shape->blocks; i++) {
+        size_t bytes = block_bytes(group, shape, i);
+        uint32_t chunks = co_wire_chunk_count(bytes, (uint32_t)group->mcast->config.chunk_bytes);
+        size_t offset = shape->root >= 0 ? 0 : group->first_unit[i] * shape->unit_bytes;
+        co_receive_block_open(&op->blocks[i], bits, offset, bytes, chunks, now_ns);
+        bits += co_chunk_bitmap_words(chunks);
+    }
+    return op;
+}
+
+static void append(struct co_mcast_group *group, struct co_mcast_op *op)
+{
+    if (group->oldest == NULL) {
+        group->oldest = op;
+    } else {
+        group->newest->next = op;
+    }
+    group->newest = op;
+    co_group_activate(group);
+}
+
+static int start(struct co_mcast_op **out, struct co_mcast_group *group, const struct shape *shape, void *buffer,
+                 uint64_t now_ns)
+{
+    uint64_t largest = (uint64_t)UINT32_MAX / 2 * group->mcast->config.chunk_bytes;
+    if (shape->bytes == 0 || shape->bytes > largest || shape->bytes > CO_WIRE_BLOCK_BYTES_MAX) {
+        return -EINVAL;
+    }
+    struct co_mcast_op *op = allocate(group, shape, now_ns);
+    if (op == NULL) {
+        return -ENOMEM;
+    }
+    group->mcast->now_ns = now_ns;
+    op->group = group;
+    op->number = group->next_operation++;
+    op->root = shape->root;
+    op->buffer = buffer;
+    op->bytes = shape->bytes;
+    op->block_count = op->blocks_missing = shape->blocks;
+    op->last_event_ns = now_ns;
+    op->right_has_it = !right_fetches(op) || co_report_right_has(group, op->number);
+    append(group, op);
+    if (group->broken != 0) {
+        co_operation_fail(op, group->broken);
+        op->right_has_it = true;
+        *out = op;
+        return 0;
+    }
+    if (shape->root < 0 || shape->root == group->self) {
+        own_block_is_here(op);
+        op->may_send =
+            shape->root >= 0 || co_chain_predecessor(group->self, group->count, co_operation_senders(op)) < 0;
+    }
+    if (op->blocks_missing == 0) {
+        co_report_done(op);
+    }
+    if (group->early_first != NULL) {
+        co_early_replay(op);
+    }
+    co_operations_settle(group);
+    group->mcast->timer_ns = now_ns;
+    *out = op;
+    return 0;
+}
+
+int co_mcast_bcast_start(struct co_mcast_op **out, struct co_mcast_group *group, int root, void *buffer, size_t bytes,
+                         uint64_t now_ns)
+{
+    struct shape shape = {.root = root, .blocks = 1, .unit_bytes = 0, .bytes = bytes};
+    return start(out, group, &shape, buffer, now_ns);
+}
+
+int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer, size_t unit_bytes,
+                             uint64_t now_ns)
+{
+    struct shape shape = {.root = -1,
+                          .blocks = group->count,
+                          .unit_bytes = unit_bytes,
+                          .bytes = unit_bytes * group->first_unit[group->count]};
+    return start(out, group, &shape, buffer, now_ns);
+}
+
+int co_mcast_op_state(const struct co_mcast_op *op)
+{
+    return op->state;
+}
+
+void co_mcast_op_release(struct co_mcast_op *op)
+{
+    op->is_released = true;
+    op->group->mcast->timer_ns = 0;
+}

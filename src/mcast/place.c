@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Chunks into their place: straight to the operation's buffer, or to staging while the operation has not been started
+// here (a later operation is kept, bounded, never dropped as foreign). Hot.
+#include <errno.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+
+void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+{
+    struct co_mcast_group *group = op->group;
+    struct co_receive_block *block = co_operation_block(op, chunk->source);
+    if (block == NULL || block->bytes != chunk->block_bytes) {
+        // Authentic, and yet of another shape: the program gave different sizes on different ranks.
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+        co_operation_fail(op, -EMSGSIZE);
+        return;
+    }
+    uint64_t now_ns = group->mcast->now_ns;
+    if (!co_receive_block_accept(block, chunk->psn, chunk->is_repair, now_ns)) {
+        co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
+        return;
+    }
+    memcpy(op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
+    co_counter_add(CO_COUNT_DATA_PLACED, 1);
+    co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
+    op->last_event_ns = now_ns;
+    group->received[chunk->source]++;
+    group->has_news = true;
+    if (chunk->is_repair && op->last_fetch_ns != 0) {
+        co_round_trip_sample(&group->mcast->trip, now_ns - op->last_fetch_ns);
+        op->last_fetch_ns = 0;
+    }
+    if (op->wanted != NULL) {
+        if (chunk->is_repair) {
+            co_repair_forward(op, chunk->source, chunk->psn);
+        }
+    }
+    if (co_receive_block_is_complete(block)) {
+        co_operation_block_arrived(op, chunk->source);
+    }
+}
+
+void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+{
+    struct co_mcast *mcast = group->mcast;
+    struct co_early_chunk *early = co_fixed_pool_take(&mcast->early);
+    if (early == NULL) {
+        co_counter_add(CO_COUNT_STAGING_FULL, 1);
+        return;
+    }
+    early->next = NULL;
+    early->chunk = *chunk;
+    early->bytes = bytes;
+    memcpy(early->payload, payload, bytes);
+    *group->early_end = early;
+    group->early_end = &early->next;
+    co_counter_add(CO_COUNT_DATA_EARLY, 1);
+    co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept_bytes);
+}
+
+void co_early_replay(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    struct co_early_chunk **link = &group->early_first;
+    while (*link != NULL) {
+        struct co_early_chunk *early = *link;
+        if (early->chunk.operation != op->number) {
+            link = &early->next;
+            continue;
+        }
+        *link = early->next;
+        if (op->state == 0) {
+            co_chunk_place(op, &early->chunk, early->payload, early->bytes);
+        }
+        co_fixed_pool_give(&group->mcast->early, early);
+    }
+    group->early_end = link;
+}
+
+void co_early_drop_all(struct co_mcast_group *group)
+{
+    while (group->early_first != NULL) {
+        struct co_early_chunk *early = group->early_first;
+        group->early_first = early->next;
+        co_fixed_pool_give(&group->mcast->early, early);
+    }
+    group->early_end = &group->early_first;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Set-up probe: the prober announces itself on every subgroup until each member has answered each of them, then says
+// that it is done. A network that does not carry multicast shows here, before any operation depends on it. Cold.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcast/endpoint.h"
+
+#define PROBE_EVERY_NS UINT64_C(3000000)
+#define DONE_REPEATS 3
+
+void co_probe_close(struct co_mcast *mcast)
+{
+    struct co_probe *probe = &mcast->probe;
+    free(probe->copy);
+    free(probe->heard);
+    free(probe->subgroups_heard);
+    *probe = (struct co_probe){.state = -EAGAIN};
+}
+
+int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t deadline_ns,
+                         uint64_t now_ns)
+{
+    co_probe_close(mcast);
+    struct co_probe *probe = &mcast->probe;
+    size_t subgroups = mcast->config.subgroups;
+    for (unsigned i = 0; i < subgroups; i++) {
+        int status = mcast->transport->ops->join(mcast->transport, i);
+        if (status < 0) {
+            return status;
+        }
+    }
+    probe->copy = calloc((size_t)count, sizeof(int));
+    probe->heard = calloc((size_t)count * subgroups, sizeof(bool));
+    probe->subgroups_heard = calloc(subgroups, sizeof(bool));
+    if (probe->copy == NULL || probe->heard == NULL || probe->subgroups_heard == NULL) {
+        co_probe_close(mcast);
+        return -ENOMEM;
+    }
+    memcpy(probe->copy, members, (size_t)count * sizeof(int));
+    probe->members = probe->copy;
+    probe->count = count;
+    probe->prober = prober;
+    probe->deadline_ns = deadline_ns;
+    probe->next_ns = now_ns;
+    probe->state = count > 1 ? 0 : 1;
+    mcast->timer_ns = 0;
+    return 0;
+}
+
+static void send_probe(struct co_mcast *mcast, struct co_destination to, enum co_control_type type, uint32_t subgroup)
+{
+    co_control_send(mcast, 0, mcast->config.world_rank, to, type, subgroup, 0, NULL, 0);
+}
+
+static int member_of_rank(const struct co_probe *probe, int rank)
+{
+    for (int i = 0; i < probe->count; i++) {
+        if (probe->members[i] == rank) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+static void take_reply(struct co_mcast *mcast, const struct co_control *control)
+{
+    struct co_probe *probe = &mcast->probe;
+    int member = member_of_rank(probe, control->source);
+    unsigned subgroups = mcast->config.subgroups;
+    if (probe->state != 0 || probe->prober != mcast->config.world_rank || member < 0 ||
+        control->operation >= subgroups) {
+        return;
+    }
+    bool *heard = &probe->heard[(size_t)member * subgroups + control->operation];
+    probe->answered += !*heard;
+    *heard = true;
+    if (probe->answered < (probe->count - 1) * (int)subgroups) {
+        return;
+    }
+    for (int repeat = 0; repeat < DONE_REPEATS; repeat++) {
+        for (int i = 0; i < probe->count; i++) {
+            if (probe->members[i] != mcast->config.world_rank) {
+                send_probe(mcast, (struct co_destination){CO_TO_PEER, (unsigned)probe->members[i]},
+                           CO_CONTROL_PROBE_DONE, 0);
+            }
+        }
+    }
+    probe->state = 1;
+}
+
+void co_probe_take(struct co_mcast *mcast, const struct co_control *control)
+{
+    struct co_probe *probe = &mcast->probe;
+    switch (control->type) {
+    case CO_CONTROL_PROBE:
+        send_probe(mcast, (struct co_destination){CO_TO_PEER, control->source}, CO_CONTROL_PROBE_REPLY,
+                   control->operation);
+        break;
+    case CO_CONTROL_PROBE_REPLY:
+        take_reply(mcast, control);
+        break;
+    default:
+        if (probe->state == 0 && control->source == probe->prober) {
+            probe->state = 1;
+        }
+    }
+}
+
+void co_probe_progress(struct co_mcast *mcast)
+{
+    struct co_probe *probe = &mcast->probe;
+    if (probe->state != 0) {
+        return;
+    }
+    if (mcast->now_ns >= probe->deadline_ns) {
+        probe->state = -ETIMEDOUT;
+        return;
+    }
+    if (probe->prober != mcast->config.world_rank || mcast->now_ns < probe->next_ns) {
+        return;
+    }
+    for (unsigned i = 0; i < mcast->config.subgroups; i++) {
+        send_probe(mcast, (struct co_destination){CO_TO_GROUP, i}, CO_CONTROL_PROBE, i);
+    }
+    probe->next_ns = mcast->now_ns + PROBE_EVERY_NS;
+}
+
+int co_mcast_probe_state(const struct co_mcast *mcast)
+{
+    return mcast->probe.state;
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One message says what a member has: which operations are complete (the handshake, for the left neighbour, who may
+// then let go of the bytes) and how many chunks of a source its subtree has (credit, for the source). Sent when a
+// quantum is full, at once when the neighbour is waiting for a large operation, lazily otherwise, and always when
+// nudged. Whoever waits nudges, with patience that doubles, so a lost report only costs time. Warm.
+#include <errno.h>
+
+#include "base/counters.h"
+#include "mcast/credit_tree.h"
+#include "mcast/endpoint.h"
+
+#define LAZY_NS UINT64_C(5000000)   // an owed report leaves after this even without company
+#define LAZY_OPERATIONS 16          // or after so many operations
+#define CREDIT_NS UINT64_C(2000000) // a credit below the quantum
+#define NUDGE_MOST_NS UINT64_C(100000000)
+#define CREDIT_ENTRIES_MAX ((CO_CONTROL_MAX - 16) / 8)
+
+static void report_within(struct co_mcast_group *group, uint64_t delay_ns)
+{
+    uint64_t due = group->mcast->now_ns + delay_ns;
+    if (due < group->report_due_ns) {
+        group->report_due_ns = due;
+    }
+    co_group_activate(group);
+}
+
+void co_report_done(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    if (group->count < 2) {
+        return;
+    }
+    group->unreported_done++;
+    bool left_waits = op->bytes > group->mcast->config.eager_bytes && op->root != group->self;
+    report_within(group, left_waits || group->unreported_done >= LAZY_OPERATIONS ? 0 : LAZY_NS);
+}
+
+// Chunks of `source` that we and everybody below us in its tree have.
+static uint32_t subtree_received(const struct co_mcast_group *group, int source)
+{
+    int radix = (int)group->mcast->config.ack_radix;
+    int children = co_credit_children(group->self, source, group->count, radix);
+    uint32_t least = source == group->self ? group->window.sent : group->received[source];
+    for (int slot = 0; slot < children; slot++) {
+        least = co_serial_min(least, group->child_received[(size_t)source * (size_t)group->child_room + (size_t)slot]);
+    }
+    return least;
+}
+
+static void fill_done(const struct co_mcast_group *group, struct co_progress_body *body)
+{
+    body->done_before = group->next_operation;
+    body->done_mask = 0;
+    bool found = false;
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        bool is_complete = op->blocks_missing == 0;
+        if (!found && !is_complete) {
+            found = true;
+            body->done_before = op->number;
+        } else if (found && is_complete) {
+            uint32_t bit = op->number - body->done_before - 1;
+            body->done_mask |= bit < 32 ? UINT32_C(1) << bit : 0;
+        }
+    }
+}
+
+void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
+{
+    struct co_progress_body body = {.lost = group->lost, .echo = echo};
+    fill_done(group, &body);
+    struct co_credit_entry entries[CREDIT_ENTRIES_MAX];
+    unsigned count = 0;
+    int radix = (int)group->mcast->config.ack_radix;
+    for (int source = 0; source < group->count && count < CREDIT_ENTRIES_MAX; source++) {
+        if (source != group->self && co_credit_parent(group->self, source, group->count, radix) == member) {
+            uint32_t received = subtree_received(group, source);
+            entries[count++] = (struct co_credit_entry){(uint16_t)source, 0, received};
+            group->reported[source] = received;
+        }
+    }
+    uint8_t bytes[CO_CONTROL_MAX];
+    size_t size = co_wire_progress_encode(bytes, &body, entries, count);
+    co_control_send_member(group, member, CO_CONTROL_PROGRESS, group->next_operation, (uint16_t)count, bytes, size);
+    if (member == group->left) {
+        group->unreported_done = 0;
+    }
+}
+
+// Credit that has grown by a quantum goes to its parent; less than that waits for company or for the timer.
+static void report_credit(struct co_mcast_group *group, bool is_due)
+{
+    int radix = (int)group->mcast->config.ack_radix;
+    bool has_rest = false;
+    for (int source = 0; source < group->count; source++) {
+        if (source == group->self) {
+            continue;
+        }
+        uint32_t grown = subtree_received(group, source) - group->reported[source];
+        if (grown >= group->quantum || (is_due && grown > 0)) {
+            co_report_send(group, co_credit_parent(group->self, source, group->count, radix), 0);
+        } else if (grown > 0) {
+            has_rest = true;
+        }
+    }
+    if (has_rest) {
+        report_within(group, CREDIT_NS);
+    }
+}
+
+void co_report_due(struct co_mcast_group *group)
+{
+    bool is_due = group->report_due_ns <= group->mcast->now_ns;
+    if (is_due) {
+        group->report_due_ns = CO_NEVER;
+        if (group->unreported_done > 0) {
+            co_report_send(group, group->left, 0);
+        }
+    }
+    if (group->has_news || is_due) {
+        group->has_news = false;
+        report_credit(group, is_due);
+    }
+}
+
+bool co_report_right_has(const struct co_mcast_group *group, uint32_t number)
+{
+    if (co_serial_before(number, group->right_done_before)) {
+        return true;
+    }
+    uint32_t bit = number - group->right_done_before - 1;
+    return number != group->right_done_before && bit < 32 && (group->right_done_mask >> bit & 1);
+}
+
+static void take_handshake(struct co_mcast_group *group, const struct co_progress_body *body)
+{
+    if (co_serial_before(body->done_before, group->right_done_before)) {
+        return; // overtaken by a later report
+    }
+    group->right_done_before = body->done_before;
+    group->right_done_mask = body->done_mask;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (!op->right_has_it && co_report_right_has(group, op->number)) {
+            op->right_has_it = true;
+            op->last_event_ns = group->mcast->now_ns;
+            group->nudges = 0;
+        }
+    }
+}
+
+static void take_credit(struct co_mcast_group *group, int from, const struct co_credit_entry *entry)
+{
+    int radix = (int)group->mcast->config.ack_radix;
+    if (entry->source >= group->count || from == entry->source ||
+        co_credit_parent(from, entry->source, group->count, radix) != group->self) {
+        return;
+    }
+    int slot = co_credit_child_slot(from, entry->source, group->count, radix);
+    uint32_t *known = &group->child_received[(size_t)entry->source * (size_t)group->child_room + (size_t)slot];
+    *known = co_serial_max(*known, entry->received);
+    group->has_news = true; // those above us in that source's tree may have to hear
+    co_group_activate(group);
+}
+
+void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
+{
+    struct co_progress_body progress;
+    co_wire_progress_decode(&progress, body);
+    if (from == group->right) { // he may be ahead: operations that we have not begun count too
+        take_handshake(group, &progress);
+    }
+    for (unsigned i = 0; i < control->entries; i++) {
+        struct co_credit_entry entry;
+        co_wire_credit_decode(&entry, body, i);
+        take_credit(group, from, &entry);
+    }
+    group->window.lost = co_serial_max(group->window.lost, progress.lost);
+    uint32_t credited = subtree_received(group, group->self);
+    if (credited != group->window.credited) {
+        co_send_window_credit(&group->window, credited);
+        group->nudges = 0;
+    }
+    if (progress.echo != 0 && progress.echo == group->nudge_sequence) {
+        co_round_trip_sample(&group->mcast->trip, group->mcast->now_ns - group->nudged_ns);
+        group->nudge_sequence = 0;
+    }
+}
+
+static bool waits_for_right(const struct co_mcast_group *group)
+{
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (!op->right_has_it && op->blocks_missing == 0 && op->state >= 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+#define NO_SOURCE UINT32_MAX
+
+// For the credit of `source`, or for the handshake (NO_SOURCE).
+static void nudge(struct co_mcast_group *group, int member, uint32_t source)
+{
+    co_control_send_member(group, member, CO_CONTROL_NUDGE, source, 0, NULL, 0);
+    group->nudge_sequence = (uint32_t)group->mcast->control_sequence;
+    group->nudged_ns = group->mcast->now_ns;
+}
+
+// Children in the tree of `source` whose credit is behind what we have (or, at the source, have sent).
+static void nudge_laggards(struct co_mcast_group *group, int source)
+{
+    int radix = (int)group->mcast->config.ack_radix;
+    int children = co_credit_children(group->self, source, group->count, radix);
+    int position = co_credit_position(group->self, source, group->count);
+    uint32_t own = source == group->self ? group->window.sent : group->received[source];
+    for (int slot = 0; slot < children; slot++) {
+        size_t index = (size_t)source * (size_t)group->child_room + (size_t)slot;
+        if (co_serial_before(group->child_received[index], own)) {
+            nudge(group, (source + position * radix + 1 + slot) % group->count, (uint32_t)source);
+        }
+    }
+}
+
+// A report lost further down is asked for again by passing the nudge on to those who hold our own credit back.
+void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control)
+{
+    co_report_send(group, from, (uint32_t)control->sequence);
+    uint32_t source = control->operation;
+    int radix = (int)group->mcast->config.ack_radix;
+    if (source < (uint32_t)group->count && (int)source != group->self &&
+        co_credit_parent(group->self, (int)source, group->count, radix) == from) {
+        nudge_laggards(group, (int)source);
+    }
+}
+
+void co_nudge_due(struct co_mcast_group *group)
+{
+    bool for_right = waits_for_right(group);
+    if (!for_right && !group->is_stalled) {
+        group->nudge_due_ns = CO_NEVER;
+        group->nudges = 0;
+        return;
+    }
+    uint64_t now_ns = group->mcast->now_ns;
+    struct co_repair_timing timing = co_repair_timing(group->mcast);
+    uint64_t patience = (2 * LAZY_NS + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
+    patience = patience > NUDGE_MOST_NS ? NUDGE_MOST_NS : patience;
+    if (group->nudge_due_ns == CO_NEVER) {
+        group->nudge_due_ns = now_ns + patience;
+        return;
+    }
+    if (now_ns < group->nudge_due_ns) {
+        return;
+    }
+    if (for_right) {
+        nudge(group, group->right, NO_SOURCE);
+    }
+    if (group->is_stalled) {
+        nudge_laggards(group, group->self);
+    }
+    group->nudges++;
+    group->nudge_due_ns = now_ns + patience;
+}

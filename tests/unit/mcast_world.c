@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The virtual job behind the protocol tests.
+#include "mcast_world.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct world_options world_defaults(int members)
+{
+    return (struct world_options){.members = members,
+                                  .chunk_bytes = 100,
+                                  .window_bytes = 20000,
+                                  .staging_bytes = 1 << 20,
+                                  .eager_bytes = 1000,
+                                  .subgroups = 1,
+                                  .ack_radix = 16,
+                                  .bytes_per_s = 25000000};
+}
+
+static enum co_fault_kind classify(struct co_destination to, const struct co_tx_datagram *datagram)
+{
+    const unsigned char *head = datagram->head;
+    if ((head[0] & 15) != 1) {
+        return CO_FAULT_CONTROL;
+    }
+    return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
+}
+
+static uint64_t hub_now(void *hub)
+{
+    return co_loopback_now_ns(hub);
+}
+
+static void open_endpoint(struct world *world, int rank)
+{
+    const struct world_options *options = &world->options;
+    uint8_t key[CO_AUTH_KEY_BYTES] = {42};
+    assert_int_equal(co_auth_open(&world->auth[rank], key, options->members, options->keyed), 0);
+    assert_int_equal(co_loopback_endpoint_open(&world->transport[rank], world->hub, rank), 0);
+    if (options->faults != NULL) {
+        struct co_fault_plan plan;
+        char why[100];
+        assert_int_equal(co_fault_plan_parse(&plan, options->faults, why, sizeof(why)), 0);
+        struct co_transport *below = world->transport[rank];
+        assert_int_equal(co_lossy_open(&world->transport[rank], below, &plan, rank, classify, hub_now, world->hub), 0);
+    }
+    struct co_mcast_config config = {.transport = world->transport[rank],
+                                     .auth = world->auth[rank],
+                                     .world_rank = rank,
+                                     .world_size = options->members,
+                                     .subgroups = options->subgroups,
+                                     .chunk_bytes = options->chunk_bytes,
+                                     .window_bytes = options->window_bytes,
+                                     .staging_bytes = options->staging_bytes,
+                                     .eager_bytes = options->eager_bytes,
+                                     .chains = options->chains,
+                                     .ack_radix = options->ack_radix,
+                                     .cutoff_ns = 200000};
+    assert_int_equal(co_mcast_open(&world->mcast[rank], &config), 0);
+    int members[WORLD_MAX];
+    for (int i = 0; i < options->members; i++) {
+        members[i] = i;
+    }
+    assert_int_equal(co_mcast_group_open(&world->group[rank], world->mcast[rank], 0x1234567800000007, members, NULL,
+                                         options->members, rank),
+                     0);
+}
+
+void world_open(struct world *world, const struct world_options *options)
+{
+    memset(world, 0, sizeof(*world));
+    world->options = *options;
+    struct co_loopback_config hub = {.endpoints = options->members,
+                                     .max_datagram_bytes = 9000,
+                                     .latency_ns = 20000,
+                                     .bytes_per_s = options->bytes_per_s,
+                                     .egress_queue_bytes = 64000,
+                                     .ingress_queue_bytes = options->ingress_queue_bytes};
+    assert_int_equal(co_loopback_hub_open(&world->hub, &hub), 0);
+    for (int rank = 0; rank < options->members; rank++) {
+        open_endpoint(world, rank);
+    }
+}
+
+void world_close(struct world *world)
+{
+    for (int rank = 0; rank < world->options.members; rank++) {
+        if (world->mcast[rank] == NULL) {
+            continue;
+        }
+        if (world->group[rank] != NULL) {
+            co_mcast_group_close(world->group[rank]);
+        }
+        co_mcast_close(world->mcast[rank]);
+        world->transport[rank]->ops->close(world->transport[rank]);
+        co_auth_close(world->auth[rank]);
+    }
+    co_loopback_hub_close(world->hub);
+}
+
+bool world_turn(struct world *world)
+{
+    uint64_t now = co_loopback_now_ns(world->hub);
+    uint64_t next = UINT64_MAX;
+    int events = 0;
+    for (int rank = 0; rank < world->options.members; rank++) {
+        if (world->mcast[rank] == NULL) {
+            continue;
+        }
+        int moved = co_mcast_progress(world->mcast[rank], now);
+        assert_true(moved >= 0);
+        events += moved;
+        bool wants_write;
+        uint64_t timer = co_mcast_next_timer_ns(world->mcast[rank], &wants_write);
+        next = timer < next ? timer : next;
+    }
+    uint64_t arrival = co_loopback_next_ns(world->hub);
+    next = arrival != 0 && arrival < next ? arrival : next;
+    if (next == UINT64_MAX) {
+        return events > 0;
+    }
+    co_loopback_advance(world->hub, next > now ? next : now + (events > 0 ? 0 : 1000));
+    return true;
+}
+
+void world_run(struct world *world, struct co_mcast_op **ops, int count, uint64_t limit_ns)
+{
+    uint64_t end = co_loopback_now_ns(world->hub) + limit_ns;
+    for (;;) {
+        int open = 0;
+        for (int i = 0; i < count; i++) {
+            open += ops[i] != NULL && co_mcast_op_state(ops[i]) == 0;
+        }
+        if (open == 0) {
+            return;
+        }
+        if (!world_turn(world) || co_loopback_now_ns(world->hub) > end) {
+            char text[200] = "";
+            for (int i = 0; i < count; i++) {
+                if (ops[i] != NULL && co_mcast_op_state(ops[i]) == 0) {
+                    co_mcast_op_describe(ops[i], text, sizeof(text));
+                    print_error("rank %d still waits for %s\n", i, text);
+                }
+            }
+            fail_msg("%d operations did not end within %lu ms of virtual time", open,
+                     (unsigned long)(limit_ns / 1000000));
+        }
+    }
+}
+
+void world_settle(struct world *world, uint64_t limit_ns)
+{
+    uint64_t end = co_loopback_now_ns(world->hub) + limit_ns;
+    for (;;) {
+        bool idle = true;
+        for (int rank = 0; rank < world->options.members; rank++) {
+            idle = idle && (world->mcast[rank] == NULL || co_mcast_is_idle(world->mcast[rank]));
+        }
+        if (idle) {
+            return;
+        }
+        assert_true(co_loopback_now_ns(world->hub) <= end);
+        world_turn(world);
+    }
+}
+
+void pattern_fill(unsigned char *data, size_t bytes, unsigned seed)
+{
+    uint64_t state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    for (size_t i = 0; i < bytes; i++) {
+        state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        data[i] = (unsigned char)(state >> 56);
+    }
+}
+
+bool pattern_matches(const unsigned char *data, size_t bytes, unsigned seed)
+{
+    unsigned char *expected = malloc(bytes + 1);
+    pattern_fill(expected, bytes, seed);
+    bool same = memcmp(data, expected, bytes) == 0;
+    free(expected);
+    return same;
+}
+
+#define LIMIT_NS (UINT64_C(60) * 1000000000)
+
+void world_bcast(struct world *world, int root, size_t bytes, unsigned seed)
+{
+    struct co_mcast_op *ops[WORLD_MAX] = {NULL};
+    unsigned char *buffer[WORLD_MAX];
+    for (int rank = 0; rank < world->options.members; rank++) {
+        buffer[rank] = calloc(1, bytes + 1);
+        if (rank == root) {
+            pattern_fill(buffer[rank], bytes, seed);
+        }
+        assert_int_equal(co_mcast_bcast_start(&ops[rank], world->group[rank], root, buffer[rank], bytes,
+                                              co_loopback_now_ns(world->hub)),
+                         0);
+    }
+    world_run(world, ops, world->options.members, LIMIT_NS);
+    for (int rank = 0; rank < world->options.members; rank++) {
+        assert_int_equal(co_mcast_op_state(ops[rank]), 1);
+        assert_true(pattern_matches(buffer[rank], bytes, seed));
+        assert_int_equal(buffer[rank][bytes], 0);
+        co_mcast_op_release(ops[rank]);
+        free(buffer[rank]);
+    }
+}
+
+void world_allgather(struct world *world, size_t bytes, unsigned seed)
+{
+    int members = world->options.members;
+    struct co_mcast_op *ops[WORLD_MAX] = {NULL};
+    unsigned char *buffer[WORLD_MAX];
+    for (int rank = 0; rank < members; rank++) {
+        buffer[rank] = calloc((size_t)members, bytes);
+        pattern_fill(buffer[rank] + (size_t)rank * bytes, bytes, seed + (unsigned)rank);
+        assert_int_equal(co_mcast_allgather_start(&ops[rank], world->group[rank], buffer[rank], bytes,
+                                                  co_loopback_now_ns(world->hub)),
+                         0);
+    }
+    world_run(world, ops, members, LIMIT_NS);
+    for (int rank = 0; rank < members; rank++) {
+        assert_int_equal(co_mcast_op_state(ops[rank]), 1);
+        for (int source = 0; source < members; source++) {
+            assert_true(pattern_matches(buffer[rank] + (size_t)source * bytes, bytes, seed + (unsigned)source));
+        }
+        co_mcast_op_release(ops[rank]);
+        free(buffer[rank]);
+    }
+}
