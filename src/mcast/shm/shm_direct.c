@@ -5,7 +5,7 @@
 // large operations.
 #include "mcast/shm/shm_team.h"
 
-#define PIECE_BYTES ((size_t)128 << 10)
+#define PIECE_BYTES CO_SHM_STEP_BYTES
 
 enum { PHASE_INTRODUCE, PHASE_READ, PHASE_OWN, PHASE_FINISH };
 

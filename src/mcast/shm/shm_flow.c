@@ -4,8 +4,7 @@
 // flag, more is cut into fragments that are written and read at the same time. The hottest file of the folder.
 #include "mcast/shm/shm_team.h"
 
-// Fragments moved by one step at most, so that the caller's other operations get their turn.
-#define FRAGMENTS_A_STEP 32
+#define FRAGMENTS_A_STEP 256 // CO_SHM_STEP_BYTES
 
 int co_shm_bcast_line_step(struct co_shm_op *op)
 {

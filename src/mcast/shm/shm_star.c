@@ -7,8 +7,6 @@
 #include "mcast/shm/shm_team.h"
 
 #define PIECE_BYTES_MIN ((size_t)16 << 10)
-#define PIECE_BYTES_MAX ((size_t)128 << 10)
-#define PIECES_WANTED 8
 
 // Pieces not yet taken: a tag of the operation, the first and the end. The tag makes a late compare-and-swap of the
 // centre fail when the leaf is in its next operation already; it comes back after 2^16 operations, but the centre is
@@ -24,12 +22,16 @@ static uint64_t pack(uint64_t tag, uint64_t first, uint64_t end)
     return tag << (2 * FIELD_BITS) | first << FIELD_BITS | end;
 }
 
+// A call into the kernel costs a microsecond, so between two members each takes a half. With more, pieces are
+// smaller, because a member may be off its core while the others could take over.
 static void choose_piece(struct co_shm_op *op)
 {
-    size_t piece = (op->bytes / PIECES_WANTED + CO_SHM_PAGE - 1) / CO_SHM_PAGE * CO_SHM_PAGE;
+    bool pair = op->team->count == 2;
+    size_t piece = (op->bytes / (pair ? 2 : 8) + CO_SHM_PAGE - 1) / CO_SHM_PAGE * CO_SHM_PAGE;
+    size_t most = (size_t)(pair ? 512 : 256) << 10;
 
     piece = piece < PIECE_BYTES_MIN ? PIECE_BYTES_MIN : piece;
-    piece = piece > PIECE_BYTES_MAX ? PIECE_BYTES_MAX : piece;
+    piece = piece > most ? most : piece;
     while (op->bytes / piece >= FIELD_MASK - 1) {
         piece *= 2; // more than a terabyte
     }
@@ -182,11 +184,13 @@ static int leaf_step(struct co_shm_op *op)
         leaf_bounce(op);
         return 0;
     }
-    int64_t piece = take_piece(op, op->team->self, true);
-    if (piece < 0) {
-        return leaf_end(op);
+    for (size_t moved = 0; moved < CO_SHM_STEP_BYTES && op->stuck == 0; moved += op->piece_bytes) {
+        int64_t piece = take_piece(op, op->team->self, true);
+        if (piece < 0) {
+            return leaf_end(op);
+        }
+        leaf_copy(op, (uint64_t)piece);
     }
-    leaf_copy(op, (uint64_t)piece);
     return 0;
 }
 
@@ -249,8 +253,10 @@ static int centre_step(struct co_shm_op *op)
         }
         op->phase = PHASE_COPY;
     }
-    if (centre_help(op)) {
-        return 0;
+    for (size_t moved = 0; centre_help(op); moved += op->piece_bytes) {
+        if (moved >= CO_SHM_STEP_BYTES) {
+            return 0;
+        }
     }
     while (op->peer != team->self) {
         // acquire S2: the leaf's copies out of or into our memory are over.

@@ -16,6 +16,10 @@
 
 #include "mcast/shm/shm_node.h"
 
+// A step that can go on moves about so much before it lets the caller's other operations have their turn. Callers yield
+// the processor between steps: less would cost more switches than copying.
+#define CO_SHM_STEP_BYTES ((size_t)1 << 20)
+
 enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER };
 
 struct co_shm_team {
