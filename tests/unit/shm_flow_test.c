@@ -24,40 +24,6 @@ struct plan {
     size_t bytes_max;
 };
 
-// xorshift64*: the same numbers on every rank.
-static uint64_t draw(uint64_t *state)
-{
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    return *state * UINT64_C(0x2545f4914f6cdd1d);
-}
-
-static unsigned char content(uint64_t operation, int member, size_t position)
-{
-    uint64_t word = operation * 31 + (uint64_t)member * 1009 + position / 7 * 131 + position;
-    return (unsigned char)(word * UINT64_C(0x9e3779b97f4a7c15) >> 56);
-}
-
-static void fill(char *block, uint64_t operation, int member, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        block[i] = (char)content(operation, member, i);
-    }
-}
-
-static bool holds(const char *block, uint64_t operation, int member, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if (block[i] != (char)content(operation, member, i)) {
-            fprintf(stderr, "operation %llu of %zu bytes: byte %zu of member %d is wrong\n",
-                    (unsigned long long)operation, bytes, i, member);
-            return false;
-        }
-    }
-    return true;
-}
-
 // One operation of each kind on `count` members, checked to the last byte and one beyond.
 struct bench {
     struct co_shm_team *team;
@@ -71,13 +37,13 @@ static int check_bcast(struct shm_rank *self, struct bench *bench, uint64_t oper
 
     bench->all[bytes] = 'x';
     if (bench->self == root) {
-        fill(bench->all, operation, root, bytes);
+        shm_job_fill(bench->all, operation, root, bytes);
     } else {
         memset(bench->all, 0, bytes);
     }
     co_shm_bcast_start(&op, bench->team, root, bench->all, bytes);
     SHM_CHECK(shm_job_finish(&op) == 1);
-    SHM_CHECK(holds(bench->all, operation, root, bytes));
+    SHM_CHECK(shm_job_holds(bench->all, operation, root, bytes));
     SHM_CHECK(bench->all[bytes] == 'x');
     return 0;
 }
@@ -85,7 +51,7 @@ static int check_bcast(struct shm_rank *self, struct bench *bench, uint64_t oper
 static int check_all(struct shm_rank *self, struct bench *bench, uint64_t operation, size_t bytes)
 {
     for (int member = 0; member < bench->count; member++) {
-        SHM_CHECK(holds(bench->all + (size_t)member * bytes, operation, member, bytes));
+        SHM_CHECK(shm_job_holds(bench->all + (size_t)member * bytes, operation, member, bytes));
     }
     SHM_CHECK(bench->all[(size_t)bench->count * bytes] == 'x');
     return 0;
@@ -98,7 +64,7 @@ static int check_allgather(struct shm_rank *self, struct bench *bench, uint64_t 
 
     memset(bench->all, 0, (size_t)bench->count * bytes);
     bench->all[(size_t)bench->count * bytes] = 'x';
-    fill(mine, operation, bench->self, bytes);
+    shm_job_fill(mine, operation, bench->self, bytes);
     co_shm_allgather_start(&op, bench->team, in_place ? NULL : mine, bench->all, bytes);
     SHM_CHECK(shm_job_finish(&op) == 1);
     memset(bench->mine, 0, bytes); // ours again: nobody may still read it
@@ -114,7 +80,7 @@ static int check_gather(struct shm_rank *self, struct bench *bench, uint64_t ope
 
     memset(bench->all, 0, (size_t)bench->count * bytes);
     bench->all[(size_t)bench->count * bytes] = 'x';
-    fill(mine, operation, bench->self, bytes);
+    shm_job_fill(mine, operation, bench->self, bytes);
     co_shm_gather_start(&op, bench->team, root, in_place && is_root ? NULL : mine, is_root ? bench->all : NULL, bytes);
     SHM_CHECK(shm_job_finish(&op) == 1);
     memset(bench->mine, 0, bytes);
@@ -123,10 +89,10 @@ static int check_gather(struct shm_rank *self, struct bench *bench, uint64_t ope
 
 static int check_any(struct shm_rank *self, struct bench *bench, uint64_t *state, uint64_t operation, size_t bytes)
 {
-    int root = (int)(draw(state) % (uint64_t)bench->count);
-    bool in_place = draw(state) & 1;
+    int root = (int)(shm_job_draw(state) % (uint64_t)bench->count);
+    bool in_place = shm_job_draw(state) & 1;
 
-    switch (draw(state) % 3) {
+    switch (shm_job_draw(state) % 3) {
     case 0:
         return check_bcast(self, bench, operation, root, bytes);
     case 1:
@@ -194,7 +160,7 @@ static int run_random(struct shm_rank *self)
         while ((size_t)2 << bits <= plan->bytes_max) {
             bits++;
         }
-        size_t bytes = draw(&state) % ((size_t)1 << (1 + draw(&state) % (uint64_t)bits));
+        size_t bytes = shm_job_draw(&state) % ((size_t)1 << (1 + shm_job_draw(&state) % (uint64_t)bits));
         line = check_any(self, &bench, &state, (uint64_t)i, bytes);
     }
     close_bench(&bench);
@@ -214,13 +180,13 @@ static int run_ahead(struct shm_rank *self)
         struct co_shm_op op;
         int root = i / 100 % bench.count;
         if (bench.self == root) {
-            fill(blocks + (size_t)i * BYTES, (uint64_t)i, root, BYTES);
+            shm_job_fill(blocks + (size_t)i * BYTES, (uint64_t)i, root, BYTES);
         }
         co_shm_bcast_start(&op, bench.team, root, blocks + (size_t)i * BYTES, BYTES);
         SHM_CHECK(shm_job_finish(&op) == 1);
     }
     for (int i = 0; i < OPERATIONS; i++) {
-        SHM_CHECK(holds(blocks + (size_t)i * BYTES, (uint64_t)i, i / 100 % bench.count, BYTES));
+        SHM_CHECK(shm_job_holds(blocks + (size_t)i * BYTES, (uint64_t)i, i / 100 % bench.count, BYTES));
     }
     free(blocks);
     close_bench(&bench);

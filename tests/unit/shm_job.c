@@ -83,6 +83,102 @@ int shm_job_finish(struct co_shm_op *op)
     }
 }
 
+uint64_t shm_job_draw(uint64_t *state)
+{
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    return *state * UINT64_C(0x2545f4914f6cdd1d);
+}
+
+static unsigned char content(uint64_t operation, int member, size_t position)
+{
+    uint64_t word = operation * 31 + (uint64_t)member * 1009 + position / 7 * 131 + position;
+    return (unsigned char)(word * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+}
+
+void shm_job_fill(char *block, uint64_t operation, int member, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        block[i] = (char)content(operation, member, i);
+    }
+}
+
+bool shm_job_holds(const char *block, uint64_t operation, int member, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (block[i] != (char)content(operation, member, i)) {
+            fprintf(stderr, "operation %llu of %zu bytes: byte %zu of member %d is wrong\n",
+                    (unsigned long long)operation, bytes, i, member);
+            return false;
+        }
+    }
+    return true;
+}
+
+int shm_job_open_team(struct shm_rank *self, struct co_shm_team **team, uint64_t id)
+{
+    int members[SHM_JOB_RANKS_MAX];
+
+    for (int i = 0; i < self->size; i++) {
+        members[i] = i;
+    }
+    return co_shm_team_open(team, self->node, id, members, self->size, self->rank);
+}
+
+int shm_job_check_bcast(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t bytes)
+{
+    char *buffer = calloc(1, bytes + 1);
+    struct co_shm_op op;
+
+    if (self->rank == root) {
+        shm_job_fill(buffer, operation, root, bytes);
+    }
+    co_shm_bcast_start(&op, team, root, buffer, bytes);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    SHM_CHECK(shm_job_holds(buffer, operation, root, bytes));
+    free(buffer);
+    return 0;
+}
+
+static int check_all(struct shm_rank *self, const char *all, uint64_t operation, size_t bytes)
+{
+    for (int member = 0; member < self->size; member++) {
+        SHM_CHECK(shm_job_holds(all + (size_t)member * bytes, operation, member, bytes));
+    }
+    return 0;
+}
+
+int shm_job_check_allgather(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, size_t bytes)
+{
+    char *mine = malloc(bytes + 1), *all = calloc(1, bytes * (size_t)self->size + 1);
+    struct co_shm_op op;
+
+    shm_job_fill(mine, operation, self->rank, bytes);
+    co_shm_allgather_start(&op, team, mine, all, bytes);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    memset(mine, 0, bytes); // ours again: nobody may still read it
+    int line = check_all(self, all, operation, bytes);
+    free(mine);
+    free(all);
+    return line;
+}
+
+int shm_job_check_gather(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t bytes)
+{
+    char *mine = malloc(bytes + 1), *all = calloc(1, bytes * (size_t)self->size + 1);
+    struct co_shm_op op;
+
+    shm_job_fill(mine, operation, self->rank, bytes);
+    co_shm_gather_start(&op, team, root, mine, self->rank == root ? all : NULL, bytes);
+    SHM_CHECK(shm_job_finish(&op) == 1);
+    memset(mine, 0, bytes);
+    int line = self->rank == root ? check_all(self, all, operation, bytes) : 0;
+    free(mine);
+    free(all);
+    return line;
+}
+
 struct launch {
     struct shm_rank self;
     bool leave_closed;

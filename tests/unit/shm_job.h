@@ -46,6 +46,18 @@ _Atomic long *shm_job_word(struct shm_rank *self, int index);
 // Moves it to its end; yields between steps, since there are more ranks than cores.
 int shm_job_finish(struct co_shm_op *op);
 
+// xorshift64*: the same numbers on every rank that has the same state, which is not 0.
+uint64_t shm_job_draw(uint64_t *state);
+// What member's block holds in an operation, and whether it does; says which byte is wrong.
+void shm_job_fill(char *block, uint64_t operation, int member, size_t bytes);
+bool shm_job_holds(const char *block, uint64_t operation, int member, size_t bytes);
+// An operation with checked contents on a team of all ranks in node order: the line that failed or 0.
+int shm_job_check_bcast(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t bytes);
+int shm_job_check_allgather(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, size_t bytes);
+int shm_job_check_gather(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t bytes);
+// A team of all ranks in node order.
+int shm_job_open_team(struct shm_rank *self, struct co_shm_team **team, uint64_t id);
+
 // Names of ours in /dev/shm.
 int shm_job_names_left(void);
 

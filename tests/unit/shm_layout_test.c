@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The shape of a team's area and of a node's segment: nothing overlaps, everything fits, and the offsets that all
+// ranks must agree on are the ones of this version.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mcast/shm/shm_layout.h"
+
+static void check_shape(int count, size_t team_bytes)
+{
+    struct co_shm_shape shape;
+    size_t end = sizeof(struct co_shm_control);
+
+    co_shm_shape_compute(&shape, count, team_bytes);
+    for (unsigned i = 0; i < CO_SHM_RINGS; i++) {
+        const struct co_shm_ring_shape *ring = &shape.ring[i];
+        uint64_t slots = ring->mask + 1;
+        assert_int_equal(slots & ring->mask, 0);
+        assert_int_equal(ring->quantum & (ring->quantum - 1), 0);
+        assert_true(ring->quantum >= 1 && ring->quantum <= slots / 2);
+        assert_true(ring->offset >= end);
+        assert_int_equal(ring->offset % CO_CACHE_LINE, 0);
+        assert_int_equal(ring->stride % CO_CACHE_LINE, 0);
+        assert_true(ring->head >= sizeof(uint64_t) && ring->head + ring->payload <= ring->stride);
+        assert_true(i == 0 || ring->payload > shape.ring[i - 1].payload);
+        end = ring->offset + (size_t)slots * ring->stride;
+    }
+    assert_true(end <= shape.lane_bytes);
+    assert_int_equal(shape.lane_bytes % CO_SHM_PAGE, 0);
+    assert_int_equal(shape.bounce_offset, shape.lane_bytes * (size_t)count);
+    assert_int_equal(shape.area_bytes, shape.bounce_offset + (size_t)count * CO_SHM_PAGE);
+}
+
+static void rings_do_not_overlap(void **state)
+{
+    (void)state;
+    for (size_t team_bytes = 1; team_bytes <= (size_t)16 << 20; team_bytes = team_bytes * 3 + 1) {
+        for (int count = 2; count <= 300; count += count < 20 ? 1 : 37) {
+            check_shape(count, team_bytes);
+        }
+    }
+}
+
+static void the_segment_holds_every_team(void **state)
+{
+    (void)state;
+    for (int size = 1; size <= 260; size += size < 10 ? 1 : 50) {
+        struct co_shm_plan plan;
+        co_shm_plan_compute(&plan, size, 1 << 20, CO_SHM_ENTRIES_MAX);
+        assert_true(plan.entries >= 256 && plan.entries <= CO_SHM_ENTRIES_MAX);
+        assert_true(plan.process_offset >= sizeof(struct co_shm_header));
+        assert_true(plan.entry_offset >= plan.process_offset + (size_t)size * sizeof(struct co_shm_process));
+        assert_true(plan.area_offset >= plan.entry_offset + plan.entries * sizeof(struct co_shm_entry));
+        assert_int_equal(plan.area_offset % CO_SHM_PAGE, 0);
+        assert_int_equal(plan.bytes, plan.area_offset + plan.entries * plan.area_bytes);
+        for (int count = 1; count <= size; count++) {
+            struct co_shm_shape shape;
+            co_shm_shape_compute(&shape, count, 1 << 20);
+            assert_true(shape.area_bytes <= plan.area_bytes);
+        }
+    }
+}
+
+static void a_small_memory_gets_few_entries(void **state)
+{
+    struct co_shm_plan plan;
+
+    (void)state;
+    co_shm_plan_compute(&plan, 4, 65536, 32);
+    assert_int_equal(plan.entries, 32);
+    assert_true(plan.bytes < (size_t)16 << 20);
+}
+
+// Changing any of these needs a new CO_SHM_VERSION.
+static void version_one_is_as_it_was(void **state)
+{
+    struct co_shm_shape shape;
+
+    (void)state;
+    assert_int_equal(CO_SHM_VERSION, 1);
+    co_shm_shape_compute(&shape, 4, 1 << 20);
+    assert_int_equal(shape.ring[CO_SHM_LINES].offset, 512);
+    assert_int_equal(shape.ring[CO_SHM_LINES].payload, 120);
+    assert_int_equal(shape.ring[CO_SHM_MAIL].offset, 512 + 64 * 128);
+    assert_int_equal(shape.ring[CO_SHM_MAIL].payload, 632);
+    assert_int_equal(shape.ring[CO_SHM_BULK].offset, 512 + 64 * 128 + 16 * 640);
+    assert_int_equal(shape.ring[CO_SHM_BULK].mask, 63);
+    assert_int_equal(shape.ring[CO_SHM_BULK].payload, 4096);
+    assert_int_equal(shape.lane_bytes, 286720);
+    assert_int_equal(offsetof(struct co_shm_header, version), 8);
+    assert_int_equal(offsetof(struct co_shm_process, probe_address), 16);
+    assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
+    assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rings_do_not_overlap),
+        cmocka_unit_test(the_segment_holds_every_team),
+        cmocka_unit_test(a_small_memory_gets_few_entries),
+        cmocka_unit_test(version_one_is_as_it_was),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
