@@ -184,6 +184,7 @@ struct launch {
     bool leave_closed;
     shm_rank_function *function;
     int result;
+    bool alone_at_end;
 };
 
 static void *run_rank(void *arg)
@@ -201,7 +202,7 @@ static void *run_rank(void *arg)
         }
     }
     launch->result = launch->function(self);
-    if (launch->result == 0) {
+    if (launch->result == 0 && !launch->alone_at_end) {
         job_barrier(self);
     }
     if (!launch->leave_closed) {
@@ -222,7 +223,7 @@ static void run_threads(struct launch *launches, int size)
     }
 }
 
-static void run_processes(struct launch *launches, int size)
+static void run_processes(struct launch *launches, int size, int victim)
 {
     pid_t pids[SHM_JOB_RANKS_MAX];
 
@@ -245,7 +246,7 @@ static void run_processes(struct launch *launches, int size)
                 launches[rank].result = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
             }
         }
-        if (status != 0) { // the others would wait for it until the alarm
+        if (status != 0 && !(victim >= 0 && pid == pids[victim])) { // the others would wait for it until the alarm
             for (int rank = 0; rank < size; rank++) {
                 if (pids[rank] != pid && launches[rank].result == -1) {
                     kill(pids[rank], SIGKILL);
@@ -256,6 +257,11 @@ static void run_processes(struct launch *launches, int size)
 }
 
 int shm_job_run(const struct shm_job_options *options, shm_rank_function *function)
+{
+    return shm_job_run_with_victim(options, function, -1);
+}
+
+int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_function *function, int victim)
 {
     static unsigned jobs;
     struct launch launches[SHM_JOB_RANKS_MAX];
@@ -287,15 +293,15 @@ int shm_job_run(const struct shm_job_options *options, shm_rank_function *functi
                     .all_agree = job_all_agree,
                 },
         };
-        launches[rank] = (struct launch){self, options->leave_closed, function, -1};
+        launches[rank] = (struct launch){self, options->leave_closed, function, -1, victim >= 0};
     }
     if (options->threads) {
         run_threads(launches, options->size);
     } else {
-        run_processes(launches, options->size);
+        run_processes(launches, options->size, victim);
     }
     for (int rank = 0; rank < options->size; rank++) {
-        failed += launches[rank].result != 0;
+        failed += launches[rank].result != (rank == victim ? 128 + SIGKILL : 0);
     }
     munmap(job, sizeof *job);
     return failed;

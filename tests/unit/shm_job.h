@@ -38,6 +38,9 @@ struct shm_job_options {
 // Runs the function on all ranks; the number of ranks that failed.
 int shm_job_run(const struct shm_job_options *options, shm_rank_function *function);
 
+// Like it, but rank `victim` is expected to die by SIGKILL, and the others do not meet after their function.
+int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_function *function, int victim);
+
 void shm_job_barrier(struct shm_rank *self);
 pid_t shm_job_pid(struct shm_rank *self, int rank); // after a barrier
 // A word that all ranks share.

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Large operations whose processes lose the right to copy straight after the start: nothing is lost, whoever still can
+// copies, the rest goes through the bounce page. Rights are lost as in real life: another user, not dumpable.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+#include "mcast/shm/shm_team.h"
+#include "shm_job.h"
+
+struct losers {
+    unsigned ranks; // bit for each
+};
+
+static int lose_rights(struct shm_rank *self)
+{
+    int next = (self->rank + 1) % self->size;
+    const struct co_shm_process *peer = &self->node->processes[next];
+    uint64_t word;
+
+    if (geteuid() == 0) {
+        SHM_CHECK(setuid(65534) == 0);
+    }
+    SHM_CHECK(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0);
+    shm_job_barrier(self);
+    SHM_CHECK(co_shm_copy_from((pid_t)peer->pid, &word, peer->probe_address, sizeof word) < 0);
+    return 0;
+}
+
+static int run_large(struct shm_rank *self)
+{
+    static const size_t sizes[] = {8192, 8193, 16384, 40001, 140000, 700001};
+    const struct losers *losers = self->argument;
+    struct co_shm_team *team;
+    uint64_t operation = 0;
+
+    if (losers->ranks & 1u << self->rank) {
+        SHM_CHECK(lose_rights(self) == 0);
+    } else {
+        shm_job_barrier(self);
+    }
+    shm_job_barrier(self);
+    self->node->direct_bcast_min = 8192; // also where the probe found that it is forbidden from the start
+    self->node->direct_gather_min = 8192;
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        for (int root = 0; root < self->size; root++) {
+            SHM_CHECK(shm_job_check_bcast(self, team, ++operation, root, sizes[i]) == 0);
+            SHM_CHECK(shm_job_check_bcast(self, team, ++operation, root, 60) == 0);
+            SHM_CHECK(shm_job_check_gather(self, team, ++operation, root, sizes[i]) == 0);
+            SHM_CHECK(shm_job_check_allgather(self, team, ++operation, sizes[i]) == 0);
+        }
+    }
+    co_shm_team_close(team);
+    return 0;
+}
+
+static void run(int size, unsigned ranks)
+{
+    struct losers losers = {ranks};
+    struct shm_job_options options = {.size = size, .single_copy = CO_AUTO, .argument = &losers};
+
+    assert_int_equal(shm_job_run(&options, run_large), 0);
+    assert_int_equal(shm_job_names_left(), 0);
+}
+
+static void nobody_may_copy(void **state)
+{
+    (void)state;
+    run(2, 3);
+    run(3, 7);
+}
+
+static void some_may_copy(void **state)
+{
+    (void)state;
+    run(2, 1);
+    run(2, 2);
+    run(4, 6);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_may_copy),
+        cmocka_unit_test(some_may_copy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
