@@ -9,6 +9,7 @@
 
 // A block of which nothing has come is more often late than lost: its sender may not have begun.
 #define SILENT_START_FACTOR 5
+#define ANNOUNCED_FACTOR 20
 #define RETRY_DOUBLINGS_MAX 6
 
 void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, size_t offset, size_t bytes,
@@ -53,13 +54,17 @@ bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool 
     return true;
 }
 
+// Blocks whose end is announced can afford patience: their tails do not depend on the cutoff.
 static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
-    if (block->count == 0) {
-        return block->last_ns + SILENT_START_FACTOR * timing->cutoff_ns;
+    uint64_t cutoff = timing->cutoff_ns;
+    if (block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
+        cutoff *= ANNOUNCED_FACTOR;
+    } else if (block->count == 0) {
+        cutoff *= SILENT_START_FACTOR;
     }
     uint64_t silence = 2 * block->widest_gap_ns;
-    return block->last_ns + (silence > timing->cutoff_ns ? silence : timing->cutoff_ns);
+    return block->last_ns + (silence > cutoff ? silence : cutoff);
 }
 
 static bool has_unasked_gap(const struct co_receive_block *block)

@@ -11,13 +11,15 @@
 
 #define RETRY_LEAST_NS UINT64_C(500000)
 #define RETRY_MOST_NS UINT64_C(50000000)
+#define CUTOFF_MOST 25 // times its floor
 #define REORDER_NS UINT64_C(100000)
 
-struct co_repair_timing co_repair_timing(const struct co_mcast *mcast)
+struct co_repair_timing co_repair_timing(const struct co_mcast_group *group)
 {
+    const struct co_mcast *mcast = group->mcast;
     uint64_t cutoff = mcast->config.cutoff_ns;
-    uint64_t measured = 2 * mcast->trip.smoothed_ns;
-    uint64_t most = 50 * cutoff;
+    uint64_t measured = 2 * (mcast->trip.smoothed_ns + group->widest_gap_ns);
+    uint64_t most = CUTOFF_MOST * cutoff;
     return (struct co_repair_timing){.cutoff_ns = measured < cutoff ? cutoff
                                                   : measured > most ? most
                                                                     : measured,
@@ -53,8 +55,8 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
                            body, bytes);
     co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
     op->last_fetch_ns = is_retry ? 0 : mcast->now_ns; // a retry's answer cannot be told from the first one's
-    for (unsigned i = 0; i < count && !is_retry && block->count > 0; i++) {
-        group->lost += ranges[i].count;
+    for (unsigned i = 0; i < count && !is_retry && !block->in_tail; i++) {
+        group->lost += ranges[i].count; // beyond doubt: later chunks have come
     }
     mcast->events++;
 }
@@ -64,7 +66,7 @@ void co_repair_request(struct co_mcast_op *op)
     if (op->state != 0 || op->blocks_missing == 0) {
         return;
     }
-    struct co_repair_timing timing = co_repair_timing(op->group->mcast);
+    struct co_repair_timing timing = co_repair_timing(op->group);
     for (int i = 0; i < op->block_count; i++) {
         if (co_receive_block_due_ns(&op->blocks[i], &timing) <= op->group->mcast->now_ns) {
             request_block(op, i, &timing);

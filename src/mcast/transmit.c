@@ -68,6 +68,16 @@ static bool is_worth_sending(const struct co_mcast_group *group, uint32_t room, 
     return room >= left || in_flight == 0 || room >= group->quantum || room >= group->mcast->batch_room;
 }
 
+// Follows the last chunk of a longer block, so that receivers need no timer to know that a missing tail is lost.
+static void announce_end(struct co_mcast_op *op, unsigned subgroup)
+{
+    struct co_mcast_group *group = op->group;
+    if (op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
+        co_control_send(group->mcast, group->team_id, group->self, (struct co_destination){CO_TO_GROUP, subgroup},
+                        CO_CONTROL_SENT, op->number, 0, NULL, 0);
+    }
+}
+
 void co_operation_transmit(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
@@ -98,6 +108,9 @@ void co_operation_transmit(struct co_mcast_op *op)
         group->window.sent += (uint32_t)sent;
         op->last_event_ns = mcast->now_ns;
         mcast->events++;
+        if (op->next_psn == op->send_chunks) {
+            announce_end(op, subgroup);
+        }
         if ((uint32_t)sent < count) {
             return;
         }

@@ -29,6 +29,7 @@
 
 #define CO_WIRE_VERSION 1
 #define CO_WIRE_HEAD_BYTES 24
+#define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_SENT
 #define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
 
 enum co_wire_kind { CO_WIRE_CHUNK = 1, CO_WIRE_CONTROL = 2 };
@@ -41,6 +42,7 @@ enum co_control_type {
     CO_CONTROL_PROBE,        // do you hear the group (team 0, source is a world rank, operation the subgroup)
     CO_CONTROL_PROBE_REPLY,
     CO_CONTROL_PROBE_DONE,
+    CO_CONTROL_SENT,   // the source has sent the whole block of this operation
     CO_CONTROL_FAILED, // the team has lost a member: give up
     CO_CONTROL_TYPE_END
 };
