@@ -35,9 +35,10 @@ perl scripts/code_only.pl "${c_files[@]}" >"$log.code"
 check_format() {
     command -v clang-format >/dev/null || { echo "clang-format is not installed"; return 77; }
     # `make format` lays out what is named here.
-    clang-format --dry-run -Werror "${c_files[@]}" 2>&1 | grep -E '(error|warning):' |
-        sed -E 's/^([^:]*):([0-9]+):.*/\1 \2/' | sort -k1,1 -k2,2n |
-        awk '{ if ($1 != file) { print $1 ":" $2 ": make format lays it out"; file = $1 } } END { exit NR > 0 }'
+    clang-format --dry-run -Werror "${c_files[@]}" 2>&1 | awk -F: '
+        /(error|warning):/ && $1 != file { print $1 ":" $2 ": make format lays it out"; file = $1; found = 1 }
+        END { exit found }'
+    [ "${PIPESTATUS[1]}" -eq 0 ]
 }
 
 check_licence() {

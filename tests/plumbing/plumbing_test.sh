@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tests of what the other tests rely on: that run_unit.sh and run_all.sh let no failure through, and that the style
+# checks find what they are for. Works on copies in a folder of its own. Ends with "N passed, N failed, N skipped".
+set -u
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-plumbing.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# check WHAT COMMAND...: the command must succeed.
+check() {
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAIL $what"
+        sed 's/^/    /' "$work/output" 2>/dev/null
+    fi
+}
+
+last_line_is() {
+    [ "$(tail -n 1 "$work/output")" = "$1" ]
+}
+
+says() {
+    grep -qF -- "$1" "$work/output"
+}
+
+program() { # NAME STATUS TEXT
+    printf '#!/bin/sh\necho "%s"\nexit %s\n' "$3" "$2" >"$work/$1"
+    chmod +x "$work/$1"
+}
+
+test_run_unit() {
+    local status
+    program good_test 0 fine
+    program bad_test 3 "what went wrong"
+    program absent_test 77 "nothing to test here"
+    sh "$top/tests/run_unit.sh" "$work/good_test" >"$work/output" 2>&1
+    check "unit: a pass is a pass" test $? -eq 0
+    check "unit: a pass is counted" last_line_is "1 passed, 0 failed, 0 skipped"
+    sh "$top/tests/run_unit.sh" "$work/good_test" "$work/bad_test" "$work/absent_test" >"$work/output" 2>&1
+    status=$?
+    check "unit: a failure fails" test "$status" -ne 0
+    check "unit: each outcome is counted" last_line_is "1 passed, 1 failed, 1 skipped"
+    check "unit: the log of a failure is shown" says "what went wrong"
+    check "unit: the reason of a skip is shown" says "nothing to test here"
+    sh "$top/tests/run_unit.sh" "$work/missing_test" >"$work/output" 2>&1
+    check "unit: a missing program fails" last_line_is "0 passed, 1 failed, 0 skipped"
+    sh "$top/tests/run_unit.sh" >"$work/output" 2>&1
+    check "unit: no test at all is no success" test $? -ne 0
+}
+
+# A project whose parts say and return what they are told: unit_says, unit_status, mpi_says, mpi_status.
+make_project() {
+    mkdir -p "$work/project/tests/mpi" "$work/project/tests/lab" "$work/project/.ci"
+    cp "$top/tests/run_all.sh" "$work/project/tests/"
+    cp "$top/.ci/run" "$work/project/.ci/"
+    printf '%s\n' 'all deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
+        '	@echo "1 passed, 0 failed, 0 skipped"' 'test:' '	@bash tests/run_all.sh' '.PHONY: all deps unit check-style test' \
+        >"$work/project/Makefile"
+    printf '#!/bin/bash\necho "$mpi_says"\nexit "$mpi_status"\n' >"$work/project/tests/mpi/run.sh"
+    printf '#!/bin/bash\necho "no root"\nexit 77\n' >"$work/project/tests/lab/lab_test.sh"
+    export unit_says="2 passed, 0 failed, 0 skipped" unit_status=0 mpi_says="5 passed, 0 failed, 1 skipped" mpi_status=0
+}
+
+run_all() {
+    (cd "$work/project" && timeout 60 bash tests/run_all.sh "$@") >"$work/output" 2>&1
+}
+
+test_run_all() {
+    make_project
+    run_all
+    check "all: passes are a pass" test $? -eq 0
+    # The build, three unit runs of 2, the style check, and MPI's 5.
+    check "all: the parts are summed" last_line_is "13 passed, 0 failed, 2 skipped"
+    mpi_says="5 passed, 2 failed, 1 skipped" mpi_status=1 run_all
+    check "all: a failed part fails" test $? -ne 0
+    check "all: failures are summed" last_line_is "13 passed, 2 failed, 2 skipped"
+    mpi_status=1 run_all
+    check "all: a status without a reason is a failure" last_line_is "13 passed, 1 failed, 2 skipped"
+    mpi_says="crashed early" run_all
+    check "all: a part that says nothing is a failure" last_line_is "8 passed, 1 failed, 1 skipped"
+    mpi_says="5 passed, 2 failed, 0 skipped" run_all mpi
+    check "all: failures count whatever the status" test $? -ne 0
+    run_all unit style
+    check "all: parts can be chosen" last_line_is "3 passed, 0 failed, 0 skipped"
+}
+
+test_ci() {
+    make_project
+    "$work/project/.ci/run" >"$work/output" 2>&1
+    check "ci: passes are a pass" test $? -eq 0
+    check "ci: it ends with the sum" last_line_is "13 passed, 0 failed, 2 skipped"
+    mpi_says="4 passed, 1 failed, 1 skipped" mpi_status=1 "$work/project/.ci/run" >"$work/output" 2>&1
+    check "ci: a failure fails" test $? -ne 0
+    check "ci: it ends with the sum of a failure too" last_line_is "12 passed, 1 failed, 2 skipped"
+    printf 'exit 1\n' >>"$work/project/tests/run_all.sh"
+    sed -i '2i echo "3 passed, 0 failed, 0 skipped"; echo died; exit 1' "$work/project/tests/run_all.sh"
+    "$work/project/.ci/run" >"$work/output" 2>&1
+    check "ci: an early death fails" test $? -ne 0
+    check "ci: the line of a part is not taken for the sum" last_line_is "0 passed, 1 failed, 0 skipped"
+}
+
+test_style() {
+    local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
+    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/mcast/shm"
+    cp -r "$top/scripts" "$top/.clang-format" "$tree/"
+    printf '%s\n//\n// Fine: getenv("x"), strcpy and TO''DO stand in prose only.\nint fine;\n' "$licence" | sed 's/TO''DO/to do/' \
+        >"$tree/src/base/fine.c"
+    (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
+    check "style: good code passes" test $? -eq 0
+    printf '%s\n' '#include "engine/engine.h"' '#include <mpi.h>' 'int f(void) {' '  if (1) return getenv("x") != 0;' \
+        '  strcpy(a, b); // FIX''ME' '  fprintf(stderr, "x"); mmap(0); clock_gettime(0); socket(1);' '}' \
+        >"$tree/src/base/utils.c"
+    sed -i "s/FIX''ME/FIX""ME/" "$tree/src/base/utils.c"
+    printf '%s\n#include "mcast/inner.h"\n' "$licence" >"$tree/src/engine/a.c"
+    printf '%s\nstruct a {\n    size_t x;\n};\n' "$licence" >"$tree/src/base/c.h"
+    { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
+    { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
+    (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
+    for check in format licence names length leftovers layers doors braces headers; do
+        if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
+            continue
+        fi
+        check "style: $check finds what it is for" grep -qE "^  $check +FAILED" "$work/output"
+    done
+    check "style: a hidden inner header is refused" says 'src/engine/a.c:2: must not include "mcast/inner.h"'
+    check "style: MPI stays in src/pmpi" says 'only src/pmpi knows MPI'
+    check "style: long functions are named" says 'src/base/d.c:3: f has 62 lines'
+    check "style: long files are named" says 'src/base/e.c: 401 lines'
+    check "style: the clock has one door" says 'the clock is read only in'
+    check "style: braces are wanted" says 'src/base/utils.c:4: if without braces'
+}
+
+test_run_unit
+test_run_all
+test_ci
+test_style
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
