@@ -38,7 +38,7 @@ check_format() {
     clang-format --dry-run -Werror "${c_files[@]}" 2>&1 | awk -F: '
         /(error|warning):/ && $1 != file { print $1 ":" $2 ": make format lays it out"; file = $1; found = 1 }
         END { exit found }'
-    [ "${PIPESTATUS[1]}" -eq 0 ]
+    [ "${PIPESTATUS[*]}" = "0 0" ]
 }
 
 check_licence() {
