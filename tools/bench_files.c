@@ -28,7 +28,7 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
     if (!file) {
         return -errno;
     }
-    fputs("call,ranks,bytes,side,job,batch,samples,p50_us,p99_us,ratio,low,high,verdict,wrong\n", file);
+    fputs("call,ranks,bytes,side,job,batch,samples,p50_us,p99_us,ratio,low,high,verdict,wrong,compared\n", file);
     for (int i = 0; i < results->point_count; i++) {
         const struct co_bench_point *point = &results->points[i];
         for (int s = 0; s < point->side_count; s++) {
@@ -37,17 +37,17 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
             fprintf(file, "%s,%d,%zu,%s,%s,%d,%zu,%.4f,%.4f,", point->call, point->ranks, point->bytes, side->name,
                     side->job, point->batch, side->count, side->p50_ns / 1e3, side->p99_ns / 1e3);
             if (is_castoff) {
-                fprintf(file, ",,,,%llu\n", side->wrong);
+                fprintf(file, ",,,,%llu,%d\n", side->wrong, s == point->castoff);
             } else {
-                fprintf(file, "%.4f,%.4f,%.4f,%s,%llu\n", side->ratio.ratio, side->ratio.low, side->ratio.high,
-                        verdicts[side->ratio.verdict], side->wrong);
+                fprintf(file, "%.4f,%.4f,%.4f,%s,%llu,%d\n", side->ratio.ratio, side->ratio.low, side->ratio.high,
+                        verdicts[side->ratio.verdict], side->wrong, s == point->stock);
             }
         }
     }
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
-        fprintf(file, "overlap,%d,%zu,%s,%s,1,%d,%.4f,,%.2f,,,,%llu\n", row->ranks, row->bytes, row->name, row->job,
-                row->rounds, row->pure_ns / 1e3, row->percent, row->wrong);
+        fprintf(file, "overlap,%d,%zu,%s,%s,1,%d,%.4f,%.4f,%.2f,,,,%llu,1\n", row->ranks, row->bytes, row->name, row->job,
+                row->rounds, row->pure_ns / 1e3, row->start_ns / 1e3, row->percent, row->wrong);
     }
     return close_output(file);
 }
