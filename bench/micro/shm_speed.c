@@ -185,8 +185,7 @@ static int run_rank(struct rank *self, char **argv, int argc)
 int main(int argc, char **argv)
 {
     int size = argc > 1 ? atoi(argv[1]) : 2, failed = 0;
-    struct meeting *meeting =
-        mmap(NULL, sizeof *meeting, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct meeting *meeting = mmap(NULL, sizeof *meeting, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (meeting == MAP_FAILED || size < 1 || size > RANKS_MAX) {
         return 2;

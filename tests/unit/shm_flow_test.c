@@ -125,8 +125,9 @@ static void close_bench(struct bench *bench)
     free(bench->all);
 }
 
-static const size_t boundaries[] = {0,    1,    7,    8,     55,    56,    57,    119,   120,   121,    63,    64,     65,     511,   631,
-                                    632,  633,  1023, 2048,  4095,  4096,  4097,  8191,  8192,   8193,   12288, 16383,
+static const size_t boundaries[] = {0,     1,     7,     8,     55,    56,    57,     119,    120,
+                                    121,   63,    64,    65,    511,   631,   632,    633,    1023,
+                                    2048,  4095,  4096,  4097,  8191,  8192,  8193,   12288,  16383,
                                     16384, 16385, 40000, 65535, 65536, 65537, 131072, 131073, 300001};
 
 static int run_boundaries(struct shm_rank *self)
@@ -254,8 +255,10 @@ static void many_ranks_in_little_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(boundaries_through_the_rings), cmocka_unit_test(boundaries_with_single_copy),
-        cmocka_unit_test(random_mixture),               cmocka_unit_test(ranks_run_ahead),
+        cmocka_unit_test(boundaries_through_the_rings),
+        cmocka_unit_test(boundaries_with_single_copy),
+        cmocka_unit_test(random_mixture),
+        cmocka_unit_test(ranks_run_ahead),
         cmocka_unit_test(many_ranks_in_little_memory),
     };
     seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;

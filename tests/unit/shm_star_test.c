@@ -57,7 +57,7 @@ static int leaf_alone(struct shm_rank *self, bool gather)
     start(&pair, gather);
     SHM_CHECK(pair.leaf.step == co_shm_star_step);
     SHM_CHECK(co_shm_op_progress(&pair.leaf) == 0);
-    SHM_CHECK(pair.leaf.read == 0); // nobody has said where the memory is
+    SHM_CHECK(pair.leaf.read == 0);   // nobody has said where the memory is
     co_shm_op_progress(&pair.centre); // introduces itself; may take pieces at once
     uint64_t helped = pair.centre.written;
     for (int i = 0; i < 1000 && result == 0; i++) {

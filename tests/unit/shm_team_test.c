@@ -162,10 +162,8 @@ static void bytes_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_team_of_one),
-        cmocka_unit_test(no_bytes_need_nobody),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(a_writer_waits_when_all_slots_are_full),
+        cmocka_unit_test(a_team_of_one),       cmocka_unit_test(no_bytes_need_nobody),
+        cmocka_unit_test(nonsense_is_refused), cmocka_unit_test(a_writer_waits_when_all_slots_are_full),
         cmocka_unit_test(bytes_are_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,11 +15,11 @@ struct co_shm_node; // this process's view of its node
 struct co_shm_team; // the members of one team on this node
 
 struct co_shm_config {
-    uint64_t job_key;   // names the segment; agreed, random
-    int node_index;     // number of this node in the job (several "nodes" may share one kernel in a lab)
-    int rank, size;     // within the node
-    size_t team_bytes;  // shared memory of one team
-    int single_copy;    // CO_AUTO, CO_YES, CO_NO
+    uint64_t job_key;  // names the segment; agreed, random
+    int node_index;    // number of this node in the job (several "nodes" may share one kernel in a lab)
+    int rank, size;    // within the node
+    size_t team_bytes; // shared memory of one team
+    int single_copy;   // CO_AUTO, CO_YES, CO_NO
     size_t single_copy_min;
     // Exchange among the ranks of the node, given by the bootstrap; collective.
     int (*barrier)(void *arg);
@@ -38,8 +38,8 @@ int co_shm_node_dead_peer(struct co_shm_node *node);
 
 // Local: claims or finds the team's area in the node's directory. `members` are ranks within the node in team
 // order, `self` the own position. -ENOSPC when the directory is full. Memory is touched at the first operation.
-int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members, int count,
-                     int self);
+int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
+                     int count, int self);
 void co_shm_team_close(struct co_shm_team *team);
 
 // Where an operation stands; lives in the caller's task or stack. Fields belong to src/mcast/shm.
@@ -48,10 +48,10 @@ struct co_shm_op {
     int (*step)(struct co_shm_op *op); // 0: under way, 1: done, -errno
     uint64_t tick;                     // first slot of the ring that carries it
     uint64_t ticks;
-    uint64_t sequence;                 // number among the team's large operations, from 1
+    uint64_t sequence; // number among the team's large operations, from 1
     unsigned ring;
     int root;
-    int call;         // enum co_shm_call
+    int call; // enum co_shm_call
     int phase;
     int peer;         // whose bytes are next
     int helped_peer;  // whom a star's centre helps next

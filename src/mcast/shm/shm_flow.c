@@ -57,8 +57,8 @@ int co_shm_allgather_line_step(struct co_shm_op *op)
         if (!co_shm_slot_is_full(team, op->peer, CO_SHM_LINES, op->tick)) {
             return 0;
         }
-        memcpy(op->target + (size_t)op->peer * op->bytes,
-               co_shm_slot_payload(team, op->peer, CO_SHM_LINES, op->tick), op->bytes);
+        memcpy(op->target + (size_t)op->peer * op->bytes, co_shm_slot_payload(team, op->peer, CO_SHM_LINES, op->tick),
+               op->bytes);
         op->peer = op->peer + 1 == team->count ? 0 : op->peer + 1;
     }
     grant_from_allgather(op);

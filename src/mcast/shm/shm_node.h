@@ -23,12 +23,12 @@ struct co_shm_node {
     struct co_shm_entry *entries;
     char *areas;
 
-    int *peer_files;        // [size] pidfds; -1: not watched
+    int *peer_files; // [size] pidfds; -1: not watched
     bool single_copy;
     size_t direct_bcast_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
     char reason[96];
-    uint64_t probe_word;    // read by the neighbour that probes us
-    uint64_t probe_target;  // written by him
+    uint64_t probe_word;   // read by the neighbour that probes us
+    uint64_t probe_target; // written by him
 };
 
 static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t index)

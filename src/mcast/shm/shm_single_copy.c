@@ -71,8 +71,8 @@ static int try_neighbour(struct co_shm_node *node)
     if (word != peer->probe_value) {
         return -ESRCH;
     }
-    uint64_t target = peer->probe_address + offsetof(struct co_shm_node, probe_target) -
-                      offsetof(struct co_shm_node, probe_word);
+    uint64_t target =
+        peer->probe_address + offsetof(struct co_shm_node, probe_target) - offsetof(struct co_shm_node, probe_word);
     return co_shm_copy_to((pid_t)peer->pid, &word, target, sizeof word);
 }
 

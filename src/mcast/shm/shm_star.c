@@ -111,9 +111,8 @@ static void leaf_copy(struct co_shm_op *op, uint64_t piece)
     uint64_t offset = piece * op->piece_bytes;
     pid_t pid = pid_of(op->team, op->root);
     size_t length = piece_length(op, piece);
-    int error = op->call == CO_SHM_BCAST
-                    ? co_shm_copy_from(pid, op->target + offset, op->remote + offset, length)
-                    : co_shm_copy_to(pid, op->mine + offset, op->remote + offset, length);
+    int error = op->call == CO_SHM_BCAST ? co_shm_copy_from(pid, op->target + offset, op->remote + offset, length)
+                                         : co_shm_copy_to(pid, op->mine + offset, op->remote + offset, length);
     if (error != 0) {
         op->stuck = piece + 1;
         op->position = 0;
@@ -201,10 +200,10 @@ static void centre_copy(struct co_shm_op *op, int leaf, uint64_t piece)
     uint64_t offset = piece * op->piece_bytes;
     uint64_t remote = address_of(op, leaf) + offset;
     size_t length = piece_length(op, piece);
-    int error = op->call == CO_SHM_BCAST
-                    ? co_shm_copy_to(pid_of(op->team, leaf), op->mine + offset, remote, length)
-                    : co_shm_copy_from(pid_of(op->team, leaf), op->target + (size_t)leaf * op->bytes + offset, remote,
-                                       length);
+    int error =
+        op->call == CO_SHM_BCAST
+            ? co_shm_copy_to(pid_of(op->team, leaf), op->mine + offset, remote, length)
+            : co_shm_copy_from(pid_of(op->team, leaf), op->target + (size_t)leaf * op->bytes + offset, remote, length);
     if (error != 0) {
         op->stuck = 1; // from now on the leaves do it alone
         helped |= (piece + 1) << FAILED_SHIFT;

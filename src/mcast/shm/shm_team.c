@@ -31,8 +31,7 @@ static uint64_t directory_key(uint64_t team_id, int first_member)
 int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
                      int count, int self)
 {
-    if (count <= 0 || count > node->config.size || self < 0 || self >= count ||
-        members[self] != node->config.rank) {
+    if (count <= 0 || count > node->config.size || self < 0 || self >= count || members[self] != node->config.rank) {
         return -EINVAL;
     }
     struct co_shm_team *team = calloc(1, sizeof *team + (size_t)count * sizeof(int));
@@ -165,9 +164,7 @@ static void choose_path(struct co_shm_op *op)
 
     if (ring == CO_SHM_LINES) {
         take_ticks(op, ring, 1);
-        op->step = is_bcast       ? co_shm_bcast_line_step
-                   : is_allgather ? co_shm_allgather_line_step
-                                  : co_shm_flow_step;
+        op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_flow_step;
     } else if (op->bytes >= (is_bcast ? team->node->direct_bcast_min : team->node->direct_gather_min)) {
         take_ticks(op, CO_SHM_LINES, 1);
         op->sequence = ++team->sequence;
