@@ -15,6 +15,7 @@
 struct co_engine;
 struct co_team;
 struct co_task;
+struct co_shm_op;
 
 // What the layer above lends for start-up and while waiting. The exchanges are collective over the world and called
 // only inside co_engine_open and co_engine_close, in the same order on all ranks.
@@ -23,11 +24,11 @@ struct co_bootstrap {
     int (*allgather)(void *arg, const void *mine, void *all, size_t bytes_each);
     int (*broadcast)(void *arg, int root, void *data, size_t bytes);
     int (*barrier)(void *arg);
-    int (*node_barrier)(void *arg);            // among the ranks of this node
-    int (*node_minimum)(void *arg, int mine);  // likewise
+    int (*node_barrier)(void *arg);           // among the ranks of this node
+    int (*node_minimum)(void *arg, int mine); // likewise
     int node_rank, node_size, node_index, node_count;
-    const int *node_of_rank;                   // [world_size], node_index of each; valid during open only
-    void (*native_progress)(void);             // moves the MPI below, NULL: none
+    const int *node_of_rank;       // [world_size], node_index of each; valid during open only
+    void (*native_progress)(void); // moves the MPI below, NULL: none
     void *arg;
 };
 
@@ -40,7 +41,8 @@ void co_engine_close(struct co_engine *engine);
 
 // A communicator's engine side. Ids are equal on all members and never used twice in a job. Local; pmpi agrees on
 // the result over the members. `world_ranks` in communicator order, copied.
-int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
+int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size,
+                 int rank);
 // Waits for nothing: operations still under way keep what they need until they end.
 void co_team_close(struct co_team *team);
 
@@ -66,12 +68,15 @@ void co_task_release(struct co_task *task);
 // another thread is at it, returns 0. This is what the callback in the native progress loop calls.
 int co_engine_progress(struct co_engine *engine);
 
-// One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long it has waited. Start with
-// *turns = 0. Also runs the stall watchdog; `describe` is called for its message (may be NULL).
+// One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.
+// Start with {.call = name}. Also looks for peers of the node that are gone, and runs the stall watchdog: once for
+// each stall it logs what is waited for and the stack.
 struct co_wait {
-    unsigned turns;
-    uint64_t since_ns, last_event_ns;
     const char *call; // "MPI_Wait"
+    unsigned turns;
+    uint64_t last_event_ns, look_ns;
+    bool has_told, peer_is_gone;
+    const struct co_shm_op *inline_op; // an operation that runs outside the engine
 };
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);
 

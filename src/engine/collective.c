@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a collective consists of on this rank: a plan of at most four steps, each one operation of shared memory or of
+// the network. Nodes are levels: ranks of a node share memory, the first rank of the team on each node (its leader)
+// speaks for it on the network. Runs under the engine's lock.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine_state.h"
+
+static void add_step(struct co_task *task, enum co_step step, int shm_root)
+{
+    task->shm_root[task->steps] = shm_root;
+    task->plan[task->steps++] = step;
+}
+
+static void plan_bcast(struct co_task *task)
+{
+    const struct co_team *team = task->team;
+    bool is_leader = team->slot == 0;
+    int root_node = team->rank_node[task->root];
+    if (team->node == root_node) {
+        if (team->node_size > 1) {
+            add_step(task, CO_STEP_SHM_BCAST, team->rank_slot[task->root]);
+        }
+        if (is_leader && team->facts.nodes > 1) {
+            add_step(task, CO_STEP_NET_BCAST, 0);
+        }
+        return;
+    }
+    if (is_leader) {
+        add_step(task, CO_STEP_NET_BCAST, 0);
+    }
+    if (team->node_size > 1) {
+        add_step(task, CO_STEP_SHM_BCAST, 0);
+    }
+}
+
+static size_t total_bytes(const struct co_task *task)
+{
+    return task->bytes * (size_t)task->team->size;
+}
+
+static size_t own_place(const struct co_task *task)
+{
+    const struct co_team *team = task->team;
+    return ((size_t)team->node_first[team->node] + (size_t)team->slot) * task->bytes;
+}
+
+static int plan_allgather(struct co_task *task)
+{
+    struct co_team *team = task->team;
+    if (team->facts.nodes == 1) {
+        add_step(task, CO_STEP_SHM_ALLGATHER, 0);
+        return 0;
+    }
+    if (team->slot == 0) {
+        task->gathered = task->buffer;
+        if (!team->is_node_ordered) {
+            task->gathered = malloc(total_bytes(task));
+            if (task->gathered == NULL) {
+                return -ENOMEM;
+            }
+        }
+    }
+    if (team->node_size > 1) {
+        add_step(task, CO_STEP_GATHER, 0);
+    }
+    if (team->slot == 0) {
+        add_step(task, CO_STEP_NET_ALLGATHER, 0);
+    }
+    if (team->node_size > 1) {
+        add_step(task, CO_STEP_SHM_BCAST, 0);
+    }
+    return 0;
+}
+
+int co_collective_plan(struct co_task *task)
+{
+    if (task->call == CO_CALL_BCAST) {
+        plan_bcast(task);
+        return 0;
+    }
+    if (task->mine == NULL) {
+        task->mine = task->buffer + (size_t)task->team->rank * task->bytes;
+    }
+    return plan_allgather(task);
+}
+
+static int begin_net_allgather(struct co_task *task, uint64_t now_ns)
+{
+    if (task->team->node_size == 1) {
+        unsigned char *place = task->gathered + own_place(task);
+        if (place != task->mine) {
+            memcpy(place, task->mine, task->bytes);
+        }
+    }
+    return co_mcast_allgather_start(&task->net, task->team->group, task->gathered, task->bytes, now_ns);
+}
+
+static void begin_gather(struct co_task *task)
+{
+    unsigned char *node_part = NULL;
+    const unsigned char *mine = task->mine;
+    if (task->team->slot == 0) {
+        node_part = task->gathered + own_place(task);
+        mine = mine == node_part ? NULL : mine;
+    }
+    co_shm_gather_start(&task->shm, task->team->shm, 0, mine, node_part, task->bytes);
+}
+
+int co_collective_begin(struct co_task *task, uint64_t now_ns)
+{
+    struct co_team *team = task->team;
+    switch (task->plan[task->at]) {
+    case CO_STEP_SHM_BCAST:
+        co_shm_bcast_start(&task->shm, team->shm, task->shm_root[task->at], task->buffer,
+                           task->call == CO_CALL_BCAST ? task->bytes : total_bytes(task));
+        return 0;
+    case CO_STEP_NET_BCAST:
+        return co_mcast_bcast_start(&task->net, team->group, team->rank_node[task->root], task->buffer, task->bytes,
+                                    now_ns);
+    case CO_STEP_SHM_ALLGATHER: {
+        bool in_place = task->mine == task->buffer + (size_t)team->rank * task->bytes;
+        co_shm_allgather_start(&task->shm, team->shm, in_place ? NULL : task->mine, task->buffer, task->bytes);
+        return 0;
+    }
+    case CO_STEP_GATHER:
+        begin_gather(task);
+        return 0;
+    default:
+        return begin_net_allgather(task, now_ns);
+    }
+}
+
+// From node order to rank order, on a leader whose team's ranks do not stand node by node.
+static void restore_rank_order(struct co_task *task)
+{
+    const struct co_team *team = task->team;
+    for (int rank = 0; rank < team->size; rank++) {
+        size_t from = (size_t)team->node_first[team->rank_node[rank]] + (size_t)team->rank_slot[rank];
+        memcpy(task->buffer + (size_t)rank * task->bytes, task->gathered + from * task->bytes, task->bytes);
+    }
+}
+
+static int poll_net(struct co_task *task)
+{
+    int state = co_mcast_op_state(task->net);
+    if (state == 0) {
+        return 0;
+    }
+    co_mcast_op_release(task->net);
+    task->net = NULL;
+    if (state > 0 && task->plan[task->at] == CO_STEP_NET_ALLGATHER && task->gathered != task->buffer) {
+        restore_rank_order(task);
+    }
+    return state;
+}
+
+// 0: the step is under way, 1: done, negative: failed.
+int co_collective_poll(struct co_task *task, uint64_t now_ns)
+{
+    (void)now_ns;
+    switch (task->plan[task->at]) {
+    case CO_STEP_NET_BCAST:
+    case CO_STEP_NET_ALLGATHER:
+        return poll_net(task);
+    default:
+        break;
+    }
+    int state = co_shm_op_progress(&task->shm);
+    return state == 0 && task->team->engine->peer_is_gone ? -ECONNRESET : state;
+}
+
+int co_collective_finish(struct co_task *task)
+{
+    if (task->gathered != NULL && task->gathered != task->buffer) {
+        free(task->gathered);
+    }
+    task->gathered = NULL;
+    return task->result;
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The engine's life: opened once MPI runs, closed while it still does. Everything that must be equal on all ranks is
+// agreed in here.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "engine/engine_state.h"
+
+#define DRAIN_NS (10 * CO_NS_PER_S)
+
+static int allowed_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
+{
+    engine->policy[CO_CALL_BCAST] = (int)co_setting_number(CO_SET_BCAST);
+    engine->policy[CO_CALL_ALLGATHER] = (int)co_setting_number(CO_SET_ALLGATHER);
+    engine->policy[CO_CALL_IALLGATHER] = (int)co_setting_number(CO_SET_IALLGATHER);
+    const char *path = co_setting_text(CO_SET_TUNE);
+    if (path[0] == '\0') {
+        co_tune_table_built_in(&engine->tune);
+        return 0;
+    }
+    return co_tune_table_load(&engine->tune, path, why, why_room);
+}
+
+// A table that only some ranks could read, or that differs, would split the job.
+static int agree_on_decisions(struct co_engine *engine, int status, char *why, size_t why_room)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    uint64_t mine = status < 0 ? 0 : co_tune_table_hash(&engine->tune);
+    uint64_t *all = calloc((size_t)bootstrap->world_size, sizeof(mine));
+    if (all == NULL) {
+        snprintf(why, why_room, "out of memory");
+        return -ENOMEM;
+    }
+    int exchanged = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
+    for (int rank = 0; exchanged == 0 && rank < bootstrap->world_size; rank++) {
+        if (all[rank] != mine || mine == 0) {
+            if (status == 0) {
+                snprintf(why, why_room, "rank %d has another tune table than rank %d (CASTOFF_TUNE)", rank,
+                         bootstrap->world_rank);
+            }
+            exchanged = -EINVAL;
+        }
+    }
+    free(all);
+    return exchanged;
+}
+
+int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
+{
+    struct co_engine *engine = calloc(1, sizeof(*engine));
+    int *nodes = calloc((size_t)bootstrap->world_size, sizeof(int));
+    if (engine == NULL || nodes == NULL) {
+        free(engine);
+        free(nodes);
+        snprintf(why, why_room, "out of memory");
+        return -ENOMEM;
+    }
+    memcpy(nodes, bootstrap->node_of_rank, (size_t)bootstrap->world_size * sizeof(int));
+    engine->bootstrap = *bootstrap;
+    engine->bootstrap.node_of_rank = NULL;
+    engine->node_of_rank = nodes;
+    engine->cores = allowed_cores();
+    engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
+    co_mpsc_queue_open(&engine->submissions);
+    int status = load_decisions(engine, why, why_room);
+    status = agree_on_decisions(engine, status, why, why_room);
+    if (status == 0) {
+        status = co_transports_open(engine, why, why_room);
+    }
+    engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
+    if (status == 0 && engine->uses_threads) {
+        co_worker_open(engine); // without it the callers move everything
+    }
+    if (status < 0) {
+        co_transports_close(engine);
+        free(nodes);
+        free(engine);
+        return status;
+    }
+    *out = engine;
+    return 0;
+}
+
+// Kept copies and reports still owed to neighbours, within bounds: a peer that is gone must not hold us.
+static void drain(struct co_engine *engine)
+{
+    struct co_wait wait = {.call = "MPI_Finalize"};
+    uint64_t end = co_clock_now_ns() + DRAIN_NS;
+    while ((co_load_relaxed(&engine->outstanding) > 0 || co_load_relaxed(&engine->network_is_busy)) &&
+           co_clock_now_ns() < end) {
+        co_store_relaxed(&engine->polls, 0); // relaxed: makes the next look certain
+        co_engine_wait_turn(engine, &wait);
+    }
+}
+
+void co_engine_close(struct co_engine *engine)
+{
+    drain(engine);
+    engine->bootstrap.barrier(engine->bootstrap.arg); // moves us meanwhile: a neighbour may need our answers
+    co_worker_close(engine);
+    co_transports_close(engine);
+    free(engine->node_of_rank);
+    free(engine);
+}
+
+void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
+{
+    char shm[128] = "no node has several ranks";
+    if (engine->shm != NULL) {
+        snprintf(shm, sizeof(shm), "%d ranks here, single copy %s", engine->bootstrap.node_size,
+                 co_shm_node_single_copy_reason(engine->shm));
+    }
+    snprintf(text, room, "shm: %s\nudp: %s%s\nprogress: %s, %d cores for %d ranks of this node\n", shm,
+             engine->has_multicast ? "" : "not used, ",
+             engine->bootstrap.node_count == 1 ? "one node only" : engine->network,
+             engine->uses_threads ? "worker thread and callers" : "callers", engine->cores,
+             engine->bootstrap.node_size);
+}

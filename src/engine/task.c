@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Operations from submission to completion. Any thread submits, without a lock; whoever holds the engine takes the
+// submissions into their teams' lists and moves them. On a team with several ranks on a node one operation runs at a
+// time; where every node has one rank, operations overlap, started strictly in the order of their submission.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "engine/engine_state.h"
+
+void co_task_submit(struct co_task *task)
+{
+    struct co_engine *engine = task->team->engine;
+    // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
+    co_add_relaxed(&task->team->outstanding, 1);
+    co_add_relaxed(&engine->outstanding, 1);
+    if (task->is_background) {
+        co_add_relaxed(&engine->background, 1);
+    }
+    co_mpsc_queue_push(&engine->submissions, &task->submitted);
+    if (task->is_background) {
+        co_worker_wake(engine);
+    }
+}
+
+static void enlist(struct co_task *task)
+{
+    struct co_team *team = task->team;
+    task->next = NULL;
+    *team->newest = task;
+    team->newest = &task->next;
+    if (!team->is_active) {
+        team->is_active = true;
+        team->next_active = team->engine->active;
+        team->engine->active = team;
+    }
+}
+
+static int take_submissions(struct co_engine *engine)
+{
+    int taken = 0;
+    struct co_mpsc_node *node;
+    while ((node = co_mpsc_queue_pop(&engine->submissions)) != NULL) {
+        enlist((struct co_task *)node);
+        taken++;
+    }
+    return taken;
+}
+
+// Starts the step that it has come to; afterwards poll tells.
+static int begin_step(struct co_task *task, uint64_t now_ns)
+{
+    task->has_begun = true;
+    return co_collective_begin(task, now_ns);
+}
+
+static int run_steps(struct co_task *task, uint64_t now_ns)
+{
+    int status = 0;
+    if (!task->has_begun) {
+        status = co_collective_plan(task);
+        status = status == 0 && task->steps > 0 ? begin_step(task, now_ns) : status;
+    }
+    while (status == 0 && task->at < task->steps) {
+        status = co_collective_poll(task, now_ns);
+        if (status == 0) {
+            return 0;
+        }
+        if (status > 0) {
+            status = ++task->at < task->steps ? begin_step(task, now_ns) : 0;
+        }
+    }
+    return status < 0 ? status : 1;
+}
+
+// Moves one task as far as it goes. 0: under way, 1: ended, result is set.
+static int advance(struct co_task *task, uint64_t now_ns)
+{
+    struct co_team *team = task->team;
+    int broken = co_load_relaxed(&team->broken); // relaxed: written under the same lock
+    int status = broken != 0 && !task->has_begun ? broken : run_steps(task, now_ns);
+    if (status == 0) {
+        return 0;
+    }
+    if (status < 0) {
+        if (task->net != NULL) {
+            co_mcast_op_release(task->net);
+        }
+        co_store_relaxed(&team->broken, status); // relaxed: a hint for callers; tasks see it under the lock
+    }
+    task->result = status < 0 ? status : 0;
+    return 1;
+}
+
+// The owner may be gone as soon as he sees is_done: nothing of the task is touched afterwards.
+static void complete(struct co_task *task)
+{
+    struct co_engine *engine = task->team->engine;
+    co_collective_finish(task);
+    co_sub_acq_rel(&task->team->outstanding, 1); // release K2: the inline path of the next operation may run elsewhere
+    if (task->is_background) {
+        co_sub_acq_rel(&engine->background, 1);
+    }
+    co_sub_acq_rel(&engine->outstanding, 1);
+    co_store_release(&task->is_done, 1); // release K1, read by K1 in co_task_is_done: result and bytes are there
+}
+
+static int advance_team(struct co_team *team, uint64_t now_ns)
+{
+    int events = 0;
+    struct co_task **link = &team->oldest;
+    while (*link != NULL) {
+        struct co_task *task = *link;
+        if (advance(task, now_ns) == 0) {
+            if (!team->is_flat) {
+                break; // the next one waits for this one
+            }
+            link = &task->next;
+            continue;
+        }
+        *link = task->next;
+        if (*link == NULL) {
+            team->newest = link;
+        }
+        complete(task);
+        events++;
+    }
+    return events;
+}
+
+int co_tasks_progress(struct co_engine *engine, uint64_t now_ns)
+{
+    int events = take_submissions(engine);
+    struct co_team **link = &engine->active;
+    while (*link != NULL) {
+        struct co_team *team = *link;
+        events += advance_team(team, now_ns);
+        if (team->oldest == NULL) {
+            team->newest = &team->oldest;
+            *link = team->next_active;
+            team->is_active = false;
+        } else {
+            link = &team->next_active;
+        }
+    }
+    return events;
+}
+
+const struct co_task *co_task_head(const struct co_engine *engine)
+{
+    return engine->active == NULL ? NULL : engine->active->oldest;
+}
+
+void co_task_describe(const struct co_task *task, char *text, size_t room)
+{
+    char inner[160] = "its turn";
+    if (task->has_begun && task->at < task->steps) {
+        if (task->net != NULL) {
+            co_mcast_op_describe(task->net, inner, sizeof(inner));
+        } else {
+            co_shm_op_describe(&task->shm, inner, sizeof(inner));
+        }
+    }
+    snprintf(text, room, "%s of %zu bytes on %d ranks, step %d of %d, waits for %s", co_call_text(task->call),
+             task->bytes, task->team->size, task->at + 1, task->steps, inner);
+}
+
+bool co_task_is_done(const struct co_task *task)
+{
+    return co_load_acquire(&((struct co_task *)task)->is_done) != 0; // acquire K1
+}
+
+int co_task_result(const struct co_task *task)
+{
+    return task->result;
+}
+
+void co_task_release(struct co_task *task)
+{
+    free(task);
+}
