@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +22,8 @@ static void set_pointers(struct co_shm_node *node)
     node->processes = (struct co_shm_process *)(base + node->plan.process_offset);
     node->entries = (struct co_shm_entry *)(base + node->plan.entry_offset);
     node->areas = base + node->plan.area_offset;
+    // A core file need not hold gigabytes of holes.
+    madvise(base, node->segment.bytes, MADV_DONTDUMP);
 }
 
 static int fill_header(struct co_shm_node *node)

@@ -5,6 +5,7 @@
 #ifndef CASTOFF_MCAST_SHM_NODE_H
 #define CASTOFF_MCAST_SHM_NODE_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,7 +24,7 @@ struct co_shm_node {
     struct co_shm_entry *entries;
     char *areas;
 
-    int *peer_files; // [size] pidfds; -1: not watched
+    struct pollfd *watched; // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
     bool single_copy;
     size_t direct_bcast_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
     char reason[96];

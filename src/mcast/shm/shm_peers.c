@@ -33,38 +33,42 @@ static int watch(const struct co_shm_node *node, int rank, int watched)
 
 int co_shm_peers_open(struct co_shm_node *node)
 {
-    int watched = 0;
+    int count = 0;
 
-    node->peer_files = malloc((size_t)node->config.size * sizeof(int));
-    if (!node->peer_files) {
+    node->watched = calloc((size_t)node->config.size, sizeof *node->watched);
+    if (!node->watched) {
         return -ENOMEM;
     }
     for (int rank = 0; rank < node->config.size; rank++) {
-        node->peer_files[rank] = watch(node, rank, watched);
-        watched += node->peer_files[rank] >= 0;
+        node->watched[rank].fd = watch(node, rank, count);
+        node->watched[rank].events = POLLIN;
+        count += node->watched[rank].fd >= 0;
     }
     return 0;
 }
 
 void co_shm_peers_close(struct co_shm_node *node)
 {
-    for (int rank = 0; node->peer_files && rank < node->config.size; rank++) {
-        if (node->peer_files[rank] >= 0) {
-            close(node->peer_files[rank]);
+    for (int rank = 0; node->watched && rank < node->config.size; rank++) {
+        if (node->watched[rank].fd >= 0) {
+            close(node->watched[rank].fd);
         }
     }
-    free(node->peer_files);
-    node->peer_files = NULL;
+    free(node->watched);
+    node->watched = NULL;
 }
 
 int co_shm_node_dead_peer(struct co_shm_node *node)
 {
+    // poll passes over negative descriptors and clears what it says about them
+    bool some_ended = poll(node->watched, (nfds_t)node->config.size, 0) > 0;
+
     for (int rank = 0; rank < node->config.size; rank++) {
-        struct pollfd state = {.fd = node->peer_files[rank], .events = POLLIN};
-        if (state.fd == BY_NUMBER && kill((pid_t)node->processes[rank].pid, 0) != 0 && errno == ESRCH) {
+        const struct pollfd *peer = &node->watched[rank];
+        if (some_ended && (peer->revents & POLLIN)) {
             return rank;
         }
-        if (state.fd >= 0 && poll(&state, 1, 0) == 1 && (state.revents & POLLIN)) {
+        if (peer->fd == BY_NUMBER && kill((pid_t)node->processes[rank].pid, 0) != 0 && errno == ESRCH) {
             return rank;
         }
     }

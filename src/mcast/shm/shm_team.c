@@ -104,22 +104,31 @@ static int touch_ring(struct co_shm_team *team, unsigned ring)
     return 0;
 }
 
+static uint64_t consumed_by(const struct co_shm_team *team, int member, unsigned ring)
+{
+    // acquire R2: the member's reads of the slots before are over.
+    return co_load_acquire(&co_shm_control(team, member)->consumed[ring]);
+}
+
 bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t slots = team->shape.ring[ring].mask + 1, least = UINT64_MAX;
 
+    // While the last one has not moved there is no need to look at the lines of all others.
+    if (team->laggard != team->self && tick >= consumed_by(team, team->laggard, ring) + slots) {
+        return false;
+    }
     for (int member = 0; member < team->count; member++) {
-        if (member == team->self) {
-            continue;
+        uint64_t consumed = member == team->self ? UINT64_MAX : consumed_by(team, member, ring);
+        if (consumed < least) {
+            least = consumed;
+            team->laggard = member;
         }
-        // acquire R2: the member's reads of the slots before are over.
-        uint64_t consumed = co_load_acquire(&co_shm_control(team, member)->consumed[ring]);
-        least = consumed < least ? consumed : least;
     }
     if (least > team->granted[ring]) {
         team->granted[ring] = least;
     }
-    return tick < team->granted[ring] + team->shape.ring[ring].mask + 1;
+    return tick < team->granted[ring] + slots;
 }
 
 static int nothing_left_step(struct co_shm_op *op)

@@ -31,6 +31,7 @@ struct co_shm_team {
     struct co_shm_shape shape;
     uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
     uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
+    int laggard;                    // member that was last when credit was asked for
     uint64_t sequence;              // large operations begun
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
