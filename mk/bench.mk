@@ -44,4 +44,6 @@ $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
 bench-all: lib tools bench-programs
 	bench/all.sh $(BUILD)
 
+.SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)
+
 -include $(COLL_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d)

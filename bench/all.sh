@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Measures every figure and writes docs/measurements.md whole: machine, date, one table row for each figure with its
+# command, reasons for those not reached (bench/reasons.txt), and the tables behind them. About half an hour. Called by
+# `make bench-all`; bench/all.sh BUILD [FIGURE...] measures only some and keeps earlier rows of the others.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "${1:-$top/build}" && pwd) || exit 1
+shift
+export CASTOFF_BUILD=$build FIGURES_OUT=$build/figures
+cd "$top" || exit 1
+mkdir -p "$FIGURES_OUT"
+figures=("$@")
+((${#figures[@]} > 0)) || figures=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M21)
+for figure in "${figures[@]}"; do
+    echo "== $figure" >&2
+    timeout 900 "$top/bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row" ||
+        printf '%s\t%s\t\t%s\t\tnot measured\t%s\n' "$figure" "see bench/figures/$figure.sh" "no end within 900 s, or it failed" \
+            "bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row"
+    cut -f 1,4,5,6 "$FIGURES_OUT/$figure.row" >&2
+done
+"$top/bench/write_measurements.sh" "$FIGURES_OUT" >"$FIGURES_OUT/measurements.md" &&
+    cp "$FIGURES_OUT/measurements.md" "$top/docs/measurements.md"

@@ -1,0 +1,61 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Formats the rows of the figures (FOLDER/M*.row) and the tables behind them as docs/measurements.md, on standard
+# output. Every figure appears; one that is not reached carries its reason out of bench/reasons.txt ("M3 text").
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+folder=${1:?usage: write_measurements.sh FOLDER}
+
+rows() {
+    find "$folder" -maxdepth 1 -name 'M*.row' | sort -V | xargs cat
+}
+
+machine() {
+    echo "- Processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) cores"
+    echo "- Memory: $(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
+    echo "- System: $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r)"
+    echo "- MPI: $(mpirun --version 2>/dev/null | head -n 1)"
+    echo "- castoff: $("$CASTOFF_BUILD/castoff" --version), commit $(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+    echo "- Date: $(date -u +%Y-%m-%d)"
+}
+
+reason() { # figure
+    awk -v figure="$1" '$1 == figure { sub(/^[^ ]+ +/, ""); print }' "$top/bench/reasons.txt"
+}
+
+cat <<'TEXT'
+<!-- SPDX-License-Identifier: BSD-3-Clause -->
+# Measurements
+
+Written by `make bench-all`. Both sides of a comparison run in one job, in turn; the median of the slowest rank is
+compared; every byte is checked outside the timed part. "Stock" is Open MPI without castoff; its "best" is the best
+of its tuned algorithms and of its components sm, han and adapt at that point. The laboratory is the one of tests/lab:
+hosts are network namespaces on this machine. Times are those of a shared machine; ratios are what counts.
+
+TEXT
+machine
+printf '\n| figure | what | stock | castoff | to reach | |\n| --- | --- | --- | --- | --- | --- |\n'
+rows | awk -F'\t' '{ printf "| %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6 == "reached" ? "reached" : "**" $6 "**" }'
+
+printf '\n## Not reached\n\n'
+rows | while IFS=$'\t' read -r figure _ _ _ _ verdict _; do
+    [[ $verdict == reached ]] && continue
+    text=$(reason "$figure")
+    echo "- $figure: ${text:-no reason found yet}"
+done
+
+printf '\n## Commands\n\nEach figure alone: `bench/figures/FIGURE.sh`. What they run:\n\n'
+rows | awk -F'\t' '{ printf "- %s: `%s`\n", $1, $7 }'
+
+printf '\n## Tables\n'
+find "$folder" -maxdepth 1 -name 'M*.txt' -size +0 | sort -V | while read -r table; do
+    printf '\n### %s\n\n```\n' "$(basename "$table" .txt)"
+    cat "$table"
+    printf '```\n'
+done
+if [[ -s $folder/M11.rivals ]]; then
+    printf '\n### M11, rivals\n\n```\n'
+    cat "$folder/M11.rivals"
+    printf '```\n'
+fi
