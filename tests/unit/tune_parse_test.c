@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Tune table in its text form: rows, comments and ranges, every kind of malformed line named with its number, files.
+#include "engine/tune_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct co_tune_table table;
+static char why[200];
+
+static int parse(const char *text)
+{
+    return co_tune_table_parse(&table, text, strlen(text), why, sizeof why);
+}
+
+static void parses_rows_comments_and_open_ranges(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("# head\n\n  bcast hosts ranks 2-16 bytes 1-4096 decline # tail\r\n"
+                           "iallgather\tmixed ranks 3 bytes 65536- take"),
+                     0);
+    assert_int_equal(table.count, 2);
+    assert_int_equal(table.rows[0].call, CO_CALL_BCAST);
+    assert_int_equal(table.rows[0].where, CO_TUNE_HOSTS);
+    assert_int_equal(table.rows[0].ranks_min, 2);
+    assert_int_equal(table.rows[0].ranks_max, 16);
+    assert_int_equal(table.rows[0].bytes_max, 4096);
+    assert_false(table.rows[0].take);
+    assert_int_equal(table.rows[1].call, CO_CALL_IALLGATHER);
+    assert_int_equal(table.rows[1].where, CO_TUNE_MIXED);
+    assert_int_equal(table.rows[1].ranks_min, 3);
+    assert_int_equal(table.rows[1].ranks_max, 3);
+    assert_int_equal(table.rows[1].bytes_max, SIZE_MAX);
+    assert_true(table.rows[1].take);
+}
+
+static void names_line_and_cause(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *row, *cause;
+    } wrong[] = {
+        {"gather hosts ranks 2-4 bytes 1-2 take", "gather"},
+        {"bcast moon ranks 2-4 bytes 1-2 take", "moon"},
+        {"bcast hosts rank 2-4 bytes 1-2 take", "ranks"},
+        {"bcast hosts ranks 2-4 byte 1-2 take", "bytes"},
+        {"bcast hosts ranks 4-2 bytes 1-2 take", "range of ranks"},
+        {"bcast hosts ranks 0-2 bytes 1-2 take", "range of ranks"},
+        {"bcast hosts ranks 2-4294967298 bytes 1-2 take", "range of ranks"},
+        {"bcast hosts ranks -2 bytes 1-2 take", "range of ranks"},
+        {"bcast hosts ranks 2-4 bytes 1--2 take", "range of bytes"},
+        {"bcast hosts ranks 2-4 bytes 1-99999999999999999999 take", "range of bytes"},
+        {"bcast hosts ranks 2-4 bytes 1K-2K take", "range of bytes"},
+        {"bcast hosts ranks 2-4 bytes 1-2 maybe", "maybe"},
+        {"bcast hosts ranks 2-4 bytes 1-2", "a row is"},
+        {"bcast hosts ranks 2-4 bytes 1-2 take it", "a row is"},
+        {"bcast hosts ranks 2-4 bytes 1-2 take it all", "a row is"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[200];
+        snprintf(text, sizeof text, "# one\nbcast node ranks 2 bytes 1 take\n%s\n", wrong[i].row);
+        table.count = 77;
+        assert_int_equal(parse(text), -EINVAL);
+        assert_int_equal(table.count, 77); // a failed parse changes nothing
+        assert_non_null(strstr(why, "line 3"));
+        assert_non_null(strstr(why, wrong[i].cause));
+    }
+}
+
+static void foreign_bytes_do_not_reach_the_message(void **state)
+{
+    (void)state;
+    const char text[] = "\x1b[31mred\0 hosts ranks 2 bytes 1 take";
+    assert_int_equal(co_tune_table_parse(&table, text, sizeof text - 1, why, sizeof why), -EINVAL);
+    assert_null(strchr(why, '\x1b'));
+}
+
+static void bounds_the_number_of_rows(void **state)
+{
+    (void)state;
+    static const char row[] = "bcast node ranks 2 bytes 1 take\n";
+    size_t bytes = sizeof row - 1;
+    char *text = malloc(bytes * (CO_TUNE_ROWS_MAX + 1));
+    for (size_t i = 0; i <= CO_TUNE_ROWS_MAX; i++) {
+        memcpy(text + i * bytes, row, bytes);
+    }
+    assert_int_equal(co_tune_table_parse(&table, text, bytes * CO_TUNE_ROWS_MAX, why, sizeof why), 0);
+    assert_int_equal(table.count, CO_TUNE_ROWS_MAX);
+    assert_int_equal(co_tune_table_parse(&table, text, bytes * (CO_TUNE_ROWS_MAX + 1), why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "rows"));
+    free(text);
+}
+
+static void loads_files_and_names_those_it_cannot(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/castoff-tune-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    static const char row[] = "bcast node ranks 2 bytes 1 take\nnonsense\n";
+    assert_int_equal(write(fd, row, sizeof row - 1), sizeof row - 1);
+    assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, path));
+    assert_non_null(strstr(why, "line 2"));
+    assert_int_equal(ftruncate(fd, 32), 0);
+    assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), 0);
+    assert_int_equal(table.count, 1);
+    assert_int_equal(ftruncate(fd, 1 << 20), 0); // too large is refused, not cut
+    assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), -EFBIG);
+    close(fd);
+    unlink(path);
+    assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), -ENOENT);
+    assert_int_equal(co_tune_table_load(&table, "/tmp", why, sizeof why), -EISDIR);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parses_rows_comments_and_open_ranges),   cmocka_unit_test(names_line_and_cause),
+        cmocka_unit_test(foreign_bytes_do_not_reach_the_message), cmocka_unit_test(bounds_the_number_of_rows),
+        cmocka_unit_test(loads_files_and_names_those_it_cannot),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
