@@ -52,7 +52,7 @@ static void the_segment_holds_every_team(void **state)
     for (int size = 1; size <= 260; size += size < 10 ? 1 : 50) {
         struct co_shm_plan plan;
         co_shm_plan_compute(&plan, size, 1 << 20, CO_SHM_ENTRIES_MAX);
-        assert_true(plan.entries >= 256 && plan.entries <= CO_SHM_ENTRIES_MAX);
+        assert_true(plan.entries >= CO_SHM_ENTRIES_GOOD && plan.entries <= CO_SHM_ENTRIES_MAX);
         assert_true(plan.process_offset >= sizeof(struct co_shm_header));
         assert_true(plan.entry_offset >= plan.process_offset + (size_t)size * sizeof(struct co_shm_process));
         assert_true(plan.area_offset >= plan.entry_offset + plan.entries * sizeof(struct co_shm_entry));

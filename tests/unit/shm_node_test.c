@@ -46,14 +46,28 @@ static int name_is_taken(struct shm_rank *self)
     return 0;
 }
 
-static int one_has_other_settings(struct shm_rank *self)
+static int one_sees_another_size(struct shm_rank *self)
 {
     if (self->rank == 1) {
-        self->config.team_bytes *= 2;
+        self->config.size++;
     }
     int result = co_shm_node_open(&self->node, &self->config);
     SHM_CHECK(result == -EPROTO || result == -EINVAL); // the segment differs in kind or in size
     SHM_CHECK(self->node == NULL);
+    return 0;
+}
+
+// Rank 0 decides how much memory a team gets, since it sees what fits.
+static int one_has_other_wishes(struct shm_rank *self)
+{
+    self->config.team_bytes = self->rank == 0 ? 200000 : 70000;
+    SHM_CHECK(co_shm_node_open(&self->node, &self->config) == 0);
+    int got = (int)self->node->config.team_bytes;
+    SHM_CHECK(got <= 200000 && got > 70000 / 2); // less than asked for only in a small /dev/shm
+    SHM_CHECK(self->config.all_agree(self->config.arg, got) == got &&
+              self->config.all_agree(self->config.arg, -got) == -got);
+    shm_job_barrier(self);
+    co_shm_node_close(self->node);
     return 0;
 }
 
@@ -110,7 +124,8 @@ static void a_failure_is_everybodys(void **state)
 {
     (void)state;
     run(3, false, true, name_is_taken);
-    run(3, false, true, one_has_other_settings);
+    run(3, false, true, one_sees_another_size);
+    run(3, false, true, one_has_other_wishes);
 }
 
 static void nodes_of_one_process_do_not_meet(void **state)

@@ -105,6 +105,7 @@ struct co_shm_plan {
 void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes);
 
 #define CO_SHM_ENTRIES_MAX 4096
+#define CO_SHM_ENTRIES_GOOD 256 // as many communicators at a time as most programs ever have
 #define CO_SHM_ENTRIES_MIN 16
 
 // The segment of a node with `size` ranks and at most `entries` teams at a time.

@@ -14,6 +14,8 @@
 
 #include "base/log.h"
 
+#define TEAM_BYTES_SMALL ((size_t)64 << 10)
+
 static void set_pointers(struct co_shm_node *node)
 {
     char *base = node->segment.base;
@@ -40,14 +42,30 @@ static int fill_header(struct co_shm_node *node)
     return error;
 }
 
-// A small /dev/shm gets a small directory. Returns the number of entries or -errno.
-static int create(struct co_shm_node *node, const char *name)
+// Tries one size of directory after the other. 0, or -ENOSPC when even `least` entries do not fit.
+static int create_within(struct co_shm_node *node, const char *name, size_t least)
 {
     int error = -ENOSPC;
 
-    for (size_t entries = CO_SHM_ENTRIES_MAX; entries >= CO_SHM_ENTRIES_MIN && error == -ENOSPC; entries /= 2) {
+    for (size_t entries = CO_SHM_ENTRIES_MAX; entries >= least && error == -ENOSPC; entries /= 2) {
         co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, entries);
         error = co_shm_segment_create(&node->segment, name, node->plan.bytes);
+    }
+    return error;
+}
+
+// A small /dev/shm (64 MiB in most containers) gets smaller teams rather than few, and few only in the end. Returns
+// the number of entries or -errno.
+static int create(struct co_shm_node *node, const char *name)
+{
+    int error = create_within(node, name, CO_SHM_ENTRIES_GOOD);
+
+    while (error == -ENOSPC && node->config.team_bytes > TEAM_BYTES_SMALL) {
+        node->config.team_bytes /= 2;
+        error = create_within(node, name, CO_SHM_ENTRIES_GOOD);
+    }
+    if (error == -ENOSPC) {
+        error = create_within(node, name, CO_SHM_ENTRIES_MIN);
     }
     if (error == 0) {
         set_pointers(node);
@@ -87,6 +105,11 @@ static int map_segment(struct co_shm_node *node)
     if (entries < 0) {
         return entries;
     }
+    int team_bytes = agree(node, config->rank == 0 ? (int)config->team_bytes : INT_MAX); // rank 0's, see create
+    if (team_bytes < 0) {
+        return team_bytes;
+    }
+    node->config.team_bytes = (size_t)team_bytes;
     int error = agree(node, config->rank == 0 ? 0 : attach(node, name, entries));
     if (config->rank == 0) {
         co_shm_segment_unlink(&node->segment);
@@ -112,7 +135,7 @@ static void introduce_self(struct co_shm_node *node)
 static bool is_usable(const struct co_shm_config *config)
 {
     return config->size > 0 && config->rank >= 0 && config->rank < config->size && config->team_bytes > 0 &&
-           config->barrier && config->all_agree;
+           config->team_bytes <= INT_MAX && config->barrier && config->all_agree;
 }
 
 int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *config)
