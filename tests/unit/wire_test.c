@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The wire format: golden bytes of every message, so that no compiler or refactoring moves a field; every rejection of
+// the decoders; and bytes at random, which must be rejected or describe exactly what is there.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mcast/wire.h"
+
+static const uint8_t GOLDEN_CHUNK[CO_WIRE_HEAD_BYTES] = {0x11, 0x01, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12,
+                                                         0xef, 0xcd, 0xab, 0x89, 0x04, 0x00, 0x00, 0x00,
+                                                         0x2d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00};
+
+static const uint8_t GOLDEN_CONTROL[CO_WIRE_HEAD_BYTES] = {0x12, 0x03, 0x02, 0x01, 0x78, 0x56, 0x34, 0x12,
+                                                           0x44, 0x33, 0x22, 0x11, 0x08, 0x07, 0x06, 0x05,
+                                                           0x04, 0x03, 0x02, 0x01, 0x14, 0x00, 0x02, 0x00};
+
+static struct co_chunk golden_chunk(void)
+{
+    return (struct co_chunk){.source = 0x1234,
+                             .chunk_bytes = 64,
+                             .team = 0x12345678,
+                             .operation = 0x89abcdef,
+                             .psn = 4,
+                             .block_bytes = 301,
+                             .is_repair = true};
+}
+
+static struct co_control golden_control(void)
+{
+    return (struct co_control){.type = CO_CONTROL_FETCH,
+                               .source = 0x0102,
+                               .entries = 2,
+                               .team = 0x12345678,
+                               .operation = 0x11223344,
+                               .sequence = 0x0102030405060708};
+}
+
+static void chunk_bytes(void **state)
+{
+    (void)state;
+    struct co_chunk chunk = golden_chunk(), back;
+    uint8_t data[CO_WIRE_HEAD_BYTES + 45] = {0};
+    co_wire_chunk_encode(data, &chunk);
+    assert_memory_equal(data, GOLDEN_CHUNK, sizeof(GOLDEN_CHUNK));
+    assert_int_equal(co_wire_kind(data, sizeof(data)), CO_WIRE_CHUNK);
+    assert_int_equal(co_wire_chunk_decode(&back, data, sizeof(data)), 0); // the short tail: 301 - 4 * 64
+    assert_int_equal(back.source, chunk.source);
+    assert_int_equal(back.chunk_bytes, chunk.chunk_bytes);
+    assert_int_equal(back.team, chunk.team);
+    assert_int_equal(back.operation, chunk.operation);
+    assert_int_equal(back.psn, chunk.psn);
+    assert_int_equal(back.block_bytes, chunk.block_bytes);
+    assert_true(back.is_repair);
+}
+
+static void block_of_48_bits(void **state)
+{
+    (void)state;
+    struct co_chunk chunk = golden_chunk(), back;
+    chunk.block_bytes = UINT64_C(0x1234) << 32 | 64;
+    chunk.chunk_bytes = UINT16_MAX;
+    chunk.psn = (uint32_t)(chunk.block_bytes / UINT16_MAX);
+    size_t tail = chunk.block_bytes % UINT16_MAX;
+    uint8_t *data = calloc(1, CO_WIRE_HEAD_BYTES + tail);
+    co_wire_chunk_encode(data, &chunk);
+    assert_int_equal(co_wire_chunk_decode(&back, data, CO_WIRE_HEAD_BYTES + tail), 0);
+    assert_true(back.block_bytes == chunk.block_bytes);
+    assert_true(co_wire_chunk_decode(&back, data, CO_WIRE_HEAD_BYTES + tail - 1) < 0);
+    free(data);
+}
+
+static void control_bytes(void **state)
+{
+    (void)state;
+    struct co_control control = golden_control(), back;
+    uint8_t data[CO_WIRE_HEAD_BYTES + 20] = {0};
+    co_wire_control_encode(data, &control, 20);
+    assert_memory_equal(data, GOLDEN_CONTROL, sizeof(GOLDEN_CONTROL));
+    assert_int_equal(co_wire_kind(data, sizeof(data)), CO_WIRE_CONTROL);
+    assert_int_equal(co_wire_control_decode(&back, data, sizeof(data)), 0);
+    assert_int_equal(back.type, control.type);
+    assert_int_equal(back.source, control.source);
+    assert_int_equal(back.entries, control.entries);
+    assert_int_equal(back.team, control.team);
+    assert_int_equal(back.operation, control.operation);
+    assert_true(back.sequence == control.sequence);
+}
+
+static void progress_body(void **state)
+{
+    (void)state;
+    static const uint8_t golden[] = {4,    3,    2, 1, 0xd4, 0xc3, 0xb2, 0xa1, 9, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f,
+                                     0x02, 0x01, 0, 0, 0x0d, 0x0c, 0x0b, 0x0a, 7, 0, 0, 0, 1,    0,    0,    0};
+    struct co_progress_body body = {0x01020304, 0xa1b2c3d4, 9, 0x7fffffff}, back;
+    struct co_credit_entry entries[] = {{0x0102, 0, 0x0a0b0c0d}, {7, 0, 1}}, entry;
+    uint8_t data[sizeof(golden)];
+    assert_int_equal(co_wire_progress_encode(data, &body, entries, 2), sizeof(golden));
+    assert_memory_equal(data, golden, sizeof(golden));
+    co_wire_progress_decode(&back, data);
+    assert_memory_equal(&back, &body, sizeof(body));
+    for (unsigned i = 0; i < 2; i++) {
+        co_wire_credit_decode(&entry, data, i);
+        assert_int_equal(entry.source, entries[i].source);
+        assert_int_equal(entry.received, entries[i].received);
+    }
+}
+
+static void fetch_body(void **state)
+{
+    (void)state;
+    static const uint8_t golden[] = {0x0b, 0x0a, 0, 0, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
+    struct co_fetch_range ranges[] = {{0x01020304, 5}, {UINT32_MAX, 1}}, range;
+    uint8_t data[sizeof(golden)];
+    assert_int_equal(co_wire_fetch_encode(data, 0x0a0b, ranges, 2), sizeof(golden));
+    assert_memory_equal(data, golden, sizeof(golden));
+    assert_int_equal(co_wire_fetch_source(data), 0x0a0b);
+    for (unsigned i = 0; i < 2; i++) {
+        co_wire_range_decode(&range, data, i);
+        assert_memory_equal(&range, &ranges[i], sizeof(range));
+    }
+}
+
+static int decode_chunk_with(size_t offset, uint8_t value, size_t bytes)
+{
+    uint8_t data[200] = {0};
+    struct co_chunk chunk;
+    memcpy(data, GOLDEN_CHUNK, sizeof(GOLDEN_CHUNK));
+    data[offset] = value;
+    return co_wire_chunk_decode(&chunk, data, bytes);
+}
+
+static void chunks_refused(void **state)
+{
+    (void)state;
+    const size_t good = CO_WIRE_HEAD_BYTES + 45;
+    assert_int_equal(decode_chunk_with(0, 0x11, good), 0);
+    assert_true(decode_chunk_with(0, 0x21, good) < 0); // another version
+    assert_true(decode_chunk_with(0, 0x01, good) < 0);
+    assert_true(decode_chunk_with(0, 0x10, good) < 0); // another kind
+    assert_true(decode_chunk_with(0, 0x12, good) < 0);
+    assert_true(decode_chunk_with(0, 0x13, good) < 0);
+    assert_true(decode_chunk_with(1, 2, good) < 0);  // neither first transmission nor repair
+    assert_true(decode_chunk_with(12, 5, good) < 0); // PSN beyond the block
+    assert_true(decode_chunk_with(15, 0xff, good) < 0);
+    assert_true(decode_chunk_with(12, 3, good) < 0); // a full chunk's PSN with the tail's size
+    assert_int_equal(decode_chunk_with(12, 3, CO_WIRE_HEAD_BYTES + 64), 0);
+    assert_true(decode_chunk_with(22, 0, good) < 0); // chunks of no bytes
+    assert_true(decode_chunk_with(16, 0x2e, good) < 0);
+    for (size_t bytes = 0; bytes < 200; bytes++) {
+        assert_int_equal(decode_chunk_with(0, 0x11, bytes) == 0, bytes == good);
+    }
+    struct co_chunk empty = golden_chunk(), back;
+    uint8_t data[CO_WIRE_HEAD_BYTES];
+    empty.block_bytes = empty.psn = 0;
+    co_wire_chunk_encode(data, &empty);
+    assert_true(co_wire_chunk_decode(&back, data, sizeof(data)) < 0); // a block of no bytes has no chunk
+}
+
+static int decode_control(enum co_control_type type, uint16_t entries, size_t body_field, size_t body)
+{
+    static uint8_t data[70000];
+    struct co_control control = golden_control(), back;
+    control.type = type;
+    control.entries = entries;
+    co_wire_control_encode(data, &control, body_field);
+    return co_wire_control_decode(&back, data, CO_WIRE_HEAD_BYTES + body);
+}
+
+static void control_refused(void **state)
+{
+    (void)state;
+    static const size_t fixed[CO_CONTROL_TYPE_END] = {[CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4};
+    for (unsigned type = 1; type < CO_CONTROL_TYPE_END; type++) {
+        for (uint16_t entries = 0; entries < 40; entries++) {
+            size_t body = fixed[type] + (fixed[type] > 0 ? entries * 8U : 0);
+            assert_int_equal(decode_control(type, entries, body, body), 0);
+            assert_true(decode_control(type, entries, body, body + 1) < 0);
+            assert_true(decode_control(type, entries, body + 1, body + 1) < 0);
+            assert_true(decode_control(type, entries, body + 8, body) < 0);
+        }
+    }
+    assert_true(decode_control(CO_CONTROL_PROGRESS, 0, 15, 15) < 0);
+    assert_true(decode_control(CO_CONTROL_PROGRESS, UINT16_MAX, 16, 16) < 0);
+    assert_true(decode_control(CO_CONTROL_FETCH, 8191, 65532, 65532) == 0);
+    assert_true(decode_control(CO_CONTROL_FETCH, 8192, 4, 65540) < 0); // the size field has wrapped
+    assert_true(decode_control(0, 0, 0, 0) < 0);
+    assert_true(decode_control(CO_CONTROL_TYPE_END, 0, 0, 0) < 0);
+    assert_true(decode_control((enum co_control_type)255, 0, 0, 0) < 0);
+}
+
+static void too_short(void **state)
+{
+    (void)state;
+    struct co_chunk chunk;
+    struct co_control control;
+    for (size_t bytes = 0; bytes < CO_WIRE_HEAD_BYTES; bytes++) {
+        uint8_t *exact = malloc(bytes + 1); // reading beyond it shows under a sanitizer
+        memcpy(exact, GOLDEN_CHUNK, bytes);
+        assert_true(co_wire_kind(exact, bytes) < 0);
+        assert_true(co_wire_chunk_decode(&chunk, exact, bytes) < 0);
+        assert_true(co_wire_control_decode(&control, exact, bytes) < 0);
+        free(exact);
+    }
+}
+
+static void junk(void **state)
+{
+    (void)state;
+    srand(5);
+    for (int i = 0; i < 200000; i++) {
+        uint8_t data[120];
+        size_t bytes = (size_t)rand() % sizeof(data);
+        for (size_t at = 0; at < bytes; at++) {
+            data[at] = (uint8_t)(rand() % 4 == 0 ? rand() : 0);
+        }
+        data[0] = (uint8_t)(0x10 | rand() % 4);
+        struct co_chunk chunk;
+        struct co_control control;
+        if (co_wire_chunk_decode(&chunk, data, bytes) == 0) {
+            uint64_t start = (uint64_t)chunk.psn * chunk.chunk_bytes;
+            assert_true(start + (bytes - CO_WIRE_HEAD_BYTES) <= chunk.block_bytes);
+        }
+        if (co_wire_control_decode(&control, data, bytes) == 0) {
+            assert_in_range(control.type, 1, CO_CONTROL_TYPE_END - 1);
+        }
+    }
+}
+
+static void chunk_counts(void **state)
+{
+    (void)state;
+    assert_int_equal(co_wire_chunk_count(0, 100), 0);
+    assert_int_equal(co_wire_chunk_count(1, 100), 1);
+    assert_int_equal(co_wire_chunk_count(100, 100), 1);
+    assert_int_equal(co_wire_chunk_count(101, 100), 2);
+    assert_int_equal(co_wire_chunk_count(UINT64_C(5) << 30, 1432), 3749099);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chunk_bytes),     cmocka_unit_test(block_of_48_bits), cmocka_unit_test(control_bytes),
+        cmocka_unit_test(progress_body),   cmocka_unit_test(fetch_body),       cmocka_unit_test(chunks_refused),
+        cmocka_unit_test(control_refused), cmocka_unit_test(too_short),        cmocka_unit_test(junk),
+        cmocka_unit_test(chunk_counts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
