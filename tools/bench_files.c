@@ -46,8 +46,8 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
     }
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
-        fprintf(file, "overlap,%d,%zu,%s,%s,1,%d,%.4f,%.4f,%.2f,,,,%llu,1\n", row->ranks, row->bytes, row->name, row->job,
-                row->rounds, row->pure_ns / 1e3, row->start_ns / 1e3, row->percent, row->wrong);
+        fprintf(file, "overlap,%d,%zu,%s,%s,1,%d,%.4f,%.4f,%.2f,,,,%llu,1\n", row->ranks, row->bytes, row->name,
+                row->job, row->rounds, row->pure_ns / 1e3, row->start_ns / 1e3, row->percent, row->wrong);
     }
     return close_output(file);
 }
