@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `make install PREFIX=/usr/local` puts the command, the library, its modules, the benchmark programs, the laboratory and
+# the man pages where the command looks for them (tools/places.c). DESTDIR stands in front, for packages.
+
+PREFIX ?= /usr/local
+prefix  = $(DESTDIR)$(PREFIX)
+
+.PHONY: install uninstall
+install: all bench-programs
+	install -d $(prefix)/bin $(prefix)/lib/castoff/bench $(prefix)/share/castoff/lab $(prefix)/share/man/man1 $(prefix)/share/man/man7
+	install -m 755 $(BUILD)/castoff $(prefix)/bin
+	install -m 644 $(BUILD)/libcastoff.so $(BUILD)/libcastoff-*.so $(prefix)/lib/castoff
+	install -m 755 $(BENCH_PROGS) $(prefix)/lib/castoff/bench
+	install -m 644 tests/lab/*.c tests/lab/README.md $(prefix)/share/castoff/lab
+	install -m 755 tests/lab/*.sh $(prefix)/share/castoff/lab
+	install -m 644 docs/man/castoff.1 $(prefix)/share/man/man1
+	install -m 644 docs/man/castoff.7 $(prefix)/share/man/man7
+
+uninstall:
+	rm -rf $(prefix)/bin/castoff $(prefix)/lib/castoff $(prefix)/share/castoff
+	rm -f $(prefix)/share/man/man1/castoff.1 $(prefix)/share/man/man7/castoff.7

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# env.example as the rows of a Markdown table: setting, default, what it may be, meaning. Settings that must be equal
+# on all ranks carry a star. Used by scripts/readme.sh.
+
+BEGIN {
+    print "| setting | default | values | meaning |"
+    print "| --- | --- | --- | --- |"
+}
+
+/^$/ { lines = 0; next }
+
+/^#CASTOFF_/ {
+    split(substr($0, 2), parts, "=")
+    value = substr($0, length(parts[1]) + 3)
+    star = sub(/ \[same on all ranks\]$/, "", range) ? " *" : ""
+    printf "| `%s`%s | %s | %s | %s |\n", parts[1], star, value == "" ? "" : "`" value "`", range, meaning
+    next
+}
+
+/^# / {
+    text = substr($0, 3)
+    gsub(/\|/, "\\|", text)
+    if (lines++ == 0) {
+        meaning = text
+    } else {
+        range = text
+    }
+}

@@ -1,0 +1,59 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The documents agree with the code: blocks of README.md that come from the program are up to date, links lead to files
+# that exist, and every setting, reason and counter that the documents name is one that the code has, and the
+# other way round.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+passed=0 failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-documents.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+ok() { # what, command...
+    what=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        sed 's/^/    /' "$work/log"
+    fi
+}
+
+documents="README.md CONTRIBUTING.md docs/*.md tests/*/README.md"
+
+# Prints links of a document that lead nowhere.
+dead_links() {
+    for document in $documents; do
+        grep -o '](\([^)#:]*\))' "$document" | sed 's/^](//; s/)$//' | while read -r link; do
+            [ -e "$(dirname "$document")/$link" ] || echo "$document: $link"
+        done
+    done >"$work/links"
+    ! grep . "$work/links"
+}
+
+# Settings that a document names and the program does not have. CASTOFF_LAB_* are the laboratory's, not settings.
+unknown_settings() {
+    sed -n 's/^#\(CASTOFF_[A-Z0-9_]*\)=.*/\1/p' env.example | sort -u >"$work/known"
+    # shellcheck disable=SC2086 # a list of patterns
+    grep -oh '\bCASTOFF_[A-Z0-9_]*[A-Z0-9]\b' $documents docs/man/* | grep -v '^CASTOFF_LAB_\|^CASTOFF_LIBRARY$' |
+        sort -u >"$work/named"
+    ! comm -13 "$work/known" "$work/named" | grep .
+}
+
+same_words() { # from the code, by a sed expression and a file; columns.md must list each
+    for word in $(sed -n "$1" "$2"); do
+        grep -q "^| \`$word\` |" docs/columns.md || echo "docs/columns.md does not list $word of $2"
+    done >"$work/missing"
+    ! grep . "$work/missing"
+}
+
+ok "README.md: its blocks are up to date (make readme)" bash scripts/readme.sh --check
+ok "links lead to files" dead_links
+ok "documents name settings that exist" unknown_settings
+ok "docs/columns.md lists every counter" same_words 's/^CO_COUNTER([A-Z_]*, "\([a-z_]*\)".*/\1/p' src/base/counters_table.h
+ok "docs/columns.md lists every reason" same_words '/TAKE,/d; 's/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide.h
+echo "$passed passed, $failed failed, 0 skipped"
+[ "$failed" -eq 0 ]
