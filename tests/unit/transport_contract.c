@@ -468,6 +468,41 @@ static void receivers_may_answer_at_once(void **state)
     }
 }
 
+static void leave_all(void *arg, const uint8_t *data, size_t size)
+{
+    struct echo *echo = arg;
+    struct co_transport *end = echo->rig->ends[1];
+
+    (void)data, (void)size;
+    echo->count++;
+    for (unsigned index = 0; index < 4; index++) {
+        end->ops->leave(end, index);
+    }
+}
+
+static void receivers_may_leave_at_once(void **state)
+{
+    struct transport_rig *rig = *state;
+    struct echo echo = {.rig = rig};
+
+    for (unsigned index = 0; index < 4; index++) {
+        join(rig, 1, index);
+        assert_int_equal(send_batch(rig, 0, group(index), 0, 3, 64, 64), 3);
+    }
+    send_one(rig, 0, peer(1), 77);
+    while (echo.count == 0) {
+        assert_true(wait_end(rig, 1));
+        assert_true(rig->ends[1]->ops->poll(rig->ends[1], 64, leave_all, &echo) >= 0);
+    }
+    send_one(rig, 0, group(1), 78);
+    send_one(rig, 0, peer(1), 79);
+    for (memset(&inbox, 0, sizeof inbox); !received(79);) { // what had arrived before may still come
+        assert_true(wait_end(rig, 1));
+        poll_end(rig, 1, 64);
+    }
+    assert_false(received(78));
+}
+
 static int open_rig(void **state)
 {
     struct transport_rig *rig = *state;
@@ -514,6 +549,7 @@ int transport_contract_run(struct transport_rig *rig)
         ON_RIG(dead_peer_is_told_once),
         ON_RIG(death_does_not_spoil_sends_to_others),
         ON_RIG(receivers_may_answer_at_once),
+        ON_RIG(receivers_may_leave_at_once),
     };
     return cmocka_run_group_tests_name(rig->name, tests, NULL, NULL);
 }

@@ -101,6 +101,7 @@ static const struct co_transport_ops udp_ops = {
 static void point_messages(struct co_udp_receiver *receiver)
 {
     receiver->datagrams_per_message = 1;
+    receiver->busy = CO_UDP_NOBODY;
     for (unsigned i = 0; i < CO_UDP_RECEIVE_SLOTS; i++) {
         receiver->pieces[i] = (struct iovec){.iov_base = receiver->slots + (size_t)i * CO_UDP_SLOT_BYTES,
                                              .iov_len = CO_UDP_SLOT_BYTES};

@@ -30,6 +30,9 @@
 #define CO_UDP_SEGMENTS_MAX 64     // of one offloaded send, in every kernel that has it
 #define CO_UDP_PIECES 3            // of a datagram
 #define CO_UDP_RECEIVE_SLOTS 64    // messages of one recvmmsg
+#define CO_UDP_BUSY_POLLS 3        // of a busy socket before the others are asked, too
+#define CO_UDP_UNICAST (-1)        // sockets by number: this one or the index of a group
+#define CO_UDP_NOBODY (-2)
 // One message of up to 64 KiB; the odd rest keeps the slots' first lines out of the same cache sets.
 #define CO_UDP_SLOT_BYTES (65536 + 1984)
 
@@ -57,6 +60,8 @@ struct co_udp_receiver {
     uint8_t *slots;
     unsigned datagrams_per_message; // of late, at least 1: how many messages make up a budget
     unsigned first_group;           // where the next poll starts, so that no group starves another
+    int busy;                       // socket that had something last time, or CO_UDP_NOBODY
+    unsigned busy_polls;            // in a row that looked at no other socket
 };
 
 struct co_udp_sender {
