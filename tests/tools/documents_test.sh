@@ -54,6 +54,6 @@ ok "README.md: its blocks are up to date (make readme)" bash scripts/readme.sh -
 ok "links lead to files" dead_links
 ok "documents name settings that exist" unknown_settings
 ok "docs/columns.md lists every counter" same_words 's/^CO_COUNTER([A-Z_]*, "\([a-z_]*\)".*/\1/p' src/base/counters_table.h
-ok "docs/columns.md lists every reason" same_words '/TAKE,/d; 's/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide.h
+ok "docs/columns.md lists every reason" same_words '/TAKE,/d; s/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide.h
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]
