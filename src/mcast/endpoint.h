@@ -79,6 +79,7 @@ struct co_mcast_group {
     uint32_t *child_received; // [source * child_room + slot]
     int child_room;
     uint32_t quantum;         // chunks after which credit is reported unasked
+    uint64_t widest_gap_ns;   // between arrivals within a block, decaying: what silence is normal here
     uint32_t lost;            // chunks asked for
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
@@ -185,7 +186,7 @@ void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct c
                           const uint8_t *body);
 void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn);
 void co_repair_forget(struct co_mcast_group *group);
-struct co_repair_timing co_repair_timing(const struct co_mcast *mcast);
+struct co_repair_timing co_repair_timing(const struct co_mcast_group *group);
 
 // progress_report.c
 void co_report_done(struct co_mcast_op *op);

@@ -67,6 +67,15 @@ static void take_activation(struct co_mcast_group *group, int from, uint32_t num
     }
 }
 
+static void take_end(struct co_mcast_group *group, int from, uint32_t number)
+{
+    struct co_mcast_op *op = co_operation_find(group, number);
+    struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, from);
+    if (block != NULL && op->state == 0) {
+        co_receive_block_all_sent(block);
+    }
+}
+
 static void dispatch_control(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
     if (group->broken != 0 && control->type != CO_CONTROL_FAILED) {
@@ -85,6 +94,9 @@ static void dispatch_control(struct co_mcast_group *group, const struct co_contr
         break;
     case CO_CONTROL_FETCH:
         co_repair_take_fetch(group, control->source, control, body);
+        break;
+    case CO_CONTROL_SENT:
+        take_end(group, control->source, control->operation);
         break;
     case CO_CONTROL_ACTIVATE:
         take_activation(group, control->source, control->operation);

@@ -253,7 +253,7 @@ void co_group_progress(struct co_mcast_group *group)
 uint64_t co_group_timer_ns(const struct co_mcast_group *group)
 {
     uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
-    struct co_repair_timing timing = co_repair_timing(group->mcast);
+    struct co_repair_timing timing = co_repair_timing(group);
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (op->state != 0 || op->blocks_missing == 0) {
             continue;

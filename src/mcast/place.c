@@ -8,6 +8,16 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 
+// The widest silence inside recent blocks, so that the next block's cutoff starts from what is normal here.
+static void learn_gap(struct co_mcast_group *group, const struct co_receive_block *block)
+{
+    if (block->widest_gap_ns > group->widest_gap_ns) {
+        group->widest_gap_ns = block->widest_gap_ns;
+    } else if (co_receive_block_is_complete(block)) {
+        group->widest_gap_ns -= (group->widest_gap_ns - block->widest_gap_ns) / 8;
+    }
+}
+
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
@@ -27,6 +37,7 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     co_counter_add(CO_COUNT_DATA_PLACED, 1);
     co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
     op->last_event_ns = now_ns;
+    learn_gap(group, block);
     group->received[chunk->source]++;
     group->has_news = true;
     if (chunk->is_repair && op->last_fetch_ns != 0) {

@@ -242,7 +242,7 @@ void co_nudge_due(struct co_mcast_group *group)
         return;
     }
     uint64_t now_ns = group->mcast->now_ns;
-    struct co_repair_timing timing = co_repair_timing(group->mcast);
+    struct co_repair_timing timing = co_repair_timing(group);
     uint64_t patience = (2 * LAZY_NS + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
     patience = patience > NUDGE_MOST_NS ? NUDGE_MOST_NS : patience;
     if (group->nudge_due_ns == CO_NEVER) {

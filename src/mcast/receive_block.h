@@ -50,6 +50,12 @@ static inline bool co_receive_block_is_complete(const struct co_receive_block *b
 // Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns);
 
+// The source says that it has sent everything: what is missing now is lost, no cutoff needed.
+static inline void co_receive_block_all_sent(struct co_receive_block *block)
+{
+    block->next_psn = block->chunks;
+}
+
 // When co_receive_block_request has something to say, UINT64_MAX never.
 uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing);
 
