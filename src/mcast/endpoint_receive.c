@@ -12,21 +12,24 @@ static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t te
                                              enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
                                              const uint8_t *data, size_t bytes)
 {
-    bool is_member = false;
+    bool is_member = false, is_own = false;
     for (struct co_mcast_group *group = co_group_find(mcast, team); group != NULL; group = group->next_alike) {
         if (source >= group->count) {
             continue;
         }
         if (source == group->self) {
-            co_counter_add(CO_COUNT_DROP_OWN, 1);
-            return NULL;
+            is_own = true; // or another's, in a group that shares the low half
+            continue;
         }
         is_member = true;
         if (co_auth_verify(mcast->config.auth, domain, group->members[source], group->team_id, nonce, data, bytes)) {
             return group;
         }
     }
-    co_counter_add(is_member ? CO_COUNT_DROP_FORGED : CO_COUNT_DROP_FOREIGN, 1);
+    co_counter_add(is_own      ? CO_COUNT_DROP_OWN
+                   : is_member ? CO_COUNT_DROP_FORGED
+                               : CO_COUNT_DROP_FOREIGN,
+                   1);
     return NULL;
 }
 

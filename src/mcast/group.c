@@ -32,11 +32,16 @@ bool co_group_is_idle(const struct co_mcast_group *group)
     return group->oldest == NULL && group->report_due_ns == CO_NEVER && group->unreported_done == 0;
 }
 
+// Groups that share the low half of the id hang on the first one, which alone stands in the map.
 static int register_group(struct co_mcast_group *group)
 {
-    struct co_mcast *mcast = group->mcast;
-    group->next_alike = co_group_find(mcast, (uint32_t)group->team_id);
-    return co_hash_map_put(&mcast->groups, (uint32_t)group->team_id, group);
+    struct co_mcast_group *first = co_group_find(group->mcast, (uint32_t)group->team_id);
+    if (first == NULL) {
+        return co_hash_map_put(&group->mcast->groups, (uint32_t)group->team_id, group);
+    }
+    group->next_alike = first->next_alike;
+    first->next_alike = group;
+    return 0;
 }
 
 static void unregister_group(struct co_mcast_group *group)
@@ -49,10 +54,11 @@ static void unregister_group(struct co_mcast_group *group)
             first = first->next_alike;
         }
         first->next_alike = group->next_alike;
-    } else if (group->next_alike != NULL) {
-        co_hash_map_put(&mcast->groups, key, group->next_alike);
-    } else {
-        co_hash_map_remove(&mcast->groups, key);
+        return;
+    }
+    co_hash_map_remove(&mcast->groups, key);
+    if (group->next_alike != NULL) {
+        co_hash_map_put(&mcast->groups, key, group->next_alike); // into the room just made
     }
 }
 

@@ -221,6 +221,30 @@ static void a_killed_member_ends_the_others(void **state)
     world_close(&world);
 }
 
+// Ids that differ in their high half only look alike on the wire; the tag tells them apart.
+static void alike_on_the_wire(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(3);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_group *first[3];
+    for (int rank = 0; rank < 3; rank++) {
+        int members[] = {2, 0, 1};
+        first[rank] = world.group[rank];
+        assert_int_equal(co_mcast_group_open(&world.group[rank], world.mcast[rank], 0x8765432100000007, members, NULL,
+                                             3, (rank + 1) % 3),
+                         0);
+    }
+    world_bcast(&world, 1, 5000, 1); // member 1 of the second group, which is member 0 of the first
+    for (int rank = 0; rank < 3; rank++) {
+        co_mcast_group_close(first[rank]);
+    }
+    world_settle(&world, UINT64_C(30000000000));
+    world_bcast(&world, 2, 5000, 2);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +259,7 @@ int main(void)
         cmocka_unit_test(receivers_overrun),
         cmocka_unit_test(many_operations_outstanding),
         cmocka_unit_test(a_killed_member_ends_the_others),
+        cmocka_unit_test(alike_on_the_wire),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
