@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Threads as ranks. Waiting in an exchange moves the rank's engine, as native MPI's progress loop would.
+#include "engine_job.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void job_require(bool condition, const char *what)
+{
+    if (!condition) {
+        fprintf(stderr, "engine job: %s\n", what);
+        abort();
+    }
+}
+
+static int board_allgather(void *arg, const void *mine, void *all, size_t bytes)
+{
+    struct job_rank *rank = arg;
+    struct engine_job *job = rank->job;
+    job_require(bytes <= 512, "an exchange larger than the board");
+    memcpy(job->board + (size_t)rank->rank * bytes, mine, bytes);
+    pthread_barrier_wait(&job->all);
+    memcpy(all, job->board, bytes * (size_t)job->size);
+    pthread_barrier_wait(&job->all);
+    return 0;
+}
+
+static int board_broadcast(void *arg, int root, void *data, size_t bytes)
+{
+    struct job_rank *rank = arg;
+    struct engine_job *job = rank->job;
+    if (rank->rank == root) {
+        memcpy(job->board, data, bytes);
+    }
+    pthread_barrier_wait(&job->all);
+    memcpy(data, job->board, bytes);
+    pthread_barrier_wait(&job->all);
+    return 0;
+}
+
+static int all_barrier(void *arg)
+{
+    pthread_barrier_wait(&((struct job_rank *)arg)->job->all);
+    return 0;
+}
+
+static int one_node_barrier(void *arg)
+{
+    struct job_rank *rank = arg;
+    pthread_barrier_wait(&rank->job->by_node[rank->node]);
+    return 0;
+}
+
+static int one_node_minimum(void *arg, int mine)
+{
+    struct job_rank *rank = arg;
+    struct engine_job *job = rank->job;
+    int *board = (int *)(void *)(job->board + sizeof(int) * (size_t)JOB_RANKS_MAX * (size_t)rank->node);
+    board[rank->node_rank] = mine;
+    one_node_barrier(arg);
+    int least = mine;
+    for (int i = 0; i < rank->node_size; i++) {
+        least = board[i] < least ? board[i] : least;
+    }
+    one_node_barrier(arg);
+    return least;
+}
+
+static void open_engine(struct job_rank *rank)
+{
+    struct engine_job *job = rank->job;
+    struct co_bootstrap bootstrap = {.world_rank = rank->rank,
+                                     .world_size = job->size,
+                                     .allgather = board_allgather,
+                                     .broadcast = board_broadcast,
+                                     .barrier = all_barrier,
+                                     .node_barrier = one_node_barrier,
+                                     .node_minimum = one_node_minimum,
+                                     .node_rank = rank->node_rank,
+                                     .node_size = rank->node_size,
+                                     .node_index = rank->node,
+                                     .node_count = job->nodes,
+                                     .node_of_rank = job->node_of_rank,
+                                     .arg = rank};
+    rank->open_status = co_engine_open(&rank->engine, &bootstrap, rank->why, sizeof(rank->why));
+}
+
+static void *run_rank(void *arg)
+{
+    struct job_rank *rank = arg;
+    open_engine(rank);
+    rank->job->body(rank);
+    if (rank->open_status == 0) {
+        co_engine_close(rank->engine);
+    }
+    return NULL;
+}
+
+static void place(struct engine_job *job, int size, const int *node_of_rank)
+{
+    int on_node[JOB_RANKS_MAX] = {0};
+    for (int i = 0; i < size; i++) {
+        struct job_rank *rank = &job->ranks[i];
+        job->node_of_rank[i] = rank->node = node_of_rank[i];
+        rank->rank = i;
+        rank->job = job;
+        rank->node_rank = on_node[rank->node]++;
+        job->nodes = rank->node >= job->nodes ? rank->node + 1 : job->nodes;
+    }
+    for (int i = 0; i < size; i++) {
+        job->ranks[i].node_size = on_node[job->ranks[i].node];
+    }
+    pthread_barrier_init(&job->all, NULL, (unsigned)size);
+    for (int node = 0; node < job->nodes; node++) {
+        pthread_barrier_init(&job->by_node[node], NULL, (unsigned)on_node[node]);
+    }
+}
+
+void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank))
+{
+    memset(job, 0, sizeof(*job));
+    job->size = size;
+    job->body = body;
+    place(job, size, node_of_rank);
+    pthread_t threads[JOB_RANKS_MAX];
+    for (int i = 0; i < size; i++) {
+        job_require(pthread_create(&threads[i], NULL, run_rank, &job->ranks[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < size; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    pthread_barrier_destroy(&job->all);
+    for (int node = 0; node < job->nodes; node++) {
+        pthread_barrier_destroy(&job->by_node[node]);
+    }
+}
+
+struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *members, int count)
+{
+    struct co_team *team = NULL;
+    for (int i = 0; i < count; i++) {
+        if (members[i] == rank->rank) {
+            job_require(co_team_open(&team, rank->engine, id, members, count, i) == 0, "team");
+        }
+    }
+    return team;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A job of several engines in one process: each rank is a thread, nodes are whatever the test says, the exchanges of
+// the bootstrap are done under a lock. Nodes talk by UDP over the loopback interface.
+#ifndef CASTOFF_TESTS_ENGINE_JOB_H
+#define CASTOFF_TESTS_ENGINE_JOB_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/engine.h"
+
+#define JOB_RANKS_MAX 12
+
+struct engine_job;
+
+struct job_rank {
+    struct engine_job *job;
+    int rank, node, node_rank, node_size;
+    struct co_engine *engine;
+    int open_status;
+    char why[300];
+    unsigned barrier_turn;
+};
+
+struct engine_job {
+    int size, nodes;
+    int node_of_rank[JOB_RANKS_MAX];
+    struct job_rank ranks[JOB_RANKS_MAX];
+    pthread_barrier_t all, by_node[JOB_RANKS_MAX];
+    unsigned char board[JOB_RANKS_MAX * 512];
+    void (*body)(struct job_rank *rank);
+};
+
+// Runs `body` on every rank with an open engine (or open_status < 0), then closes the engines.
+void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank));
+
+// A team of the given world ranks seen from one of them; fails the test when it cannot be opened.
+struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *members, int count);
+
+// Prints and ends the process: cmocka's own assertions must not be used in other threads.
+void job_require(bool condition, const char *what);
+
+#endif
