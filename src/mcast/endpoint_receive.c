@@ -26,10 +26,7 @@ static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t te
             return group;
         }
     }
-    co_counter_add(is_own      ? CO_COUNT_DROP_OWN
-                   : is_member ? CO_COUNT_DROP_FORGED
-                               : CO_COUNT_DROP_FOREIGN,
-                   1);
+    co_counter_add(is_own ? CO_COUNT_DROP_OWN : is_member ? CO_COUNT_DROP_FORGED : CO_COUNT_DROP_FOREIGN, 1);
     return NULL;
 }
 
