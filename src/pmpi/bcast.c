@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Bcast: the program's buffer when its bytes lie in a row, else packed at the root and unpacked elsewhere. Hot.
+#include "pmpi/call_counts.h"
+#include "pmpi/failure.h"
+#include "pmpi/layer.h"
+#include "pmpi/packing.h"
+#include "pmpi/report_sites.h"
+#include "pmpi/routing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct broadcast {
+    void *buffer;
+    int count, root;
+    MPI_Datatype type;
+    struct co_communicator *communicator;
+    struct co_datatype facts;
+    size_t bytes;
+};
+
+static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm)
+{
+    enum co_reason reason = co_route_communicator(comm, &broadcast->communicator);
+    if (reason != CO_TAKE) {
+        return reason;
+    }
+    if (broadcast->root < 0 || broadcast->root >= broadcast->communicator->size || broadcast->buffer == MPI_IN_PLACE ||
+        !co_route_arguments(broadcast->count, broadcast->type, true, &broadcast->facts)) {
+        return CO_BAD_ARGUMENT;
+    }
+    broadcast->bytes = (size_t)broadcast->count * broadcast->facts.bytes;
+    return co_team_decide(broadcast->communicator->team, CO_CALL_BCAST, broadcast->bytes);
+}
+
+static int broadcast_packed(const struct broadcast *broadcast)
+{
+    bool is_root = broadcast->root == broadcast->communicator->rank;
+    size_t count = (size_t)broadcast->count;
+    void *packed = malloc(broadcast->bytes);
+    int error = packed == NULL ? -ENOMEM : 0;
+    if (error == 0 && is_root) {
+        error = co_pack(packed, broadcast->buffer, count, broadcast->type, &broadcast->facts);
+    }
+    if (error == 0) {
+        error = co_team_bcast(broadcast->communicator->team, broadcast->root, packed, broadcast->bytes);
+    }
+    if (error == 0 && !is_root) {
+        error = co_unpack(broadcast->buffer, packed, count, broadcast->type, &broadcast->facts);
+    }
+    free(packed);
+    return error;
+}
+
+static int take(const struct broadcast *broadcast, MPI_Comm comm)
+{
+    int error = broadcast->facts.is_contiguous
+                    ? co_team_bcast(broadcast->communicator->team, broadcast->root, broadcast->buffer, broadcast->bytes)
+                    : broadcast_packed(broadcast);
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Bcast", error);
+}
+
+int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    if (co_layer_is_off()) {
+        return co_next.Bcast(buffer, count, type, root, comm);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST);
+    struct broadcast broadcast = {.buffer = buffer, .count = count, .root = root, .type = type};
+    enum co_reason reason = route(&broadcast, comm);
+    int code = reason == CO_TAKE ? take(&broadcast, comm) : co_next.Bcast(buffer, count, type, root, comm);
+    reason = co_route_explain(reason, comm, code);
+    co_call_end(&ticket, reason, broadcast.bytes, code);
+    co_report_site(&ticket, reason);
+    return code;
+}
+
+CO_EXPORT(Bcast);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private communicators and the exchanges on them. Nodes are what native calls a node, numbered by their first rank.
+#include "pmpi/bootstrap.h"
+
+#include "pmpi/layer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+static int to_errno(int code)
+{
+    return code == MPI_SUCCESS ? 0 : -EIO;
+}
+
+static int duplicate(MPI_Comm comm, MPI_Comm *copy)
+{
+    if (co_next.Comm_dup(comm, copy) != MPI_SUCCESS) {
+        *copy = NULL;
+        return -EIO;
+    }
+    return to_errno(co_next.Comm_set_errhandler(*copy, co_next.errors_return));
+}
+
+int co_bootstrap_open(void)
+{
+    int error = duplicate(co_next.comm_world, &co_layer.world);
+    int error_self = duplicate(co_next.comm_self, &co_layer.self);
+    int error_group = to_errno(co_next.Comm_group(co_next.comm_world, &co_layer.world_group));
+    return error != 0 ? error : error_self != 0 ? error_self : error_group;
+}
+
+static void release(MPI_Comm *comm)
+{
+    if (*comm != NULL) {
+        co_next.Comm_free(comm);
+        *comm = NULL;
+    }
+}
+
+void co_bootstrap_close(void)
+{
+    release(&co_layer.node);
+    release(&co_layer.self);
+    release(&co_layer.world);
+    if (co_layer.world_group != NULL) {
+        co_next.Group_free(&co_layer.world_group);
+        co_layer.world_group = NULL;
+    }
+}
+
+static int exchange_allgather(void *arg, const void *mine, void *all, size_t bytes_each)
+{
+    (void)arg;
+    if (bytes_each > INT_MAX) {
+        return -EINVAL;
+    }
+    int bytes = (int)bytes_each;
+    return to_errno(co_next.Allgather(mine, bytes, co_next.byte, all, bytes, co_next.byte, co_layer.world));
+}
+
+static int exchange_broadcast(void *arg, int root, void *data, size_t bytes)
+{
+    (void)arg;
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_layer.world));
+}
+
+static int exchange_barrier(void *arg)
+{
+    (void)arg;
+    return to_errno(co_next.Barrier(co_layer.world));
+}
+
+static int exchange_node_barrier(void *arg)
+{
+    (void)arg;
+    return to_errno(co_next.Barrier(co_layer.node));
+}
+
+static int exchange_node_minimum(void *arg, int mine)
+{
+    int least = 0;
+    (void)arg;
+    int code = co_next.Allreduce(&mine, &least, 1, co_next.integer, co_next.minimum, co_layer.node);
+    return code == MPI_SUCCESS ? least : -EIO;
+}
+
+int co_bootstrap_agree(int mine)
+{
+    int all = 0;
+    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
+}
+
+// Turns the first world rank of each rank's node into the number of its node, in place; returns the nodes.
+static int number_nodes(int *first_of_rank, int size)
+{
+    int count = 0;
+    for (int rank = 0; rank < size; rank++) {
+        // The first rank of a node comes before the others, so it has its number when they ask for it.
+        int first = first_of_rank[rank];
+        first_of_rank[rank] = first == rank ? count++ : first_of_rank[first];
+    }
+    return count;
+}
+
+static int find_nodes(int *node_of_rank)
+{
+    int first = co_layer.rank;
+    if (co_next.Comm_split_type(co_layer.world, MPI_COMM_TYPE_SHARED, co_layer.rank, co_next.info_null,
+                                &co_layer.node) != MPI_SUCCESS) {
+        co_layer.node = NULL;
+        return -EIO;
+    }
+    co_next.Comm_set_errhandler(co_layer.node, co_next.errors_return);
+    if (co_next.Allreduce(&co_layer.rank, &first, 1, co_next.integer, co_next.minimum, co_layer.node) != MPI_SUCCESS ||
+        co_next.Allgather(&first, 1, co_next.integer, node_of_rank, 1, co_next.integer, co_layer.world) !=
+            MPI_SUCCESS) {
+        return -EIO;
+    }
+    co_layer.node_count = number_nodes(node_of_rank, co_layer.size);
+    co_layer.node_index = node_of_rank[co_layer.rank];
+    return 0;
+}
+
+int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
+{
+    int *nodes = malloc((size_t)co_layer.size * sizeof(int));
+    if (!co_bootstrap_agree(nodes != NULL)) {
+        free(nodes);
+        return -ENOMEM;
+    }
+    if (!co_bootstrap_agree(find_nodes(nodes) == 0)) {
+        free(nodes);
+        return -EIO;
+    }
+    *bootstrap = (struct co_bootstrap){.world_rank = co_layer.rank,
+                                       .world_size = co_layer.size,
+                                       .allgather = exchange_allgather,
+                                       .broadcast = exchange_broadcast,
+                                       .barrier = exchange_barrier,
+                                       .node_barrier = exchange_node_barrier,
+                                       .node_minimum = exchange_node_minimum,
+                                       .node_index = co_layer.node_index,
+                                       .node_count = co_layer.node_count,
+                                       .node_of_rank = nodes,
+                                       .native_progress = co_next.progress};
+    co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
+    co_next.Comm_size(co_layer.node, &bootstrap->node_size);
+    *node_of_rank = nodes;
+    return 0;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ids: the member of rank 0 gives the pair of its world rank and its own count of communicators it has named. The
+// pair is unique in the job, and since it is handed out over the new communicator itself, no two members can
+// differ about it, whatever else their counts have seen. All exchanges are native and inside the creating call.
+#include "pmpi/communicator_follow.h"
+
+#include "base/log.h"
+#include "pmpi/communicators.h"
+#include "pmpi/layer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int keyval = MPI_KEYVAL_INVALID;
+static _Atomic uint32_t ids_given;
+
+// Runs inside MPI_Comm_free and MPI_Comm_disconnect, also those of libraries that call PMPI.
+static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
+{
+    (void)key;
+    (void)extra;
+    // At MPI_Finalize the last communicators go after the engine did: their entries are gone already.
+    if (co_layer_is_serving() && co_communicators_find(comm) == attribute) {
+        co_communicators_remove(attribute);
+    }
+    return MPI_SUCCESS;
+}
+
+// A duplicate gets an entry of its own in the call that makes it, never a copy of this one.
+static int on_copy(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    (void)attribute_in;
+    (void)attribute_out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+int co_communicator_follow_open(void)
+{
+    return co_next.Comm_create_keyval(on_copy, on_free, &keyval, NULL) == MPI_SUCCESS ? 0 : -EIO;
+}
+
+void co_communicator_follow_close(void)
+{
+    if (keyval != MPI_KEYVAL_INVALID) {
+        co_next.Comm_free_keyval(&keyval);
+    }
+}
+
+// World ranks of `count` members from `first` on; false: one of them is of another job.
+static bool translate(MPI_Group group, int first, int count, int *world_ranks)
+{
+    int ranks[64];
+    for (int done = 0; done < count;) {
+        int piece = count - done < 64 ? count - done : 64;
+        for (int i = 0; i < piece; i++) {
+            ranks[i] = first + done + i;
+        }
+        co_next.Group_translate_ranks(group, piece, ranks, co_layer.world_group, world_ranks + done);
+        for (int i = 0; i < piece; i++) {
+            if (world_ranks[done + i] == MPI_UNDEFINED) {
+                return false;
+            }
+        }
+        done += piece;
+    }
+    return true;
+}
+
+// Needs no memory, so that all members come to the same answer.
+static bool is_of_this_job(MPI_Group group, int size)
+{
+    int world_ranks[64];
+    for (int first = 0; first < size; first += 64) {
+        if (!translate(group, first, size - first < 64 ? size - first : 64, world_ranks)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// What the members exchange about a new communicator; the largest of each counts.
+struct proposal {
+    uint64_t id; // rank 0's, the others' is 0
+    uint64_t wants_off;
+    uint64_t no_memory;
+};
+
+static uint64_t next_id(void)
+{
+    uint32_t number = co_add_relaxed(&ids_given, 1) + 1; // relaxed: only its uniqueness matters
+    return ((uint64_t)co_layer.rank + 1) << 32 | number;
+}
+
+static bool agree(MPI_Comm comm, struct proposal *proposal)
+{
+    struct proposal mine = *proposal;
+    int words = (int)(sizeof mine / sizeof(uint64_t));
+    return co_next.Allreduce(&mine, proposal, words, co_next.uint64, co_next.maximum, comm) == MPI_SUCCESS;
+}
+
+static bool all_could(MPI_Comm comm, bool could)
+{
+    int mine = could, everybody = 0;
+    return co_next.Allreduce(&mine, &everybody, 1, co_next.integer, co_next.minimum, comm) == MPI_SUCCESS &&
+           everybody != 0;
+}
+
+// Takes the entry over: on failure it is freed.
+static int set_up(struct co_communicator *entry, const int *members, uint64_t id)
+{
+    int error = co_team_open(&entry->team, co_layer.engine, id, members, entry->size, entry->rank);
+    if (error != 0) {
+        free(entry);
+        return error;
+    }
+    error = co_communicators_add(entry);
+    // Without its attribute an entry would outlive its communicator.
+    if (error == 0 && co_next.Comm_set_attr(entry->comm, keyval, entry) != MPI_SUCCESS) {
+        co_communicators_remove(entry);
+        return -EIO;
+    }
+    if (error != 0) {
+        co_team_close(entry->team);
+        free(entry);
+    }
+    return error;
+}
+
+// Every member calls it; all of them serve the communicator afterwards, or none.
+static void follow_members(MPI_Comm comm, int size, int rank, const int *members, bool wants_off)
+{
+    struct co_communicator *entry = members == NULL ? NULL : calloc(1, sizeof *entry);
+    struct proposal proposal = {rank == 0 ? next_id() : 0, wants_off, entry == NULL};
+    if (!agree(comm, &proposal) || proposal.no_memory != 0) {
+        free(entry);
+        return;
+    }
+    entry->comm = comm;
+    entry->rank = rank;
+    entry->size = size;
+    co_store_relaxed(&entry->is_switched_off, proposal.wants_off != 0); // relaxed: published by the table
+    int error = set_up(entry, members, proposal.id);
+    if (error != 0) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "a communicator of %d ranks stays native: error %d", size, -error);
+    }
+    if (!all_could(comm, error == 0) && error == 0) {
+        entry->reason = CO_NO_MEMORY;
+    }
+}
+
+void co_communicator_follow(MPI_Comm comm, bool wants_off)
+{
+    int is_inter = 0, size = 0, rank = 0;
+    MPI_Group group;
+    if (!co_layer_is_serving() || comm == co_next.comm_null) {
+        return;
+    }
+    co_next.Comm_test_inter(comm, &is_inter);
+    co_next.Comm_size(comm, &size);
+    if (is_inter || size < 2 || co_next.Comm_group(comm, &group) != MPI_SUCCESS) {
+        return;
+    }
+    co_next.Comm_rank(comm, &rank);
+    if (is_of_this_job(group, size)) {
+        int *members = malloc((size_t)size * sizeof(int));
+        if (members != NULL) {
+            translate(group, 0, size, members);
+        }
+        follow_members(comm, size, rank, members, wants_off);
+        free(members);
+    }
+    co_next.Group_free(&group);
+}

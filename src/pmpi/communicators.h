@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The communicators that castoff follows: handle -> team. An entry is made when a communicator is created and leaves
+// the table in an attribute delete callback, so that a handle used again never finds an old team. Look-up is hot and
+// safe from any thread; adding and removing are rare.
+#ifndef CASTOFF_PMPI_COMMUNICATORS_H
+#define CASTOFF_PMPI_COMMUNICATORS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/order.h"
+#include "engine/engine.h"
+#include "pmpi/next_mpi.h"
+
+struct co_communicator {
+    MPI_Comm comm;        // MPI_COMM_NULL below once the program has freed it
+    struct co_team *team; // NULL: not served, `reason` says why
+    enum co_reason reason;
+    int rank, size;
+    _Atomic bool is_switched_off; // by the info hint castoff=no
+    _Atomic int pending;          // operations that need the entry after their call returned
+    _Atomic int holders;          // the table and pending operations; the last one frees
+};
+
+// NULL: not followed. Valid as long as the program may use the communicator.
+struct co_communicator *co_communicators_find(MPI_Comm comm);
+
+// The table takes the entry over. 0 or -ENOMEM.
+int co_communicators_add(struct co_communicator *entry);
+
+// Takes the entry out and closes its team; operations still pending keep the rest of it.
+void co_communicators_remove(struct co_communicator *entry);
+
+// For an operation that outlives its call.
+void co_communicator_hold(struct co_communicator *entry);
+void co_communicator_drop(struct co_communicator *entry);
+
+// At the end: all that are left.
+void co_communicators_remove_all(void);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Finds the library underneath: RTLD_NEXT when the program is linked with it, an already loaded libmpi.so.40 when it
+// came by dlopen (Python without RTLD_GLOBAL). Runs once, at the first MPI call of the process.
+#include "pmpi/next_mpi.h"
+
+#include "base/log.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The status is filled by us and read by the library's own Get_count: the layouts must be the same.
+_Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI 4.1 only");
+
+struct co_next_mpi co_next;
+_Atomic bool co_next_is_resolved;
+
+static void *library = RTLD_NEXT;
+
+static void *find(const char *symbol)
+{
+    return dlsym(library, symbol);
+}
+
+static void *find_or_end(const char *symbol)
+{
+    void *address = find(symbol);
+    if (address == NULL) {
+        co_log_write(CO_LOG_ERROR, CO_SUBSYS_PMPI,
+                     "the MPI library of this program has no %s; run the program without castoff", symbol);
+        abort();
+    }
+    return address;
+}
+
+// Other families of MPI lack these names: castoff then passes everything through and never looks at them.
+static void find_handles(void)
+{
+    co_next.comm_world = find("ompi_mpi_comm_world");
+    co_next.comm_self = find("ompi_mpi_comm_self");
+    co_next.comm_null = find("ompi_mpi_comm_null");
+    co_next.request_null = find("ompi_request_null");
+    co_next.datatype_null = find("ompi_mpi_datatype_null");
+    co_next.byte = find("ompi_mpi_byte");
+    co_next.integer = find("ompi_mpi_int");
+    co_next.uint64 = find("ompi_mpi_uint64_t");
+    co_next.sum = find("ompi_mpi_op_sum");
+    co_next.minimum = find("ompi_mpi_op_min");
+    co_next.maximum = find("ompi_mpi_op_max");
+    co_next.info_null = find("ompi_mpi_info_null");
+    co_next.errors_return = find("ompi_mpi_errors_return");
+}
+
+static void find_progress(void)
+{
+    void *handle = RTLD_DEFAULT;
+    if (dlsym(handle, "opal_progress") == NULL) {
+        handle = dlopen("libopen-pal.so.40", RTLD_NOLOAD | RTLD_LAZY);
+        if (handle == NULL) {
+            return;
+        }
+    }
+    *(void **)&co_next.progress = dlsym(handle, "opal_progress");
+    *(void **)&co_next.progress_register = dlsym(handle, "opal_progress_register");
+    *(void **)&co_next.progress_unregister = dlsym(handle, "opal_progress_unregister");
+}
+
+static void resolve(void)
+{
+    if (find("PMPI_Init") == NULL) {
+        library = dlopen("libmpi.so.40", RTLD_NOLOAD | RTLD_LAZY);
+        if (library == NULL) {
+            library = RTLD_NEXT;
+        }
+    }
+#define CO_NEXT_FIND(name) *(void **)&co_next.name = find_or_end("PMPI_" #name);
+    CO_NEXT_WRAPPED(CO_NEXT_FIND)
+    CO_NEXT_CALLED(CO_NEXT_FIND)
+#undef CO_NEXT_FIND
+    co_next.find = find;
+    find_handles();
+    find_progress();
+    co_store_release(&co_next_is_resolved, true); // release N1: all pointers are set
+}
+
+void co_next_mpi_resolve(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, resolve);
+}
+
+const char *co_next_mpi_mismatch(void)
+{
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    void *const handles[] = {co_next.comm_world,   co_next.comm_self,     co_next.comm_null, co_next.request_null,
+                             co_next.byte,         co_next.datatype_null, co_next.integer,   co_next.uint64,
+                             co_next.sum,          co_next.minimum,       co_next.maximum,   co_next.info_null,
+                             co_next.errors_return};
+    co_next.Get_library_version(version, &length);
+    if (strncmp(version, "Open MPI v4.1", strlen("Open MPI v4.1")) != 0) {
+        return "the MPI library is not Open MPI 4.1, for which castoff was built";
+    }
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
+        if (handles[i] == NULL) {
+            return "the MPI library lacks names that Open MPI 4.1 has";
+        }
+    }
+    if (co_next.progress == NULL || co_next.progress_register == NULL || co_next.progress_unregister == NULL) {
+        return "the progress loop of Open MPI (libopen-pal.so.40) was not found";
+    }
+    return NULL;
+}

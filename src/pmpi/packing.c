@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Native's packed image is the raw bytes of the type map, without a header (measured), so native packs, in pieces
+// whose size fits an int. An element that is larger than that goes as a message to ourselves, with a type of bytes of
+// the same size on the packed side.
+#include "pmpi/packing.h"
+
+#include "base/order.h"
+#include "pmpi/layer.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#define PIECE_BYTES ((size_t)1 << 30)
+
+// A committed type of `bytes` bytes in a row.
+static int make_run(MPI_Datatype *run, size_t bytes)
+{
+    int count = (int)((bytes + PIECE_BYTES - 1) / PIECE_BYTES);
+    int *lengths = malloc((size_t)count * sizeof(int));
+    MPI_Aint *places = malloc((size_t)count * sizeof(MPI_Aint));
+    int code = MPI_ERR_NO_MEM;
+    if (lengths != NULL && places != NULL) {
+        for (int i = 0; i < count; i++) {
+            size_t place = (size_t)i * PIECE_BYTES;
+            places[i] = (MPI_Aint)place;
+            lengths[i] = (int)(bytes - place < PIECE_BYTES ? bytes - place : PIECE_BYTES);
+        }
+        code = co_next.Type_create_hindexed(count, lengths, places, co_next.byte, run);
+    }
+    free(lengths);
+    free(places);
+    return code == MPI_SUCCESS && co_next.Type_commit(run) == MPI_SUCCESS ? 0 : -ENOMEM;
+}
+
+// Each message has its own tag: several threads may talk to themselves at once.
+static int next_tag(void)
+{
+    static _Atomic unsigned tags;
+    return (int)(co_add_relaxed(&tags, 1) & INT_MAX); // relaxed: only different from the others'
+}
+
+static int send_to_self(const void *from, MPI_Datatype from_type, void *to, MPI_Datatype to_type)
+{
+    int tag = next_tag();
+    int code = co_next.Sendrecv(from, 1, from_type, 0, tag, to, 1, to_type, 0, tag, co_layer.self, MPI_STATUS_IGNORE);
+    return code == MPI_SUCCESS ? 0 : -EIO;
+}
+
+static int move_large(char *packed, char *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts,
+                      bool packs)
+{
+    MPI_Datatype run;
+    int error = make_run(&run, facts->bytes);
+    if (error != 0) {
+        return error;
+    }
+    for (size_t i = 0; error == 0 && i < count; i++) {
+        char *element = buffer + (ptrdiff_t)i * facts->extent;
+        char *place = packed + i * facts->bytes;
+        error = packs ? send_to_self(element, type, place, run) : send_to_self(place, run, element, type);
+    }
+    co_next.Type_free(&run);
+    return error;
+}
+
+static int move(char *packed, char *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts,
+                bool packs)
+{
+    if (facts->bytes > PIECE_BYTES) {
+        return move_large(packed, buffer, count, type, facts, packs);
+    }
+    size_t most = facts->bytes == 0 ? count : PIECE_BYTES / facts->bytes;
+    for (size_t done = 0; done < count;) {
+        size_t piece = count - done < most ? count - done : most;
+        int bytes = (int)(piece * facts->bytes), position = 0, code;
+        char *elements = buffer + (ptrdiff_t)done * facts->extent;
+        char *place = packed + done * facts->bytes;
+        if (packs) {
+            code = co_next.Pack(elements, (int)piece, type, place, bytes, &position, co_layer.self);
+        } else {
+            code = co_next.Unpack(place, bytes, &position, elements, (int)piece, type, co_layer.self);
+        }
+        if (code != MPI_SUCCESS) {
+            return -EIO;
+        }
+        done += piece;
+    }
+    return 0;
+}
+
+int co_pack(void *packed, const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
+{
+    return move(packed, (char *)(uintptr_t)buffer, count, type, facts, true);
+}
+
+int co_unpack(void *buffer, const void *packed, size_t count, MPI_Datatype type, const struct co_datatype *facts)
+{
+    return move((char *)(uintptr_t)packed, buffer, count, type, facts, false);
+}

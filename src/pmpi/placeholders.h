@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Handles for requests of ours: genuine native persistent requests that are never started. Native calls see an
+// inactive request, Fortran may look inside, debuggers know them; castoff finds its own request behind the handle in
+// a table that only grows, so that looking up needs no lock. Hot; any thread.
+#ifndef CASTOFF_PMPI_PLACEHOLDERS_H
+#define CASTOFF_PMPI_PLACEHOLDERS_H
+
+#include "pmpi/next_mpi.h"
+
+struct co_request;
+
+// Makes the first handles on castoff's own duplicate of MPI_COMM_SELF and proves that native gives a distinct object
+// for each, which the whole idea rests on. 0, -ENOTUNIQ, -ENOMEM or -EIO.
+int co_placeholders_open(MPI_Comm self);
+
+// Gives all handles back to native. No request may be in use.
+void co_placeholders_close(void);
+
+// A free request with its handle, or NULL when native has no more.
+struct co_request *co_placeholders_take(void);
+void co_placeholders_give(struct co_request *request);
+
+// The request behind a handle, in use or not; NULL: a native one.
+struct co_request *co_placeholders_find(MPI_Request handle);
+
+// Calls visit for every request there is, in use or not.
+void co_placeholders_visit(void (*visit)(struct co_request *request, void *arg), void *arg);
+
+#endif

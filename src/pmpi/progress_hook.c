@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The callback runs millions of times a second in any thread that blocks in native MPI. Idle it costs a few loads and
+// returns 0, or native would never yield the processor; it never calls MPI.
+#include "pmpi/progress_hook.h"
+
+#include "base/counters.h"
+#include "pmpi/layer.h"
+
+static bool is_added;
+
+static int on_native_progress(void)
+{
+    struct co_engine *engine = co_layer.engine;
+    int events = engine == NULL ? 0 : co_engine_progress(engine);
+    if (events > 0) {
+        co_counter_add(CO_COUNT_PROGRESS_CALLBACK, 1);
+    }
+    return events;
+}
+
+void co_progress_hook_add(void)
+{
+    is_added = co_next.progress_register(on_native_progress) == 0;
+}
+
+void co_progress_hook_remove(void)
+{
+    if (is_added) {
+        co_next.progress_unregister(on_native_progress);
+        is_added = false;
+    }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Gathers the report over the ranks and puts it where the setting says.
+#include "pmpi/report.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "pmpi/layer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool co_report_is_wanted(void)
+{
+    return co_setting_text(CO_SET_REPORT)[0] != '\0';
+}
+
+void co_report_open(void)
+{
+    co_report_sites_open();
+}
+
+// Combines over the ranks; rank 0 has the result in place.
+static void reduce(uint64_t *words, size_t count, MPI_Op operation)
+{
+    bool is_root = co_layer.rank == 0;
+    co_next.Reduce(is_root ? MPI_IN_PLACE : words, is_root ? words : NULL, (int)count, co_next.uint64, operation, 0,
+                   co_layer.world);
+}
+
+static void gather(struct co_report *report)
+{
+    uint64_t high_water = 0;
+    for (int i = 0; i < CO_COUNTER_COUNT; i++) {
+        report->counters[i] = co_counter_read((enum co_counter_id)i);
+    }
+    high_water = report->counters[CO_COUNT_STAGING_HIGH];
+    co_call_counts_snapshot(report->calls);
+    report->ranks_counted = 1;
+    if (co_layer.world != NULL) {
+        report->ranks_counted = co_layer.size;
+        reduce((uint64_t *)report->calls, sizeof report->calls / (sizeof(uint64_t)), co_next.sum);
+        reduce(report->counters, CO_COUNTER_COUNT, co_next.sum);
+        // The most of one rank, not of all together.
+        reduce(&high_water, 1, co_next.maximum);
+        report->counters[CO_COUNT_STAGING_HIGH] = high_water;
+    }
+    report->site_count = co_report_sites_gather(&report->sites);
+}
+
+static bool is_json(const char *path)
+{
+    size_t length = strlen(path);
+    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+static void put(const char *path, const char *text)
+{
+    if (strcmp(path, "-") == 0) {
+        co_log_text(text);
+        return;
+    }
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fputs(text, file) == EOF) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report cannot be written to %s: %s", path, strerror(errno));
+    }
+    if (file != NULL && fclose(file) != 0) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report in %s is not complete: %s", path, strerror(errno));
+    }
+}
+
+void co_report_write(bool has_started, const char *transports)
+{
+    struct co_report report = {.ranks = co_layer.size,
+                               .nodes = co_layer.node_count > 0 ? co_layer.node_count : 1,
+                               .has_started = has_started,
+                               .transports = transports};
+    if (!co_layer.counts) {
+        return;
+    }
+    gather(&report);
+    if (co_layer.rank == 0) {
+        const char *path = co_setting_text(CO_SET_REPORT);
+        char *text = is_json(path) ? co_report_json(&report) : co_report_text(&report);
+        if (text != NULL && path[0] != '\0') {
+            put(path, text);
+        }
+        free(text);
+    }
+    free(report.sites);
+}

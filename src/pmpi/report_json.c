@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report for programs. Keys once given keep their meaning: tools and users' scripts read them. End only.
+#include "pmpi/report.h"
+
+#include "base/settings.h"
+
+#include <jansson.h>
+
+static json_t *number(uint64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static json_t *times_of(const uint64_t steps[CO_LATENCY_STEPS])
+{
+    static const struct {
+        const char *name;
+        double share;
+    } points[] = {{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"longest", 1}};
+    json_t *times = json_object();
+    for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
+        json_object_set_new(times, points[i].name,
+                            json_real((double)co_latency_percentile(steps, points[i].share) / 1e3));
+    }
+    return times;
+}
+
+static json_t *call_of(const struct co_call_counts *counts)
+{
+    json_t *call = json_object(), *declined = json_object();
+    for (int reason = CO_TAKE + 1; reason < CO_REASON_COUNT; reason++) {
+        if (counts->by_reason[reason] > 0) {
+            json_object_set_new(declined, co_reason_text((enum co_reason)reason), number(counts->by_reason[reason]));
+        }
+    }
+    json_object_set_new(call, "seen", number(counts->seen));
+    json_object_set_new(call, "taken", number(counts->by_reason[CO_TAKE]));
+    json_object_set_new(call, "failed", number(counts->failed));
+    json_object_set_new(call, "declined", declined);
+    json_object_set_new(call, "bytes_seen", number(counts->bytes_seen));
+    json_object_set_new(call, "bytes_taken", number(counts->bytes_taken));
+    json_object_set_new(call, "taken_us", times_of(counts->taken_in));
+    json_object_set_new(call, "declined_us", times_of(counts->declined_in));
+    return call;
+}
+
+static json_t *counters_of(const struct co_report *report)
+{
+    json_t *counters = json_object();
+    for (int i = 0; i < CO_COUNTER_COUNT; i++) {
+        json_object_set_new(counters, co_counter_row((enum co_counter_id)i)->name, number(report->counters[i]));
+    }
+    return counters;
+}
+
+static json_t *settings_of(void)
+{
+    json_t *settings = json_object();
+    for (int i = 0; i < CO_SETTING_COUNT; i++) {
+        if (!co_setting_is_default((enum co_setting_id)i)) {
+            json_object_set_new(settings, co_setting_row((enum co_setting_id)i)->name,
+                                json_string(co_setting_text((enum co_setting_id)i)));
+        }
+    }
+    return settings;
+}
+
+static json_t *sites_of(const struct co_report *report)
+{
+    json_t *sites = json_array();
+    for (size_t i = 0; i < report->site_count; i++) {
+        const struct co_report_site_row *row = &report->sites[i];
+        json_t *site = json_object();
+        json_object_set_new(site, "call", json_string(co_call_text(row->call)));
+        json_object_set_new(site, "place", json_string(row->place));
+        json_object_set_new(site, "outcome", json_string(co_reason_text(row->reason)));
+        json_object_set_new(site, "calls", number(row->calls));
+        json_array_append_new(sites, site);
+    }
+    return sites;
+}
+
+char *co_report_json(const struct co_report *report)
+{
+    json_t *root = json_object(), *calls = json_object();
+    for (int call = 0; call < CO_CALL_COUNT; call++) {
+        json_object_set_new(calls, co_call_text((enum co_call)call), call_of(&report->calls[call]));
+    }
+    json_object_set_new(root, "ranks", json_integer(report->ranks));
+    json_object_set_new(root, "ranks_counted", json_integer(report->ranks_counted));
+    json_object_set_new(root, "nodes", json_integer(report->nodes));
+    json_object_set_new(root, "started", json_boolean(report->has_started));
+    json_object_set_new(root, "transports", json_string(report->transports));
+    json_object_set_new(root, "calls", calls);
+    json_object_set_new(root, "sites", sites_of(report));
+    json_object_set_new(root, "counters", counters_of(report));
+    json_object_set_new(root, "settings", settings_of());
+    char *text = json_dumps(root, JSON_INDENT(2));
+    json_decref(root);
+    return text;
+}

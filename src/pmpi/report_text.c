@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report for people: calls with their reasons and times, counters that moved, settings that differ from the
+// default. End only.
+#define _GNU_SOURCE
+#include "pmpi/report.h"
+
+#include "base/settings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void print_times(FILE *out, const char *what, const uint64_t steps[CO_LATENCY_STEPS])
+{
+    uint64_t most = co_latency_percentile(steps, 1);
+    if (most > 0) {
+        fprintf(out, "      %-8s p50 %.1f us, p90 %.1f us, p99 %.1f us, longest %.1f us\n", what,
+                (double)co_latency_percentile(steps, 0.5) / 1e3, (double)co_latency_percentile(steps, 0.9) / 1e3,
+                (double)co_latency_percentile(steps, 0.99) / 1e3, (double)most / 1e3);
+    }
+}
+
+static void print_call(FILE *out, enum co_call call, const struct co_call_counts *counts)
+{
+    fprintf(out,
+            "  %-14s seen %" PRIu64 ", taken %" PRIu64 ", failed %" PRIu64 "; bytes %" PRIu64 ", taken %" PRIu64 "\n",
+            co_call_text(call), counts->seen, counts->by_reason[CO_TAKE], counts->failed, counts->bytes_seen,
+            counts->bytes_taken);
+    for (int reason = CO_TAKE + 1; reason < CO_REASON_COUNT; reason++) {
+        if (counts->by_reason[reason] > 0) {
+            fprintf(out, "      declined %" PRIu64 ": %s\n", counts->by_reason[reason],
+                    co_reason_text((enum co_reason)reason));
+        }
+    }
+    print_times(out, "taken", counts->taken_in);
+    print_times(out, "declined", counts->declined_in);
+}
+
+static void print_counters(FILE *out, const struct co_report *report)
+{
+    fputs("counters\n", out);
+    for (int i = 0; i < CO_COUNTER_COUNT; i++) {
+        const struct co_counter_row *row = co_counter_row((enum co_counter_id)i);
+        if (report->counters[i] > 0) {
+            fprintf(out, "  %-26s %14" PRIu64 " %s (%s)\n", row->name, report->counters[i], row->unit, row->help);
+        }
+    }
+}
+
+static void print_settings(FILE *out)
+{
+    fputs("settings that differ from the default\n", out);
+    for (int i = 0; i < CO_SETTING_COUNT; i++) {
+        if (!co_setting_is_default((enum co_setting_id)i)) {
+            fprintf(out, "  %s=%s\n", co_setting_row((enum co_setting_id)i)->name,
+                    co_setting_text((enum co_setting_id)i));
+        }
+    }
+}
+
+static void print_sites(FILE *out, const struct co_report *report)
+{
+    if (report->site_count > 0) {
+        fputs("call sites\n", out);
+    }
+    for (size_t i = 0; i < report->site_count; i++) {
+        const struct co_report_site_row *row = &report->sites[i];
+        fprintf(out, "  %-14s %10" PRIu64 " %s at %s\n", co_call_text(row->call), row->calls,
+                co_reason_text(row->reason), row->place);
+    }
+}
+
+char *co_report_text(const struct co_report *report)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL) {
+        return NULL;
+    }
+    fprintf(out, "castoff report: %d ranks on %d nodes, %s", report->ranks, report->nodes,
+            report->has_started ? "served" : "all native");
+    if (report->ranks_counted < report->ranks) {
+        fprintf(out, "; counted on %d of them only", report->ranks_counted);
+    }
+    fprintf(out, "\n%scalls (bytes: Bcast the message, Allgather one block)\n", report->transports);
+    for (int call = 0; call < CO_CALL_COUNT; call++) {
+        print_call(out, (enum co_call)call, &report->calls[call]);
+    }
+    print_sites(out, report);
+    print_counters(out, report);
+    print_settings(out);
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

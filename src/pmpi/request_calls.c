@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The completion calls on a single handle besides wait and test. A collective can be neither cancelled nor freed while
+// it is under way: native answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we. Fortran indices
+// and generalized requests need nothing: a placeholder is a native request to them. Any thread.
+#include "pmpi/failure.h"
+#include "pmpi/requests.h"
+
+static struct co_request *find(const MPI_Request *handle)
+{
+    return handle != NULL && co_requests_exist() ? co_request_of(*handle) : NULL;
+}
+
+int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
+{
+    struct co_request *request = find(&handle);
+    if (request == NULL || flag == NULL) {
+        return co_next_mpi_get()->Request_get_status(handle, flag, status);
+    }
+    *flag = co_request_poll(request);
+    if (*flag) {
+        co_request_peek(request, status);
+    }
+    return MPI_SUCCESS;
+}
+
+int PMPI_Request_free(MPI_Request *handle)
+{
+    struct co_request *request = find(handle);
+    if (request == NULL) {
+        return co_next_mpi_get()->Request_free(handle);
+    }
+    if (!co_request_is_done(request)) {
+        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+    }
+    return co_request_complete(handle, request, MPI_STATUS_IGNORE);
+}
+
+int PMPI_Cancel(MPI_Request *handle)
+{
+    if (find(handle) == NULL) {
+        return co_next_mpi_get()->Cancel(handle);
+    }
+    return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+}
+
+MPI_Fint PMPI_Request_c2f(MPI_Request handle)
+{
+    return co_next_mpi_get()->Request_c2f(handle);
+}
+
+MPI_Request PMPI_Request_f2c(MPI_Fint handle)
+{
+    return co_next_mpi_get()->Request_f2c(handle);
+}
+
+int PMPI_Grequest_complete(MPI_Request handle)
+{
+    return co_next_mpi_get()->Grequest_complete(handle);
+}
+
+CO_EXPORT(Request_get_status);
+CO_EXPORT(Request_free);
+CO_EXPORT(Cancel);
+CO_EXPORT(Request_c2f);
+CO_EXPORT(Request_f2c);
+CO_EXPORT(Grequest_complete);

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The life of a request of ours between its start and its completion. Nothing here holds a lock across a native call.
+#include "pmpi/requests.h"
+
+#include "pmpi/failure.h"
+
+_Atomic size_t co_requests_outstanding;
+
+void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
+                      struct co_communicator *communicator)
+{
+    request->operation = operation;
+    request->communicator = communicator;
+    request->is_settled = false;
+    request->result = 0;
+    co_communicator_hold(communicator);
+    co_add_relaxed(&communicator->pending, 1);   // relaxed: the same thread may not set hints meanwhile
+    co_add_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_store_release(&request->kind, kind);      // release R1: the operation is there
+}
+
+static const struct co_request_kind *kind_of(const struct co_request *request)
+{
+    return co_load_acquire(&request->kind); // acquire R1
+}
+
+bool co_request_is_done(const struct co_request *request)
+{
+    return request->is_settled || kind_of(request)->is_done(request->operation);
+}
+
+bool co_request_poll(const struct co_request *request)
+{
+    if (co_request_is_done(request)) {
+        return true;
+    }
+    co_engine_progress(co_layer.engine);
+    if (co_request_is_done(request)) {
+        return true;
+    }
+    // A peer may need our native side before it can join the operation.
+    co_next.progress();
+    return co_request_is_done(request);
+}
+
+void co_request_wait(const struct co_request *request, const char *call)
+{
+    struct co_wait wait = {.call = call};
+    while (!co_request_is_done(request)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
+    }
+}
+
+static void settle(struct co_request *request)
+{
+    if (!request->is_settled) {
+        request->result = kind_of(request)->settle(request->operation);
+        request->is_settled = true;
+    }
+}
+
+void co_request_peek(struct co_request *request, MPI_Status *status)
+{
+    settle(request);
+    if (status != MPI_STATUS_IGNORE) {
+        kind_of(request)->fill_status(request->operation, status);
+    }
+}
+
+static void release(struct co_request *request)
+{
+    struct co_communicator *communicator = request->communicator;
+    kind_of(request)->release(request->operation);
+    co_store_release(&request->kind, NULL); // release R1
+    co_sub_acq_rel(&communicator->pending, 1);
+    co_communicator_drop(communicator);
+    co_sub_acq_rel(&co_requests_outstanding, 1);
+    co_placeholders_give(request);
+}
+
+int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
+{
+    const char *call = kind_of(request)->call;
+    co_request_peek(request, status);
+    int result = request->result;
+    MPI_Comm comm = request->communicator->comm;
+    *handle = co_next.request_null;
+    release(request);
+    return result == 0 ? MPI_SUCCESS : co_failure_raise(comm, call, result);
+}
+
+int co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index)
+{
+    MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
+    int code = co_request_complete(handle, request, status);
+    if (status != MPI_STATUS_IGNORE) {
+        status->MPI_ERROR = code;
+    }
+    return code;
+}
+
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code)
+{
+    for (int i = 0; i < count; i++) {
+        struct co_request *request = co_request_of(handles[i]);
+        if (request != NULL && co_request_complete_entry(&handles[i], request, statuses, i) != MPI_SUCCESS) {
+            code = MPI_ERR_IN_STATUS;
+        }
+    }
+    return code;
+}
+
+struct drain {
+    const struct co_communicator *communicator;
+    struct co_wait wait;
+};
+
+static void drain_one(struct co_request *request, void *arg)
+{
+    struct drain *drain = arg;
+    // A request completed by another thread meanwhile is none of ours any more: its kind is gone.
+    for (;;) {
+        const struct co_request_kind *kind = kind_of(request);
+        if (kind == NULL || request->communicator != drain->communicator || request->is_settled ||
+            kind->is_done(request->operation)) {
+            return;
+        }
+        co_engine_wait_turn(co_layer.engine, &drain->wait);
+    }
+}
+
+void co_requests_drain(const struct co_communicator *communicator)
+{
+    struct drain drain = {.communicator = communicator, .wait = {.call = "MPI_Comm_disconnect"}};
+    co_placeholders_visit(drain_one, &drain);
+}

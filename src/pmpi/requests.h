@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Requests that castoff serves itself: started by a call such as MPI_Iallgather, completed by the 14 completion
+// calls. A request knows its kind; the kind knows how to see that it is done, how to finish the program's buffers and
+// what its status says. Hot; one thread completes a request (MPI's rule), any thread may look.
+#ifndef CASTOFF_PMPI_REQUESTS_H
+#define CASTOFF_PMPI_REQUESTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/order.h"
+#include "pmpi/communicators.h"
+#include "pmpi/layer.h"
+#include "pmpi/placeholders.h"
+
+struct co_request_kind {
+    const char *call; // "MPI_Iallgather"
+    bool (*is_done)(const void *operation);
+    // Brings the result into the program's buffers. Called once, in a thread that may call native MPI; 0 or -errno.
+    int (*settle)(void *operation);
+    void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
+    void (*release)(void *operation);
+};
+
+struct co_request {
+    MPI_Request handle;                           // a placeholder, for life
+    struct co_request *next;                      // free list of the placeholders
+    _Atomic(const struct co_request_kind *) kind; // NULL: not in use
+    void *operation;
+    struct co_communicator *communicator; // held
+    bool is_settled;
+    int result; // once settled: 0 or -errno
+};
+
+extern _Atomic size_t co_requests_outstanding;
+
+// Binds an operation to a request (from co_placeholders_take) and holds the communicator.
+void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
+                      struct co_communicator *communicator);
+
+// True when a completion call must look at its handles: some request of ours is in use.
+static inline bool co_requests_exist(void)
+{
+    // relaxed: a thread that completes a request has started it or heard of it, so it sees the count of it.
+    return !co_layer_is_off() && co_load_relaxed(&co_requests_outstanding) != 0;
+}
+
+// The request in use behind a handle, or NULL.
+static inline struct co_request *co_request_of(MPI_Request handle)
+{
+    struct co_request *request = co_placeholders_find(handle);
+    return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire R1
+}
+
+bool co_request_is_done(const struct co_request *request);
+
+// Like is_done, but moves the engine and native MPI once when it is not.
+bool co_request_poll(const struct co_request *request);
+
+// Until it is done. `call` names the waiting call for the stall watchdog.
+void co_request_wait(const struct co_request *request, const char *call);
+
+// Status of a request that is done, without completing it: its buffers are the program's afterwards.
+void co_request_peek(struct co_request *request, MPI_Status *status);
+
+// Completes a request that is done: buffers, status (not MPI_ERROR; may be MPI_STATUS_IGNORE), *handle =
+// MPI_REQUEST_NULL. Returns MPI_SUCCESS or an error code, raised on the communicator's handler.
+int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status);
+
+// As above for the array calls, which write MPI_ERROR, too. `statuses` may be MPI_STATUSES_IGNORE.
+int co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index);
+
+// After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
+// code of the whole array call.
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code);
+
+// Until nothing is under way on a communicator; the requests stay to be completed.
+void co_requests_drain(const struct co_communicator *communicator);
+
+#endif

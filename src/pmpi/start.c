@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The start, step by step; each step that fails on one rank fails on all of them, by agreement or because the facts
+// are the same everywhere.
+#include "pmpi/start.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "pmpi/agreement.h"
+#include "pmpi/bootstrap.h"
+#include "pmpi/communicator_follow.h"
+#include "pmpi/datatypes.h"
+#include "pmpi/layer.h"
+#include "pmpi/placeholders.h"
+#include "pmpi/presence.h"
+#include "pmpi/progress_hook.h"
+#include "pmpi/report.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WHY_MAX 400
+
+static int announced = -ENOTCONN;
+
+void co_start_prepare(void)
+{
+    co_settings_load();
+    // A rank that will not take part must not be counted on by the others.
+    if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL) {
+        announced = co_presence_announce();
+    }
+}
+
+static void complain(void)
+{
+    const char *sentence;
+    for (size_t i = 0; co_layer.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "%s", sentence);
+    }
+}
+
+// One line for the job, by the lowest rank that runs castoff.
+static void tell_native(bool speaks, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell_native(bool speaks, const char *format, ...)
+{
+    char why[WHY_MAX];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why, sizeof why, format, arguments);
+    va_end(arguments);
+    if (speaks) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "castoff is off for this job, which runs on native MPI: %s", why);
+    }
+}
+
+// Facts that are the same on all ranks that run castoff, and need no exchange.
+static bool may_exchange(void)
+{
+    const char *programs = co_environment("OMPI_NUM_APP_CTX");
+    bool is_first = co_layer.rank == 0;
+    if (programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD)) {
+        tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
+                    programs);
+        return false;
+    }
+    if (announced != 0) {
+        tell_native(is_first, "its launcher does not offer PMIx, so nobody can tell whether all ranks are preloaded; "
+                              "start it by mpirun or srun --mpi=pmix");
+        return false;
+    }
+    int absent = co_presence_first_absent(co_layer.size);
+    if (absent >= 0) {
+        tell_native(is_first || (absent == 0 && co_presence_first_present(co_layer.size) == co_layer.rank),
+                    "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
+                    "ranks (castoff mpirun does)",
+                    absent);
+        return false;
+    }
+    return true;
+}
+
+static int open_engine(struct co_engine **engine, char *why)
+{
+    struct co_bootstrap bootstrap;
+    int *node_of_rank;
+    int error = co_bootstrap_fill(&bootstrap, &node_of_rank);
+    if (error != 0) {
+        snprintf(why, WHY_MAX, "native MPI could not tell which ranks share a node");
+        return error;
+    }
+    error = co_engine_open(engine, &bootstrap, why, WHY_MAX);
+    free(node_of_rank);
+    return error;
+}
+
+// The parts above the engine that can fail on one rank alone.
+static int open_parts(char *why)
+{
+    int error = co_placeholders_open(co_layer.self);
+    if (error == 0) {
+        error = co_communicator_follow_open();
+    }
+    if (!co_bootstrap_agree(error == 0)) {
+        snprintf(why, WHY_MAX, "native MPI gave no distinct persistent requests or no attribute key (error %d)",
+                 -error);
+        return -EIO;
+    }
+    return 0;
+}
+
+static int open_all(char *why)
+{
+    struct co_engine *engine = NULL;
+    int error = co_agreement_check(why, WHY_MAX);
+    if (error == 0) {
+        error = open_parts(why);
+    }
+    if (error == 0) {
+        error = open_engine(&engine, why);
+    }
+    if (error == 0) {
+        co_layer.engine = engine;
+        co_progress_hook_add();
+    }
+    return error;
+}
+
+static void forget_in_child(void)
+{
+    co_layer_abandon();
+}
+
+static void start_serving(void)
+{
+    char why[WHY_MAX] = "unknown";
+    int error = -EIO;
+    if (co_bootstrap_open() == 0) {
+        co_layer.counts = co_agreement_any(co_report_is_wanted());
+        error = open_all(why);
+    }
+    if (error != 0) {
+        tell_native(co_layer.rank == 0, "%s", why);
+        if (!co_layer.counts) {
+            co_stop();
+        }
+        return;
+    }
+    co_datatypes_open();
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+// The first attribute of MPI_COMM_SELF is the last to be deleted in MPI_Finalize: programs that communicate in their
+// own callbacks still find castoff at work.
+static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)attribute;
+    (void)extra;
+    co_stop();
+    return MPI_SUCCESS;
+}
+
+// A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
+static int copy_nothing(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    (void)attribute_in;
+    (void)attribute_out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static void turn_on(void)
+{
+    int keyval;
+    co_report_open();
+    co_layer_turn_on();
+    if (co_next.Comm_create_keyval(copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
+        co_next.Comm_set_attr(co_next.comm_self, keyval, NULL);
+        co_next.Comm_free_keyval(&keyval); // lives on until the attribute is gone
+    }
+    co_communicator_follow(co_next.comm_world, false);
+}
+
+// Where castoff is alone (one rank), may not exchange or cannot start, it looks at calls only for a report.
+static void start_job(void)
+{
+    co_layer.idle_reason = co_layer.size == 1 ? CO_ONE_RANK : CO_NOT_STARTED;
+    co_layer.counts = co_report_is_wanted();
+    if (co_layer.size > 1 && may_exchange()) {
+        start_serving();
+    }
+    if (co_layer.engine != NULL || co_layer.counts) {
+        turn_on();
+    }
+}
+
+// Another family of MPI: not even its MPI_COMM_WORLD is known.
+static int rank_by_launcher(void)
+{
+    const char *rank = co_environment("OMPI_COMM_WORLD_RANK");
+    rank = rank != NULL ? rank : co_environment("PMI_RANK");
+    return rank != NULL ? atoi(rank) : 0;
+}
+
+void co_start_finish(int init_code)
+{
+    const char *mismatch = co_next_mpi_mismatch();
+    co_presence_settle();
+    if (init_code != MPI_SUCCESS) {
+        return;
+    }
+    if (mismatch != NULL) {
+        co_layer.rank = rank_by_launcher();
+    } else {
+        co_next.Comm_rank(co_next.comm_world, &co_layer.rank);
+        co_next.Comm_size(co_next.comm_world, &co_layer.size);
+    }
+    co_log_open(co_layer.rank);
+    complain();
+    if (!co_setting_number(CO_SET_ENABLE)) {
+        return;
+    }
+    if (mismatch != NULL) {
+        tell_native(co_layer.rank == 0, "%s", mismatch);
+    } else {
+        start_job();
+    }
+}

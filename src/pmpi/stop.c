@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The end: teams, engine, report, private communicators, in the order in which they lean on each other. Native MPI
+// still works here. Also the way back from a start that failed half-way.
+#include "pmpi/start.h"
+
+#include "pmpi/bootstrap.h"
+#include "pmpi/communicator_follow.h"
+#include "pmpi/communicators.h"
+#include "pmpi/layer.h"
+#include "pmpi/placeholders.h"
+#include "pmpi/progress_hook.h"
+#include "pmpi/report.h"
+
+void co_stop(void)
+{
+    char transports[1000] = "";
+    struct co_engine *engine = co_layer.engine;
+    if (engine != NULL) {
+        co_engine_describe(engine, transports, sizeof transports);
+        co_communicators_remove_all();
+        // Until it is closed, the engine moves inside the native calls of its own closing.
+        co_engine_close(engine);
+    }
+    co_layer.engine = NULL;
+    co_layer_turn_off();
+    co_progress_hook_remove();
+    co_report_write(engine != NULL, transports);
+    co_placeholders_close();
+    co_communicator_follow_close();
+    co_bootstrap_close();
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Waitsome and MPI_Testsome over arrays with requests of ours. Indices and statuses are packed: entry i of both
+// belongs to the i-th completion, native ones first. Native's "undefined" only means that it sees nothing active.
+// Hot; any thread.
+#include "pmpi/requests.h"
+
+struct some {
+    int count;
+    MPI_Request *handles;
+    int *outcount;
+    int *indices;
+    MPI_Status *statuses;
+    int code;
+};
+
+static bool has_ours(int count, const MPI_Request handles[])
+{
+    for (int i = 0; i < count; i++) {
+        if (co_request_of(handles[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void append_ours(struct some *some)
+{
+    for (int i = 0; i < some->count; i++) {
+        struct co_request *request = co_request_of(some->handles[i]);
+        if (request != NULL && co_request_is_done(request)) {
+            int at = (*some->outcount)++;
+            some->indices[at] = i;
+            if (co_request_complete_entry(&some->handles[i], request, some->statuses, at) != MPI_SUCCESS) {
+                some->code = MPI_ERR_IN_STATUS;
+            }
+        }
+    }
+}
+
+// Completes what is done on both sides; true: at least one, or an error of native.
+static bool collect(struct some *some)
+{
+    some->code = co_next.Testsome(some->count, some->handles, some->outcount, some->indices, some->statuses);
+    if (*some->outcount == MPI_UNDEFINED) {
+        *some->outcount = 0;
+    }
+    if (some->code != MPI_SUCCESS && some->code != MPI_ERR_IN_STATUS && *some->outcount == 0) {
+        return true;
+    }
+    append_ours(some);
+    return *some->outcount > 0;
+}
+
+int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
+{
+    if (!co_requests_exist() || handles == NULL || !has_ours(count, handles)) {
+        return co_next_mpi_get()->Waitsome(count, handles, outcount, indices, statuses);
+    }
+    struct some some = {count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    struct co_wait wait = {.call = "MPI_Waitsome"};
+    while (!collect(&some)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
+    }
+    return some.code;
+}
+
+int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
+{
+    if (!co_requests_exist() || handles == NULL || !has_ours(count, handles)) {
+        return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
+    }
+    struct some some = {count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    co_engine_progress(co_layer.engine);
+    collect(&some);
+    return some.code;
+}
+
+CO_EXPORT(Waitsome);
+CO_EXPORT(Testsome);
