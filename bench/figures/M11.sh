@@ -13,6 +13,7 @@ for rate in 200mbit none; do
     bench "M11-$rate" --lab 8 --rate $rate --calls bcast --sizes 32M --batch 1 --rounds-min 6 --rounds-max 10 --seconds 10 ||
         give_up "$what" "$reach" "$(tail -n 1 "$out/M11-$rate.err")"
 done
+whole=() transfer=() name=() ours=()
 best() { # rate column: least seconds, with its name
     awk -v rate="$1" -v column="$2" '$1 == rate && $6 == "ok" && (!n++ || $column < least) { least = $column; name = $2 }
         END { print least, name }' "$out/M11.rivals"

@@ -171,7 +171,7 @@ static int parse_all(struct co_tune_table *table, const char *text, size_t bytes
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
-        struct word words[WORDS + 1];
+        struct word words[WORDS + 1] = {{0}};
         place.line++;
         int count = cut(text, (size_t)(stop - text), words);
         text = newline ? newline + 1 : end;
