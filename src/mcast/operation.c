@@ -109,6 +109,21 @@ static void settle(struct co_mcast_op *op)
     }
 }
 
+static bool has_to_send(const struct co_mcast_op *op)
+{
+    return op->state == 0 && op->next_psn < op->send_chunks;
+}
+
+static void send_own_block(struct co_mcast_op *op)
+{
+    if (op->may_send) {
+        co_operation_transmit(op);
+        if (op->next_psn == op->send_chunks) {
+            activate_successor(op);
+        }
+    }
+}
+
 static void free_operation(struct co_mcast_op *op)
 {
     struct co_mcast *mcast = op->group->mcast;
@@ -125,19 +140,19 @@ static void free_operation(struct co_mcast_op *op)
     free(op);
 }
 
-// Moves every operation of the group as far as it goes, oldest first, and frees the ones nobody needs.
+// Moves every operation of the group as far as it goes, oldest first, and frees the ones nobody needs. Own blocks leave
+// in order: credit for a later one comes only when all members have begun it, and they may begin it only after the
+// earlier one is done, so a later one must never use up the window that the earlier one needs.
 void co_operations_settle(struct co_mcast_group *group)
 {
     struct co_mcast_op **link = &group->oldest;
     group->newest = NULL;
+    bool is_in_turn = true;
     while (*link != NULL) {
         struct co_mcast_op *op = *link;
-        bool sending = op->state == 0 && op->may_send && op->next_psn < op->send_chunks;
-        if (sending) {
-            co_operation_transmit(op);
-            if (op->next_psn == op->send_chunks) {
-                activate_successor(op);
-            }
+        if (is_in_turn && has_to_send(op)) {
+            send_own_block(op);
+            is_in_turn = !has_to_send(op);
         }
         settle(op);
         bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
