@@ -8,7 +8,7 @@ what="Bcast 1 MiB, 8 hosts, 200 Mbit/s, time over the limit of 41.9 ms"
 reach="<= 1.09; >= 6 x stock's default, >= 2.1 x its best"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M1 --lab 8 --rate 200mbit --calls bcast --sizes 1M --stock-best --seconds 5 --rounds-max 40 ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M1.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M1.err")"
 ours=$(pick M1 bcast 1048576 castoff 8) default=$(pick M1 bcast 1048576 default 8) best=$(pick M1 bcast 1048576 best 8)
 row "$what" "$(calc "$default / 41943.04"); best $(calc "$best / 41943.04")" \
     "$(calc "$ours / 41943.04" %.3f); $(calc "$default / $ours") x the default, $(calc "$best / $ours") x the best" "$reach" \

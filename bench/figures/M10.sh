@@ -9,7 +9,7 @@ reach=">= 0.7 off; >= 0.2 on"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 common=(--lab 8 --rate none --calls bcast --sizes 8M --rounds-min 20 --seconds 4)
 bench M10-off "${common[@]}" --set AUTH=no && bench M10-on "${common[@]}" --set AUTH=yes ||
-    give_up "$what" "$reach" "$(tail -qn 1 "$out"/M10-*.err | tail -n 1)"
+    give_up "$what" "$reach" "$(last_words "$out"/M10-*.err)"
 off=$(calc "8388608 / $(pick M10-off bcast 8388608 castoff 8)" %.1f) on=$(calc "8388608 / $(pick M10-on bcast 8388608 castoff 8)" %.1f)
 stock=$(calc "8388608 / $(pick M10-on bcast 8388608 default 8)" %.1f)
 alone=""

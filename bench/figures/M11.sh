@@ -8,10 +8,10 @@ what="32 MiB to 7 hosts, 200 Mbit/s and unshaped: best rival over castoff (rival
 reach=">= 1.0 at 200 Mbit/s; >= 5 unshaped"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 note_command bench/rivals/rivals.sh
-"$top/bench/rivals/rivals.sh" >"$out/M11.rivals" 2>"$out/M11.err" </dev/null || give_up "$what" "$reach" "$(tail -n 1 "$out/M11.err")"
+"$top/bench/rivals/rivals.sh" >"$out/M11.rivals" 2>"$out/M11.err" </dev/null || give_up "$what" "$reach" "$(last_words "$out/M11.err")"
 for rate in 200mbit none; do
     bench "M11-$rate" --lab 8 --rate $rate --calls bcast --sizes 32M --batch 1 --rounds-min 6 --rounds-max 10 --seconds 10 ||
-        give_up "$what" "$reach" "$(tail -n 1 "$out/M11-$rate.err")"
+        give_up "$what" "$reach" "$(last_words "$out/M11-$rate.err")"
 done
 whole=() transfer=() name=() ours=()
 best() { # rate column: least seconds, with its name

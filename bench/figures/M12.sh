@@ -6,7 +6,7 @@
 . "$(dirname "$0")/figure.sh"
 what="Bcast and Allgather on one node, 1 B - 8 MiB: geometric mean over the best of stock at 2 and 4 ranks, lowest ratio; MPICH over castoff at 2 ranks, lowest ratio"
 reach=">= 1.2 at 2, >= 1.3 at 4; lowest >= 0.97; not slower than the better of Open MPI and MPICH at 2"
-bench M12 -n 2,4 --calls bcast,allgather --sizes 1:8M --stock-best --seconds 1 || give_up "$what" "$reach" "$(tail -n 1 "$out/M12.err")"
+bench M12 -n 2,4 --calls bcast,allgather --sizes 1:8M --stock-best --seconds 1 || give_up "$what" "$reach" "$(last_words "$out/M12.err")"
 mean() { # ranks
     awk -F, -v ranks="$1" '$2 == ranks && $15 && $4 != "castoff" { sum += log($10); n++ } END { printf "%.2f", exp(sum / n) }' "$out/M12.csv"
 }

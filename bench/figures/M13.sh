@@ -10,7 +10,7 @@ count=20
 note_command tests/lab/lab.sh --hosts 4 --rate none -- lab-mpirun -n 4 build/castoff run --report FILE -- build/bench/traffic bcast 8388608 $count
 rm -f "$out/M13.json"
 "$top/tests/lab/lab.sh" --hosts 4 --rate none -- lab-mpirun -n 4 "$castoff" run --report "$out/M13.json" -- \
-    "$build/bench/traffic" bcast 8388608 $count >"$out/M13.txt" 2>&1 || give_up "$what" "$reach" "$(tail -n 1 "$out/M13.txt")"
+    "$build/bench/traffic" bcast 8388608 $count >"$out/M13.txt" 2>&1 || give_up "$what" "$reach" "$(last_words "$out/M13.txt")"
 counter() {
     grep -o "\"$1\": *[0-9]*" "$out/M13.json" | head -n 1 | grep -o '[0-9]*$'
 }

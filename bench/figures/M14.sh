@@ -10,7 +10,7 @@ words=(mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n 4)
 note_command "${words[@]}" build/castoff run build/bench/communicators
 rm -f "$out/M14.json"
 result=$("${words[@]}" "$castoff" run --report "$out/M14.json" -- "$build/bench/communicators" 2>"$out/M14.err" | grep -v '^#') ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M14.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M14.err")"
 grep -q '"taken": *[1-9]' "$out/M14.json" 2>/dev/null || give_up "$what" "$reach" "castoff took none of the calls"
 read -r stock_dup our_dup stock_first our_first idle <<<"$result"
 row "$what" "$(calc "($stock_dup + $stock_first) / 1000" %.2f) ms" "$(calc "($our_dup + $our_first) / 1000" %.2f) ms; $idle ms/s" "$reach" \

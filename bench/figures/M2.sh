@@ -8,7 +8,7 @@ reach="<= 1.10"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 for hosts in 2 4 8 16; do
     bench "M2-$hosts" --lab $hosts --rate 200mbit --calls bcast --sizes 1M --seconds 5 --rounds-max 30 ||
-        give_up "$what" "$reach" "$(tail -n 1 "$out/M2-$hosts.err")"
+        give_up "$what" "$reach" "$(last_words "$out/M2-$hosts.err")"
     ours[hosts]=$(pick "M2-$hosts" bcast 1048576 castoff 8)
     stock[hosts]=$(pick "M2-$hosts" bcast 1048576 default 8)
 done

@@ -7,7 +7,7 @@ what="Allgather 1 MiB per rank, 8 hosts, 200 Mbit/s, time over the limit of 293.
 reach="<= 1.12; >= 1.75 x stock's default, >= 1.25 x its best"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M3 --lab 8 --rate 200mbit --calls allgather --sizes 1M --stock-best --seconds 10 --rounds-max 30 ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M3.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M3.err")"
 limit=293601.28
 ours=$(pick M3 allgather 1048576 castoff 8) default=$(pick M3 allgather 1048576 default 8) best=$(pick M3 allgather 1048576 best 8)
 row "$what" "$(calc "$default / $limit"); best $(calc "$best / $limit")" \

@@ -23,7 +23,7 @@ stock_bcast=$(ports bcast "${dynamic[@]}" --mca coll_tuned_bcast_algorithm 3 --)
     stock_gather=$(ports allgather "${dynamic[@]}" --mca coll_tuned_allgather_algorithm 4 --) &&
     our_bcast=$(ports bcast -- "$castoff" run --) &&
     our_gather=$(ports allgather -- "$castoff" run --) ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M4.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M4.err")"
 "$top/tests/lab/lab.sh" --hosts $hosts --rate 200mbit -- lab-mpirun -n $hosts "$castoff" run --report "$report" -- \
     "$build/bench/traffic" allgather $size $count >>"$out/M4.err" 2>&1
 sent() { # counter: its sum over ranks

@@ -7,7 +7,7 @@ what="Iallgather overlap, 4 hosts, 64 KiB - 1 MiB, 200 Mbit/s (lowest of the siz
 reach=">= 98 %"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M5 --lab 4 --rate 200mbit --calls overlap --sizes 64K,256K,1M --rounds-min 15 ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M5.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M5.err")"
 lowest() {
     awk -F, -v side="$1" '$1 == "overlap" && $4 == side { if (n++ == 0 || $10 < low) low = $10 } END { print low }' "$out/M5.csv"
 }

@@ -7,7 +7,7 @@ what="Iallgather start while a rank is late, 4 hosts, 8 B - 1 MiB: p50 (p99) of 
 reach="p50 < 20 us at every size"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M6 --lab 4 --rate 200mbit --calls istart --sizes 8,64K,1M --rounds-min 40 --seconds 1 ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M6.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M6.err")"
 worst() { # side column
     awk -F, -v side="$1" -v column="$2" '$1 == "istart" && $4 == side && $column > most { most = $column } END { printf "%.1f", most }' "$out/M6.csv"
 }

@@ -7,7 +7,7 @@ what="Bcast and Allgather 8 B - 4 KiB, 8 hosts: lowest ratio stock / castoff"
 reach="Bcast never slower than stock; Allgather >= 2"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M7 --lab 8 --rate 200mbit --calls bcast,allgather --sizes 8:4K:2 --seconds 1 ||
-    give_up "$what" "$reach" "$(tail -n 1 "$out/M7.err")"
+    give_up "$what" "$reach" "$(last_words "$out/M7.err")"
 lowest() {
     awk -F, -v call="$1" '$1 == call && $4 == "stock" { if (n++ == 0 || $10 < low) low = $10 } END { printf "%.2f", low }' "$out/M7.csv"
 }

@@ -10,7 +10,7 @@ lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 rm -f "$out/M8.json"
 common=(--lab 4 --rate 200mbit --calls bcast --sizes 256K --batch 1 --rounds-min 100 --seconds 10)
 bench M8-free "${common[@]}" && bench M8-loss "${common[@]}" --set FAULT=drop=0.00535,kind=data,rank=0,seed=1 --set REPORT="$out/M8.json" ||
-    give_up "$what" "$reach" "$(tail -qn 1 "$out"/M8-*.err | tail -n 1)"
+    give_up "$what" "$reach" "$(last_words "$out"/M8-*.err)"
 # Broadcasts that castoff does not take lose nothing.
 grep -q '"faults_injected": *[1-9]' "$out/M8.json" 2>/dev/null || give_up "$what" "$reach" "no chunk was lost; does castoff take these calls?"
 free=$(pick M8-free bcast 262144 castoff 8) p50=$(pick M8-loss bcast 262144 castoff 8) p99=$(pick M8-loss bcast 262144 castoff 9)

@@ -9,10 +9,10 @@ reach=">= 0.80; <= 1.10"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 common=(--lab 4 --rate 200mbit --calls bcast --sizes 1M --batch 1 --rounds-min 40 --rounds-max 60 --seconds 5)
 bench M9-free "${common[@]}" --lab-options "--segment" && bench M9-loss "${common[@]}" --lab-options "--loss 10" ||
-    give_up "$what" "$reach" "$(tail -qn 1 "$out"/M9-*.err | tail -n 1)"
+    give_up "$what" "$reach" "$(last_words "$out"/M9-*.err)"
 rm -f "$out/M9.json"
 lost=$("$top/tests/lab/lab.sh" --hosts 4 --rate 200mbit --loss 10 -- "$top/bench/figures/loss.sh" "$out/M9.json" bcast 1048576 40 \
-    "$castoff" "$build/bench/traffic" 2>"$out/M9.err") || give_up "$what" "$reach" "$(tail -n 1 "$out/M9.err")"
+    "$castoff" "$build/bench/traffic" 2>"$out/M9.err") || give_up "$what" "$reach" "$(last_words "$out/M9.err")"
 fetched=$(grep -o '"fetch_bytes_sent": *[0-9]*' "$out/M9.json" | head -n 1 | grep -o '[0-9]*$')
 # Packets are counted with IP and UDP headers and ours; the share of payload is that of the wire counters.
 again=$(calc "${fetched:-0} / ${lost#* }" %.3f)

@@ -65,3 +65,8 @@ calc() { # an awk expression
 holds() { # a condition in awk
     awk "BEGIN { exit !($1) }" && echo reached || echo "not reached"
 }
+
+# The last line of files that says something.
+last_words() { # file...
+    cat "$@" 2>/dev/null | grep -v -e '^-*$' -e setpgid | tail -n 1
+}
