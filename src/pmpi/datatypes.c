@@ -93,7 +93,7 @@ void co_datatypes_open(void)
         for (const char *letter = names[i]; *letter != '\0'; letter++) {
             symbol[length++] = *letter;
         }
-        MPI_Datatype type = co_next.find(symbol);
+        MPI_Datatype type = co_next.find_data(symbol);
         if (type == NULL || !measure(type, &facts)) {
             continue;
         }

@@ -35,22 +35,29 @@ static void *find_or_end(const char *symbol)
     return address;
 }
 
+// Data may have moved into the program itself (copy relocation), where RTLD_NEXT does not look.
+static void *find_data(const char *symbol)
+{
+    void *address = dlsym(RTLD_DEFAULT, symbol);
+    return address != NULL ? address : find(symbol);
+}
+
 // Other families of MPI lack these names: castoff then passes everything through and never looks at them.
 static void find_handles(void)
 {
-    co_next.comm_world = find("ompi_mpi_comm_world");
-    co_next.comm_self = find("ompi_mpi_comm_self");
-    co_next.comm_null = find("ompi_mpi_comm_null");
-    co_next.request_null = find("ompi_request_null");
-    co_next.datatype_null = find("ompi_mpi_datatype_null");
-    co_next.byte = find("ompi_mpi_byte");
-    co_next.integer = find("ompi_mpi_int");
-    co_next.uint64 = find("ompi_mpi_uint64_t");
-    co_next.sum = find("ompi_mpi_op_sum");
-    co_next.minimum = find("ompi_mpi_op_min");
-    co_next.maximum = find("ompi_mpi_op_max");
-    co_next.info_null = find("ompi_mpi_info_null");
-    co_next.errors_return = find("ompi_mpi_errors_return");
+    co_next.comm_world = find_data("ompi_mpi_comm_world");
+    co_next.comm_self = find_data("ompi_mpi_comm_self");
+    co_next.comm_null = find_data("ompi_mpi_comm_null");
+    co_next.request_null = find_data("ompi_request_null");
+    co_next.datatype_null = find_data("ompi_mpi_datatype_null");
+    co_next.byte = find_data("ompi_mpi_byte");
+    co_next.integer = find_data("ompi_mpi_int");
+    co_next.uint64 = find_data("ompi_mpi_uint64_t");
+    co_next.sum = find_data("ompi_mpi_op_sum");
+    co_next.minimum = find_data("ompi_mpi_op_min");
+    co_next.maximum = find_data("ompi_mpi_op_max");
+    co_next.info_null = find_data("ompi_mpi_info_null");
+    co_next.errors_return = find_data("ompi_mpi_errors_return");
 }
 
 static void find_progress(void)
@@ -79,7 +86,7 @@ static void resolve(void)
     CO_NEXT_WRAPPED(CO_NEXT_FIND)
     CO_NEXT_CALLED(CO_NEXT_FIND)
 #undef CO_NEXT_FIND
-    co_next.find = find;
+    co_next.find_data = find_data;
     find_handles();
     find_progress();
     co_store_release(&co_next_is_resolved, true); // release N1: all pointers are set

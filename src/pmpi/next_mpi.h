@@ -99,7 +99,7 @@ struct co_next_mpi {
     MPI_Op sum, minimum, maximum;
     MPI_Info info_null;
     MPI_Errhandler errors_return;
-    void *(*find)(const char *symbol); // any other symbol of the library below, NULL: it has none
+    void *(*find_data)(const char *symbol); // any other variable of the library below, NULL: it has none
     // Open MPI's progress loop; NULL when it cannot be found.
     void (*progress)(void);
     int (*progress_register)(int (*callback)(void));
