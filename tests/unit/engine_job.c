@@ -58,7 +58,7 @@ static int one_node_minimum(void *arg, int mine)
 {
     struct job_rank *rank = arg;
     struct engine_job *job = rank->job;
-    int *board = (int *)(void *)(job->board + sizeof(int) * (size_t)JOB_RANKS_MAX * (size_t)rank->node);
+    int *board = job->node_board[rank->node];
     board[rank->node_rank] = mine;
     one_node_barrier(arg);
     int least = mine;

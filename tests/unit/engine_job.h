@@ -30,6 +30,7 @@ struct engine_job {
     struct job_rank ranks[JOB_RANKS_MAX];
     pthread_barrier_t all, by_node[JOB_RANKS_MAX];
     unsigned char board[JOB_RANKS_MAX * 512];
+    int node_board[JOB_RANKS_MAX][JOB_RANKS_MAX];
     void (*body)(struct job_rank *rank);
 };
 
