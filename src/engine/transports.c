@@ -286,9 +286,10 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     struct job_secret secret = {.status = 0};
     if (bootstrap->world_rank == 0) {
+        uint8_t public[CO_AUTH_KEY_BYTES]; // the tag shows in names and addresses: nothing of the key may be in it
         secret.status = co_auth_random_key(secret.key);
-        memcpy(&secret.tag, secret.key, sizeof(secret.tag)); // not secret: the rest of the key is
-        secret.tag *= UINT64_C(0x9e3779b97f4a7c15);
+        secret.status = secret.status == 0 ? co_auth_random_key(public) : secret.status;
+        memcpy(&secret.tag, public, sizeof(secret.tag));
     }
     int status = bootstrap->broadcast(bootstrap->arg, 0, &secret, sizeof(secret));
     if (status < 0 || secret.status < 0) {
