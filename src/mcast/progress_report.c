@@ -144,6 +144,8 @@ static void take_handshake(struct co_mcast_group *group, const struct co_progres
             op->right_has_it = true;
             op->last_event_ns = group->mcast->now_ns;
             group->nudges = 0;
+        } else if (op->state == 1) {
+            op->last_event_ns = group->mcast->now_ns; // alive, and may still ask for the copy
         }
     }
 }

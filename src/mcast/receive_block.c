@@ -11,6 +11,8 @@
 #define SILENT_START_FACTOR 5
 #define ANNOUNCED_FACTOR 20
 #define RETRY_DOUBLINGS_MAX 6
+#define LATE_RETRY_MOST_NS UINT64_C(400000000)
+#define LOST_RETRY_MOST_NS UINT64_C(50000000)
 
 void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, size_t offset, size_t bytes,
                            uint32_t chunks, uint64_t now_ns)
@@ -122,9 +124,13 @@ static unsigned collect(const struct co_receive_block *block, uint32_t from, uin
     return count;
 }
 
+// Patience is for a sender that may not have begun; what is missing of a block under way is lost, and the next request
+// may be lost too.
 static uint64_t backed_off(const struct co_receive_block *block, uint64_t retry_ns)
 {
-    return retry_ns << (block->retries < RETRY_DOUBLINGS_MAX ? block->retries : RETRY_DOUBLINGS_MAX);
+    uint64_t wait = retry_ns << (block->retries < RETRY_DOUBLINGS_MAX ? block->retries : RETRY_DOUBLINGS_MAX);
+    uint64_t most = block->count == 0 ? LATE_RETRY_MOST_NS : LOST_RETRY_MOST_NS;
+    return wait < most ? wait : retry_ns > most ? retry_ns : most;
 }
 
 static unsigned ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
