@@ -16,7 +16,6 @@
 #include "engine/engine_state.h"
 #include "mcast/transport/lossy.h"
 #include "mcast/transport/udp.h"
-#include "mcast/wire.h"
 
 enum { TRANSPORT_AUTO, TRANSPORT_SHM, TRANSPORT_UDP, TRANSPORT_NONE }; // positions in the setting's choices
 
@@ -33,15 +32,6 @@ struct rank_facts {
     int32_t shm_ok, single_copy, has_free_core;
     uint64_t datagram_bytes, receive_buffer_bytes;
 };
-
-static enum co_fault_kind classify(struct co_destination to, const struct co_tx_datagram *datagram)
-{
-    const uint8_t *head = datagram->head;
-    if ((head[0] & 15) != CO_WIRE_CHUNK) {
-        return CO_FAULT_CONTROL;
-    }
-    return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
-}
 
 static uint64_t lossy_now(void *arg)
 {
@@ -102,7 +92,8 @@ static int insert_faults(struct co_engine *engine)
         return 0;
     }
     struct co_transport *below = engine->transport;
-    return co_lossy_open(&engine->transport, below, &plan, engine->bootstrap.world_rank, classify, lossy_now, NULL);
+    return co_lossy_open(&engine->transport, below, &plan, engine->bootstrap.world_rank, co_mcast_classify, lossy_now,
+                         NULL);
 }
 
 static int open_protocol(struct co_engine *engine, const struct job_secret *secret, const struct rank_facts *facts)
@@ -125,7 +116,7 @@ static int open_protocol(struct co_engine *engine, const struct job_secret *secr
                                      .world_rank = engine->bootstrap.world_rank,
                                      .world_size = engine->bootstrap.world_size,
                                      .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-                                     .chunk_bytes = datagram - CO_WIRE_HEAD_BYTES - co_auth_tag_bytes(engine->auth),
+                                     .chunk_bytes = datagram - co_mcast_overhead_bytes(engine->auth),
                                      .window_bytes = window,
                                      .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
                                      .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),

@@ -37,9 +37,22 @@ static void release(struct co_mcast *mcast)
     free(mcast);
 }
 
+size_t co_mcast_overhead_bytes(const struct co_auth *auth)
+{
+    return CO_WIRE_HEAD_BYTES + co_auth_tag_bytes(auth);
+}
+
+enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_tx_datagram *datagram)
+{
+    if (co_wire_kind(datagram->head, datagram->head_bytes) != CO_WIRE_CHUNK) {
+        return CO_FAULT_CONTROL;
+    }
+    return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
+}
+
 int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
 {
-    size_t overhead = CO_WIRE_HEAD_BYTES + co_auth_tag_bytes(config->auth);
+    size_t overhead = co_mcast_overhead_bytes(config->auth);
     if (config->chunk_bytes == 0 || config->chunk_bytes > UINT16_MAX || config->subgroups == 0 ||
         config->world_size > UINT16_MAX || config->chunk_bytes + overhead > config->transport->max_datagram_bytes) {
         return -EINVAL;
@@ -128,6 +141,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     if (status < 0) {
         return status;
     }
+    mcast->is_behind = status >= POLL_BUDGET;
     learn_of_dead_peers(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write) {
         return 0;

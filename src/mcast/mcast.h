@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "mcast/auth.h"
+#include "mcast/transport/lossy.h"
 #include "mcast/transport/transport.h"
 
 struct co_mcast;       // an endpoint
@@ -33,6 +34,12 @@ struct co_mcast_config {
     uint64_t deadline_ns; // silence of a peer that had begun; 0: none
     bool peers_answer;    // all ranks run worker threads, so that silence of a live peer means something
 };
+
+// What a datagram carries beside the payload of a chunk: head and tag.
+size_t co_mcast_overhead_bytes(const struct co_auth *auth);
+
+// Tells the lossy decorator what a datagram is: first transmission, repair or control.
+enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_tx_datagram *datagram);
 
 int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config);
 void co_mcast_close(struct co_mcast *mcast);
