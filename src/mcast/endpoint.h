@@ -76,6 +76,7 @@ struct co_mcast_group {
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).
     uint32_t *received, *reported;
+    uint32_t *latest;         // operation of the latest first transmission
     uint32_t *child_received; // [source * child_room + slot]
     int child_room;
     uint32_t quantum;         // chunks after which credit is reported unasked
@@ -96,6 +97,7 @@ struct co_mcast_group {
 
 struct co_peer {
     struct co_replay_window replay;
+    uint64_t heard_ns; // last first transmission of a chunk
     bool is_dead;
 };
 
@@ -127,6 +129,7 @@ struct co_mcast {
     uint64_t now_ns;
     uint64_t timer_ns; // nothing to do before, unless a datagram comes
     bool wants_write;
+    bool is_behind; // datagrams are waiting: what seems to be missing may be among them
     int events;
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
@@ -186,6 +189,8 @@ void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct c
                           const uint8_t *body);
 void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn);
 void co_repair_forget(struct co_mcast_group *group);
+void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk);
+uint64_t co_repair_due_ns(const struct co_mcast_op *op);
 struct co_repair_timing co_repair_timing(const struct co_mcast_group *group);
 
 // progress_report.c

@@ -47,6 +47,9 @@ static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes
     const uint8_t *payload = data + CO_WIRE_HEAD_BYTES;
     size_t payload_bytes = bytes - CO_WIRE_HEAD_BYTES;
     mcast->events++;
+    if (!chunk.is_repair) {
+        co_repair_hear(group, &chunk);
+    }
     if (!co_serial_before(chunk.operation, group->next_operation)) {
         co_early_keep(group, &chunk, payload, payload_bytes);
         return;

@@ -68,6 +68,7 @@ static void free_arrays(struct co_mcast_group *group)
     free(group->first_unit);
     free(group->received);
     free(group->reported);
+    free(group->latest);
     free(group->child_received);
 }
 
@@ -80,9 +81,10 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     group->first_unit = calloc(n + 1, sizeof(*group->first_unit));
     group->received = calloc(n, sizeof(*group->received));
     group->reported = calloc(n, sizeof(*group->reported));
+    group->latest = calloc(n, sizeof(*group->latest));
     group->child_received = calloc(n * room, sizeof(*group->child_received));
     bool failed = group->members == NULL || group->first_unit == NULL || group->received == NULL ||
-                  group->reported == NULL || group->child_received == NULL;
+                  group->reported == NULL || group->latest == NULL || group->child_received == NULL;
     return failed ? -ENOMEM : 0;
 }
 
@@ -259,15 +261,9 @@ void co_group_progress(struct co_mcast_group *group)
 uint64_t co_group_timer_ns(const struct co_mcast_group *group)
 {
     uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
-    struct co_repair_timing timing = co_repair_timing(group);
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (op->state != 0 || op->blocks_missing == 0) {
-            continue;
-        }
-        for (int i = 0; i < op->block_count; i++) {
-            uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
-            due = block_due < due ? block_due : due;
-        }
+        uint64_t repair_due = co_repair_due_ns(op);
+        due = repair_due < due ? repair_due : due;
     }
     return due;
 }

@@ -52,8 +52,20 @@ bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool 
         block->widest_gap_ns = gap > decayed ? gap : decayed;
         block->last_ns = now_ns;
     }
+    if (is_repair) {
+        block->repaired_ns = now_ns;
+    }
     block->retries = 0;
     return true;
+}
+
+// Silence is the source's, not the block's: who is heard sending something else will come to this block, or has lost
+// it, which must not go unnoticed for ever.
+static uint64_t silent_since(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    uint64_t most = block->last_ns + ANNOUNCED_FACTOR * timing->cutoff_ns;
+    uint64_t heard = timing->heard_ns < most ? timing->heard_ns : most;
+    return heard > block->last_ns ? heard : block->last_ns;
 }
 
 // Blocks whose end is announced can afford patience: their tails do not depend on the cutoff.
@@ -66,7 +78,13 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
         cutoff *= SILENT_START_FACTOR;
     }
     uint64_t silence = 2 * block->widest_gap_ns;
-    return block->last_ns + (silence > cutoff ? silence : cutoff);
+    return silent_since(block, timing) + (silence > cutoff ? silence : cutoff);
+}
+
+static uint64_t retry_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->retry_ns;
+    return since_repair > block->retry_ns ? since_repair : block->retry_ns;
 }
 
 static bool has_unasked_gap(const struct co_receive_block *block)
@@ -81,7 +99,7 @@ uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const str
     }
     uint64_t due = UINT64_MAX;
     if (block->asked_missing > 0) {
-        due = block->retry_ns;
+        due = retry_at(block, timing);
     }
     if (!block->in_tail) {
         uint64_t cutoff = cutoff_at(block, timing);
@@ -170,7 +188,7 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
     if (co_receive_block_is_complete(block)) {
         return 0;
     }
-    if (block->asked_missing > 0 && now_ns >= block->retry_ns) {
+    if (block->asked_missing > 0 && now_ns >= retry_at(block, timing)) {
         *is_retry = true;
         return ask_again(block, timing, now_ns, ranges, room);
     }

@@ -29,6 +29,7 @@ struct co_receive_block {
     uint64_t last_ns;       // last arrival, or start
     uint64_t gap_since_ns;  // when the oldest gap that has not been asked for was noticed, 0 none
     uint64_t retry_ns;      // when to ask again
+    uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
     uint64_t widest_gap_ns; // between arrivals, decaying: a slow or bursty sender is not a lossy one
 };
 
@@ -36,6 +37,7 @@ struct co_repair_timing {
     uint64_t cutoff_ns;  // floor of the silence that counts as loss
     uint64_t retry_ns;   // time within which an answer should have come
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
+    uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
 };
 
 // `arrived` has co_chunk_bitmap_words(chunks) zeroed words.

@@ -61,13 +61,51 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
     mcast->events++;
 }
 
-void co_repair_request(struct co_mcast_op *op)
+// A source sends its blocks in order: what it sends now says that everything before has left.
+void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
+{
+    group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
+    if (!co_serial_before(group->latest[chunk->source], chunk->operation)) {
+        return;
+    }
+    group->latest[chunk->source] = chunk->operation;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        struct co_receive_block *block = co_operation_block(op, chunk->source);
+        if (co_serial_before(op->number, chunk->operation) && block != NULL) {
+            co_receive_block_all_sent(block);
+        }
+    }
+}
+
+static uint64_t heard_ns(const struct co_mcast_op *op, int block)
+{
+    const struct co_mcast_group *group = op->group;
+    return group->mcast->peers[group->members[co_operation_source(op, block)]].heard_ns;
+}
+
+uint64_t co_repair_due_ns(const struct co_mcast_op *op)
 {
     if (op->state != 0 || op->blocks_missing == 0) {
+        return CO_NEVER;
+    }
+    uint64_t due = CO_NEVER;
+    struct co_repair_timing timing = co_repair_timing(op->group);
+    for (int i = 0; i < op->block_count; i++) {
+        timing.heard_ns = heard_ns(op, i);
+        uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
+        due = block_due < due ? block_due : due;
+    }
+    return due;
+}
+
+void co_repair_request(struct co_mcast_op *op)
+{
+    if (op->state != 0 || op->blocks_missing == 0 || op->group->mcast->is_behind) {
         return;
     }
     struct co_repair_timing timing = co_repair_timing(op->group);
     for (int i = 0; i < op->block_count; i++) {
+        timing.heard_ns = heard_ns(op, i);
         if (co_receive_block_due_ns(&op->blocks[i], &timing) <= op->group->mcast->now_ns) {
             request_block(op, i, &timing);
         }
