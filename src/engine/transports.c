@@ -30,6 +30,7 @@ struct rank_facts {
     struct co_udp_address address;
     int32_t udp_status;
     int32_t shm_ok, single_copy, has_free_core;
+    int32_t has_aes;
     uint64_t datagram_bytes, receive_buffer_bytes;
 };
 
@@ -64,11 +65,16 @@ static bool wants_network(const struct co_engine *engine)
     return engine->bootstrap.node_count > 1 && (transport == TRANSPORT_AUTO || transport == TRANSPORT_UDP);
 }
 
-static int open_udp(struct co_engine *engine, uint64_t job_tag, struct co_udp_address *mine)
+static int open_udp(struct co_engine *engine, const struct job_secret *secret, struct co_udp_address *mine)
 {
+    int status =
+        co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size, co_setting_number(CO_SET_AUTH) != 0);
+    if (status < 0) {
+        return status;
+    }
     struct co_udp_config config = {.interface = co_setting_text(CO_SET_UDP_INTERFACE),
                                    .group_range = co_setting_text(CO_SET_UDP_GROUP),
-                                   .job_tag = job_tag,
+                                   .job_tag = secret->tag,
                                    .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
                                    .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
                                    .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
@@ -96,21 +102,19 @@ static int insert_faults(struct co_engine *engine)
                          NULL);
 }
 
-static int open_protocol(struct co_engine *engine, const struct job_secret *secret, const struct rank_facts *facts)
+static int open_protocol(struct co_engine *engine, const struct rank_facts *facts)
 {
     uint64_t datagram = UINT64_MAX, receive_buffer = UINT64_MAX;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         datagram = facts[rank].datagram_bytes < datagram ? facts[rank].datagram_bytes : datagram;
         uint64_t granted = facts[rank].receive_buffer_bytes;
         receive_buffer = granted > 0 && granted < receive_buffer ? granted : receive_buffer;
+        if (!facts[rank].has_aes) {
+            co_auth_use_portable(engine->auth); // one rank without it decides for all: they check each other's tags
+        }
     }
     uint64_t window = (uint64_t)co_setting_number(CO_SET_MCAST_WINDOW);
     window = window < receive_buffer / 2 ? window : receive_buffer / 2;
-    int status =
-        co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size, co_setting_number(CO_SET_AUTH) != 0);
-    if (status < 0) {
-        return status;
-    }
     struct co_mcast_config config = {.transport = engine->transport,
                                      .auth = engine->auth,
                                      .world_rank = engine->bootstrap.world_rank,
@@ -184,8 +188,7 @@ static int agree(struct co_engine *engine, int mine)
     return status < 0 ? status : refusals > 0 ? first : 0;
 }
 
-static int start_network(struct co_engine *engine, const struct job_secret *secret, const struct rank_facts *facts,
-                         struct co_udp_address *addresses)
+static int start_network(struct co_engine *engine, const struct rank_facts *facts, struct co_udp_address *addresses)
 {
     int status =
         co_udp_connect(engine->transport, addresses, engine->bootstrap.world_size, engine->bootstrap.world_rank);
@@ -195,10 +198,10 @@ static int start_network(struct co_engine *engine, const struct job_secret *secr
         say(engine, "%s", text);
         status = insert_faults(engine);
     }
-    return status < 0 ? status : open_protocol(engine, secret, facts);
+    return status < 0 ? status : open_protocol(engine, facts);
 }
 
-static void connect_network(struct co_engine *engine, const struct job_secret *secret, const struct rank_facts *facts)
+static void connect_network(struct co_engine *engine, const struct rank_facts *facts)
 {
     int world = engine->bootstrap.world_size, opened = 0;
     struct co_udp_address *addresses = calloc((size_t)world, sizeof(*addresses));
@@ -211,7 +214,7 @@ static void connect_network(struct co_engine *engine, const struct job_secret *s
     // facts are the same everywhere, so is this decision
     int status = opened;
     if (opened == 0) {
-        status = agree(engine, addresses == NULL ? -ENOMEM : start_network(engine, secret, facts, addresses));
+        status = agree(engine, addresses == NULL ? -ENOMEM : start_network(engine, facts, addresses));
     } else if (engine->transport != NULL) {
         say(engine, "a rank could not open UDP multicast (%s)", strerror(-opened));
     }
@@ -266,6 +269,7 @@ static void tell_mine(struct co_engine *engine, struct rank_facts *mine, int shm
     mine->shm_ok = shm_status == 0;
     mine->single_copy = engine->shm == NULL || co_shm_node_single_copy(engine->shm);
     mine->has_free_core = engine->cores > size ? 2 : engine->cores == size ? 1 : 0; // 0: more ranks than cores
+    mine->has_aes = engine->auth == NULL || strstr(co_auth_name(engine->auth), "chacha") == NULL;
     if (engine->transport != NULL) {
         mine->datagram_bytes = engine->transport->max_datagram_bytes;
         mine->receive_buffer_bytes = engine->transport->receive_buffer_bytes;
@@ -295,14 +299,14 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
     }
     int shm_status = open_shm(engine, secret.tag);
     if (wants_network(engine)) {
-        mine.udp_status = open_udp(engine, secret.tag, &mine.address);
+        mine.udp_status = open_udp(engine, &secret, &mine.address);
     }
     tell_mine(engine, &mine, shm_status);
     status = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
     if (status == 0) {
         merge(engine, all);
         if (wants_network(engine)) {
-            connect_network(engine, &secret, all);
+            connect_network(engine, all);
         }
     }
     free(all);
