@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Allgather. Hot.
-#include "pmpi/call_counts.h"
 #include "pmpi/failure.h"
 #include "pmpi/gather_buffers.h"
 #include "pmpi/layer.h"
-#include "pmpi/report_sites.h"
 
 static int take(const struct co_gather_call *call, MPI_Comm comm)
 {
@@ -38,9 +36,7 @@ int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, voi
     int code = reason == CO_TAKE
                    ? take(&call, comm)
                    : co_next.Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
-    reason = co_route_explain(reason, comm, code);
-    co_call_end(&ticket, reason, call.block_bytes, code);
-    co_report_site(&ticket, reason);
+    co_route_end(&ticket, reason, comm, call.block_bytes, code);
     return code;
 }
 

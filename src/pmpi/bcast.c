@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Bcast: the program's buffer when its bytes lie in a row, else packed at the root and unpacked elsewhere. Hot.
-#include "pmpi/call_counts.h"
 #include "pmpi/failure.h"
 #include "pmpi/layer.h"
 #include "pmpi/packing.h"
-#include "pmpi/report_sites.h"
 #include "pmpi/routing.h"
 
 #include <errno.h>
@@ -70,9 +68,7 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     struct broadcast broadcast = {.buffer = buffer, .count = count, .root = root, .type = type};
     enum co_reason reason = route(&broadcast, comm);
     int code = reason == CO_TAKE ? take(&broadcast, comm) : co_next.Bcast(buffer, count, type, root, comm);
-    reason = co_route_explain(reason, comm, code);
-    co_call_end(&ticket, reason, broadcast.bytes, code);
-    co_report_site(&ticket, reason);
+    co_route_end(&ticket, reason, comm, broadcast.bytes, code);
     return code;
 }
 

@@ -8,7 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/clock.h"
 #include "engine/decide.h"
+#include "pmpi/layer.h"
 
 #define CO_LATENCY_STEPS 256 // four to each power of two of nanoseconds
 
@@ -24,9 +26,21 @@ struct co_call_ticket {
     uint64_t began_ns; // 0: nothing is counted
 };
 
-// Around each call. Iallgather: from its start to the completion that the program sees.
-struct co_call_ticket co_call_begin(enum co_call call);
-void co_call_end(const struct co_call_ticket *ticket, enum co_reason reason, size_t bytes, int code);
+// When a call begins; costs one load when nothing is counted.
+static inline struct co_call_ticket co_call_begin(enum co_call call)
+{
+    return (struct co_call_ticket){.call = call, .began_ns = co_layer.counts ? co_clock_now_ns() : 0};
+}
+
+// When it has ended (an Iallgather: when its completion is seen).
+void co_call_count(const struct co_call_ticket *ticket, enum co_reason reason, size_t bytes, int code);
+
+static inline void co_call_end(const struct co_call_ticket *ticket, enum co_reason reason, size_t bytes, int code)
+{
+    if (__builtin_expect(ticket->began_ns != 0, 0)) {
+        co_call_count(ticket, reason, bytes, code);
+    }
+}
 
 // Copies the counts of this process; the struct is all uint64_t, so that snapshots of ranks are added as an array.
 void co_call_counts_snapshot(struct co_call_counts counts[CO_CALL_COUNT]);

@@ -13,16 +13,12 @@ static struct {
     struct co_trylock lock;
     struct co_communicator **cells;
     size_t mask, used;
-    _Atomic unsigned generation; // starts at 1 with the first entry: a fresh cache never matches
 } table = {.lock = CO_TRYLOCK_INIT};
 
-struct cache {
-    MPI_Comm comm;
-    struct co_communicator *entry;
-    unsigned generation;
-};
+// Every change of the table is a new one; the first entry makes it 1, so that a fresh cache never matches.
+_Atomic unsigned co_communicators_generation;
 
-static _Thread_local struct cache cache __attribute__((tls_model("initial-exec")));
+_Thread_local struct co_communicators_cache co_communicators_cache __attribute__((tls_model("initial-exec")));
 
 static size_t cell_of(MPI_Comm comm)
 {
@@ -42,17 +38,12 @@ static struct co_communicator *find_locked(MPI_Comm comm)
     return NULL;
 }
 
-struct co_communicator *co_communicators_find(MPI_Comm comm)
+struct co_communicator *co_communicators_find_slowly(MPI_Comm comm, unsigned generation)
 {
-    // acquire C1: an entry of this generation is complete. A stale number only costs the slow way.
-    unsigned generation = co_load_acquire(&table.generation);
-    if (cache.comm == comm && cache.generation == generation) {
-        return cache.entry;
-    }
     co_trylock_wait(&table.lock);
     struct co_communicator *entry = find_locked(comm);
     co_trylock_drop(&table.lock);
-    cache = (struct cache){.comm = comm, .entry = entry, .generation = generation};
+    co_communicators_cache = (struct co_communicators_cache){comm, entry, generation};
     return entry;
 }
 
@@ -96,7 +87,7 @@ int co_communicators_add(struct co_communicator *entry)
         co_store_relaxed(&entry->holders, 1); // relaxed: published by the lock
         insert_locked(entry);
         table.used++;
-        co_add_acq_rel(&table.generation, 1); // release C1
+        co_add_acq_rel(&co_communicators_generation, 1); // release C1
     }
     co_trylock_drop(&table.lock);
     return error;
@@ -121,7 +112,7 @@ static void take_out_locked(struct co_communicator *entry)
         if (table.cells[i] == entry) {
             fill_hole_locked(i);
             table.used--;
-            co_add_acq_rel(&table.generation, 1); // release C1
+            co_add_acq_rel(&co_communicators_generation, 1); // release C1
             return;
         }
     }
@@ -165,7 +156,7 @@ void co_communicators_remove_all(void)
     size_t count = cells == NULL ? 0 : table.mask + 1;
     table.cells = NULL;
     table.mask = table.used = 0;
-    co_add_acq_rel(&table.generation, 1); // release C1
+    co_add_acq_rel(&co_communicators_generation, 1); // release C1
     co_trylock_drop(&table.lock);
     for (size_t i = 0; i < count; i++) {
         if (cells[i] != NULL) {

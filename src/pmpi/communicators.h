@@ -23,8 +23,28 @@ struct co_communicator {
     _Atomic int holders;          // the table and pending operations; the last one frees
 };
 
+// The last answer of each thread, valid for one generation of the table.
+struct co_communicators_cache {
+    MPI_Comm comm;
+    struct co_communicator *entry;
+    unsigned generation;
+};
+
+extern _Thread_local struct co_communicators_cache co_communicators_cache __attribute__((tls_model("initial-exec")));
+extern _Atomic unsigned co_communicators_generation;
+
+struct co_communicator *co_communicators_find_slowly(MPI_Comm comm, unsigned generation);
+
 // NULL: not followed. Valid as long as the program may use the communicator.
-struct co_communicator *co_communicators_find(MPI_Comm comm);
+static inline struct co_communicator *co_communicators_find(MPI_Comm comm)
+{
+    // acquire C1: an entry of this generation is complete. A stale number only costs the slow way.
+    unsigned generation = co_load_acquire(&co_communicators_generation);
+    if (co_communicators_cache.comm == comm && co_communicators_cache.generation == generation) {
+        return co_communicators_cache.entry;
+    }
+    return co_communicators_find_slowly(comm, generation);
+}
 
 // The table takes the entry over. 0 or -ENOMEM.
 int co_communicators_add(struct co_communicator *entry);

@@ -5,14 +5,7 @@
 // contiguous parts by MPI_Type_dup and MPI_Type_contiguous counts; everything else is packed, which is always right.
 #include "pmpi/datatypes.h"
 
-#define CELLS 256
-
-struct cell {
-    MPI_Datatype type;
-    struct co_datatype facts;
-};
-
-static struct cell cells[CELLS];
+struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
 
 static const char *const names[] = {"char",
                                     "signed_char",
@@ -65,11 +58,6 @@ static const char *const names[] = {"char",
                                     "float_int",
                                     "cxx_bool"};
 
-static size_t cell_of(MPI_Datatype type)
-{
-    return (size_t)(((uint64_t)(uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CELLS;
-}
-
 static bool measure(MPI_Datatype type, struct co_datatype *facts)
 {
     MPI_Count bytes, lower, extent, true_lower, true_extent;
@@ -97,12 +85,11 @@ void co_datatypes_open(void)
         if (type == NULL || !measure(type, &facts)) {
             continue;
         }
-        size_t at = cell_of(type);
-        while (cells[at].type != NULL && cells[at].type != type) {
-            at = (at + 1) % CELLS;
+        size_t at = co_datatype_cell_of(type);
+        while (co_datatype_cells[at].type != NULL && co_datatype_cells[at].type != type) {
+            at = (at + 1) % CO_DATATYPE_CELLS;
         }
-        facts.is_predefined = true;
-        cells[at] = (struct cell){type, facts};
+        co_datatype_cells[at] = (struct co_datatype_cell){type, facts};
     }
 }
 
@@ -149,12 +136,6 @@ bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts)
 {
     if (type == NULL || type == co_next.datatype_null) {
         return false;
-    }
-    for (size_t at = cell_of(type); cells[at].type != NULL; at = (at + 1) % CELLS) {
-        if (cells[at].type == type) {
-            *facts = cells[at].facts;
-            return true;
-        }
     }
     if (!measure(type, facts)) {
         return false;

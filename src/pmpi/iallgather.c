@@ -130,13 +130,13 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
                                   .receive_type = receive_type};
     enum co_reason reason = co_gather_route(&call, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
-        co_report_site(&ticket, reason);
+        if (ticket.began_ns != 0) {
+            co_report_sites_add(CO_CALL_IALLGATHER, reason);
+        }
         return take(&call, &ticket, comm, handle);
     }
     int code = co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
-    reason = co_route_explain(reason, comm, code);
-    co_call_end(&ticket, reason, call.block_bytes, code);
-    co_report_site(&ticket, reason);
+    co_route_end(&ticket, reason, comm, call.block_bytes, code);
     return code;
 }
 

@@ -49,12 +49,12 @@ static void count_locked(struct site site)
     }
 }
 
-void co_report_site(const struct co_call_ticket *ticket, enum co_reason reason)
+void co_report_sites_add(enum co_call call, enum co_reason reason)
 {
-    if (!table.is_wanted || ticket->began_ns == 0) {
+    if (!table.is_wanted) {
         return;
     }
-    struct site site = {co_stack_trace_call_site(), ticket->call, reason, 1};
+    struct site site = {co_stack_trace_call_site(), call, reason, 1};
     co_trylock_wait(&table.lock);
     count_locked(site);
     co_trylock_drop(&table.lock);

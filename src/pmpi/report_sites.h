@@ -19,8 +19,8 @@ struct co_report_site_row {
 // At start, by all ranks that share co_layer.world: if one wants sites, all count them.
 void co_report_sites_open(void);
 
-// Called with the ticket of each call; costs one load when sites are not wanted.
-void co_report_site(const struct co_call_ticket *ticket, enum co_reason reason);
+// For each call that is counted, in the thread and below the frames of the call.
+void co_report_sites_add(enum co_call call, enum co_reason reason);
 
 // Collective over co_layer.world where there is one. Rank 0 gets the rows of all ranks, equal places added up, most
 // frequent first, to be freed; the others none. Returns how many.

@@ -3,26 +3,7 @@
 // The reasons that are found above the engine, and the check of arguments.
 #include "pmpi/routing.h"
 
-#include "pmpi/layer.h"
-
-enum co_reason co_route_communicator(MPI_Comm comm, struct co_communicator **communicator)
-{
-    if (co_layer.engine == NULL) {
-        return co_layer.idle_reason;
-    }
-    struct co_communicator *found = co_communicators_find(comm);
-    if (found == NULL) {
-        return CO_UNKNOWN_COMMUNICATOR;
-    }
-    if (found->reason != CO_TAKE) {
-        return found->reason;
-    }
-    if (co_load_acquire(&found->is_switched_off)) { // acquire C3
-        return CO_HINT_OFF;
-    }
-    *communicator = found;
-    return CO_TAKE;
-}
+#include "pmpi/report_sites.h"
 
 // Native checks the arguments of a send to nobody as it checks those of the call, and says so on our own communicator,
 // where errors are returned. The buffer is not part of the question.
@@ -32,19 +13,16 @@ static bool is_valid_to_send(int count, MPI_Datatype type)
     return co_next.Send(&anything, count, type, MPI_PROC_NULL, 0, co_layer.self) == MPI_SUCCESS;
 }
 
-bool co_route_arguments(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
+bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
 {
-    if (count < 0 || !co_datatype_read(type, facts)) {
-        return false;
-    }
-    return facts->is_predefined || !sends || is_valid_to_send(count, type);
+    return count >= 0 && co_datatype_read(type, facts) && (!sends || is_valid_to_send(count, type));
 }
 
-enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)
+// A communicator that is not followed may have a better reason. After an error it may be no communicator at all.
+static enum co_reason explain(enum co_reason reason, MPI_Comm comm, int code)
 {
     int is_inter = 0, size = 0;
-    // After an error the handle may be no communicator at all.
-    if (reason != CO_UNKNOWN_COMMUNICATOR || !co_layer.counts || code != MPI_SUCCESS) {
+    if (reason != CO_UNKNOWN_COMMUNICATOR || code != MPI_SUCCESS) {
         return reason;
     }
     co_next.Comm_test_inter(comm, &is_inter);
@@ -53,4 +31,11 @@ enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)
     }
     co_next.Comm_size(comm, &size);
     return size == 1 ? CO_ONE_RANK : reason;
+}
+
+void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, size_t bytes, int code)
+{
+    enum co_reason explained = explain(reason, comm, code);
+    co_call_count(ticket, explained, bytes, code);
+    co_report_sites_add(ticket->call, explained);
 }

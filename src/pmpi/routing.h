@@ -4,18 +4,55 @@
 #ifndef CASTOFF_PMPI_ROUTING_H
 #define CASTOFF_PMPI_ROUTING_H
 
+#include "pmpi/call_counts.h"
 #include "pmpi/communicators.h"
 #include "pmpi/datatypes.h"
+#include "pmpi/layer.h"
 
 // CO_TAKE and a communicator with a team, or the reason that stands in the way whatever the arguments are.
-enum co_reason co_route_communicator(MPI_Comm comm, struct co_communicator **communicator);
+static inline enum co_reason co_route_communicator(MPI_Comm comm, struct co_communicator **communicator)
+{
+    if (co_layer.engine == NULL) {
+        return co_layer.idle_reason;
+    }
+    struct co_communicator *found = co_communicators_find(comm);
+    if (found == NULL) {
+        return CO_UNKNOWN_COMMUNICATOR;
+    }
+    if (found->reason != CO_TAKE) {
+        return found->reason;
+    }
+    if (co_load_acquire(&found->is_switched_off)) { // acquire C3
+        return CO_HINT_OFF;
+    }
+    *communicator = found;
+    return CO_TAKE;
+}
 
 // Facts of the arguments that native checks on the sending side: false when it would raise an error, or castoff
 // cannot read them. A receiving side that native does not check for being committed is not checked here either:
 // a rank that goes native alone would wait for the others.
-bool co_route_arguments(int count, MPI_Datatype type, bool sends, struct co_datatype *facts);
+bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts);
 
-// For the report, after native has served the call: a communicator that is not followed may have a better reason.
-enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code);
+static inline bool co_route_arguments(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
+{
+    const struct co_datatype *predefined = co_datatype_predefined(type);
+    if (predefined != NULL) {
+        *facts = *predefined;
+        return count >= 0;
+    }
+    return co_route_program_type(count, type, sends, facts);
+}
+
+// The end of a call whose fate is known when it returns: counts it with its call site, when a report was asked for.
+void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, size_t bytes, int code);
+
+static inline void co_route_end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, size_t bytes,
+                                int code)
+{
+    if (__builtin_expect(ticket->began_ns != 0, 0)) {
+        co_route_count(ticket, reason, comm, bytes, code);
+    }
+}
 
 #endif
