@@ -227,6 +227,7 @@ static unsigned stream(struct sender *sender, uint64_t bytes, uint64_t window)
     static struct co_tx_datagram batch[64];
     static struct head heads[64];
     static uint8_t payload[65536];
+    const struct co_destination group = {CO_TO_GROUP, 0};
     size_t size = sender->udp->max_datagram_bytes;
     uint64_t at = 0, forgiven = 0, moved_ns = co_clock_now_ns();
     unsigned forced = 0;
@@ -236,7 +237,7 @@ static unsigned stream(struct sender *sender, uint64_t bytes, uint64_t window)
         unsigned count = at < base + window
                              ? fill_batch(batch, heads, payload, size, sender->udp->max_batch, at, bytes)
                              : 0;
-        int sent = count ? sender->udp->ops->send(sender->udp, (struct co_destination){CO_TO_GROUP, 0}, batch, count) : 0;
+        int sent = count ? sender->udp->ops->send(sender->udp, group, batch, count) : 0;
         if (sent > 0) {
             at += (uint64_t)sent * size;
             moved_ns = co_clock_now_ns();

@@ -142,8 +142,9 @@ static void narrow_ranges_are_kept(void **state)
 static void wrong_ranges_are_explained(void **state)
 {
     (void)state;
-    static const char *const ranges[] = {"",           "192.168.0.0/16", "239.192.0.0/33", "239.192.0.0/", "239.192.0.0/x",
-                                         "239.192/16", "239.192.0.0/3",  "239.192.0.0/-1", "ff02::1/16",   "239.192.0.0/16x"};
+    static const char *const ranges[] = {"",           "192.168.0.0/16", "239.192.0.0/33", "239.192.0.0/",
+                                         "239.192/16", "239.192.0.0/3",  "239.192.0.0/-1", "239.192.0.0/x",
+                                         "ff02::1/16", "239.192.0.0/16x"};
     struct co_udp_config config = on_loopback(1);
 
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
@@ -281,8 +282,12 @@ static void transfer_mib(bool plain, uint64_t *send_calls, uint64_t *receive_cal
     config.plain = plain;
     struct co_transport *from = opened(&config, &addresses[0]), *to = opened(&config, &addresses[1]);
     for (int i = 0; i < 64; i++) {
-        batch[i] = (struct co_tx_datagram){
-            .head = bytes, .head_bytes = 40, .payload = bytes + 40, .payload_bytes = 1416, .tail = bytes, .tail_bytes = 16};
+        batch[i] = (struct co_tx_datagram){.head = bytes,
+                                           .head_bytes = 40,
+                                           .payload = bytes + 40,
+                                           .payload_bytes = 1416,
+                                           .tail = bytes,
+                                           .tail_bytes = 16};
     }
     assert_int_equal(to->ops->join(to, 2), 0);
     *send_calls = co_counter_read(CO_COUNT_SEND_CALLS);

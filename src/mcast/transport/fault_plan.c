@@ -23,7 +23,8 @@ static const struct co_setting_row hold_time = {
 static const struct {
     const char *name;
     unsigned bit;
-} kinds[] = {{"data", CO_FAULT_DATA}, {"repair", CO_FAULT_REPAIR}, {"control", CO_FAULT_CONTROL}, {"all", CO_FAULT_ALL}};
+} kinds[] = {
+    {"data", CO_FAULT_DATA}, {"repair", CO_FAULT_REPAIR}, {"control", CO_FAULT_CONTROL}, {"all", CO_FAULT_ALL}};
 
 // "0", "1", "0.25", ".5": a probability.
 static int parse_rate(double *rate, const char *text)

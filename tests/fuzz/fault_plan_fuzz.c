@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Any text as a fault plan: refused, or a plan within bounds whose printed form is the same plan.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcast/transport/lossy.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void check_rate(double rate)
+{
+    if (!(rate >= 0 && rate <= 1)) {
+        abort();
+    }
+}
+
+static void check_plan(const struct co_fault_plan *plan)
+{
+    check_rate(plan->drop);
+    check_rate(plan->duplicate);
+    check_rate(plan->reorder);
+    check_rate(plan->delay);
+    check_rate(plan->corrupt);
+    check_rate(plan->truncate);
+    if (plan->delay_ns == 0 || plan->kinds == 0 || plan->kinds > CO_FAULT_ALL || plan->victim < -1 ||
+        plan->script_count > CO_FAULT_SCRIPT_MAX) {
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+    char *text = malloc(bytes + 1), why[40], once[4096], twice[4096];
+    struct co_fault_plan plan;
+
+    memcpy(text, data, bytes);
+    text[bytes] = '\0';
+    int result = co_fault_plan_parse(&plan, text, why, sizeof why);
+    if (result == 0) {
+        check_plan(&plan);
+        co_fault_plan_print(&plan, once, sizeof once);
+        if (co_fault_plan_parse(&plan, once, why, sizeof why) != 0) {
+            abort();
+        }
+        co_fault_plan_print(&plan, twice, sizeof twice);
+        if (strcmp(once, twice) != 0) {
+            abort();
+        }
+    } else if (result != -EINVAL || memchr(why, '\0', sizeof why) == NULL) {
+        abort();
+    }
+    free(text);
+    return 0;
+}
