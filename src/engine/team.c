@@ -10,6 +10,7 @@
 #include "engine/engine_state.h"
 
 #define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
+#define INLINE_YIELDS 32 // likewise, when each turn yields the processor
 
 static void free_team(struct co_team *team)
 {
@@ -200,15 +201,30 @@ static bool can_run_inline(struct co_team *team)
     return team->facts.nodes == 1 && co_load_acquire(&team->outstanding) == 0; // acquire K2
 }
 
+// The first part of a wait looks at nothing but the operation. With more ranks than cores the one we wait for needs
+// our processor: every turn gives it up.
+static int poll_inline(const struct co_team *team, struct co_shm_op *op)
+{
+    int polls = team->facts.is_oversubscribed ? INLINE_YIELDS : INLINE_POLLS;
+    for (int turn = 0; turn < polls; turn++) {
+        int state = co_shm_op_progress(op);
+        if (state != 0) {
+            return state;
+        }
+        if (team->facts.is_oversubscribed) {
+            sched_yield();
+        } else {
+            co_cpu_relax();
+        }
+    }
+    return 0;
+}
+
 static int run_inline(struct co_team *team, struct co_shm_op *op, const char *call)
 {
-    int state;
-    for (int polls = 0; polls < INLINE_POLLS; polls++) {
-        state = co_shm_op_progress(op);
-        if (state != 0) {
-            return state < 0 ? state : 0;
-        }
-        co_cpu_relax();
+    int state = poll_inline(team, op);
+    if (state != 0) {
+        return state < 0 ? state : 0;
     }
     struct co_wait wait;
     co_wait_begin(team->engine, &wait, call);
