@@ -26,11 +26,17 @@
 
 static int announced = -ENOTCONN;
 
+static bool is_left_to_native(void)
+{
+    const char *programs = co_environment("OMPI_NUM_APP_CTX");
+    return programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD);
+}
+
 void co_start_prepare(void)
 {
     co_settings_load();
-    // A rank that will not take part must not be counted on by the others.
-    if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL) {
+    // A rank that will not take part must not be counted on by the others, whose settings may differ.
+    if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
         announced = co_presence_announce();
     }
 }
@@ -58,14 +64,13 @@ static void tell_native(bool speaks, const char *format, ...)
     }
 }
 
-// Facts that are the same on all ranks that run castoff, and need no exchange.
+// Whether all ranks have announced themselves: the same answer on each of those that have.
 static bool may_exchange(void)
 {
-    const char *programs = co_environment("OMPI_NUM_APP_CTX");
     bool is_first = co_layer.rank == 0;
-    if (programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD)) {
+    if (is_left_to_native()) {
         tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
-                    programs);
+                    co_environment("OMPI_NUM_APP_CTX"));
         return false;
     }
     if (announced != 0) {
