@@ -218,7 +218,7 @@ static void random_keys_differ(void **state)
 #define IN_ALL_FORMS(test)                                                                                             \
     {#test " keyed", test, NULL, NULL, &forms[0]}, {#test " portable", test, NULL, NULL, &forms[1]},                   \
     {                                                                                                                  \
-        #test " check", test, NULL, NULL, &forms[2]                                                                    \
+#test " check", test, NULL, NULL, &forms[2]                                                                    \
     }
 
 int main(void)

@@ -81,12 +81,41 @@ static void wrong_words_are_named(void **state)
 {
     (void)state;
     static const char *const words[] = {
-        "drop",        "drop=",          "drop=1.1",       "drop=-0.1",      "drop=2",           "drop=0.1x",
-        "drop=nan",    "drop=1e-3",      "drop=.",         "dorp=0.1",       "delay=0.1:",       "delay=0.1:2",
-        "delay=0.1:0", "delay=0.1:2min", "delay=0.1:-2ms", "delay=0.1:61s",  "kind=",            "kind=dta",
-        "kind=data+x", "seed=",          "seed=-1",        "seed=0x10",      "blackhole=2",      "blackhole=yes",
-        "rank=-1",     "rank=x",         "script=",        "script=1:x",     "script=1:-2",      "rank=2147483648",
-        "=1",          "blackhole_x=1",  "reorder=1.01",   "truncate=three", "seed=99999999999999999999",
+        "drop",
+        "drop=",
+        "drop=1.1",
+        "drop=-0.1",
+        "drop=2",
+        "drop=0.1x",
+        "drop=nan",
+        "drop=1e-3",
+        "drop=.",
+        "dorp=0.1",
+        "delay=0.1:",
+        "delay=0.1:2",
+        "delay=0.1:0",
+        "delay=0.1:2min",
+        "delay=0.1:-2ms",
+        "delay=0.1:61s",
+        "kind=",
+        "kind=dta",
+        "kind=data+x",
+        "seed=",
+        "seed=-1",
+        "seed=0x10",
+        "blackhole=2",
+        "blackhole=yes",
+        "rank=-1",
+        "rank=x",
+        "script=",
+        "script=1:x",
+        "script=1:-2",
+        "rank=2147483648",
+        "=1",
+        "blackhole_x=1",
+        "reorder=1.01",
+        "truncate=three",
+        "seed=99999999999999999999",
     };
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -101,13 +130,14 @@ static void scripts_are_bounded(void **state)
     (void)state;
     char text[1024] = "script=0", why[16];
     struct co_fault_plan plan;
+    size_t length = strlen(text);
 
     for (int i = 1; i < CO_FAULT_SCRIPT_MAX; i++) {
-        sprintf(text + strlen(text), ":%d", i);
+        length += (size_t)snprintf(text + length, sizeof text - length, ":%d", i);
     }
     assert_int_equal(co_fault_plan_parse(&plan, text, why, sizeof why), 0);
     assert_int_equal(plan.script_count, CO_FAULT_SCRIPT_MAX);
-    strcat(text, ":64");
+    snprintf(text + length, sizeof text - length, ":64");
     assert_int_equal(co_fault_plan_parse(&plan, text, why, sizeof why), -22);
     assert_int_equal(strlen(why), sizeof why - 1); // cut, not overrun
 }
@@ -151,9 +181,9 @@ static void small_rooms_are_respected(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(empty_text_is_no_fault),   cmocka_unit_test(every_word_is_understood),
+        cmocka_unit_test(empty_text_is_no_fault),    cmocka_unit_test(every_word_is_understood),
         cmocka_unit_test(blackhole_after_is_enough), cmocka_unit_test(wrong_words_are_named),
-        cmocka_unit_test(scripts_are_bounded),      cmocka_unit_test(printed_plans_read_back),
+        cmocka_unit_test(scripts_are_bounded),       cmocka_unit_test(printed_plans_read_back),
         cmocka_unit_test(small_rooms_are_respected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

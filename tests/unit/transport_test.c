@@ -39,8 +39,8 @@ static void wrap(struct transport_rig *rig)
     assert_int_equal(co_fault_plan_parse(&plan, rig->fault, why, sizeof why), 0);
     for (int i = 0; i < RIG_ENDS; i++) {
         struct co_transport *below = rig->ends[i];
-        assert_int_equal(co_lossy_open(&rig->ends[i], below, &plan, i, NULL, rig->hub ? virtual_now : real_now,
-                                       rig->hub), 0);
+        assert_int_equal(
+            co_lossy_open(&rig->ends[i], below, &plan, i, NULL, rig->hub ? virtual_now : real_now, rig->hub), 0);
     }
 }
 

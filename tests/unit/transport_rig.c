@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sending, waiting and receiving on a rig. Waiting is done on the transport's own descriptors (or by moving its
+// virtual clock), with a bound that only a fault can reach.
+#include "transport_rig.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct rig_inbox rig_inbox;
+
+struct co_destination rig_group(unsigned index)
+{
+    return (struct co_destination){CO_TO_GROUP, index};
+}
+
+struct co_destination rig_peer(unsigned rank)
+{
+    return (struct co_destination){CO_TO_PEER, rank};
+}
+
+// Byte `at` of datagram `number`; the first four bytes of longer ones are the number itself.
+static uint8_t content(uint32_t number, size_t at)
+{
+    return at < 4 ? (uint8_t)(number >> (8 * at)) : (uint8_t)(number * 131 + at * 7);
+}
+
+static void fill(uint8_t *bytes, uint32_t number, size_t size)
+{
+    for (size_t at = 0; at < size; at++) {
+        bytes[at] = content(number, at);
+    }
+}
+
+static void take(void *arg, const uint8_t *data, size_t size)
+{
+    struct rig_inbox *to = arg;
+    uint32_t number = 0;
+
+    if (size >= 4) {
+        number = data[0] | (uint32_t)data[1] << 8 | (uint32_t)data[2] << 16 | (uint32_t)data[3] << 24;
+    }
+    for (size_t at = 4; at < size; at++) {
+        to->wrong += data[at] != content(number, at);
+    }
+    assert_true(to->count < RIG_INBOX_MAX);
+    to->sizes[to->count] = size;
+    to->numbers[to->count++] = number;
+}
+
+int rig_poll(struct transport_rig *rig, unsigned at, unsigned budget)
+{
+    unsigned before = rig_inbox.count;
+    int result = rig->ends[at]->ops->poll(rig->ends[at], budget, take, &rig_inbox);
+
+    assert_true(result >= 0);
+    assert_int_equal(result, rig_inbox.count - before);
+    return result;
+}
+
+bool rig_wait(struct transport_rig *rig, unsigned at)
+{
+    struct pollfd fds[32];
+
+    if (rig->is_virtual) {
+        uint64_t next_ns = rig->ends[at]->ops->next_event_ns(rig->ends[at]);
+        co_loopback_advance(rig->hub, next_ns);
+        return next_ns != 0;
+    }
+    int count = rig->ends[at]->ops->descriptors(rig->ends[at], fds, 32, 0);
+    assert_true(count > 0);
+    return poll(fds, (nfds_t)count, RIG_WAIT_MS) > 0;
+}
+
+void rig_receive(struct transport_rig *rig, unsigned at, unsigned count)
+{
+    memset(&rig_inbox, 0, sizeof rig_inbox);
+    for (;;) {
+        rig_poll(rig, at, 64);
+        if (rig_inbox.count >= count) {
+            break;
+        }
+        if (!rig_wait(rig, at)) {
+            fail_msg("%s: end %u received %u of %u datagrams", rig->name, at, rig_inbox.count, count);
+        }
+    }
+    assert_int_equal(rig_inbox.wrong, 0);
+}
+
+bool rig_received(uint32_t number)
+{
+    for (unsigned i = 0; i < rig_inbox.count; i++) {
+        if (rig_inbox.numbers[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int rig_send(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,
+             size_t size, size_t last_size)
+{
+    struct co_tx_datagram batch[RIG_BATCH_MAX];
+    uint8_t *bytes = calloc(RIG_BATCH_MAX, size + 1);
+
+    assert_non_null(bytes);
+    for (unsigned i = 0; i < count; i++) {
+        uint8_t *datagram = bytes + i * size;
+        size_t all = i + 1 == count ? last_size : size, head = all < 24 ? all : 24;
+        size_t tail = all - head < 16 ? 0 : 16;
+        fill(datagram, first + i, all);
+        batch[i] = (struct co_tx_datagram){
+            .head = datagram,
+            .head_bytes = (uint32_t)head,
+            .payload = datagram + head,
+            .payload_bytes = (uint32_t)(all - head - tail),
+            .tail = datagram + all - tail,
+            .tail_bytes = (uint32_t)tail,
+        };
+    }
+    int result = rig->ends[from]->ops->send(rig->ends[from], to, batch, count);
+    memset(bytes, 0xee, RIG_BATCH_MAX * (size + 1)); // the transport may not look at them any more
+    free(bytes);
+    return result;
+}
+
+void rig_send_one(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t number)
+{
+    assert_int_equal(rig_send(rig, from, to, number, 1, 64, 64), 1);
+}
+
+void rig_join(struct transport_rig *rig, unsigned at, unsigned index)
+{
+    assert_int_equal(rig->ends[at]->ops->join(rig->ends[at], index), 0);
+}
+
+void transport_rig_close(struct transport_rig *rig)
+{
+    for (unsigned i = 0; i < RIG_ENDS; i++) {
+        if (rig->ends[i]) {
+            rig->ends[i]->ops->close(rig->ends[i]);
+            rig->ends[i] = NULL;
+        }
+    }
+    if (rig->hub) {
+        co_loopback_hub_close(rig->hub);
+        rig->hub = NULL;
+    }
+}
