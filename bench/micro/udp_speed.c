@@ -234,9 +234,8 @@ static unsigned stream(struct sender *sender, uint64_t bytes, uint64_t window)
 
     while (at < bytes) {
         uint64_t base = slowest(sender) > forgiven ? slowest(sender) : forgiven;
-        unsigned count = at < base + window
-                             ? fill_batch(batch, heads, payload, size, sender->udp->max_batch, at, bytes)
-                             : 0;
+        unsigned count =
+            at < base + window ? fill_batch(batch, heads, payload, size, sender->udp->max_batch, at, bytes) : 0;
         int sent = count ? sender->udp->ops->send(sender->udp, group, batch, count) : 0;
         if (sent > 0) {
             at += (uint64_t)sent * size;

@@ -19,7 +19,7 @@ static void fed_leave(struct co_transport *transport, unsigned index)
 }
 
 static int fed_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
-                     unsigned count)
+                    unsigned count)
 {
     static uint8_t sink[FED_DATAGRAM_MAX];
     struct fed_transport *fed = (struct fed_transport *)transport;

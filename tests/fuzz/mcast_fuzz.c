@@ -195,9 +195,9 @@ static void start(struct world *world, struct input *input, bool is_bcast)
         return;
     }
     place->buffer = calloc(1, all ? all : 1);
-    int result =
-        is_bcast ? co_mcast_bcast_start(&place->op, world->group, (int)root, place->buffer, bytes, world->now_ns)
-                 : co_mcast_allgather_start(&place->op, world->group, place->buffer, bytes, world->now_ns);
+    int result = is_bcast
+                     ? co_mcast_bcast_start(&place->op, world->group, (int)root, place->buffer, bytes, world->now_ns)
+                     : co_mcast_allgather_start(&place->op, world->group, place->buffer, bytes, world->now_ns);
     if (result != 0) {
         place->op = NULL;
         free(place->buffer);

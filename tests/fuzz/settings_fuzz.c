@@ -23,8 +23,7 @@ static void check_row(const struct co_setting_row *row, const char *text)
         }
         return;
     }
-    bool is_number =
-        row->type == CO_SETTING_INT || row->type == CO_SETTING_SIZE || row->type == CO_SETTING_TIME;
+    bool is_number = row->type == CO_SETTING_INT || row->type == CO_SETTING_SIZE || row->type == CO_SETTING_TIME;
     if (!is_number || number < 0) {
         return;
     }

@@ -21,9 +21,9 @@ struct endpoint {
     int rank;
     unsigned joined; // bit for each group
     bool open, gone;
-    uint64_t egress_free_ns; // when everything accepted so far has left
-    size_t refused_bytes;    // size of the datagram that found no room, 0: none
-    struct co_loopback_parcel **queue;   // ring of what has arrived
+    uint64_t egress_free_ns;           // when everything accepted so far has left
+    size_t refused_bytes;              // size of the datagram that found no room, 0: none
+    struct co_loopback_parcel **queue; // ring of what has arrived
     size_t queue_room, queue_first, queue_count, queue_bytes;
     bool *told_dead; // peers known to be gone
     int *dead;       // of these, the ones that dead_peer has still to tell

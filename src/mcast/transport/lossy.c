@@ -22,7 +22,7 @@ struct lossy {
     uint64_t seed;
     uint64_t sent, sent_to_groups, sent_data; // datagrams so far, the numbers that decide
     struct co_lossy_held held;
-    uint8_t *damaged;                         // room for one datagram
+    uint8_t *damaged; // room for one datagram
 };
 
 // The draws for one datagram, each from its own stream so that one rate does not shift the others.
@@ -101,8 +101,7 @@ static void count_sent(struct lossy *lossy, struct co_destination to, enum co_fa
 }
 
 // A copy with one bit flipped or its end cut off; the caller's bytes stay as they are.
-static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_datagram *datagram,
-                                    const struct fate *fate)
+static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_datagram *datagram, const struct fate *fate)
 {
     uint32_t bytes = co_lossy_flatten(lossy->damaged, datagram);
     if (fate->truncated && bytes > 0) {

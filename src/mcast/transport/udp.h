@@ -20,15 +20,15 @@ struct co_udp_address {
 };
 
 struct co_udp_config {
-    const char *interface;     // name (lo too), or "" = the way to `near_ip`, or the first usable non-loopback one
-    const char *group_range;   // "239.192.0.0/16"
-    uint64_t job_tag;          // picks group addresses inside the range and the multicast port (not a secret)
-    unsigned subgroups;        // groups that may be joined: indexes 0 ... subgroups-1, at most 16
+    const char *interface;   // name (lo too), or "" = the way to `near_ip`, or the first usable non-loopback one
+    const char *group_range; // "239.192.0.0/16"
+    uint64_t job_tag;        // picks group addresses inside the range and the multicast port (not a secret)
+    unsigned subgroups;      // groups that may be joined: indexes 0 ... subgroups-1, at most 16
     int ttl;
-    size_t mtu_bytes;          // upper bound from the settings
+    size_t mtu_bytes;                               // upper bound from the settings
     size_t receive_buffer_bytes, send_buffer_bytes; // to ask for
-    uint32_t near_ip;          // an address of another node, network byte order; 0: none known
-    bool plain;                // no segmentation offload even where the kernel has it
+    uint32_t near_ip;                               // an address of another node, network byte order; 0: none known
+    bool plain;                                     // no segmentation offload even where the kernel has it
 };
 
 // Step one: picks the interface, opens and binds the unicast socket, fills `mine`. -ENODEV when no interface can

@@ -40,7 +40,7 @@ static int parse_range(const char *range, uint32_t *first_ip, uint64_t *count)
         return -EINVAL;
     }
     *count = UINT64_C(1) << (32 - prefix);
-    *first_ip = ntohl(parsed.s_addr) & (uint32_t)~(*count - 1);
+    *first_ip = ntohl(parsed.s_addr) & (uint32_t) ~(*count - 1);
     return 0;
 }
 

@@ -103,10 +103,10 @@ static void point_messages(struct co_udp_receiver *receiver)
     receiver->datagrams_per_message = 1;
     receiver->busy = CO_UDP_NOBODY;
     for (unsigned i = 0; i < CO_UDP_RECEIVE_SLOTS; i++) {
-        receiver->pieces[i] = (struct iovec){.iov_base = receiver->slots + (size_t)i * CO_UDP_SLOT_BYTES,
-                                             .iov_len = CO_UDP_SLOT_BYTES};
-        receiver->messages[i].msg_hdr = (struct msghdr){
-            .msg_iov = &receiver->pieces[i], .msg_iovlen = 1, .msg_control = &receiver->controls[i]};
+        receiver->pieces[i] =
+            (struct iovec){.iov_base = receiver->slots + (size_t)i * CO_UDP_SLOT_BYTES, .iov_len = CO_UDP_SLOT_BYTES};
+        receiver->messages[i].msg_hdr =
+            (struct msghdr){.msg_iov = &receiver->pieces[i], .msg_iovlen = 1, .msg_control = &receiver->controls[i]};
     }
 }
 
@@ -193,8 +193,8 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
     point_messages(&udp->receiver);
     int error = co_udp_interface_choose(&udp->interface, config->interface, config->near_ip, why, why_room);
     if (!error) {
-        error = co_udp_groups_derive(&udp->groups, config->group_range, config->job_tag, config->subgroups, why,
-                                     why_room);
+        error =
+            co_udp_groups_derive(&udp->groups, config->group_range, config->job_tag, config->subgroups, why, why_room);
     }
     struct co_udp_address address;
     if (!error) {
@@ -225,8 +225,8 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
         return -ENOMEM;
     }
     for (int i = 0; i < count; i++) {
-        addresses[i] = (struct sockaddr_in){
-            .sin_family = AF_INET, .sin_port = peers[i].port, .sin_addr.s_addr = peers[i].ip};
+        addresses[i] =
+            (struct sockaddr_in){.sin_family = AF_INET, .sin_port = peers[i].port, .sin_addr.s_addr = peers[i].ip};
     }
     udp->peers = addresses;
     udp->peer_is_dead = is_dead;

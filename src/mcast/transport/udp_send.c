@@ -130,8 +130,8 @@ static int send_plain(struct co_udp *udp, struct sockaddr_in *to, const struct c
     *run = count < CO_UDP_SEGMENTS_MAX ? count : CO_UDP_SEGMENTS_MAX;
     for (unsigned i = 0; i < *run; i++) {
         unsigned added = add_pieces(pieces + used, &batch[i]);
-        messages[i].msg_hdr = (struct msghdr){
-            .msg_name = to, .msg_namelen = sizeof *to, .msg_iov = pieces + used, .msg_iovlen = added};
+        messages[i].msg_hdr =
+            (struct msghdr){.msg_name = to, .msg_namelen = sizeof *to, .msg_iov = pieces + used, .msg_iovlen = added};
         used += added;
     }
     co_counter_add(CO_COUNT_SEND_CALLS, 1);

@@ -25,13 +25,13 @@
 #endif
 
 #define CO_UDP_GROUPS_MAX 16
-#define CO_UDP_HEADERS_BYTES 28    // IP and UDP
-#define CO_UDP_PAYLOAD_MAX 65507   // 65535 less the headers
-#define CO_UDP_SEGMENTS_MAX 64     // of one offloaded send, in every kernel that has it
-#define CO_UDP_PIECES 3            // of a datagram
-#define CO_UDP_RECEIVE_SLOTS 64    // messages of one recvmmsg
-#define CO_UDP_BUSY_POLLS 3        // of a busy socket before the others are asked, too
-#define CO_UDP_UNICAST (-1)        // sockets by number: this one or the index of a group
+#define CO_UDP_HEADERS_BYTES 28  // IP and UDP
+#define CO_UDP_PAYLOAD_MAX 65507 // 65535 less the headers
+#define CO_UDP_SEGMENTS_MAX 64   // of one offloaded send, in every kernel that has it
+#define CO_UDP_PIECES 3          // of a datagram
+#define CO_UDP_RECEIVE_SLOTS 64  // messages of one recvmmsg
+#define CO_UDP_BUSY_POLLS 3      // of a busy socket before the others are asked, too
+#define CO_UDP_UNICAST (-1)      // sockets by number: this one or the index of a group
 #define CO_UDP_NOBODY (-2)
 // One message of up to 64 KiB; the odd rest keeps the slots' first lines out of the same cache sets.
 #define CO_UDP_SLOT_BYTES (65536 + 1984)
@@ -96,7 +96,7 @@ int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64
 
 // udp_socket.c: descriptors or -errno.
 int co_udp_socket_unicast(const struct co_udp *udp, const struct co_udp_config *config);
-int co_udp_socket_group(const struct co_udp *udp, unsigned index);        // bound, not yet a member
+int co_udp_socket_group(const struct co_udp *udp, unsigned index);                 // bound, not yet a member
 int co_udp_socket_become_member(const struct co_udp *udp, int fd, unsigned index); // 0 or -errno
 size_t co_udp_socket_receive_buffer(int fd); // bytes of payload that the kernel granted
 
