@@ -209,6 +209,16 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
     return 0;
 }
 
+// Multicast comes back to this host only where another rank of the job sits on it: each copy costs a receiver.
+static int hear_own_host(struct co_udp *udp)
+{
+    bool wanted = false;
+    for (int i = 0; i < udp->peer_count; i++) {
+        wanted = wanted || (i != udp->self && udp->peers[i].sin_addr.s_addr == udp->peers[udp->self].sin_addr.s_addr);
+    }
+    return co_udp_socket_loop(udp->unicast_fd, wanted);
+}
+
 int co_udp_connect(struct co_transport *transport, const struct co_udp_address *peers, int count, int self)
 {
     struct co_udp *udp = (struct co_udp *)transport;
@@ -233,7 +243,7 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
     udp->dead = dead;
     udp->peer_count = count;
     udp->self = self;
-    return 0;
+    return hear_own_host(udp);
 }
 
 void co_udp_describe(const struct co_transport *transport, char *text, size_t room)

@@ -54,10 +54,6 @@ static int prepare_sending(int fd, const struct co_udp *udp, const struct co_udp
         error = set_option(fd, IPPROTO_IP, IP_MULTICAST_TTL, config->ttl);
     }
     if (!error) {
-        // Other ranks of this host may listen; own copies are dropped by whoever knows the source.
-        error = set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, 1);
-    }
-    if (!error) {
         error = set_option(fd, IPPROTO_IP, IP_RECVERR, 1); // to hear of unreachable ports and full local queues
     }
     // No DF, no belief in forged "fragmentation needed": datagrams fit the interface, routers may cut them up.
@@ -112,4 +108,9 @@ int co_udp_socket_become_member(const struct co_udp *udp, int fd, unsigned index
                                   .imr_address.s_addr = udp->interface.ip,
                                   .imr_ifindex = udp->interface.index};
     return setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &membership, sizeof membership) == 0 ? 0 : -errno;
+}
+
+int co_udp_socket_loop(int fd, bool is_wanted)
+{
+    return set_option(fd, IPPROTO_IP, IP_MULTICAST_LOOP, is_wanted);
 }

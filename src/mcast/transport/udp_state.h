@@ -98,6 +98,7 @@ int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64
 int co_udp_socket_unicast(const struct co_udp *udp, const struct co_udp_config *config);
 int co_udp_socket_group(const struct co_udp *udp, unsigned index);                 // bound, not yet a member
 int co_udp_socket_become_member(const struct co_udp *udp, int fd, unsigned index); // 0 or -errno
+int co_udp_socket_loop(int fd, bool is_wanted);                                    // own multicast on this host
 size_t co_udp_socket_receive_buffer(int fd); // bytes of payload that the kernel granted
 
 // udp_send.c
