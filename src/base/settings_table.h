@@ -21,7 +21,7 @@ CO_SETTING(FAULT, "CASTOFF_FAULT", TEXT, "", 0, 0, NULL, true, "inject faults, f
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", CHOICE, "auto", 0, 0, "auto|shm|udp|none", true, "transports allowed: shm inside a node only, udp between nodes too, none for native only")
 CO_SETTING(MPMD, "CASTOFF_MPMD", BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")
 CO_SETTING(SPIN, "CASTOFF_SPIN", INT, "2000", 0, 100000000, NULL, false, "polls before a waiting call yields the processor (0 when there are more ranks than cores)")
-CO_SETTING(SHM_TEAM, "CASTOFF_SHM_TEAM", SIZE, "1M", 16384, 16777216, NULL, true, "shared memory of one communicator in use; less where /dev/shm is small")
+CO_SETTING(SHM_TEAM, "CASTOFF_SHM_TEAM", SIZE, "64K", 16384, 16777216, NULL, true, "shared memory of one communicator in use; less where /dev/shm is small")
 CO_SETTING(SHM_SINGLE_COPY, "CASTOFF_SHM_SINGLE_COPY", CHOICE, "auto", 0, 0, "auto|yes|no", true, "copy large blocks straight between processes (process_vm_readv); auto where the kernel allows it")
 CO_SETTING(SHM_SINGLE_COPY_MIN, "CASTOFF_SHM_SINGLE_COPY_MIN", SIZE, "16K", 1024, 1073741824, NULL, true, "smallest block copied straight between processes; auto starts later where that is faster")
 CO_SETTING(UDP_INTERFACE, "CASTOFF_UDP_INTERFACE", TEXT, "", 0, 0, NULL, false, "network interface for multicast; empty: the one that reaches the other nodes")
