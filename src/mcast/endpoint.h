@@ -42,7 +42,7 @@ struct co_mcast_op {
     uint32_t next_psn, send_chunks; // own block
     bool may_send, is_kept, is_released, right_has_it;
     uint64_t **wanted; // for each block, chunks that the right neighbour asked for before we had them; NULL: none
-    uint64_t last_event_ns, last_fetch_ns;
+    uint64_t last_event_ns;
     size_t storage_bytes; // of the single allocation behind this struct
 };
 

@@ -18,6 +18,17 @@ static void learn_gap(struct co_mcast_group *group, const struct co_receive_bloc
     }
 }
 
+// An answer may have waited for the neighbour's own repair. That is not the round trip, so one sample moves the
+// estimate only a little; a queue that has really grown does so again and again.
+static void learn_round_trip(struct co_mcast_group *group, uint64_t answer_ns)
+{
+    struct co_round_trip *trip = &group->mcast->trip;
+    uint64_t most = trip->smoothed_ns + trip->smoothed_ns / 2;
+    if (answer_ns > 0) {
+        co_round_trip_sample(trip, most > 0 && answer_ns > most ? most : answer_ns);
+    }
+}
+
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
@@ -29,7 +40,11 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         return;
     }
     uint64_t now_ns = group->mcast->now_ns;
-    if (!co_receive_block_accept(block, chunk->psn, chunk->is_repair, now_ns)) {
+    bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, now_ns);
+    if (chunk->is_repair) {
+        learn_round_trip(group, co_receive_block_answer_ns(block, chunk->psn, is_new, now_ns));
+    }
+    if (!is_new) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return;
     }
@@ -40,10 +55,6 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->has_news = true;
-    if (chunk->is_repair && op->last_fetch_ns != 0) {
-        co_round_trip_sample(&group->mcast->trip, now_ns - op->last_fetch_ns);
-        op->last_fetch_ns = 0;
-    }
     if (op->wanted != NULL) {
         if (chunk->is_repair) {
             co_repair_forward(op, chunk->source, chunk->psn);

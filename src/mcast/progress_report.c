@@ -179,7 +179,8 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
     group->window.lost = co_serial_max(group->window.lost, progress.lost);
     uint32_t credited = subtree_received(group, group->self);
     if (credited != group->window.credited) {
-        co_send_window_credit(&group->window, credited);
+        uint32_t senders = group->newest == NULL ? 1 : (uint32_t)co_operation_senders(group->newest);
+        co_send_window_credit(&group->window, credited, senders);
         group->nudges = 0;
     }
     if (progress.echo != 0 && progress.echo == group->nudge_sequence) {
@@ -188,14 +189,18 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
     }
 }
 
-static bool waits_for_right(const struct co_mcast_group *group)
+// The neighbour reports a large operation at once; *is_large: we wait for such a report.
+static bool waits_for_right(const struct co_mcast_group *group, bool *is_large)
 {
+    bool waits = false;
+    *is_large = false;
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (!op->right_has_it && op->blocks_missing == 0 && op->state >= 0) {
-            return true;
+            waits = true;
+            *is_large = *is_large || op->state == 0;
         }
     }
-    return false;
+    return waits;
 }
 
 #define NO_SOURCE UINT32_MAX
@@ -237,7 +242,7 @@ void co_nudge_take(struct co_mcast_group *group, int from, const struct co_contr
 
 void co_nudge_due(struct co_mcast_group *group)
 {
-    bool for_right = waits_for_right(group);
+    bool is_large, for_right = waits_for_right(group, &is_large);
     if (!for_right && !group->is_stalled) {
         group->nudge_due_ns = CO_NEVER;
         group->nudges = 0;
@@ -245,7 +250,8 @@ void co_nudge_due(struct co_mcast_group *group)
     }
     uint64_t now_ns = group->mcast->now_ns;
     struct co_repair_timing timing = co_repair_timing(group);
-    uint64_t patience = (2 * LAZY_NS + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
+    uint64_t answer_ns = is_large || group->is_stalled ? CREDIT_NS : LAZY_NS;
+    uint64_t patience = (2 * answer_ns + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
     patience = patience > NUDGE_MOST_NS ? NUDGE_MOST_NS : patience;
     if (group->nudge_due_ns == CO_NEVER) {
         group->nudge_due_ns = now_ns + patience;

@@ -117,6 +117,26 @@ uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const str
     return due;
 }
 
+uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn, bool is_new, uint64_t now_ns)
+{
+    if (!is_new) {
+        uint64_t slow_ns = psn == block->slow_psn ? block->slow_ns : 0;
+        block->slow_ns = slow_ns > 0 ? 0 : block->slow_ns;
+        return slow_ns;
+    }
+    if (block->asked_ns == 0 || psn != block->asked_psn) {
+        return 0;
+    }
+    uint64_t taken_ns = now_ns - block->asked_ns;
+    block->asked_ns = 0;
+    if (!block->was_retried) {
+        return taken_ns;
+    }
+    block->slow_ns = taken_ns;
+    block->slow_psn = psn;
+    return 0;
+}
+
 // Collects missing ranges in [from, limit), at most `budget` chunks; *end is how far the search came.
 static unsigned collect(const struct co_receive_block *block, uint32_t from, uint32_t limit, uint32_t budget,
                         struct co_fetch_range *ranges, unsigned room, uint32_t *end, uint32_t *collected)
@@ -157,6 +177,7 @@ static unsigned ask_again(struct co_receive_block *block, const struct co_repair
     uint32_t end, collected;
     unsigned count = collect(block, 0, block->asked_below, CO_REQUEST_BUDGET, ranges, room, &end, &collected);
     block->retries++;
+    block->was_retried = true;
     block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
     return count;
 }
@@ -201,6 +222,11 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
                              &end, &collected);
     if (collected > 0 && block->asked_missing == 0) {
         block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
+    }
+    if (count > 0 && block->asked_ns == 0) {
+        block->asked_ns = now_ns;
+        block->asked_psn = ranges[0].first;
+        block->was_retried = false;
     }
     block->asked_below = end;
     block->asked_missing += collected;

@@ -29,6 +29,11 @@ struct co_receive_block {
     uint64_t last_ns;       // last arrival, or start
     uint64_t gap_since_ns;  // when the oldest gap that has not been asked for was noticed, 0 none
     uint64_t retry_ns;      // when to ask again
+    uint64_t asked_ns;      // when asked_psn was first asked for, 0: no request is being timed
+    uint32_t asked_psn;
+    bool was_retried; // since asked_ns
+    uint64_t slow_ns; // what the answer to slow_psn took, after a retry
+    uint32_t slow_psn;
     uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
     uint64_t widest_gap_ns; // between arrivals, decaying: a slow or bursty sender is not a lossy one
 };
@@ -51,6 +56,11 @@ static inline bool co_receive_block_is_complete(const struct co_receive_block *b
 
 // Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns);
+
+// A repair of `psn` has come, new or again. Returns the time that the answer to a request took, 0: this tells nothing.
+// The answer to a retry tells nothing by itself, but when it comes twice the first request was only slow to be
+// answered.
+uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn, bool is_new, uint64_t now_ns);
 
 // The source says that it has sent everything: what is missing now is lost, no cutoff needed.
 static inline void co_receive_block_all_sent(struct co_receive_block *block)

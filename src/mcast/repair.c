@@ -54,7 +54,6 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
     co_control_send_member(group, holder_to_ask(group, source, block), CO_CONTROL_FETCH, op->number, (uint16_t)count,
                            body, bytes);
     co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
-    op->last_fetch_ns = is_retry ? 0 : mcast->now_ns; // a retry's answer cannot be told from the first one's
     for (unsigned i = 0; i < count && !is_retry && !block->in_tail; i++) {
         group->lost += ranges[i].count; // beyond doubt: later chunks have come
     }

@@ -34,8 +34,9 @@ static inline uint32_t co_send_window_room(const struct co_send_window *window, 
     return in_flight < share ? share - in_flight : 0;
 }
 
-// New credit and the members' loss count; the window is judged once for each window's worth of credit.
-static inline void co_send_window_credit(struct co_send_window *window, uint32_t credited)
+// New credit and the members' loss count; the window is judged once for each window's worth of credit. Members count
+// the losses of all `senders` together, each of whom has sent about as much as we have.
+static inline void co_send_window_credit(struct co_send_window *window, uint32_t credited, uint32_t senders)
 {
     credited = co_serial_min(credited, window->sent);
     if (!co_serial_before(window->credited, credited)) {
@@ -47,7 +48,7 @@ static inline void co_send_window_credit(struct co_send_window *window, uint32_t
         return;
     }
     uint32_t lost = window->lost - window->lost_judged;
-    if (lost > judged / 10) {
+    if ((uint64_t)lost * 10 > (uint64_t)judged * senders) {
         window->now = window->now / 2 < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : window->now / 2;
     } else {
         uint32_t grown = window->now + window->now / 4 + 1;

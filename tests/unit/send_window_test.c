@@ -18,11 +18,11 @@ static void credit_makes_room(void **state)
     assert_int_equal(co_send_window_room(&window, 1), 100);
     window.sent = 100;
     assert_int_equal(co_send_window_room(&window, 1), 0);
-    co_send_window_credit(&window, 30);
+    co_send_window_credit(&window, 30, 1);
     assert_int_equal(co_send_window_room(&window, 1), 30);
-    co_send_window_credit(&window, 20); // an old report
+    co_send_window_credit(&window, 20, 1); // an old report
     assert_int_equal(window.credited, 30);
-    co_send_window_credit(&window, 5000); // more than was ever sent
+    co_send_window_credit(&window, 5000, 1); // more than was ever sent
     assert_int_equal(window.credited, 100);
     assert_int_equal(co_send_window_room(&window, 1), 100);
 }
@@ -45,7 +45,7 @@ static void round_of(struct co_send_window *window, uint32_t lost)
 {
     window->sent += window->now;
     window->lost += lost;
-    co_send_window_credit(window, window->sent);
+    co_send_window_credit(window, window->sent, 1);
 }
 
 static void heavy_loss_halves_it_and_success_grows_it(void **state)
@@ -78,11 +78,29 @@ static void loss_is_judged_once_a_window(void **state)
     window.sent = 100;
     window.lost = 50;
     for (uint32_t credited = 1; credited < 100; credited++) {
-        co_send_window_credit(&window, credited);
+        co_send_window_credit(&window, credited, 1);
         assert_int_equal(window.now, 100);
     }
-    co_send_window_credit(&window, 100);
+    co_send_window_credit(&window, 100, 1);
     assert_int_equal(window.now, 50);
+}
+
+// Eight senders lose 2 % each: a member has lost more than a tenth of what one of them sent, and yet little.
+static void losses_of_all_senders_are_counted_together(void **state)
+{
+    (void)state;
+    struct co_send_window window;
+    co_send_window_open(&window, 400);
+    for (int i = 0; i < 20; i++) {
+        window.sent += 400;
+        window.lost += 64;
+        co_send_window_credit(&window, window.sent, 8);
+        assert_int_equal(window.now, 400);
+    }
+    window.sent += 400;
+    window.lost += 321;
+    co_send_window_credit(&window, window.sent, 8);
+    assert_int_equal(window.now, 200);
 }
 
 static void counts_wrap(void **state)
@@ -96,10 +114,10 @@ static void counts_wrap(void **state)
         assert_int_equal(co_send_window_room(&window, 1), 50);
         window.sent += 50;
         assert_int_equal(co_send_window_room(&window, 1), 0);
-        co_send_window_credit(&window, window.sent - 50 - 1); // old, seen from beyond the wrap
+        co_send_window_credit(&window, window.sent - 50 - 1, 1); // old, seen from beyond the wrap
         assert_int_equal(co_send_window_room(&window, 1), 0);
         window.lost += 1;
-        co_send_window_credit(&window, window.sent);
+        co_send_window_credit(&window, window.sent, 1);
     }
     assert_int_equal(window.now, 50);
 }
@@ -111,6 +129,7 @@ int main(void)
         cmocka_unit_test(senders_share),
         cmocka_unit_test(heavy_loss_halves_it_and_success_grows_it),
         cmocka_unit_test(loss_is_judged_once_a_window),
+        cmocka_unit_test(losses_of_all_senders_are_counted_together),
         cmocka_unit_test(counts_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
