@@ -41,7 +41,7 @@ $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
 
-bench-all: lib tools bench-programs
+bench-all: lib tools bench-programs bench-micro
 	bench/all.sh $(BUILD)
 
 .SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)

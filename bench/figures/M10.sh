@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # M10: raw engine rate without shaping, one sender and 7 receiving hosts on this machine, against GSO/GRO sockets alone
-# (bench/micro/udp_rate), with authentication off and on.
+# (bench/micro/udp_rate.sh), with authentication off and on.
 . "$(dirname "$0")/figure.sh"
 what="Bcast 8 MiB to 7 hosts, no shaping: rate over that of the sockets alone, authentication off and on"
 reach=">= 0.7 off; >= 0.2 on"
@@ -13,7 +13,7 @@ bench M10-off "${common[@]}" --set AUTH=no && bench M10-on "${common[@]}" --set 
 off=$(calc "8388608 / $(pick M10-off bcast 8388608 castoff 8)" %.1f) on=$(calc "8388608 / $(pick M10-on bcast 8388608 castoff 8)" %.1f)
 stock=$(calc "8388608 / $(pick M10-on bcast 8388608 default 8)" %.1f)
 alone=""
-if [[ -x $build/bench/micro/udp_rate ]]; then
+if [[ -x $build/bench/micro/udp_speed ]]; then
     note_command bench/micro/udp_rate.sh
     alone=$("$top/bench/micro/udp_rate.sh" "$build" 2>"$out/M10.err" | awk '$1 == "rate_mb_s" { print $2 }')
 fi
