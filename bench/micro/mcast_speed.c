@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The protocol alone over UDP, without MPI: one process for each member, on one host or many. Members find each other
-// through files in a directory that all of them see. Back-to-back operations, every byte checked; member 0 prints bytes,
-// median and worst microseconds of its operations, and what the counters say.
+// through files in a directory that all of them see. Back-to-back operations, every byte checked; member 0 prints
+// bytes, median and worst microseconds of its operations, and what the counters say.
 //
 //   mcast_speed INDEX COUNT DIRECTORY INTERFACE bcast|allgather BYTES REPEATS
 //
@@ -44,7 +44,8 @@ static void publish(const struct bench *bench, const struct co_udp_address *mine
     snprintf(path, sizeof(path), "%s/member.%d", bench->directory, bench->index);
     snprintf(temporary, sizeof(temporary), "%s.new", path);
     FILE *file = fopen(temporary, "wb");
-    if (file == NULL || fwrite(mine, sizeof(*mine), 1, file) != 1 || fclose(file) != 0 || rename(temporary, path) != 0) {
+    if (file == NULL || fwrite(mine, sizeof(*mine), 1, file) != 1 || fclose(file) != 0 ||
+        rename(temporary, path) != 0) {
         fail("publish", path);
     }
 }
@@ -89,19 +90,19 @@ static void open_protocol(struct bench *bench)
 {
     uint8_t key[CO_AUTH_KEY_BYTES] = {1};
     co_auth_open(&bench->auth, key, bench->count, co_setting_number(CO_SET_AUTH) != 0);
-    struct co_mcast_config config = {
-        .transport = bench->udp,
-        .auth = bench->auth,
-        .world_rank = bench->index,
-        .world_size = bench->count,
-        .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-        .chunk_bytes = bench->udp->max_datagram_bytes - CO_WIRE_HEAD_BYTES - co_auth_tag_bytes(bench->auth),
-        .window_bytes = (size_t)co_setting_number(CO_SET_MCAST_WINDOW),
-        .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
-        .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
-        .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
-        .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
-        .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF)};
+    struct co_mcast_config config = {.transport = bench->udp,
+                                     .auth = bench->auth,
+                                     .world_rank = bench->index,
+                                     .world_size = bench->count,
+                                     .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                     .chunk_bytes = bench->udp->max_datagram_bytes - CO_WIRE_HEAD_BYTES -
+                                                    co_auth_tag_bytes(bench->auth),
+                                     .window_bytes = (size_t)co_setting_number(CO_SET_MCAST_WINDOW),
+                                     .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
+                                     .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
+                                     .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
+                                     .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
+                                     .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF)};
     int members[MEMBERS_MAX];
     for (int i = 0; i < bench->count; i++) {
         members[i] = i;
