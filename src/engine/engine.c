@@ -2,9 +2,7 @@
 //
 // The engine's life: opened once MPI runs, closed while it still does. Everything that must be equal on all ranks is
 // agreed in here.
-#define _GNU_SOURCE
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +13,6 @@
 #include "engine/engine_state.h"
 
 #define DRAIN_NS (10 * CO_NS_PER_S)
-
-static int allowed_cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
 {
@@ -73,11 +65,13 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     engine->bootstrap = *bootstrap;
     engine->bootstrap.node_of_rank = NULL;
     engine->node_of_rank = nodes;
-    engine->cores = allowed_cores();
     engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
     co_mpsc_queue_open(&engine->submissions);
     int status = load_decisions(engine, why, why_room);
     status = agree_on_decisions(engine, status, why, why_room);
+    if (status == 0 && (status = co_cores_agree(engine)) < 0) {
+        snprintf(why, why_room, "the ranks could not compare their cores (%s)", strerror(-status));
+    }
     if (status == 0) {
         status = co_transports_open(engine, why, why_room);
     }

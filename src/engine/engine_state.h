@@ -2,6 +2,7 @@
 //
 // Private to src/engine: the structs that its files share.
 //   engine.c      open and close           transports.c  shared memory, sockets, probe, agreement
+//   cores.c       cores against ranks
 //   team.c        communicators            task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
 //   progress.c    who moves what           wait.c        spin, yield, sleep        worker.c  threads
@@ -67,7 +68,7 @@ struct co_team {
 struct co_engine {
     struct co_bootstrap bootstrap;
     int *node_of_rank;
-    int cores; // this process may run on
+    int cores; // of this node that its ranks may run on
     bool is_oversubscribed;
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
@@ -94,6 +95,9 @@ struct co_engine {
     _Atomic bool is_abandoned;
     struct co_worker *worker;
 };
+
+// cores.c
+int co_cores_agree(struct co_engine *engine);
 
 // transports.c
 int co_transports_open(struct co_engine *engine, char *why, size_t why_room);

@@ -29,7 +29,7 @@ struct job_secret {
 struct rank_facts {
     struct co_udp_address address;
     int32_t udp_status;
-    int32_t shm_ok, single_copy, has_free_core;
+    int32_t shm_ok, single_copy;
     int32_t has_aes;
     uint64_t datagram_bytes, receive_buffer_bytes;
 };
@@ -251,24 +251,17 @@ static void close_network(struct co_engine *engine)
 // What is equal everywhere once all have told theirs.
 static void merge(struct co_engine *engine, const struct rank_facts *facts)
 {
-    bool threads = true;
     engine->has_shm = engine->has_single_copy = true;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         engine->has_shm = engine->has_shm && facts[rank].shm_ok;
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
-        engine->is_oversubscribed = engine->is_oversubscribed || !facts[rank].has_free_core;
-        threads = threads && facts[rank].has_free_core == 2;
     }
-    int64_t progress = co_setting_number(CO_SET_PROGRESS);
-    engine->uses_threads = progress == 2 || (progress == 0 && threads);
 }
 
 static void tell_mine(struct co_engine *engine, struct rank_facts *mine, int shm_status)
 {
-    int size = engine->bootstrap.node_size;
     mine->shm_ok = shm_status == 0;
     mine->single_copy = engine->shm == NULL || co_shm_node_single_copy(engine->shm);
-    mine->has_free_core = engine->cores > size ? 2 : engine->cores == size ? 1 : 0; // 0: more ranks than cores
     mine->has_aes = engine->auth == NULL || strstr(co_auth_name(engine->auth), "chacha") == NULL;
     if (engine->transport != NULL) {
         mine->datagram_bytes = engine->transport->max_datagram_bytes;
@@ -311,6 +304,9 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
     }
     free(all);
     if (!engine->has_multicast) {
+        if (wants_network(engine) && engine->has_shm && bootstrap->world_rank == 0) {
+            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators of several nodes stay native: %s", engine->network);
+        }
         close_network(engine);
     }
     if (status == 0 && !engine->has_shm && !engine->has_multicast) {
