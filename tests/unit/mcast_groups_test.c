@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Groups that come and go: ten thousand in a row, closed the moment their only operation is done, with and without
+// loss, and with a member that is late to it. Nothing may grow, and nobody may miss the bytes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "mcast/endpoint.h"
+#include "mcast_world.h"
+
+enum { MEMBERS = 3, BYTES = 150 };
+
+static void open_all(struct world *world, struct co_mcast_group *group[MEMBERS], uint64_t id)
+{
+    static const int members[MEMBERS] = {0, 1, 2};
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        assert_int_equal(co_mcast_group_open(&group[rank], world->mcast[rank], id, members, NULL, MEMBERS, rank), 0);
+    }
+}
+
+// One Bcast; each member closes the group as soon as it is done there. `late` starts after the others may have gone.
+static void bcast_and_close(struct world *world, struct co_mcast_group *group[MEMBERS], unsigned seed, int late)
+{
+    unsigned char data[MEMBERS][BYTES];
+    struct co_mcast_op *ops[MEMBERS] = {NULL};
+    int root = (int)(seed % MEMBERS), open = MEMBERS, turns = 0;
+    memset(data, 0, sizeof(data));
+    pattern_fill(data[root], BYTES, seed);
+    while (open > 0) {
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            if (ops[rank] == NULL && group[rank] != NULL && (rank != late || turns > 30)) {
+                assert_int_equal(co_mcast_bcast_start(&ops[rank], group[rank], root, data[rank], BYTES,
+                                                      co_loopback_now_ns(world->hub)),
+                                 0);
+            }
+            if (ops[rank] != NULL && co_mcast_op_state(ops[rank]) != 0) {
+                assert_int_equal(co_mcast_op_state(ops[rank]), 1);
+                assert_true(pattern_matches(data[rank], BYTES, seed));
+                memset(data[rank], 0xdb, BYTES);
+                co_mcast_op_release(ops[rank]);
+                co_mcast_group_close(group[rank]);
+                ops[rank] = NULL;
+                group[rank] = NULL;
+                open--;
+            }
+        }
+        assert_true(++turns < 100000);
+        world_turn(world);
+    }
+}
+
+static void come_and_go(const struct world_options *options, unsigned count, bool with_late)
+{
+    struct world world;
+    world_open(&world, options);
+    for (unsigned i = 0; i < count; i++) {
+        struct co_mcast_group *group[MEMBERS];
+        open_all(&world, group, ((uint64_t)i << 32) + i % 7);
+        bcast_and_close(&world, group, i, with_late ? (int)(i / 2 % MEMBERS) : -1);
+    }
+    world_settle(&world, UINT64_C(60000000000));
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        const struct co_mcast *mcast = world.mcast[rank];
+        assert_int_equal(mcast->kept_bytes, 0);
+        assert_int_equal(mcast->early.in_use, 0);
+        assert_in_range(mcast->lingering_count, 0, CO_LINGERING_GROUPS);
+        assert_in_range(mcast->groups.count, 1, 8); // alike ones share their place
+    }
+    world_close(&world);
+}
+
+static void ten_thousand(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    come_and_go(&options, 10000, false);
+}
+
+static void with_loss(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    options.faults = "drop=0.2,reorder=0.1,seed=3";
+    come_and_go(&options, 400, false);
+    options.faults = "drop=0.5,kind=control,seed=4"; // final reports above all
+    come_and_go(&options, 400, true);
+}
+
+static void late_members(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    come_and_go(&options, 400, true);
+    options.staging_bytes = 200; // nothing fits: all is repaired from copies, or waits for the neighbour
+    options.faults = "drop=0.1,seed=6";
+    come_and_go(&options, 200, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ten_thousand),
+        cmocka_unit_test(with_loss),
+        cmocka_unit_test(late_members),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

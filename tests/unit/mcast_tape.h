@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An eavesdropper for the protocol tests: a transport that notes the last datagrams sent through it, and an attacker
+// who sends them again, whole or damaged, or makes up his own.
+#ifndef CASTOFF_TESTS_MCAST_TAPE_H
+#define CASTOFF_TESTS_MCAST_TAPE_H
+
+#include "mcast/transport/lossy.h"
+#include "mcast/transport/transport.h"
+
+// Takes ownership of `below`.
+struct co_transport *tape_open(struct co_transport *below);
+
+// Forgets what was noted.
+void tape_forget(void);
+
+// One datagram from `attacker` to somebody, chosen by `random`.
+void tape_attack(struct co_transport *attacker, unsigned random, int members, unsigned subgroups);
+
+// Kind of a datagram for the lossy transport.
+enum co_fault_kind tape_classify(struct co_destination to, const struct co_tx_datagram *datagram);
+
+#endif
