@@ -3,7 +3,9 @@
 // The worker thread: moves nonblocking operations while the program computes, and serves neighbours from kept copies
 // while nobody is inside MPI. Asleep without a timer while nothing is outstanding; it keeps out of the way of callers
 // who wait, since they move the engine themselves. Made at the first need, with all signals blocked.
+#define _GNU_SOURCE // SCHED_BATCH
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <time.h>
@@ -71,6 +73,8 @@ static void *work(void *arg)
     struct co_worker *worker = arg;
     struct co_engine *engine = worker->engine;
     uint64_t nap_ns = NAP_SHARED_LEAST_NS;
+    // Waking must not push the program off its core in the middle of MPI_Iallgather; an idle core runs us at once.
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     while (!must_stop(worker)) {
         if (!has_work(engine)) {
             if (!sleep_until_called(worker)) {
