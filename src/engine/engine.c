@@ -96,7 +96,7 @@ static void drain(struct co_engine *engine)
     uint64_t end = co_clock_now_ns() + DRAIN_NS;
     while ((co_load_relaxed(&engine->outstanding) > 0 || co_load_relaxed(&engine->network_is_busy)) &&
            co_clock_now_ns() < end) {
-        co_store_relaxed(&engine->polls, 0); // relaxed: makes the next look certain
+        co_store_relaxed(&engine->polls, UINT32_MAX); // relaxed: makes the next look certain
         co_engine_wait_turn(engine, &wait);
     }
 }

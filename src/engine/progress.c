@@ -5,15 +5,23 @@
 #include "base/clock.h"
 #include "engine/engine_state.h"
 
-#define BUSY_NETWORK_POLLS 64 // while only copies are kept for others, the network is looked at this rarely
+// How rarely the network is looked at while only copies are kept for others, and while nothing is outstanding at all:
+// a neighbour whose last report was lost may still ask, from inside a call of his.
+#define BUSY_NETWORK_POLLS 64
+#define IDLE_NETWORK_POLLS 256
 
 static bool has_work(struct co_engine *engine)
 {
-    // relaxed: a submission that is missed now is seen at the next turn
+    // relaxed, all of it: what is missed now is seen at the next turn, and a lost count only shifts a poll
     if (co_load_relaxed(&engine->outstanding) > 0) {
         return true;
     }
-    return co_load_relaxed(&engine->network_is_busy) && co_add_relaxed(&engine->polls, 1) % BUSY_NETWORK_POLLS == 0;
+    if (engine->mcast == NULL) {
+        return false;
+    }
+    unsigned polls = co_load_relaxed(&engine->polls) + 1;
+    co_store_relaxed(&engine->polls, polls);
+    return polls % (co_load_relaxed(&engine->network_is_busy) ? BUSY_NETWORK_POLLS : IDLE_NETWORK_POLLS) == 0;
 }
 
 int co_engine_progress(struct co_engine *engine)

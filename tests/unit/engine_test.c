@@ -4,6 +4,7 @@
 // root, in place and not, many operations outstanding, two teams at once. Decisions are not asked: all is served.
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -171,6 +172,46 @@ static void several_ranks_on_several_nodes(void **state)
     run(6, (const int[]){0, 1, 1, 0, 2, 0}, halves);
 }
 
+static _Atomic int arrived;
+
+// The others are inside a native call, where only the progress callback moves them, when the last report that the
+// root waits for is lost: they must still hear it ask.
+static void finish_then_idle(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    int members[JOB_RANKS_MAX];
+    for (int i = 0; i < rank->job->size; i++) {
+        members[i] = i;
+    }
+    struct co_team *team = engine_job_team(rank, 11, members, rank->job->size);
+    unsigned char *buffer = calloc(1, 300000);
+    for (int turn = 1; turn <= 20; turn++) {
+        if (rank->rank == 0) {
+            fill(buffer, 300000, (unsigned)turn);
+        }
+        job_require(co_team_bcast(team, 0, buffer, 300000) == 0, "bcast");
+        job_require(matches(buffer, 300000, (unsigned)turn), "wrong bytes in a bcast");
+        atomic_fetch_add(&arrived, 1);
+        while (atomic_load(&arrived) < turn * rank->job->size) {
+            co_engine_progress(rank->engine);
+        }
+    }
+    free(buffer);
+    co_team_close(team);
+}
+
+static void idle_ranks_answer(void **state)
+{
+    (void)state;
+    setenv("CASTOFF_FAULT", "drop=0.4,kind=control,seed=5", 1);
+    co_settings_forget();
+    co_settings_load();
+    run(3, (const int[]){0, 1, 2}, finish_then_idle);
+    unsetenv("CASTOFF_FAULT");
+    co_settings_forget();
+    co_settings_load();
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -186,6 +227,7 @@ int main(void)
         cmocka_unit_test(one_node),
         cmocka_unit_test(one_rank_a_node),
         cmocka_unit_test(several_ranks_on_several_nodes),
+        cmocka_unit_test(idle_ranks_answer),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
