@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The library between hosts: programs of tests/mpi run across laboratories of several forms with every call taken, and
+# must print what they print on native MPI; then with loss, injected faults, hosts that hear no multicast, junk and
+# replayed datagrams, and ranks that stop or die. castoff_test_inside.sh has the checks that run in a lab. Prints a
+# line a check and "N passed, N failed, N skipped"; status 0, 1 when a check failed, 77 when no lab is possible here.
+# Arguments choose cases. CASTOFF_TEST_SEED repeats the injected faults of a run. Called by `make test`.
+set -u
+
+here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd) || exit 1
+top=$(cd -- "$here/../.." && pwd) || exit 1
+programs=$top/build/tests/mpi
+work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-lab-library.XXXXXX") || exit 1
+log=$work/log
+prefix=labcastoff.$$
+chosen=" $* "
+: >"$log"
+trap '[[ $BASHPID != "$$" ]] || rm -rf "$work"' EXIT
+chmod 755 "$work"
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export CASTOFF_TEST_SEED=${CASTOFF_TEST_SEED:-$(date +%s)}
+for name in "${!CASTOFF_@}"; do
+    [[ $name == CASTOFF_TEST_SEED ]] || unset "$name"
+done
+
+reason=$(timeout 30 "$here/lab.sh" --prefix "$prefix" --hosts 1 -- true 2>&1)
+case $? in
+    0) ;;
+    77) echo "SKIP all: ${reason#lab: skipped: }" && echo "0 passed, 0 failed, 1 skipped" && exit 77 ;;
+    *) echo "FAIL a lab of one host: $reason" && echo "0 passed, 1 failed, 0 skipped" && exit 1 ;;
+esac
+make -s -C "$top" lib tools mpi-tests || exit 1
+
+# What a program prints does not depend on where its ranks are: native MPI on this machine alone is the reference.
+native() { # program ranks...
+    local program=$1 ranks
+    for ranks in "${@:2}"; do
+        timeout -k 5 30 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$ranks" \
+            "$programs/$program" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
+        echo "FAIL native: $program with $ranks ranks" | tee -a "$log"
+        tail -n 5 "$work/native.err"
+    done
+}
+
+run_inside() { # case seconds lab-options...
+    local name=$1 limit=$2 status began=$SECONDS
+    shift 2
+    [[ $chosen == "  " || $chosen == *" $name "* ]] || return 0
+    timeout -k 5 "$limit" "$here/lab.sh" --prefix "$prefix" "$@" -- \
+        "$here/castoff_test_inside.sh" "$name" "$work" "$top" </dev/null | tee -a "$log"
+    status=${PIPESTATUS[0]}
+    ((status == 0)) || echo "FAIL $name: the lab ended with status $status" | tee -a "$log"
+    echo "($name: $((SECONDS - began)) s)"
+}
+
+echo "injected faults have the seed $CASTOFF_TEST_SEED (CASTOFF_TEST_SEED repeats them)"
+native bcast_sizes 4
+native bcast_rotating 4 7
+native allgather_sizes 4
+native bcast_stopped_rank 3
+native bcast_two_jobs 4
+native comm_halves 4
+native iallgather_outstanding 4 5 8
+
+run_inside across 100 --hosts 4
+run_inside deaths 60 --hosts 4 --ranks-per-host 2
+run_inside crowded 60 --hosts 4 --ranks-per-host 2
+run_inside fat_tree 40 --hosts 5 --topology fat-tree --spines 2
+run_inside snooping 40 --hosts 4 --snooping
+run_inside lossy 60 --hosts 4 --loss 50
+run_inside faults 100 --hosts 4
+run_inside deaf 60 --hosts 4
+run_inside hostile 100 --hosts 5 --segment
+
+passed=$(grep -c '^PASS ' "$log")
+failed=$(grep -c '^FAIL ' "$log")
+echo "$passed passed, $failed failed, 0 skipped"
+((failed == 0 && passed > 0))

@@ -1,0 +1,253 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The checks of castoff_test.sh that run inside a laboratory, as its command on host h0. Arguments: the case, the
+# directory with what the programs print on native MPI, and the top of the project. Prints PASS or FAIL and what was
+# checked, for a failure also why; the status is 0 unless the case itself broke down.
+set -u
+
+case_name=$1 work=$2 top=$3
+programs=$top/build/tests/mpi
+castoff=$top/build/castoff
+shared=$CASTOFF_LAB_SHARED
+hosts=$CASTOFF_LAB_HOSTS
+read -r -a lab_arguments <<<"$CASTOFF_LAB_MPIRUN_ARGS"
+# They speak to the lab's command; for the job they would be unknown settings.
+unset "${!CASTOFF_LAB_@}"
+export CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_STALL_S=10
+
+pass() { # what
+    echo "PASS $case_name: $1"
+}
+
+fail() { # what why [run]
+    echo "FAIL $case_name: $1: $2"
+    if (($# > 2)); then
+        tail -n 5 "$shared/$3.out" | cut -c 1-200 | sed 's/^/    /'
+        grep -v '^$' "$shared/$3.err" | tail -n 12 | cut -c 1-200 | sed 's/^/    /'
+    fi
+}
+
+# Runs a program across the hosts with castoff; its output, errors and report are $shared/RUN.*.
+launch() { # run ranks program [NAME=VALUE...]
+    local run=$1 ranks=$2 program=$3
+    shift 3
+    rm -f "$shared/$run".*
+    env "$@" CASTOFF_REPORT="$shared/$run.json" timeout -k 5 "${limit:-40}" \
+        "$castoff" mpirun "${lab_arguments[@]}" -n "$ranks" "$programs/$program" \
+        >"$shared/$run.out" 2>"$shared/$run.err" </dev/null
+}
+
+# Is the condition true of the report? It may speak of taken, seen and declined (by call), counters (those that are
+# missing would be a spelling mistake), dropped, transports and nodes.
+report_says() { # run condition
+    python3 -S - "$shared/$1.json" "$2" <<'PYTHON'
+import json, sys
+try:
+    report = json.load(open(sys.argv[1]))
+except (OSError, ValueError) as error:
+    sys.exit("report unusable: %s" % error)
+calls = report["calls"].values()
+names = {
+    "seen": sum(call["seen"] for call in calls),
+    "taken": sum(call["taken"] for call in calls),
+    "declined": {reason for call in calls for reason in call["declined"]},
+    "counters": report["counters"],
+    "transports": report["transports"],
+    "nodes": report["nodes"],
+}
+if not eval(sys.argv[2], names):
+    names.pop("__builtins__")
+    names["counters"] = {name: value for name, value in report["counters"].items() if value}
+    sys.exit("the report does not say %s: %s" % (sys.argv[2], names))
+PYTHON
+}
+
+# Every call that has bytes was taken, and they went by multicast.
+multicast_used='taken > 0 and declined <= {"zero_bytes"} and "udp: eth0" in transports and counters["data_bytes_sent"] > 0'
+
+# Judges a run that has ended: status 0, native output, no complaint of the library, and what the report is to say.
+judge() { # what run status ranks program condition
+    local why
+    if (($3 != 0)); then
+        fail "$1" "exit status $3" "$2"
+    elif ! cmp -s "$work/$5.$4" "$shared/$2.out"; then
+        fail "$1" "output differs from native" "$2"
+    elif [[ -z ${complaint-} ]] && grep -qE '^\[[^]]*@[^]]*\] (error|warn): ' "$shared/$2.err"; then
+        fail "$1" "the library complains" "$2"
+    elif [[ -n ${complaint-} ]] && ! grep -qE "$complaint" "$shared/$2.err"; then
+        fail "$1" "no complaint that matches '$complaint'" "$2"
+    elif ! why=$(report_says "$2" "$6" 2>&1); then
+        fail "$1" "$why"
+    else
+        pass "$1"
+    fi
+}
+
+check_run() { # what ranks program condition [NAME=VALUE...]
+    local status=0
+    launch run "$2" "$3" "${@:5}" || status=$?
+    judge "$1" run "$status" "$2" "$3" "$4"
+}
+
+# Waits until no process of a job is left in the hosts, then looks for files; 10 seconds at most.
+check_nothing_left() { # what
+    local host left="" deadline=$((SECONDS + 10))
+    while pgrep -f "^$programs/" >/dev/null; do
+        ((SECONDS < deadline)) || { fail "$1" "processes are left"; return; }
+        read -r -t 0.05 <> <(:)
+    done
+    for host in $hosts; do
+        left+=$(lab-in-host "$host" ls -A /dev/shm)
+    done
+    if [[ -z $left ]]; then
+        pass "$1"
+    else
+        fail "$1" "left in /dev/shm: $left"
+    fi
+}
+
+case_across() {
+    check_run "broadcasts of all sizes" 4 bcast_sizes "$multicast_used and nodes == 4"
+    check_run "broadcasts from root to root" 4 bcast_rotating "$multicast_used"
+    check_run "allgathers of all sizes" 4 allgather_sizes "$multicast_used"
+    check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
+    check_run "halves of a communicator" 4 comm_halves "$multicast_used"
+    check_run "without authentication" 4 iallgather_outstanding "$multicast_used" CASTOFF_AUTH=no
+    check_run "a rank that stands still" 3 bcast_stopped_rank "$multicast_used"
+    local first status=0
+    launch one 4 bcast_two_jobs &
+    first=$!
+    launch two 4 bcast_two_jobs || status=$?
+    judge "two jobs at once, one" two "$status" 4 bcast_two_jobs "$multicast_used"
+    status=0
+    wait "$first" || status=$?
+    judge "two jobs at once, the other" one "$status" 4 bcast_two_jobs "$multicast_used"
+    check_nothing_left "nothing is left"
+}
+
+# Ranks 0 and 1 share a host, so memory between ranks is at stake too.
+case_deaths() {
+    local status=0
+    limit=20 launch run 3 abort_killed_rank || status=$?
+    if ((status == 137)); then
+        pass "a rank killed: the job ends"
+    else
+        fail "a rank killed: the job ends" "exit status $status instead of 137" run
+    fi
+    check_nothing_left "a rank killed: nothing is left"
+    launch run 8 bcast_rotating &
+    local job=$!
+    await_ranks 8
+    # Nobody has a chance to clean up.
+    pkill -KILL -f "^$programs/bcast_rotating"
+    wait "$job"
+    check_nothing_left "all ranks killed: nothing is left"
+}
+
+# Until so many ranks of a job run and have opened their sockets, 20 seconds at most.
+await_ranks() { # ranks
+    local deadline=$((SECONDS + 20))
+    until (($(pgrep -fc "^$programs/") >= $1)) && [[ -n $(multicast_port) ]]; do
+        ((SECONDS < deadline)) || return 1
+        read -r -t 0.02 <> <(:)
+    done
+    return 0
+}
+
+case_crowded() {
+    check_run "two ranks on each host" 8 iallgather_outstanding "$multicast_used and nodes == 4 and counters['shared_memory_bytes'] > 0"
+    check_run "one host with a single rank" 7 bcast_rotating "$multicast_used and nodes == 4"
+    check_nothing_left "nothing is left"
+}
+
+case_fat_tree() {
+    check_run "many allgathers at a time" 5 iallgather_outstanding "$multicast_used and nodes == 5"
+}
+
+case_snooping() {
+    check_run "halves of a communicator" 4 comm_halves "$multicast_used"
+    check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
+}
+
+case_lossy() {
+    check_run "5 % loss: halves of a communicator" 4 comm_halves "$multicast_used and counters['fetch_bytes_sent'] > 0"
+    check_run "5 % loss: many allgathers at a time" 4 iallgather_outstanding "$multicast_used and counters['fetch_bytes_sent'] > 0"
+    local lost=0 host
+    for host in $hosts; do
+        lost=$((lost + $(lab-loss-count "$host" | cut -d' ' -f1)))
+    done
+    if ((lost > 0)); then
+        pass "5 % loss: datagrams were lost"
+    else
+        fail "5 % loss: datagrams were lost" "none was"
+    fi
+}
+
+case_faults() {
+    local seed=seed=$CASTOFF_TEST_SEED injected="$multicast_used and counters['faults_injected'] > 0"
+    check_run "one in five dropped" 4 comm_halves "$injected" "CASTOFF_FAULT=drop=0.2,$seed"
+    check_run "everything twice" 4 iallgather_outstanding "$injected and counters['data_chunks_duplicate'] > 0" \
+        "CASTOFF_FAULT=dup=1,$seed"
+    check_run "multicast ceases" 4 comm_halves "$injected and counters['fetch_bytes_sent'] > 0" \
+        "CASTOFF_FAULT=blackhole_after=50,$seed"
+}
+
+# Multicast does not reach everyone: native MPI serves the calls, and the report says why.
+case_deaf() {
+    local native='taken == 0 and "no_multicast_between_nodes" in declined and "multicast is not heard by all 4 nodes" in transports'
+    check_run "no multicast at all" 4 comm_halves "$native" CASTOFF_FAULT=blackhole=1
+    lab-multicast 2 off
+    check_run "one host hears no multicast" 4 comm_halves "$native"
+    lab-multicast 2 on
+    check_run "it hears again" 4 comm_halves "$multicast_used"
+}
+
+# Port of the group that a job on host h1 listens to; nothing while there is none.
+multicast_port() {
+    local address
+    address=$(lab-in-host 1 awk '$2 ~ /EF:/ { print $2; exit }' /proc/net/udp)
+    [[ -z $address ]] || echo $((16#${address#*:}))
+}
+
+multicast_address() {
+    local address
+    address=$(lab-in-host 1 awk '$2 ~ /EF:/ { print $2; exit }' /proc/net/udp)
+    printf '%d.%d.%d.%d' "0x${address:6:2}" "0x${address:4:2}" "0x${address:2:2}" "0x${address:0:2}"
+}
+
+# A run of four ranks while host h4, which has none, sends at full rate from the moment their sockets are open.
+check_attack() { # what condition inject-arguments... (GROUP and PORT stand for the job's)
+    local what=$1 condition=$2 job attacker="" status=0 arguments sent=0
+    shift 2
+    launch run 4 bcast_rotating &
+    job=$!
+    if await_ranks 4; then
+        arguments=("${@//GROUP/$(multicast_address)}")
+        lab-inject 4 "${arguments[@]//PORT/$(multicast_port)}" >"$shared/inject" &
+        attacker=$!
+    fi
+    wait "$job" || status=$?
+    if [[ -n $attacker ]]; then
+        kill -TERM "$attacker" && wait "$attacker"
+    fi
+    sent=$(grep -oE '^[0-9]+' "$shared/inject")
+    if ((${sent:-0} < 100)); then
+        fail "$what" "the attacker sent ${sent:-0} datagrams"
+    else
+        judge "$what" run "$status" 4 bcast_rotating "$multicast_used and $condition"
+    fi
+}
+
+case_hostile() {
+    local dropped="counters['dropped_malformed'] + counters['dropped_not_authentic'] + counters['dropped_foreign']"
+    # It is built at its first use.
+    lab-inject 4 send --to 10.77.0.1:9 --count 1 >/dev/null
+    check_attack "junk" "$dropped > 0" send --to GROUP:PORT --from 10.77.0.1:PORT
+    check_attack "junk of a member's size" "$dropped > 0" send --to GROUP:PORT --from 10.77.0.2:PORT --bytes 1472
+    check_attack "replayed datagrams" "counters['data_chunks_duplicate'] + counters['data_chunks_stale'] + counters['dropped_replayed'] > 0" mirror --as replay
+    check_attack "datagrams cut short" "$dropped > 0" mirror --as truncate
+    check_attack "datagrams with a flipped bit" "$dropped > 0" mirror --as flip
+}
+
+"case_$case_name"
