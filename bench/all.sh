@@ -8,7 +8,7 @@ set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd) || exit 1
 shift
-export CASTOFF_BUILD=$build FIGURES_OUT=$build/figures
+export FIGURES_BUILD=$build FIGURES_OUT=$build/figures
 cd "$top" || exit 1
 mkdir -p "$FIGURES_OUT"
 figures=("$@")

@@ -16,7 +16,7 @@ machine() {
     echo "- Memory: $(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
     echo "- System: $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r)"
     echo "- MPI: $(mpirun --version 2>/dev/null | head -n 1)"
-    echo "- $("$CASTOFF_BUILD/castoff" --version), commit $(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+    echo "- $("$FIGURES_BUILD/castoff" --version), commit $(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)"
     echo "- Date: $(date -u +%Y-%m-%d)"
 }
 

@@ -8,7 +8,7 @@
 
 set -u -o pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${CASTOFF_BUILD:-$top/build}
+build=${FIGURES_BUILD:-$top/build}
 castoff=$build/castoff
 out=${FIGURES_OUT:-$build/figures}
 figure=$(basename "$0" .sh)

@@ -6,7 +6,7 @@
 
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd)
-build=${CASTOFF_BUILD:-$top/build}
+build=${FIGURES_BUILD:-$top/build}
 work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-tools.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
