@@ -126,7 +126,19 @@ set_multicast() {
 set_link() {
     host_index "${1-}"
     [[ ${2-} == up || ${2-} == down ]] || refuse "usage: lab-link HOST up|down"
-    exec nsenter --target 1 --net ip link set "p$index" "$2"
+    nsenter --target 1 --net ip link set "p$index" "$2" || exit 1
+    [[ $2 == down ]] || await_link
+}
+
+# Both ends learn of the carrier a little later, and what is sent until then is lost.
+await_link() {
+    local deadline=$((SECONDS + 20))
+    until nsenter --target 1 --net bridge link show dev "p$index" | grep -q 'state forwarding' &&
+        nsenter --target "$keeper" --net ip link show dev eth0 | grep -q 'state UP'; do
+        ((SECONDS < deadline)) || refuse "the link of h$index does not come up"
+        read -r -t 0.02 <> <(:)
+    done
+    return 0
 }
 
 # All but the keeper: the host stays in the lab, as a machine that has just been started again.
