@@ -33,7 +33,7 @@ static void plan_bcast(struct co_task *task)
         add_step(task, CO_STEP_NET_BCAST, 0);
     }
     if (team->node_size > 1) {
-        add_step(task, CO_STEP_SHM_BCAST, 0);
+        add_step(task, CO_STEP_SHM_BCAST, 0); // from the leader
     }
 }
 
@@ -52,7 +52,11 @@ static int plan_allgather(struct co_task *task)
 {
     struct co_team *team = task->team;
     if (team->facts.nodes == 1) {
-        add_step(task, CO_STEP_SHM_ALLGATHER, 0);
+        if (team->size > 1) {
+            add_step(task, CO_STEP_SHM_ALLGATHER, 0);
+        } else if (task->mine != task->buffer) {
+            memcpy(task->buffer, task->mine, task->bytes);
+        }
         return 0;
     }
     if (team->slot == 0) {
@@ -78,6 +82,9 @@ static int plan_allgather(struct co_task *task)
 
 int co_collective_plan(struct co_task *task)
 {
+    if (task->bytes == 0) {
+        return 0;
+    }
     if (task->call == CO_CALL_BCAST) {
         plan_bcast(task);
         return 0;
@@ -148,7 +155,7 @@ static int poll_net(struct co_task *task)
 {
     int state = co_mcast_op_state(task->net);
     if (state == 0) {
-        return 0;
+        return co_load_relaxed(&task->team->engine->network_error); // relaxed: written under the same lock
     }
     co_mcast_op_release(task->net);
     task->net = NULL;
@@ -158,26 +165,27 @@ static int poll_net(struct co_task *task)
     return state;
 }
 
-// 0: the step is under way, 1: done, negative: failed.
-int co_collective_poll(struct co_task *task, uint64_t now_ns)
+bool co_step_is_in_memory(enum co_step step)
 {
-    (void)now_ns;
-    switch (task->plan[task->at]) {
-    case CO_STEP_NET_BCAST:
-    case CO_STEP_NET_ALLGATHER:
-        return poll_net(task);
-    default:
-        break;
-    }
-    int state = co_shm_op_progress(&task->shm);
-    return state == 0 && task->team->engine->peer_is_gone ? -ECONNRESET : state;
+    return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER;
 }
 
-int co_collective_finish(struct co_task *task)
+// 0: the step is under way, 1: done, negative: failed.
+int co_collective_poll(struct co_task *task, bool *has_moved)
+{
+    if (!co_step_is_in_memory(task->plan[task->at])) {
+        return poll_net(task);
+    }
+    uint64_t before = co_shm_op_moved(&task->shm);
+    int state = co_shm_op_progress(&task->shm);
+    *has_moved = *has_moved || co_shm_op_moved(&task->shm) != before;
+    return state == 0 ? co_team_failure(task->team) : state;
+}
+
+void co_collective_finish(struct co_task *task)
 {
     if (task->gathered != NULL && task->gathered != task->buffer) {
         free(task->gathered);
     }
     task->gathered = NULL;
-    return task->result;
 }

@@ -51,22 +51,51 @@ static int agree_on_decisions(struct co_engine *engine, int status, char *why, s
     return exchanged;
 }
 
-int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
+static void free_engine(struct co_engine *engine)
+{
+    free(engine->node_of_rank);
+    free(engine->place_of_rank);
+    free(engine->is_gone);
+    free(engine);
+}
+
+// NULL: out of memory.
+static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
 {
     struct co_engine *engine = calloc(1, sizeof(*engine));
-    int *nodes = calloc((size_t)bootstrap->world_size, sizeof(int));
-    if (engine == NULL || nodes == NULL) {
-        free(engine);
-        free(nodes);
+    int *ranks_seen = calloc((size_t)bootstrap->node_count, sizeof(int));
+    if (engine != NULL) {
+        engine->node_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
+        engine->place_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
+        engine->is_gone = calloc((size_t)bootstrap->node_size, sizeof(*engine->is_gone));
+    }
+    if (ranks_seen == NULL || engine == NULL || engine->node_of_rank == NULL || engine->place_of_rank == NULL ||
+        engine->is_gone == NULL) {
+        free(ranks_seen);
+        if (engine != NULL) {
+            free_engine(engine);
+        }
+        return NULL;
+    }
+    for (int rank = 0; rank < bootstrap->world_size; rank++) {
+        engine->node_of_rank[rank] = bootstrap->node_of_rank[rank];
+        engine->place_of_rank[rank] = ranks_seen[bootstrap->node_of_rank[rank]]++;
+    }
+    free(ranks_seen);
+    engine->bootstrap = *bootstrap;
+    engine->bootstrap.node_of_rank = NULL; // the caller's, and only valid now
+    engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
+    co_mpsc_queue_open(&engine->submissions);
+    return engine;
+}
+
+int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
+{
+    struct co_engine *engine = make_engine(bootstrap);
+    if (engine == NULL) {
         snprintf(why, why_room, "out of memory");
         return -ENOMEM;
     }
-    memcpy(nodes, bootstrap->node_of_rank, (size_t)bootstrap->world_size * sizeof(int));
-    engine->bootstrap = *bootstrap;
-    engine->bootstrap.node_of_rank = NULL;
-    engine->node_of_rank = nodes;
-    engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
-    co_mpsc_queue_open(&engine->submissions);
     int status = load_decisions(engine, why, why_room);
     status = agree_on_decisions(engine, status, why, why_room);
     if (status == 0 && (status = co_cores_agree(engine)) < 0) {
@@ -75,15 +104,14 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     if (status == 0) {
         status = co_transports_open(engine, why, why_room);
     }
-    engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
-    if (status == 0 && engine->uses_threads) {
-        co_worker_open(engine); // without it the callers move everything
-    }
     if (status < 0) {
         co_transports_close(engine);
-        free(nodes);
-        free(engine);
+        free_engine(engine);
         return status;
+    }
+    engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
+    if (engine->uses_threads && co_worker_open(engine) < 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread: operations move inside MPI calls only");
     }
     *out = engine;
     return 0;
@@ -96,7 +124,7 @@ static void drain(struct co_engine *engine)
     uint64_t end = co_clock_now_ns() + DRAIN_NS;
     while ((co_load_relaxed(&engine->outstanding) > 0 || co_load_relaxed(&engine->network_is_busy)) &&
            co_clock_now_ns() < end) {
-        co_store_relaxed(&engine->polls, UINT32_MAX); // relaxed: makes the next look certain
+        co_store_relaxed(&engine->polls, 0); // relaxed: makes the next turn look at the network
         co_engine_wait_turn(engine, &wait);
     }
 }
@@ -107,8 +135,7 @@ void co_engine_close(struct co_engine *engine)
     engine->bootstrap.barrier(engine->bootstrap.arg); // moves us meanwhile: a neighbour may need our answers
     co_worker_close(engine);
     co_transports_close(engine);
-    free(engine->node_of_rank);
-    free(engine);
+    free_engine(engine);
 }
 
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room)

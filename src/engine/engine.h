@@ -64,18 +64,18 @@ bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
 void co_task_release(struct co_task *task);
 
-// Moves whatever can move; returns events. Cheap when nothing is outstanding (one load). Never blocks; if
+// Moves whatever can move; returns events. Cheap when nothing is outstanding (a few loads). Never blocks; if
 // another thread is at it, returns 0. This is what the callback in the native progress loop calls.
 int co_engine_progress(struct co_engine *engine);
 
 // One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.
-// Start with {.call = name}. Also looks for peers of the node that are gone, and runs the stall watchdog: once for
-// each stall it logs what is waited for and the stack.
+// Start with {.call = name} and look after each turn whether the wait is over. Also looks for peers of the node that
+// are gone, and runs the stall watchdog: once for each stall it logs what is waited for and the stack.
 struct co_wait {
     const char *call; // "MPI_Wait"
     unsigned turns;
-    uint64_t last_event_ns, look_ns;
-    bool has_told, peer_is_gone;
+    uint64_t last_event_ns, look_ns, seen_events, inline_moved;
+    bool has_told, sleeps;
     const struct co_shm_op *inline_op; // an operation that runs outside the engine
 };
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);

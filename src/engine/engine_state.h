@@ -2,14 +2,16 @@
 //
 // Private to src/engine: the structs that its files share.
 //   engine.c      open and close           transports.c  shared memory, sockets, probe, agreement
-//   cores.c       cores against ranks
-//   team.c        communicators            task.c        life of an operation, queue, steps
+//   cores.c       cores against ranks      team.c        communicators
+//   calls.c       blocking and nonblocking calls of a team
+//   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
+//   failure.c     what is told to whom when something breaks
 //   progress.c    who moves what           wait.c        spin, yield, sleep        worker.c  threads
 #ifndef CASTOFF_ENGINE_ENGINE_STATE_H
 #define CASTOFF_ENGINE_ENGINE_STATE_H
 
-#include <pthread.h>
+#include <poll.h>
 
 #include "base/mpsc_queue.h"
 #include "base/order.h"
@@ -37,7 +39,7 @@ struct co_task {
     enum co_step plan[CO_PLAN_STEPS];
     int shm_root[CO_PLAN_STEPS];
     int steps, at;
-    bool has_begun, is_background;
+    bool has_begun, is_background, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
     int result;
@@ -46,7 +48,6 @@ struct co_task {
 
 struct co_team {
     struct co_engine *engine;
-    struct co_team *next; // all teams of the engine
     struct co_team *next_active;
     bool is_active;
     uint64_t id;
@@ -55,26 +56,31 @@ struct co_team {
     int *rank_node, *rank_slot;   // node of the team, position on it
     int *node_units, *node_first; // [nodes]: ranks on it, position of its first rank in node order
     int node, slot, node_size;    // ours
+    int *neighbours;              // [node_size]: members here, as ranks of the job's node
     bool is_node_ordered;         // blocks in node order stand in rank order
     bool is_flat;                 // one rank a node: operations may overlap
+    bool runs_inline;             // one node, several ranks
     struct co_shm_team *shm;      // NULL: alone on the node
     struct co_mcast_group *group; // leaders of teams on several nodes
     struct co_task *oldest, **newest;
     _Atomic unsigned outstanding;
     _Atomic int broken; // -errno of the first failure: later calls fail at once
-    bool is_closing;
+    bool is_closing;    // freed when its last operation ends
 };
 
 struct co_engine {
     struct co_bootstrap bootstrap;
-    int *node_of_rank;
-    int cores; // of this node that its ranks may run on
+    int *node_of_rank;  // by world rank: its node,
+    int *place_of_rank; // and its rank on that node
+    int cores;          // of this node that its ranks may run on
     bool is_oversubscribed;
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
-    bool peer_is_gone; // a rank of this node has ended
-    char network[256]; // description, or why there is no multicast
+    _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
+    _Atomic bool has_lost_one; // some of them is
+    _Atomic int network_error; // -errno when the transport broke
+    char network[256];         // description, or why there is no multicast
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
     struct co_tune_table tune;
@@ -85,13 +91,16 @@ struct co_engine {
 
     struct co_trylock lock; // holder moves the engine
     struct co_mpsc_queue submissions;
-    struct co_team *teams, *active;
-    pthread_mutex_t teams_lock;
+    struct co_team *active;
+    unsigned idle_looks;          // by the holder: turns at which a network without work was left alone
+    _Atomic uint64_t events;      // that have moved something, written by the holder
     _Atomic unsigned outstanding; // tasks
     _Atomic unsigned background;  // of these, nonblocking ones
-    _Atomic unsigned callers;     // in waiting loops
+    _Atomic unsigned in_memory;   // of these, in a step of shared memory, which no descriptor tells about
+    _Atomic unsigned turns;       // of callers that had something to move: tells the worker to keep out
+    _Atomic unsigned sleepers;    // callers that sleep on the descriptors
     _Atomic bool network_is_busy; // copies kept, reports owed
-    _Atomic unsigned polls;       // of a merely busy network
+    _Atomic unsigned polls;       // without anything outstanding
     _Atomic bool is_abandoned;
     struct co_worker *worker;
 };
@@ -105,22 +114,34 @@ void co_transports_close(struct co_engine *engine);
 
 // task.c
 void co_task_submit(struct co_task *task);
-int co_tasks_progress(struct co_engine *engine, uint64_t now_ns);
+int co_tasks_progress(struct co_engine *engine, uint64_t now_ns); // lock held
 const struct co_task *co_task_head(const struct co_engine *engine);
 void co_task_describe(const struct co_task *task, char *text, size_t room);
 
 // collective.c
 int co_collective_plan(struct co_task *task);
 int co_collective_begin(struct co_task *task, uint64_t now_ns);
-int co_collective_poll(struct co_task *task, uint64_t now_ns);
-int co_collective_finish(struct co_task *task);
+int co_collective_poll(struct co_task *task, bool *has_moved);
+void co_collective_finish(struct co_task *task);
+bool co_step_is_in_memory(enum co_step step);
 
-// team.c
+// team.c: frees a closing team without operations. Lock held.
 void co_team_reap(struct co_team *team);
 
-// wait.c
-void co_wait_begin(struct co_engine *engine, struct co_wait *wait, const char *call);
-void co_wait_end(struct co_engine *engine);
+// failure.c
+// The team can do nothing more: this process's later calls fail, and so do the operations of all other members. Lock
+// held, or the team has no group.
+void co_team_break(struct co_team *team, int error);
+// What ends an operation in shared memory that does not come to its end: 0 or -errno.
+int co_team_failure(const struct co_team *team);
+void co_engine_look_for_the_gone(struct co_engine *engine);
+
+// progress.c: for the worker, which leaves the engine to callers that sleep on the descriptors.
+int co_engine_move_for_worker(struct co_engine *engine);
+
+// wait.c: descriptors to sleep on, with the lock taken for a moment. *most_ns shrinks to the next timer. -EBUSY:
+// somebody moves the engine right now.
+int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns);
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns);
 
 // worker.c

@@ -1,48 +1,108 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The one place where the engine moves, driven by waiting callers, by the native progress loop and by the worker.
-// Idle it costs one or two loads; who does not get the lock leaves the work to the holder. Hot.
+// Idle it costs a few loads; who does not get the lock leaves the work to the holder. Hot.
+//
+// A network without work of ours is looked at too, if rarely: a neighbour whose last report from us was lost waits
+// for the answer to its question, while we may be waiting for that neighbour inside native MPI.
 #include "base/clock.h"
+#include "base/log.h"
 #include "engine/engine_state.h"
 
-// How rarely the network is looked at while only copies are kept for others, and while nothing is outstanding at all:
-// a neighbour whose last report was lost may still ask, from inside a call of his.
-#define BUSY_NETWORK_POLLS 64
-#define IDLE_NETWORK_POLLS 256
+#define BUSY_NETWORK_POLLS 64  // calls for one look while only copies are kept or reports owed
+#define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
+#define IDLE_NETWORK_TURNS 32  // turns of operations in shared memory for one look
 
-static bool has_work(struct co_engine *engine)
+// True when a look is due although nothing is outstanding.
+static bool network_wants_a_look(struct co_engine *engine)
 {
-    // relaxed, all of it: what is missed now is seen at the next turn, and a lost count only shifts a poll
-    if (co_load_relaxed(&engine->outstanding) > 0) {
-        return true;
-    }
     if (engine->mcast == NULL) {
         return false;
     }
-    unsigned polls = co_load_relaxed(&engine->polls) + 1;
-    co_store_relaxed(&engine->polls, polls);
+    // relaxed, and not one step: a lost count delays a look by one call
+    unsigned polls = co_load_relaxed(&engine->polls);
+    co_store_relaxed(&engine->polls, polls + 1);
     return polls % (co_load_relaxed(&engine->network_is_busy) ? BUSY_NETWORK_POLLS : IDLE_NETWORK_POLLS) == 0;
+}
+
+static void note_busy(struct co_engine *engine)
+{
+    bool is_busy = !co_mcast_is_idle(engine->mcast);
+    bool was_busy = co_load_relaxed(&engine->network_is_busy);
+    if (is_busy != was_busy) {
+        co_store_relaxed(&engine->network_is_busy, is_busy); // relaxed: tells only how often to look
+        if (is_busy) {
+            co_worker_wake(engine);
+        }
+    }
+}
+
+static void give_network_up(struct co_engine *engine, int error)
+{
+    co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "the network transport broke (error %d): operations between nodes fail",
+           -error);
+    co_store_relaxed(&engine->network_error, error); // relaxed: read under the lock
+    co_store_relaxed(&engine->network_is_busy, false);
+}
+
+static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_look)
+{
+    if (co_load_relaxed(&engine->network_error) != 0 ||
+        (!must_look && co_mcast_is_idle(engine->mcast) && ++engine->idle_looks % IDLE_NETWORK_TURNS != 0)) {
+        return 0;
+    }
+    int moved = co_mcast_progress(engine->mcast, now_ns);
+    if (moved < 0) {
+        give_network_up(engine, moved);
+        return 1 + co_tasks_progress(engine, now_ns);
+    }
+    if (moved > 0) {
+        moved += co_tasks_progress(engine, now_ns);
+    }
+    note_busy(engine);
+    return moved;
+}
+
+// Lock held.
+static int move(struct co_engine *engine, bool must_look)
+{
+    uint64_t now_ns = co_clock_now_ns();
+    int events = co_tasks_progress(engine, now_ns);
+    if (engine->mcast != NULL) {
+        events += move_network(engine, now_ns, must_look);
+    }
+    if (events > 0) {
+        co_store_relaxed(&engine->events, co_load_relaxed(&engine->events) + 1); // relaxed: one writer, a hint
+    }
+    return events;
 }
 
 int co_engine_progress(struct co_engine *engine)
 {
-    if (co_load_relaxed(&engine->is_abandoned) || !has_work(engine) || !co_trylock_take(&engine->lock)) {
+    // relaxed: a submission that is missed now is seen at the next turn
+    bool has_tasks = co_load_relaxed(&engine->outstanding) > 0;
+    if (co_load_relaxed(&engine->is_abandoned) || (!has_tasks && !network_wants_a_look(engine))) {
         return 0;
     }
-    uint64_t now_ns = co_clock_now_ns();
-    int events = co_tasks_progress(engine, now_ns);
-    if (engine->mcast != NULL) {
-        int moved = co_mcast_progress(engine->mcast, now_ns);
-        if (moved > 0) {
-            events += moved + co_tasks_progress(engine, now_ns);
-        }
-        bool is_busy = !co_mcast_is_idle(engine->mcast);
-        bool was_busy = co_load_relaxed(&engine->network_is_busy);
-        co_store_relaxed(&engine->network_is_busy, is_busy); // relaxed: tells only how often to look
-        if (is_busy && !was_busy) {
-            co_worker_wake(engine);
-        }
+    if (has_tasks) {
+        co_store_relaxed(&engine->turns, co_load_relaxed(&engine->turns) + 1); // relaxed: any change will do
     }
+    if (!co_trylock_take(&engine->lock)) {
+        return 0;
+    }
+    int events = move(engine, !has_tasks);
+    co_trylock_drop(&engine->lock);
+    return events;
+}
+
+int co_engine_move_for_worker(struct co_engine *engine)
+{
+    if (!co_trylock_take(&engine->lock)) {
+        return 0;
+    }
+    // A caller counts itself before it takes the lock for its descriptors: either it is seen here, or it finds the
+    // lock taken and does not sleep. So no datagram is taken away from under a sleeper.
+    int events = co_load_relaxed(&engine->sleepers) > 0 ? 0 : move(engine, true);
     co_trylock_drop(&engine->lock);
     return events;
 }

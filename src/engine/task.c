@@ -48,14 +48,24 @@ static int take_submissions(struct co_engine *engine)
     return taken;
 }
 
+static void note_memory(struct co_task *task, bool is_in_memory)
+{
+    if (is_in_memory != task->is_in_memory) {
+        task->is_in_memory = is_in_memory;
+        co_add_relaxed(&task->team->engine->in_memory, is_in_memory ? 1u : -1u); // relaxed: a hint for sleepers
+    }
+}
+
 // Starts the step that it has come to; afterwards poll tells.
 static int begin_step(struct co_task *task, uint64_t now_ns)
 {
     task->has_begun = true;
+    note_memory(task, co_step_is_in_memory(task->plan[task->at]));
     return co_collective_begin(task, now_ns);
 }
 
-static int run_steps(struct co_task *task, uint64_t now_ns)
+// 0: under way, 1: done, negative: failed.
+static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
 {
     int status = 0;
     if (!task->has_begun) {
@@ -63,34 +73,36 @@ static int run_steps(struct co_task *task, uint64_t now_ns)
         status = status == 0 && task->steps > 0 ? begin_step(task, now_ns) : status;
     }
     while (status == 0 && task->at < task->steps) {
-        status = co_collective_poll(task, now_ns);
+        status = co_collective_poll(task, has_moved);
         if (status == 0) {
             return 0;
         }
         if (status > 0) {
+            *has_moved = true;
             status = ++task->at < task->steps ? begin_step(task, now_ns) : 0;
         }
     }
     return status < 0 ? status : 1;
 }
 
-// Moves one task as far as it goes. 0: under way, 1: ended, result is set.
-static int advance(struct co_task *task, uint64_t now_ns)
+// Moves one task as far as it goes. True: it ended, result is set.
+static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
 {
     struct co_team *team = task->team;
     int broken = co_load_relaxed(&team->broken); // relaxed: written under the same lock
-    int status = broken != 0 && !task->has_begun ? broken : run_steps(task, now_ns);
+    int status = broken != 0 && !task->has_begun ? broken : run_steps(task, now_ns, has_moved);
     if (status == 0) {
-        return 0;
+        return false;
     }
     if (status < 0) {
+        co_team_break(team, status); // the group with it, so that the operation below is over
         if (task->net != NULL) {
             co_mcast_op_release(task->net);
         }
-        co_store_relaxed(&team->broken, status); // relaxed: a hint for callers; tasks see it under the lock
     }
+    note_memory(task, false);
     task->result = status < 0 ? status : 0;
-    return 1;
+    return true;
 }
 
 // The owner may be gone as soon as he sees is_done: nothing of the task is touched afterwards.
@@ -98,7 +110,8 @@ static void complete(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     co_collective_finish(task);
-    co_sub_acq_rel(&task->team->outstanding, 1); // release K2: the inline path of the next operation may run elsewhere
+    // release K2: the next operation may run elsewhere, on its caller's stack.
+    co_sub_acq_rel(&task->team->outstanding, 1);
     if (task->is_background) {
         co_sub_acq_rel(&engine->background, 1);
     }
@@ -106,13 +119,16 @@ static void complete(struct co_task *task)
     co_store_release(&task->is_done, 1); // release K1, read by K1 in co_task_is_done: result and bytes are there
 }
 
+// Returns how many ended or moved.
 static int advance_team(struct co_team *team, uint64_t now_ns)
 {
     int events = 0;
     struct co_task **link = &team->oldest;
     while (*link != NULL) {
         struct co_task *task = *link;
-        if (advance(task, now_ns) == 0) {
+        bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
+        events += has_moved || has_ended;
+        if (!has_ended) {
             if (!team->is_flat) {
                 break; // the next one waits for this one
             }
@@ -124,7 +140,6 @@ static int advance_team(struct co_team *team, uint64_t now_ns)
             team->newest = link;
         }
         complete(task);
-        events++;
     }
     return events;
 }
@@ -136,12 +151,15 @@ int co_tasks_progress(struct co_engine *engine, uint64_t now_ns)
     while (*link != NULL) {
         struct co_team *team = *link;
         events += advance_team(team, now_ns);
-        if (team->oldest == NULL) {
-            team->newest = &team->oldest;
-            *link = team->next_active;
-            team->is_active = false;
-        } else {
+        if (team->oldest != NULL) {
             link = &team->next_active;
+            continue;
+        }
+        *link = team->next_active;
+        team->is_active = false;
+        // acquire K2: one that is still on its way into the queue counts
+        if (team->is_closing && co_load_acquire(&team->outstanding) == 0) {
+            co_team_reap(team);
         }
     }
     return events;

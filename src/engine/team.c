@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A communicator's engine side: who sits on which node, what the members have in common, and the collectives. The hot
-// path is here: a team on one node with nothing outstanding runs its operation on the caller's stack, without lock,
-// queue or allocation.
+// A communicator's engine side: who sits on which node, and what the members have in common. Warm: programs make and
+// free thousands of communicators.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/engine_state.h"
-
-#define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
-#define INLINE_YIELDS 32 // likewise, when each turn yields the processor
 
 static void free_team(struct co_team *team)
 {
@@ -18,6 +14,7 @@ static void free_team(struct co_team *team)
     free(team->rank_slot);
     free(team->node_units);
     free(team->node_first);
+    free(team->neighbours);
     free(team);
 }
 
@@ -59,6 +56,7 @@ static void derive_facts(struct co_team *team)
     team->slot = team->rank_slot[team->rank];
     team->node_size = team->node_units[team->node];
     team->is_flat = facts->nodes > 1 && facts->max_ranks_per_node == 1;
+    team->runs_inline = facts->nodes == 1 && team->size > 1 && engine->shm != NULL;
     team->is_node_ordered = true;
     for (int rank = 0; rank < team->size; rank++) {
         team->is_node_ordered =
@@ -78,30 +76,22 @@ static int allocate(struct co_team *team)
     return failed ? -ENOMEM : 0;
 }
 
-// Ranks of our node, in team order, as positions on the node of the job.
 static int open_shm(struct co_team *team, const int *world_ranks)
 {
     const struct co_engine *engine = team->engine;
-    if (team->node_size < 2 || engine->shm == NULL) {
-        return 0;
-    }
-    int *members = calloc((size_t)team->node_size, sizeof(int));
-    if (members == NULL) {
+    team->neighbours = calloc((size_t)team->node_size, sizeof(int));
+    if (team->neighbours == NULL) {
         return -ENOMEM;
     }
     for (int rank = 0; rank < team->size; rank++) {
-        if (team->rank_node[rank] != team->node) {
-            continue;
+        if (team->rank_node[rank] == team->node) {
+            team->neighbours[team->rank_slot[rank]] = engine->place_of_rank[world_ranks[rank]];
         }
-        int on_node = 0;
-        for (int other = 0; other < world_ranks[rank]; other++) {
-            on_node += engine->node_of_rank[other] == engine->node_of_rank[world_ranks[rank]];
-        }
-        members[team->rank_slot[rank]] = on_node;
     }
-    int status = co_shm_team_open(&team->shm, engine->shm, team->id, members, team->node_size, team->slot);
-    free(members);
-    return status;
+    if (team->node_size < 2 || engine->shm == NULL) {
+        return 0;
+    }
+    return co_shm_team_open(&team->shm, engine->shm, team->id, team->neighbours, team->node_size, team->slot);
 }
 
 static int open_group(struct co_team *team, const int *world_ranks)
@@ -164,25 +154,26 @@ int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, co
     return 0;
 }
 
-void co_team_close(struct co_team *team)
+void co_team_reap(struct co_team *team)
 {
-    struct co_engine *engine = team->engine;
-    struct co_wait wait;
-    co_wait_begin(engine, &wait, "MPI_Comm_free");
-    // A request that the program has yet to complete may still be under way; it needs the team until it ends.
-    while (co_load_acquire(&team->outstanding) > 0 && co_load_relaxed(&team->broken) == 0) { // acquire K2
-        co_engine_wait_turn(engine, &wait);
-    }
-    co_wait_end(engine);
-    co_trylock_wait(&engine->lock);
     if (team->group != NULL) {
         co_mcast_group_close(team->group);
     }
-    co_trylock_drop(&engine->lock);
     if (team->shm != NULL) {
         co_shm_team_close(team->shm);
     }
     free_team(team);
+}
+
+void co_team_close(struct co_team *team)
+{
+    struct co_engine *engine = team->engine;
+    co_trylock_wait(&engine->lock);
+    team->is_closing = true;
+    if (co_load_acquire(&team->outstanding) == 0) { // acquire K2
+        co_team_reap(team);
+    }
+    co_trylock_drop(&engine->lock);
 }
 
 const struct co_team_facts *co_team_facts(const struct co_team *team)
@@ -193,112 +184,4 @@ const struct co_team_facts *co_team_facts(const struct co_team *team)
 enum co_reason co_team_decide(const struct co_team *team, enum co_call call, size_t bytes)
 {
     return co_decide(&team->engine->tune, &team->facts, call, bytes, team->engine->policy[call]);
-}
-
-// Nothing outstanding on a team of one node: nobody else touches its shared memory, so no lock is needed.
-static bool can_run_inline(struct co_team *team)
-{
-    return team->facts.nodes == 1 && co_load_acquire(&team->outstanding) == 0; // acquire K2
-}
-
-// The first part of a wait looks at nothing but the operation. With more ranks than cores the one we wait for needs
-// our processor: every turn gives it up.
-static int poll_inline(const struct co_team *team, struct co_shm_op *op)
-{
-    int polls = team->facts.is_oversubscribed ? INLINE_YIELDS : INLINE_POLLS;
-    for (int turn = 0; turn < polls; turn++) {
-        int state = co_shm_op_progress(op);
-        if (state != 0) {
-            return state;
-        }
-        if (team->facts.is_oversubscribed) {
-            sched_yield();
-        } else {
-            co_cpu_relax();
-        }
-    }
-    return 0;
-}
-
-static int run_inline(struct co_team *team, struct co_shm_op *op, const char *call)
-{
-    int state = poll_inline(team, op);
-    if (state != 0) {
-        return state < 0 ? state : 0;
-    }
-    struct co_wait wait;
-    co_wait_begin(team->engine, &wait, call);
-    wait.inline_op = op;
-    while ((state = co_shm_op_progress(op)) == 0) {
-        co_engine_wait_turn(team->engine, &wait);
-        if (wait.peer_is_gone) {
-            state = -ECONNRESET;
-            break;
-        }
-    }
-    co_wait_end(team->engine);
-    if (state < 0) {
-        co_store_relaxed(&team->broken, state); // relaxed: the next call on this team comes from a thread that knows
-    }
-    return state < 0 ? state : 0;
-}
-
-static int run_blocking(struct co_task *task, const char *call)
-{
-    struct co_engine *engine = task->team->engine;
-    struct co_wait wait;
-    co_task_submit(task);
-    co_wait_begin(engine, &wait, call);
-    while (!co_task_is_done(task)) {
-        co_engine_wait_turn(engine, &wait);
-    }
-    co_wait_end(engine);
-    return task->result;
-}
-
-int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
-{
-    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    if (broken != 0) {
-        return broken;
-    }
-    if (can_run_inline(team)) {
-        struct co_shm_op op;
-        co_shm_bcast_start(&op, team->shm, root, buffer, bytes);
-        return run_inline(team, &op, "MPI_Bcast");
-    }
-    struct co_task task = {.team = team, .call = CO_CALL_BCAST, .root = root, .buffer = buffer, .bytes = bytes};
-    return run_blocking(&task, "MPI_Bcast");
-}
-
-int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
-{
-    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    if (broken != 0) {
-        return broken;
-    }
-    if (can_run_inline(team)) {
-        struct co_shm_op op;
-        co_shm_allgather_start(&op, team->shm, mine, all, block_bytes);
-        return run_inline(team, &op, "MPI_Allgather");
-    }
-    struct co_task task = {.team = team, .call = CO_CALL_ALLGATHER, .buffer = all, .mine = mine, .bytes = block_bytes};
-    return run_blocking(&task, "MPI_Allgather");
-}
-
-int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
-{
-    struct co_task *task = calloc(1, sizeof(*task));
-    if (task == NULL) {
-        return -ENOMEM;
-    }
-    task->team = team;
-    task->call = CO_CALL_IALLGATHER;
-    task->buffer = all;
-    task->mine = mine;
-    task->bytes = block_bytes;
-    task->is_background = true;
-    *out = task;
-    co_task_submit(task);
-    return 0;
 }

@@ -269,33 +269,56 @@ static void tell_mine(struct co_engine *engine, struct rank_facts *mine, int shm
     }
 }
 
-int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
+static int draw_secret(struct co_engine *engine, struct job_secret *secret)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    struct job_secret secret = {.status = 0};
     if (bootstrap->world_rank == 0) {
         uint8_t public[CO_AUTH_KEY_BYTES]; // the tag shows in names and addresses: nothing of the key may be in it
-        secret.status = co_auth_random_key(secret.key);
-        secret.status = secret.status == 0 ? co_auth_random_key(public) : secret.status;
-        memcpy(&secret.tag, public, sizeof(secret.tag));
+        secret->status = co_auth_random_key(secret->key);
+        secret->status = secret->status == 0 ? co_auth_random_key(public) : secret->status;
+        memcpy(&secret->tag, public, sizeof(secret->tag));
     }
-    int status = bootstrap->broadcast(bootstrap->arg, 0, &secret, sizeof(secret));
-    if (status < 0 || secret.status < 0) {
-        snprintf(why, why_room, "no random key for the job (%s)", strerror(status < 0 ? -status : -secret.status));
-        return status < 0 ? status : secret.status;
+    int status = bootstrap->broadcast(bootstrap->arg, 0, secret, sizeof(*secret));
+    return status < 0 ? status : secret->status;
+}
+
+static bool some_node_has_several(const struct co_engine *engine)
+{
+    return engine->bootstrap.node_count < engine->bootstrap.world_size;
+}
+
+// Once all is agreed: is anything left to serve? Whatever is not worth warning about is in the report.
+static int conclude(struct co_engine *engine, char *why, size_t why_room)
+{
+    bool serves_nodes = engine->has_shm && some_node_has_several(engine);
+    if (!serves_nodes && !engine->has_multicast) {
+        snprintf(why, why_room, "%s%s%s", engine->has_shm ? "" : "ranks of a node cannot share memory",
+                 engine->has_shm || engine->network[0] == '\0' ? "" : ", and ", engine->network);
+        return -ENOTSUP;
     }
+    if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators of several nodes stay native: %s", engine->network);
+    }
+    return 0;
+}
+
+// Everything that can fail on one rank alone, then what all say about it.
+static int open_parts(struct co_engine *engine, const struct job_secret *secret)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
     struct rank_facts mine = {.udp_status = 0};
     struct rank_facts *all = calloc((size_t)bootstrap->world_size, sizeof(*all));
     if (all == NULL) {
-        snprintf(why, why_room, "out of memory");
         return -ENOMEM;
     }
-    int shm_status = open_shm(engine, secret.tag);
+    int shm_status = open_shm(engine, secret->tag);
     if (wants_network(engine)) {
-        mine.udp_status = open_udp(engine, &secret, &mine.address);
+        mine.udp_status = open_udp(engine, secret, &mine.address);
+    } else if (bootstrap->node_count > 1) {
+        say(engine, "CASTOFF_TRANSPORT=%s keeps off the network", co_setting_text(CO_SET_TRANSPORT));
     }
     tell_mine(engine, &mine, shm_status);
-    status = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
+    int status = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
     if (status == 0) {
         merge(engine, all);
         if (wants_network(engine)) {
@@ -304,16 +327,29 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
     }
     free(all);
     if (!engine->has_multicast) {
-        if (wants_network(engine) && engine->has_shm && bootstrap->world_rank == 0) {
-            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators of several nodes stay native: %s", engine->network);
-        }
         close_network(engine);
     }
-    if (status == 0 && !engine->has_shm && !engine->has_multicast) {
-        snprintf(why, why_room, "neither shared memory nor multicast can be used: %s", engine->network);
-        status = -ENOTSUP;
-    }
     return status;
+}
+
+int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
+{
+    if (co_setting_number(CO_SET_TRANSPORT) == TRANSPORT_NONE) {
+        snprintf(why, why_room, "CASTOFF_TRANSPORT=none allows no transport");
+        return -ENOTSUP;
+    }
+    struct job_secret secret = {.status = 0};
+    int status = draw_secret(engine, &secret);
+    if (status < 0) {
+        snprintf(why, why_room, "no random key for the job (%s)", strerror(-status));
+        return status;
+    }
+    status = open_parts(engine, &secret);
+    if (status < 0) {
+        snprintf(why, why_room, "the ranks could not compare their transports (%s)", strerror(-status));
+        return status;
+    }
+    return conclude(engine, why, why_room);
 }
 
 void co_transports_close(struct co_engine *engine)

@@ -3,7 +3,11 @@
 // What a waiting call does with its time: move the engine, let native MPI move, then spin, yield and at last sleep, by
 // how long nothing has happened. An oversubscribed machine must not starve and an idle one must not burn, yet native
 // MPI is never left alone for more than a millisecond. Also looks for peers that are gone and says so when it stalls.
+//
+// No event is slept over: each turn remembers how many there were when it ended, the caller then looks whether it is
+// done, and a turn that finds the number changed does not sleep.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>
@@ -14,25 +18,27 @@
 #include "base/stack_trace.h"
 #include "engine/engine_state.h"
 
-#define NETWORK_SPIN_NS (20 * CO_NS_PER_US)
-#define YIELD_NS (2 * CO_NS_PER_MS)
+#define NETWORK_SPIN_NS (20 * CO_NS_PER_US) // a longer wait for a datagram sleeps: its sender may need our processor
+#define YIELD_NS (2 * CO_NS_PER_MS)         // for shared memory, whose writers wake nobody
+#define CROWDED_YIELD_NS (40 * CO_NS_PER_MS)
 #define SLEEP_MOST_NS CO_NS_PER_MS
+#define MEMORY_SLEEP_MOST_NS (CO_NS_PER_MS / 2)
 #define DEAD_PEER_NS (100 * CO_NS_PER_MS)
 #define NATIVE_EVERY 8 // turns, where native progress means system calls
 #define DESCRIPTORS_MAX 32
 
-void co_wait_begin(struct co_engine *engine, struct co_wait *wait, const char *call)
+int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns)
 {
-    *wait = (struct co_wait){.call = call};
-    co_add_relaxed(&engine->callers, 1); // relaxed: a hint for the worker
-}
-
-void co_wait_end(struct co_engine *engine)
-{
-    if (atomic_fetch_sub_explicit(&engine->callers, 1, memory_order_relaxed) == 1 && // relaxed: likewise
-        co_load_relaxed(&engine->background) > 0) {
-        co_worker_wake(engine);
+    if (!co_trylock_take(&engine->lock)) {
+        return -EBUSY;
     }
+    bool wants_write;
+    uint64_t now_ns = co_clock_now_ns(), timer = co_mcast_next_timer_ns(engine->mcast, &wants_write);
+    uint64_t until = timer <= now_ns ? 0 : timer - now_ns;
+    *most_ns = until < *most_ns ? until : *most_ns;
+    int count = engine->transport->ops->descriptors(engine->transport, descriptors, room, wants_write);
+    co_trylock_drop(&engine->lock);
+    return count;
 }
 
 // Sleeps until a datagram, room to send, a timer or `most_ns`.
@@ -40,54 +46,55 @@ void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
 {
     struct pollfd descriptors[DESCRIPTORS_MAX];
     int count = 0;
-    if (engine->mcast != NULL) {
-        if (!co_trylock_take(&engine->lock)) {
-            sched_yield();
-            return;
+    co_add_relaxed(&engine->sleepers, 1); // relaxed: ordered by the lock, see co_engine_move_for_worker
+    if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
+        count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX, &most_ns);
+    }
+    if (count >= 0 && most_ns > 0) {
+        struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
+        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
+        if (ppoll(descriptors, (nfds_t)count, &pause, NULL) > 0) {
+            co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
         }
-        bool wants_write;
-        uint64_t now_ns = co_clock_now_ns(), timer = co_mcast_next_timer_ns(engine->mcast, &wants_write);
-        uint64_t until = timer <= now_ns ? 0 : timer - now_ns;
-        most_ns = until < most_ns ? until : most_ns;
-        count = engine->transport->ops->descriptors(engine->transport, descriptors, DESCRIPTORS_MAX, wants_write);
-        co_trylock_drop(&engine->lock);
+    } else if (count < 0) {
+        sched_yield(); // somebody moves the engine
     }
-    if (most_ns == 0 || count < 0) {
-        return;
-    }
-    struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
-    ppoll(descriptors, (nfds_t)count, &pause, NULL);
+    co_sub_acq_rel(&engine->sleepers, 1);
 }
 
-// One line and the stack, once for each stall. Another thread may be at the engine: then the operation is not named.
-static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uint64_t now_ns)
+static void describe_wait(struct co_engine *engine, const struct co_wait *wait, char *what, size_t room)
 {
-    char what[300] = "an operation that another thread moves";
-    char stack[2000];
+    snprintf(what, room, "an operation that another thread moves");
     if (wait->inline_op != NULL) {
-        co_shm_op_describe(wait->inline_op, what, sizeof(what));
+        co_shm_op_describe(wait->inline_op, what, room);
     } else if (co_trylock_take(&engine->lock)) {
         const struct co_task *head = co_task_head(engine);
+        snprintf(what, room, "nothing of castoff's");
         if (head != NULL) {
-            co_task_describe(head, what, sizeof(what));
-        } else {
-            snprintf(what, sizeof(what), "nothing of castoff's");
+            co_task_describe(head, what, room);
         }
         co_trylock_drop(&engine->lock);
     }
-    co_stack_trace_print(stack, sizeof(stack));
-    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no progress in %s for %lu s: %s\n%s", wait->call,
-           (unsigned long)((now_ns - wait->last_event_ns) / CO_NS_PER_S), what, stack);
+}
+
+// One line and the stack, once for each stall.
+static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uint64_t now_ns)
+{
+    char what[400], stack[4000];
+    describe_wait(engine, wait, what, sizeof(what));
+    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no progress in %s for %lu s: %s", wait->call,
+           (unsigned long)((now_ns - wait->last_event_ns) / CO_NS_PER_S), what);
+    if (co_log_is_on(CO_LOG_WARN, CO_SUBSYS_ENGINE)) {
+        co_stack_trace_print(stack, sizeof(stack));
+        co_log_text(stack);
+    }
 }
 
 static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
 {
-    if (engine->shm != NULL && now_ns >= wait->look_ns) {
+    if (now_ns >= wait->look_ns) {
         wait->look_ns = now_ns + DEAD_PEER_NS;
-        if (co_shm_node_dead_peer(engine->shm) >= 0) {
-            wait->peer_is_gone = true;
-            engine->peer_is_gone = true;
-        }
+        co_engine_look_for_the_gone(engine);
     }
     if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_event_ns > engine->stall_ns) {
         wait->has_told = true;
@@ -95,45 +102,63 @@ static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t
     }
 }
 
-static void rest(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
+// True when something has moved since the last turn, whoever moved it.
+static bool has_moved(struct co_engine *engine, struct co_wait *wait)
 {
-    uint64_t idle_ns = now_ns - wait->last_event_ns;
-    if (engine->mcast != NULL && idle_ns > NETWORK_SPIN_NS) {
-        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        co_sleep_for_event(engine, SLEEP_MOST_NS);
-    } else if (idle_ns > YIELD_NS && !engine->is_oversubscribed) {
-        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        co_sleep_for_event(engine, idle_ns / 16 < SLEEP_MOST_NS / 2 ? idle_ns / 16 : SLEEP_MOST_NS / 2);
-    } else if (idle_ns > 20 * YIELD_NS) {
-        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        co_sleep_for_event(engine, SLEEP_MOST_NS / 4);
-    } else {
+    uint64_t events = co_load_relaxed(&engine->events); // relaxed: a hint
+    uint64_t inline_moved = wait->inline_op == NULL ? 0 : co_shm_op_moved(wait->inline_op);
+    bool moved = events != wait->seen_events || inline_moved != wait->inline_moved;
+    wait->seen_events = events;
+    wait->inline_moved = inline_moved;
+    return moved;
+}
+
+// How long to sleep after so long without an event; 0: yield.
+static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wait, uint64_t idle_ns)
+{
+    bool for_memory = wait->inline_op != NULL || engine->mcast == NULL || co_load_relaxed(&engine->in_memory) > 0;
+    if (!for_memory) {
+        return idle_ns > NETWORK_SPIN_NS ? SLEEP_MOST_NS : 0;
+    }
+    if (idle_ns <= (engine->is_oversubscribed ? CROWDED_YIELD_NS : YIELD_NS)) {
+        return 0;
+    }
+    return idle_ns / 16 < MEMORY_SLEEP_MOST_NS ? idle_ns / 16 : MEMORY_SLEEP_MOST_NS;
+}
+
+static void rest(struct co_engine *engine, struct co_wait *wait)
+{
+    uint64_t now_ns = co_clock_now_ns();
+    if (wait->last_event_ns == 0) {
+        wait->last_event_ns = now_ns;
+        wait->look_ns = now_ns + DEAD_PEER_NS;
+    }
+    look_around(engine, wait, now_ns);
+    uint64_t length = sleep_length(engine, wait, now_ns - wait->last_event_ns);
+    if (length == 0) {
         co_counter_add(CO_COUNT_WAIT_YIELDS, 1);
         sched_yield();
+        return;
     }
+    wait->sleeps = true;
+    co_sleep_for_event(engine, length);
 }
 
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
 {
-    int events = co_engine_progress(engine);
+    co_engine_progress(engine);
     wait->turns++;
-    if (engine->bootstrap.native_progress != NULL && (engine->mcast == NULL || wait->turns % NATIVE_EVERY == 0)) {
+    if (engine->bootstrap.native_progress != NULL &&
+        (engine->mcast == NULL || wait->sleeps || wait->turns % NATIVE_EVERY == 0)) {
         engine->bootstrap.native_progress();
     }
-    if (events > 0) {
+    if (has_moved(engine, wait)) {
         wait->turns = 0;
         wait->last_event_ns = 0;
-        wait->has_told = false;
-        return;
-    }
-    if (wait->turns < engine->spin_turns && engine->mcast == NULL) {
+        wait->has_told = wait->sleeps = false;
+    } else if (wait->turns < engine->spin_turns && (engine->mcast == NULL || wait->inline_op != NULL)) {
         co_cpu_relax();
-        return;
+    } else {
+        rest(engine, wait);
     }
-    uint64_t now_ns = co_clock_now_ns();
-    if (wait->last_event_ns == 0) {
-        wait->last_event_ns = now_ns;
-    }
-    look_around(engine, wait, now_ns);
-    rest(engine, wait, now_ns);
 }

@@ -1,114 +1,153 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The worker thread: moves nonblocking operations while the program computes, and serves neighbours from kept copies
-// while nobody is inside MPI. Asleep without a timer while nothing is outstanding; it keeps out of the way of callers
-// who wait, since they move the engine themselves. Made at the first need, with all signals blocked.
-#define _GNU_SOURCE // SCHED_BATCH
+// The worker thread: moves nonblocking operations while the program computes, and answers neighbours while nobody is
+// inside MPI. It keeps out of the way of callers who wait, since they move the engine themselves. While nothing is
+// outstanding it sleeps without a timer. Made at the first need, with all signals blocked.
+//
+// The network's protocol state has one owner at a time (the engine's lock), so one thread serves both directions; the
+// role names what a thread looks after, for the day when there are several.
+#define _GNU_SOURCE
 #include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <time.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "engine/engine_state.h"
 
-#define NAP_NETWORK_NS (2 * CO_NS_PER_MS)
-#define NAP_SHARED_LEAST_NS (20 * CO_NS_PER_US)
-#define NAP_SHARED_MOST_NS (500 * CO_NS_PER_US)
-#define NAP_CALLERS_NS CO_NS_PER_MS
+#define NAP_LEAST_NS (20 * CO_NS_PER_US) // between looks at shared memory, whose writers wake nobody
+#define NAP_MOST_NS (500 * CO_NS_PER_US)
+#define NAP_BUSY_NS (20 * CO_NS_PER_US)           // somebody else holds the engine
+#define NAP_CALLERS_LEAST_NS (100 * CO_NS_PER_US) // callers move the engine
+#define NAP_CALLERS_MOST_NS (4 * CO_NS_PER_MS)
+#define DESCRIPTORS_MAX 32
+
+enum co_worker_role { CO_WORKER_ALL };
+
+enum { NOT_STARTED, STARTED, CANNOT_START };
 
 struct co_worker {
     struct co_engine *engine;
+    enum co_worker_role role;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    bool is_running, must_stop, is_called;
-    _Atomic bool sleeps;
+    struct co_trylock starts;
+    _Atomic int state;
+    int wake_fd;
+    // Who calls stores is_called and then loads sleeps; the worker stores sleeps and then loads is_called. All four
+    // are sequentially consistent: with less, both could see the other's old value, and the call would be slept over.
+    _Atomic bool is_called, sleeps;
+    _Atomic bool must_stop; // followed by a call
+    unsigned seen_turns;    // of the callers
+    uint64_t nap_ns, callers_nap_ns;
 };
 
-static bool has_work(struct co_engine *engine)
+static void sleep_on(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
 {
-    return co_load_relaxed(&engine->background) > 0 || co_load_relaxed(&engine->network_is_busy); // relaxed: hints
-}
-
-// Until somebody calls: a call that came before is remembered, so none is missed.
-static bool sleep_until_called(struct co_worker *worker)
-{
-    pthread_mutex_lock(&worker->lock);
-    co_store_relaxed(&worker->sleeps, true); // relaxed: under the lock; co_worker_wake looks again under it
-    while (!worker->is_called && !worker->must_stop && !has_work(worker->engine)) {
-        pthread_cond_wait(&worker->wake, &worker->lock);
+    struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
+    uint64_t calls;
+    descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
+    atomic_store(&worker->sleeps, true);
+    if (!atomic_load(&worker->is_called)) {
+        ppoll(descriptors, (nfds_t)count + 1, most_ns == UINT64_MAX ? NULL : &pause, NULL);
     }
-    co_store_relaxed(&worker->sleeps, false);
-    worker->is_called = false;
-    bool stops = worker->must_stop;
-    pthread_mutex_unlock(&worker->lock);
-    return !stops;
-}
-
-static bool must_stop(struct co_worker *worker)
-{
-    pthread_mutex_lock(&worker->lock);
-    bool stops = worker->must_stop;
-    pthread_mutex_unlock(&worker->lock);
-    return stops;
-}
-
-static void nap(struct co_engine *engine, uint64_t *nap_ns)
-{
-    if (engine->mcast != NULL) {
-        co_sleep_for_event(engine, NAP_NETWORK_NS);
-        return;
+    atomic_store(&worker->sleeps, false);
+    while (read(worker->wake_fd, &calls, sizeof(calls)) < 0 && errno == EINTR) {
     }
-    struct timespec pause = {0, (long)*nap_ns};
-    nanosleep(&pause, NULL);
-    *nap_ns = *nap_ns * 2 > NAP_SHARED_MOST_NS ? NAP_SHARED_MOST_NS : *nap_ns * 2;
+}
+
+static void nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t most_ns)
+{
+    struct pollfd descriptors[1];
+    sleep_on(worker, descriptors, 0, *nap_ns);
+    *nap_ns = *nap_ns * 2 < most_ns ? *nap_ns * 2 : most_ns;
+}
+
+// Nothing moved: sleeps for what could come next.
+static void rest(struct co_worker *worker)
+{
+    struct co_engine *engine = worker->engine;
+    struct pollfd descriptors[DESCRIPTORS_MAX + 1];
+    bool has_tasks = co_load_relaxed(&engine->background) > 0; // relaxed: who submits calls afterwards
+    bool in_memory = has_tasks && (engine->mcast == NULL || co_load_relaxed(&engine->in_memory) > 0);
+    uint64_t most_ns = in_memory ? worker->nap_ns : UINT64_MAX;
+    int count = 0;
+    if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
+        count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX, &most_ns);
+    }
+    if (count < 0) {
+        count = 0;
+        most_ns = NAP_BUSY_NS;
+    }
+    if (most_ns > 0) {
+        sleep_on(worker, descriptors, count, most_ns);
+    }
+    worker->nap_ns = worker->nap_ns * 2 < NAP_MOST_NS ? worker->nap_ns * 2 : NAP_MOST_NS;
+}
+
+static bool callers_are_at_it(struct co_worker *worker)
+{
+    unsigned turns = co_load_relaxed(&worker->engine->turns); // relaxed: hints
+    bool moved = turns != worker->seen_turns;
+    worker->seen_turns = turns;
+    return moved || co_load_relaxed(&worker->engine->sleepers) > 0;
+}
+
+// A new operation was submitted by a caller who is on his way back to the program.
+static void take_call(struct co_worker *worker)
+{
+    if (atomic_exchange(&worker->is_called, false)) {
+        worker->seen_turns = co_load_relaxed(&worker->engine->turns);
+        worker->callers_nap_ns = NAP_CALLERS_LEAST_NS;
+        worker->nap_ns = NAP_LEAST_NS;
+    }
 }
 
 static void *work(void *arg)
 {
     struct co_worker *worker = arg;
-    struct co_engine *engine = worker->engine;
-    uint64_t nap_ns = NAP_SHARED_LEAST_NS;
     // Waking must not push the program off its core in the middle of MPI_Iallgather; an idle core runs us at once.
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
-    while (!must_stop(worker)) {
-        if (!has_work(engine)) {
-            if (!sleep_until_called(worker)) {
-                break;
-            }
+    while (!co_load_acquire(&worker->must_stop)) { // acquire V1: nothing but the word
+        take_call(worker);
+        if (callers_are_at_it(worker)) {
+            nap(worker, &worker->callers_nap_ns, NAP_CALLERS_MOST_NS);
             continue;
         }
-        if (co_load_relaxed(&engine->callers) > 0) { // relaxed: a hint
-            struct timespec pause = {0, NAP_CALLERS_NS};
-            nanosleep(&pause, NULL);
-            continue;
-        }
-        if (co_engine_progress(engine) > 0) {
+        worker->callers_nap_ns = NAP_CALLERS_LEAST_NS;
+        if (co_engine_move_for_worker(worker->engine) > 0) {
             co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
-            nap_ns = NAP_SHARED_LEAST_NS;
+            worker->nap_ns = NAP_LEAST_NS;
         } else {
-            nap(engine, &nap_ns);
+            rest(worker);
         }
     }
     return NULL;
 }
 
-static int start(struct co_worker *worker)
+static void start(struct co_worker *worker)
 {
     sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&worker->thread, NULL, work, worker);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread (error %d): operations move inside MPI calls only",
-               error);
+    if (!co_trylock_take(&worker->starts)) {
+        return; // another thread is at it
     }
-    return -error;
+    if (co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: under the lock
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int error = pthread_create(&worker->thread, NULL, work, worker);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (error != 0) {
+            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread (error %d): operations move inside MPI calls only",
+                   error);
+        }
+        co_store_release(&worker->state, error == 0 ? STARTED : CANNOT_START); // release V2: the thread's id
+    }
+    co_trylock_drop(&worker->starts);
 }
 
 int co_worker_open(struct co_engine *engine)
@@ -117,9 +156,17 @@ int co_worker_open(struct co_engine *engine)
     if (worker == NULL) {
         return -ENOMEM;
     }
-    worker->engine = engine;
-    pthread_mutex_init(&worker->lock, NULL);
-    pthread_cond_init(&worker->wake, NULL);
+    *worker = (struct co_worker){.engine = engine,
+                                 .role = CO_WORKER_ALL,
+                                 .starts = CO_TRYLOCK_INIT,
+                                 .wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC),
+                                 .nap_ns = NAP_LEAST_NS,
+                                 .callers_nap_ns = NAP_CALLERS_LEAST_NS};
+    if (worker->wake_fd < 0) {
+        int error = -errno;
+        free(worker);
+        return error;
+    }
     engine->worker = worker;
     return 0;
 }
@@ -130,15 +177,15 @@ void co_worker_wake(struct co_engine *engine)
     if (worker == NULL) {
         return;
     }
-    pthread_mutex_lock(&worker->lock);
-    if (!worker->is_running) {
-        worker->is_running = start(worker) == 0;
+    if (co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: looked at again under the lock
+        start(worker);
     }
-    worker->is_called = true;
-    if (co_load_relaxed(&worker->sleeps)) { // relaxed: under the lock
-        pthread_cond_signal(&worker->wake);
+    atomic_store(&worker->is_called, true);
+    if (atomic_load(&worker->sleeps)) {
+        uint64_t one = 1;
+        while (write(worker->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+        }
     }
-    pthread_mutex_unlock(&worker->lock);
 }
 
 void co_worker_close(struct co_engine *engine)
@@ -147,15 +194,12 @@ void co_worker_close(struct co_engine *engine)
     if (worker == NULL) {
         return;
     }
-    engine->worker = NULL;
-    pthread_mutex_lock(&worker->lock);
-    worker->must_stop = true;
-    pthread_cond_signal(&worker->wake);
-    pthread_mutex_unlock(&worker->lock);
-    if (worker->is_running) {
+    co_store_release(&worker->must_stop, true);       // release V1
+    if (co_load_acquire(&worker->state) == STARTED) { // acquire V2
+        co_worker_wake(engine);
         pthread_join(worker->thread, NULL);
     }
-    pthread_cond_destroy(&worker->wake);
-    pthread_mutex_destroy(&worker->lock);
+    engine->worker = NULL;
+    close(worker->wake_fd);
     free(worker);
 }

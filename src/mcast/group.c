@@ -211,6 +211,11 @@ void co_group_break(struct co_mcast_group *group, int error)
     co_group_activate(group);
 }
 
+void co_mcast_group_fail(struct co_mcast_group *group, int error)
+{
+    co_group_break(group, error);
+}
+
 // A member that is gone matters as long as something is under way; after the last operation it may well be gone.
 static void break_by_dead_members(struct co_mcast_group *group)
 {

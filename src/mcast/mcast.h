@@ -60,6 +60,8 @@ int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uin
                         const int *units, int count, int self);
 // All operations must be done. Kept copies that a neighbour may still fetch stay until acknowledged.
 void co_mcast_group_close(struct co_mcast_group *group);
+// This member can do nothing more for the group: its operations fail with `error`, and the other members are told.
+void co_mcast_group_fail(struct co_mcast_group *group, int error);
 
 // Starts the group's next operation; every member starts the same ones in the same order. The buffer belongs to
 // the operation until it is done.

@@ -35,12 +35,18 @@ bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or "allowed"
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).
 int co_shm_node_dead_peer(struct co_shm_node *node);
+bool co_shm_node_is_gone(const struct co_shm_node *node, int rank); // the same for one rank
 
 // Local: claims or finds the team's area in the node's directory. `members` are ranks within the node in team
 // order, `self` the own position. -ENOSPC when the directory is full. Memory is touched at the first operation.
 int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
                      int count, int self);
 void co_shm_team_close(struct co_shm_team *team);
+
+// Tells the other members that this one will not go on, for instance because it cannot get what it was to pass on.
+// Their operations do not end by themselves: who waits long asks.
+void co_shm_team_break(struct co_shm_team *team, int error);
+int co_shm_team_broken(const struct co_shm_team *team); // 0 or -errno
 
 // Where an operation stands; lives in the caller's task or stack. Fields belong to src/mcast/shm.
 struct co_shm_op {
@@ -78,6 +84,13 @@ void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int roo
 static inline int co_shm_op_progress(struct co_shm_op *op)
 {
     return op->step(op);
+}
+
+// Changes when the operation has moved: tells slow from stuck.
+static inline uint64_t co_shm_op_moved(const struct co_shm_op *op)
+{
+    return op->written + op->read + (uint64_t)op->position + (uint64_t)(unsigned)op->peer +
+           (uint64_t)(unsigned)op->phase;
 }
 
 // One line for the stall watchdog.

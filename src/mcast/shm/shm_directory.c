@@ -75,6 +75,7 @@ static int64_t claim(struct co_shm_node *node, uint64_t key, int count)
         entry->joined = 0;
         entry->left = 0;
         entry->generation++;
+        co_store_relaxed(&entry->broken, 0); // relaxed: published by the lock
         if (distance > node->header->farthest) {
             node->header->farthest = distance;
         }

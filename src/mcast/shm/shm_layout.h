@@ -42,7 +42,7 @@ struct co_shm_process {
     uint64_t probe_value;   // what the word holds
 };
 
-// One team. Guarded by the header's lock but for `touched`.
+// One team. Guarded by the header's lock but for `touched` and `broken`.
 struct co_shm_entry {
     uint64_t key; // 0: free
     uint32_t count;
@@ -50,7 +50,7 @@ struct co_shm_entry {
     uint32_t left;
     uint32_t generation;      // teams that had this entry before
     _Atomic uint32_t touched; // some page of the area was used
-    uint32_t unused;
+    _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
 };
 
 // Head of a lane. Every pair of lines has one writer at a time, named beside it.

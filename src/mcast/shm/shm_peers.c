@@ -74,3 +74,13 @@ int co_shm_node_dead_peer(struct co_shm_node *node)
     }
     return -1;
 }
+
+bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
+{
+    struct pollfd peer = node->watched[rank];
+
+    if (peer.fd == BY_NUMBER) {
+        return kill((pid_t)node->processes[rank].pid, 0) != 0 && errno == ESRCH;
+    }
+    return peer.fd >= 0 && poll(&peer, 1, 0) > 0;
+}

@@ -76,6 +76,18 @@ void co_shm_team_close(struct co_shm_team *team)
     free(team);
 }
 
+void co_shm_team_break(struct co_shm_team *team, int error)
+{
+    if (team->count > 1) {
+        co_store_relaxed(&team->node->entries[team->entry].broken, (uint32_t)-error); // relaxed: the word is all
+    }
+}
+
+int co_shm_team_broken(const struct co_shm_team *team)
+{
+    return team->count > 1 ? -(int)co_load_relaxed(&team->node->entries[team->entry].broken) : 0; // relaxed: likewise
+}
+
 void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes)
 {
     team->bytes_uncounted += bytes;

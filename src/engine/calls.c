@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The calls of a team. The hot path is here: a team on one node with nothing outstanding runs its operation on the
+// caller's stack, without lock, queue, allocation or clock. Everything else becomes a task.
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "engine/engine_state.h"
+
+#define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
+#define INLINE_YIELDS 32 // likewise, when each turn yields the processor
+
+// Nothing outstanding on a team of one node: nobody else touches its shared memory, so no lock is needed.
+static bool can_run_inline(struct co_team *team)
+{
+    return team->runs_inline && co_load_acquire(&team->outstanding) == 0; // acquire K2
+}
+
+// The first part of a wait looks at nothing but the operation. With more ranks than cores the one we wait for needs
+// our processor: every turn gives it up.
+static int poll_inline(const struct co_team *team, struct co_shm_op *op)
+{
+    int polls = team->facts.is_oversubscribed ? INLINE_YIELDS : INLINE_POLLS;
+    for (int turn = 0; turn < polls; turn++) {
+        int state = co_shm_op_progress(op);
+        if (state != 0) {
+            return state;
+        }
+        if (team->facts.is_oversubscribed) {
+            sched_yield();
+        } else {
+            co_cpu_relax();
+        }
+    }
+    return 0;
+}
+
+static int run_inline(struct co_team *team, struct co_shm_op *op, const char *call)
+{
+    int state = poll_inline(team, op);
+    if (state > 0) {
+        return 0;
+    }
+    struct co_wait wait = {.call = call, .inline_op = op};
+    while ((state = co_shm_op_progress(op)) == 0 && (state = co_team_failure(team)) == 0) {
+        co_engine_wait_turn(team->engine, &wait);
+    }
+    if (state < 0) {
+        co_team_break(team, state);
+        return state;
+    }
+    return 0;
+}
+
+static int run_blocking(struct co_task *task, const char *call)
+{
+    struct co_engine *engine = task->team->engine;
+    struct co_wait wait = {.call = call};
+    co_task_submit(task);
+    while (!co_task_is_done(task)) {
+        co_engine_wait_turn(engine, &wait);
+    }
+    return task->result;
+}
+
+int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    if (broken != 0) {
+        return broken;
+    }
+    if (can_run_inline(team)) {
+        struct co_shm_op op;
+        co_shm_bcast_start(&op, team->shm, root, buffer, bytes);
+        return run_inline(team, &op, "MPI_Bcast");
+    }
+    struct co_task task = {.team = team, .call = CO_CALL_BCAST, .root = root, .buffer = buffer, .bytes = bytes};
+    return run_blocking(&task, "MPI_Bcast");
+}
+
+int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    if (broken != 0) {
+        return broken;
+    }
+    if (can_run_inline(team)) {
+        struct co_shm_op op;
+        co_shm_allgather_start(&op, team->shm, mine, all, block_bytes);
+        return run_inline(team, &op, "MPI_Allgather");
+    }
+    struct co_task task = {.team = team, .call = CO_CALL_ALLGATHER, .buffer = all, .mine = mine, .bytes = block_bytes};
+    return run_blocking(&task, "MPI_Allgather");
+}
+
+int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
+{
+    struct co_task *task = calloc(1, sizeof(*task));
+    if (task == NULL) {
+        return -ENOMEM;
+    }
+    task->team = team;
+    task->call = CO_CALL_IALLGATHER;
+    task->buffer = all;
+    task->mine = mine;
+    task->bytes = block_bytes;
+    task->is_background = true;
+    *out = task;
+    co_task_submit(task);
+    return 0;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What happens when an operation cannot go on. A failure is seen by one process first: by a leader whose network
+// neighbour is gone, or by a rank whose node neighbour is. Everybody else in the team waits for one of those, so the
+// one who knows tells the members on his node by a word in shared memory and the other nodes over the network. Rare.
+#include <errno.h>
+
+#include "base/log.h"
+#include "engine/engine_state.h"
+
+void co_team_break(struct co_team *team, int error)
+{
+    if (co_load_relaxed(&team->broken) != 0) { // relaxed: two who break it at once do the same
+        return;
+    }
+    co_store_relaxed(&team->broken, error); // relaxed: a hint for callers; tasks look again under the lock
+    co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "a communicator of %d ranks is broken: error %d", team->size, -error);
+    if (team->shm != NULL) {
+        co_shm_team_break(team->shm, error);
+    }
+    if (team->group != NULL) {
+        co_mcast_group_fail(team->group, error);
+    }
+}
+
+static bool has_lost_a_neighbour(const struct co_team *team)
+{
+    for (int i = 0; i < team->node_size; i++) {
+        if (co_load_relaxed(&team->engine->is_gone[team->neighbours[i]])) { // relaxed: never taken back
+            return true;
+        }
+    }
+    return false;
+}
+
+int co_team_failure(const struct co_team *team)
+{
+    int error = co_shm_team_broken(team->shm);
+    if (error == 0 && co_load_relaxed(&team->engine->has_lost_one) && has_lost_a_neighbour(team)) {
+        return -ECONNRESET;
+    }
+    return error;
+}
+
+void co_engine_look_for_the_gone(struct co_engine *engine)
+{
+    if (engine->shm == NULL || co_shm_node_dead_peer(engine->shm) < 0) {
+        return;
+    }
+    for (int rank = 0; rank < engine->bootstrap.node_size; rank++) {
+        if (!co_load_relaxed(&engine->is_gone[rank]) && co_shm_node_is_gone(engine->shm, rank)) {
+            co_store_relaxed(&engine->is_gone[rank], true);
+            co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "the process of rank %d of this node is gone", rank);
+        }
+    }
+    co_store_relaxed(&engine->has_lost_one, true);
+}
