@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
 
 void job_require(bool condition, const char *what)
 {
@@ -147,4 +150,33 @@ struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *m
         }
     }
     return team;
+}
+
+struct co_team *engine_job_world(struct job_rank *rank, uint64_t id)
+{
+    int members[JOB_RANKS_MAX];
+    for (int i = 0; i < rank->job->size; i++) {
+        members[i] = i;
+    }
+    return engine_job_team(rank, id, members, rank->job->size);
+}
+
+void engine_job_set(const char *name, const char *value)
+{
+    if (value == NULL) {
+        unsetenv(name);
+    } else {
+        setenv(name, value, 1);
+    }
+    co_settings_forget();
+    co_settings_load();
+}
+
+int engine_job_set_up(void **state)
+{
+    (void)state;
+    alarm(120);
+    engine_job_set("CASTOFF_LOG", "error");
+    engine_job_set("CASTOFF_UDP_INTERFACE", "lo");
+    return 0;
 }

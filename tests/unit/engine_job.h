@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/engine.h"
 
@@ -39,6 +40,15 @@ void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, v
 
 // A team of the given world ranks seen from one of them; fails the test when it cannot be opened.
 struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *members, int count);
+
+// The team of all ranks.
+struct co_team *engine_job_world(struct job_rank *rank, uint64_t id);
+
+// Sets a variable (NULL: unsets it) and reads the settings again.
+void engine_job_set(const char *name, const char *value);
+
+// Multicast over the loopback interface, little noise, and a hang ends as a failure. For cmocka's group.
+int engine_job_set_up(void **state);
 
 // Prints and ends the process: cmocka's own assertions must not be used in other threads.
 void job_require(bool condition, const char *what);

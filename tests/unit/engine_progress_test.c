@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who moves a nonblocking operation: the worker while nobody calls, callers where there is no worker; a start returns
+// whatever the others do; a communicator may be closed before its operations end.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/counters.h"
+#include "engine_job.h"
+
+enum { BLOCK = 30000, PIECES = 5 };
+
+static unsigned char *gather_buffer(const struct job_rank *rank)
+{
+    unsigned char *all = calloc((size_t)rank->job->size, BLOCK);
+    memset(all + (size_t)rank->rank * BLOCK, rank->rank + 1, BLOCK);
+    return all;
+}
+
+static void require_gathered(const struct job_rank *rank, const unsigned char *all)
+{
+    for (int source = 0; source < rank->job->size; source++) {
+        for (size_t i = 0; i < BLOCK; i++) {
+            job_require(all[(size_t)source * BLOCK + i] == source + 1, "wrong bytes");
+        }
+    }
+}
+
+static void nobody_calls(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    struct co_task *tasks[PIECES];
+    unsigned char *all[PIECES];
+    for (int i = 0; i < PIECES; i++) {
+        all[i] = gather_buffer(rank);
+        job_require(co_team_iallgather(&tasks[i], team, NULL, all[i], BLOCK) == 0, "iallgather");
+    }
+    for (int i = 0; i < PIECES; i++) {
+        while (!co_task_is_done(tasks[i])) {
+            sched_yield(); // never into the engine
+        }
+        job_require(co_task_result(tasks[i]) == 0, "result");
+        require_gathered(rank, all[i]);
+        co_task_release(tasks[i]);
+        free(all[i]);
+    }
+    co_team_close(team);
+}
+
+static void run(int size, const int *nodes, const char *progress, void (*body)(struct job_rank *))
+{
+    struct engine_job *job = malloc(sizeof(*job));
+    engine_job_set("CASTOFF_PROGRESS", progress);
+    engine_job_run(job, size, nodes, body);
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+    free(job);
+}
+
+static void a_worker_moves_everything(void **state)
+{
+    (void)state;
+    uint64_t before = co_counter_read(CO_COUNT_PROGRESS_WORKER);
+    run(2, (const int[]){0, 0}, "threads", nobody_calls);
+    run(3, (const int[]){0, 1, 2}, "threads", nobody_calls);
+    run(4, (const int[]){0, 1, 0, 1}, "threads", nobody_calls);
+    assert_true(co_counter_read(CO_COUNT_PROGRESS_WORKER) > before);
+}
+
+static void callers_only(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    unsigned char *all = gather_buffer(rank);
+    struct co_task *task;
+    job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
+    pthread_barrier_wait(&rank->job->all);
+    job_require(!co_task_is_done(task), "the start has moved it although nobody else may");
+    pthread_barrier_wait(&rank->job->all);
+    while (!co_task_is_done(task)) {
+        co_engine_progress(rank->engine);
+    }
+    require_gathered(rank, all);
+    co_task_release(task);
+    free(all);
+    co_team_close(team);
+}
+
+static void without_a_worker_callers_do(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 0}, "caller", callers_only);
+    run(3, (const int[]){0, 1, 1}, "caller", callers_only);
+}
+
+// R0: Iallgather, Send(1) / R1: Recv(0), Iallgather must not deadlock: the barrier stands for the message.
+static void one_starts_first(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    unsigned char *all = gather_buffer(rank);
+    struct co_task *task;
+    if (rank->rank != 0) {
+        pthread_barrier_wait(&rank->job->all);
+    }
+    job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
+    if (rank->rank == 0) {
+        pthread_barrier_wait(&rank->job->all);
+    }
+    struct co_wait wait = {.call = "test"};
+    while (!co_task_is_done(task)) {
+        co_engine_wait_turn(rank->engine, &wait);
+    }
+    require_gathered(rank, all);
+    co_task_release(task);
+    free(all);
+    co_team_close(team);
+}
+
+static void a_start_waits_for_nobody(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"caller", "threads"};
+    for (int i = 0; i < 2; i++) {
+        run(3, (const int[]){0, 0, 0}, modes[i], one_starts_first);
+        run(3, (const int[]){0, 1, 2}, modes[i], one_starts_first);
+        run(4, (const int[]){0, 1, 1, 0}, modes[i], one_starts_first);
+    }
+}
+
+static void closed_while_under_way(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    for (uint64_t turn = 0; turn < 20; turn++) {
+        struct co_team *team = engine_job_world(rank, 100 + turn);
+        unsigned char *all = gather_buffer(rank);
+        struct co_task *task;
+        job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
+        co_team_close(team);
+        struct co_wait wait = {.call = "test"};
+        while (!co_task_is_done(task)) {
+            co_engine_wait_turn(rank->engine, &wait);
+        }
+        require_gathered(rank, all);
+        co_task_release(task);
+        free(all);
+    }
+}
+
+static void a_team_may_close_first(void **state)
+{
+    (void)state;
+    static const char *const modes[] = {"caller", "threads"};
+    for (int i = 0; i < 2; i++) {
+        run(2, (const int[]){0, 0}, modes[i], closed_while_under_way);
+        run(3, (const int[]){0, 1, 2}, modes[i], closed_while_under_way);
+        run(3, (const int[]){0, 0, 1}, modes[i], closed_while_under_way);
+    }
+}
+
+static void empty_and_alone(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3), *alone = engine_job_team(rank, 4, &rank->rank, 1);
+    unsigned char byte = (unsigned char)rank->rank, copy = 99;
+    job_require(co_team_bcast(team, 1, NULL, 0) == 0, "bcast of nothing");
+    job_require(co_team_allgather(team, NULL, NULL, 0) == 0, "allgather of nothing");
+    job_require(co_team_bcast(alone, 0, &byte, 1) == 0 && byte == rank->rank, "bcast alone");
+    job_require(co_team_allgather(alone, &byte, &copy, 1) == 0 && copy == byte, "allgather alone");
+    co_team_close(alone);
+    co_team_close(team);
+}
+
+static void nothing_to_move_is_no_harm(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 0}, "caller", empty_and_alone);
+    run(3, (const int[]){0, 1, 1}, "caller", empty_and_alone);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_moves_everything),  cmocka_unit_test(without_a_worker_callers_do),
+        cmocka_unit_test(a_start_waits_for_nobody),   cmocka_unit_test(a_team_may_close_first),
+        cmocka_unit_test(nothing_to_move_is_no_harm),
+    };
+    return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
+}

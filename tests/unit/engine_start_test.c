@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starts that succeed in part or not at all: every rank comes to the same verdict and says why, what still works is
+// served, and decisions follow from what was agreed.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine_job.h"
+
+static const char *expected_word;
+
+static void all_refuse(struct job_rank *rank)
+{
+    job_require(rank->open_status < 0, "a start that should fail did not");
+    job_require(strstr(rank->why, expected_word) != NULL, rank->why);
+    job_require(rank->engine == NULL, "an output was set on failure");
+}
+
+static void run(int size, const int *nodes, void (*body)(struct job_rank *))
+{
+    struct engine_job *job = malloc(sizeof(*job));
+    engine_job_run(job, size, nodes, body);
+    free(job);
+}
+
+static void no_transport_is_allowed(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_TRANSPORT", "none");
+    expected_word = "CASTOFF_TRANSPORT=none";
+    run(2, (const int[]){0, 0}, all_refuse);
+    engine_job_set("CASTOFF_TRANSPORT", "shm");
+    expected_word = "CASTOFF_TRANSPORT=shm";
+    run(2, (const int[]){0, 1}, all_refuse);
+    engine_job_set("CASTOFF_TRANSPORT", NULL);
+}
+
+static void a_black_hole_is_noticed(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_PROBE", "50ms");
+    engine_job_set("CASTOFF_FAULT", "blackhole=1");
+    expected_word = "not heard";
+    run(3, (const int[]){0, 1, 2}, all_refuse);
+    engine_job_set("CASTOFF_FAULT", NULL);
+    engine_job_set("CASTOFF_PROBE", NULL);
+}
+
+static void an_interface_that_is_none(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_UDP_INTERFACE", "nosuch0");
+    expected_word = "nosuch0";
+    run(2, (const int[]){0, 1}, all_refuse);
+    engine_job_set("CASTOFF_UDP_INTERFACE", "lo");
+}
+
+static void nodes_alone_are_served(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *all = engine_job_world(rank, 3);
+    const int first_node[] = {0, 2};
+    struct co_team *node = engine_job_team(rank, 4, first_node, 2);
+    job_require(co_team_decide(all, CO_CALL_BCAST, 8) == CO_NO_MULTICAST, "nodes without multicast");
+    if (node != NULL) {
+        int value = rank->rank == 0 ? 77 : 0;
+        job_require(co_team_decide(node, CO_CALL_BCAST, sizeof(value)) == CO_TAKE, "one node");
+        job_require(co_team_bcast(node, 0, &value, sizeof(value)) == 0 && value == 77, "bcast");
+        co_team_close(node);
+    }
+    char text[600];
+    co_engine_describe(rank->engine, text, sizeof(text));
+    job_require(strstr(text, expected_word) != NULL, text);
+    co_team_close(all);
+}
+
+static void without_multicast_nodes_are_served_alone(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_BCAST", "yes");
+    engine_job_set("CASTOFF_TRANSPORT", "shm");
+    expected_word = "CASTOFF_TRANSPORT=shm";
+    run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
+    engine_job_set("CASTOFF_TRANSPORT", NULL);
+    engine_job_set("CASTOFF_PROBE", "50ms");
+    engine_job_set("CASTOFF_FAULT", "blackhole=1");
+    expected_word = "not heard";
+    run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
+    engine_job_set("CASTOFF_FAULT", NULL);
+    engine_job_set("CASTOFF_PROBE", NULL);
+    engine_job_set("CASTOFF_BCAST", NULL);
+}
+
+static void facts_are_these(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *all = engine_job_world(rank, 3);
+    const struct co_team_facts *facts = co_team_facts(all);
+    job_require(facts->ranks == 5 && facts->nodes == 3 && facts->max_ranks_per_node == 3, "shape");
+    job_require(facts->has_multicast && facts->has_shm, "transports");
+    co_team_close(all);
+}
+
+static void facts_of_a_team(void **state)
+{
+    (void)state;
+    run(5, (const int[]){0, 1, 1, 2, 1}, facts_are_these);
+}
+
+static void a_table_that_cannot_be_read(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_TUNE", "/nonexistent/table");
+    expected_word = "/nonexistent/table";
+    run(2, (const int[]){0, 0}, all_refuse);
+    engine_job_set("CASTOFF_TUNE", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_transport_is_allowed),   cmocka_unit_test(a_black_hole_is_noticed),
+        cmocka_unit_test(an_interface_that_is_none), cmocka_unit_test(without_multicast_nodes_are_served_alone),
+        cmocka_unit_test(facts_of_a_team),           cmocka_unit_test(a_table_that_cannot_be_read),
+    };
+    return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
+}
