@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to src/engine: the structs that its files share.
-//   engine.c      open and close           transports.c  shared memory, sockets, probe, agreement
+//   engine.c      open and close           transports.c  shared memory and network, agreement
+//   network.c     sockets, protocol, probe
 //   cores.c       cores against ranks      team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The network side of the start: sockets, faults asked for, the multicast protocol, and the probe whether all nodes
+// hear each other. What fails on one rank is told to all, so that they use the network together or not at all.
+#include "engine/network.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "mcast/transport/lossy.h"
+
+void co_network_say(struct co_engine *engine, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(engine->network, sizeof(engine->network), format, arguments);
+    va_end(arguments);
+}
+
+int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine)
+{
+    int status =
+        co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size, co_setting_number(CO_SET_AUTH) != 0);
+    if (status < 0) {
+        co_network_say(engine, "no keys for datagrams (%s)", strerror(-status));
+        return status;
+    }
+    struct co_udp_config config = {.interface = co_setting_text(CO_SET_UDP_INTERFACE),
+                                   .group_range = co_setting_text(CO_SET_UDP_GROUP),
+                                   .job_tag = secret->tag,
+                                   .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                   .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
+                                   .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
+                                   .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
+                                   .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF)};
+    return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
+}
+
+static uint64_t lossy_now(void *arg)
+{
+    (void)arg;
+    return co_clock_now_ns();
+}
+
+// Faults asked for by CASTOFF_FAULT go between the protocol and the socket.
+static int insert_faults(struct co_engine *engine)
+{
+    const char *text = co_setting_text(CO_SET_FAULT);
+    if (text[0] == '\0') {
+        return 0;
+    }
+    struct co_fault_plan plan;
+    char why[120];
+    int status = co_fault_plan_parse(&plan, text, why, sizeof(why));
+    if (status < 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "CASTOFF_FAULT: %s; no faults are injected", why);
+        return 0;
+    }
+    struct co_transport *below = engine->transport;
+    return co_lossy_open(&engine->transport, below, &plan, engine->bootstrap.world_rank, co_mcast_classify, lossy_now,
+                         NULL);
+}
+
+static int open_protocol(struct co_engine *engine, const struct co_rank_facts *facts)
+{
+    uint64_t datagram = UINT64_MAX, receive_buffer = UINT64_MAX;
+    for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
+        datagram = facts[rank].datagram_bytes < datagram ? facts[rank].datagram_bytes : datagram;
+        uint64_t granted = facts[rank].receive_buffer_bytes;
+        receive_buffer = granted > 0 && granted < receive_buffer ? granted : receive_buffer;
+        if (!facts[rank].has_aes) {
+            co_auth_use_portable(engine->auth); // one rank without it decides for all: they check each other's tags
+        }
+    }
+    uint64_t window = (uint64_t)co_setting_number(CO_SET_MCAST_WINDOW);
+    window = window < receive_buffer / 2 ? window : receive_buffer / 2;
+    struct co_mcast_config config = {.transport = engine->transport,
+                                     .auth = engine->auth,
+                                     .world_rank = engine->bootstrap.world_rank,
+                                     .world_size = engine->bootstrap.world_size,
+                                     .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                     .chunk_bytes = datagram - co_mcast_overhead_bytes(engine->auth),
+                                     .window_bytes = window,
+                                     .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
+                                     .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
+                                     .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
+                                     .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
+                                     .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),
+                                     .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
+                                     .peers_answer = engine->uses_threads};
+    return co_mcast_open(&engine->mcast, &config);
+}
+
+// Leaders take part; the first one asks. Returns the state in which the probe ended.
+static int run_probe(struct co_engine *engine)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    if (bootstrap->node_rank != 0) {
+        return 1;
+    }
+    int *leaders = calloc((size_t)bootstrap->node_count, sizeof(int));
+    if (leaders == NULL) {
+        return -ENOMEM;
+    }
+    for (int rank = bootstrap->world_size - 1; rank >= 0; rank--) {
+        leaders[engine->node_of_rank[rank]] = rank; // the lowest rank of each node remains
+    }
+    uint64_t now_ns = co_clock_now_ns();
+    uint64_t deadline = now_ns + (uint64_t)co_setting_number(CO_SET_PROBE);
+    int status = co_mcast_probe_start(engine->mcast, leaders, bootstrap->node_count, leaders[0], deadline, now_ns);
+    while (status == 0 && (status = co_mcast_probe_state(engine->mcast)) == 0) {
+        if (co_mcast_progress(engine->mcast, co_clock_now_ns()) == 0) {
+            co_sleep_for_event(engine, CO_NS_PER_MS);
+        }
+    }
+    free(leaders);
+    return status;
+}
+
+// All ranks give their verdict; the network is used only if every one of them is content.
+static int agree(struct co_engine *engine, int mine)
+{
+    int *all = calloc((size_t)engine->bootstrap.world_size, sizeof(int));
+    if (all == NULL) {
+        return -ENOMEM; // the exchange below would hang without us; start-up cannot go on anyway
+    }
+    int status = engine->bootstrap.allgather(engine->bootstrap.arg, &mine, all, sizeof(int));
+    int refusals = 0, first = 0;
+    for (int rank = 0; status == 0 && rank < engine->bootstrap.world_size; rank++) {
+        if (all[rank] < 0) {
+            first = refusals++ == 0 ? all[rank] : first;
+        }
+    }
+    free(all);
+    if (status == 0 && refusals > 0 && mine >= 0) {
+        co_network_say(engine, "%d of %d ranks could not use UDP multicast (%s)", refusals,
+                       engine->bootstrap.world_size, strerror(-first));
+    }
+    return status < 0 ? status : refusals > 0 ? first : 0;
+}
+
+static int start_network(struct co_engine *engine, const struct co_rank_facts *facts, struct co_udp_address *addresses)
+{
+    int status =
+        co_udp_connect(engine->transport, addresses, engine->bootstrap.world_size, engine->bootstrap.world_rank);
+    if (status == 0) {
+        char text[sizeof(engine->network)];
+        co_udp_describe(engine->transport, text, sizeof(text));
+        co_network_say(engine, "%s", text);
+        status = insert_faults(engine);
+    }
+    return status < 0 ? status : open_protocol(engine, facts);
+}
+
+void co_network_connect(struct co_engine *engine, const struct co_rank_facts *facts)
+{
+    int world = engine->bootstrap.world_size, opened = 0;
+    struct co_udp_address *addresses = calloc((size_t)world, sizeof(*addresses));
+    for (int rank = 0; rank < world; rank++) {
+        opened = facts[rank].udp_status < 0 ? facts[rank].udp_status : opened;
+        if (addresses != NULL) {
+            addresses[rank] = facts[rank].address;
+        }
+    }
+    // facts are the same everywhere, so is this decision
+    int status = opened;
+    if (opened == 0) {
+        status = agree(engine, addresses == NULL ? -ENOMEM : start_network(engine, facts, addresses));
+    } else if (engine->transport != NULL) {
+        co_network_say(engine, "a rank could not open UDP multicast (%s)", strerror(-opened));
+    }
+    free(addresses);
+    if (status == 0) {
+        int probe = run_probe(engine);
+        status = agree(engine, probe > 0 ? 0 : probe);
+        if (status == -ETIMEDOUT) {
+            co_network_say(engine,
+                           "multicast is not heard by all %d nodes within %s: does the network carry it? "
+                           "(CASTOFF_PROBE, CASTOFF_UDP_INTERFACE)",
+                           engine->bootstrap.node_count, co_setting_text(CO_SET_PROBE));
+        }
+    }
+    engine->has_multicast = status == 0;
+}
+
+void co_network_close(struct co_engine *engine)
+{
+    if (engine->mcast != NULL) {
+        co_mcast_close(engine->mcast);
+        engine->mcast = NULL;
+    }
+    if (engine->auth != NULL) {
+        co_auth_close(engine->auth);
+        engine->auth = NULL;
+    }
+    if (engine->transport != NULL) {
+        engine->transport->ops->close(engine->transport);
+        engine->transport = NULL;
+    }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The network side of the start, for transports.c only, and what ranks tell each other about their parts. Collective
+// where it says so; start-up only.
+#ifndef CASTOFF_ENGINE_NETWORK_H
+#define CASTOFF_ENGINE_NETWORK_H
+
+#include "engine/engine_state.h"
+#include "mcast/transport/udp.h"
+
+// Drawn by rank 0 for the job. The tag shows in names and addresses: nothing of the key is in it.
+struct co_job_secret {
+    uint8_t key[CO_AUTH_KEY_BYTES];
+    uint64_t tag;
+    int status;
+};
+
+// What each rank tells all others once its parts are open.
+struct co_rank_facts {
+    struct co_udp_address address;
+    int32_t udp_status;
+    int32_t shm_ok, single_copy;
+    int32_t has_aes;
+    uint64_t datagram_bytes, receive_buffer_bytes;
+};
+
+// Opens keys and sockets of this rank; the reason of a failure goes to engine->network.
+int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine);
+
+// Collective: connects, probes, agrees. Sets engine->has_multicast, or engine->network says why not.
+void co_network_connect(struct co_engine *engine, const struct co_rank_facts *facts);
+
+// Undoes whatever is open.
+void co_network_close(struct co_engine *engine);
+
+void co_network_say(struct co_engine *engine, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
