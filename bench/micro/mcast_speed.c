@@ -98,6 +98,7 @@ static void open_protocol(struct bench *bench)
                                      .chunk_bytes = bench->udp->max_datagram_bytes - CO_WIRE_HEAD_BYTES -
                                                     co_auth_tag_bytes(bench->auth),
                                      .window_bytes = (size_t)co_setting_number(CO_SET_MCAST_WINDOW),
+                                     .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
                                      .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
                                      .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
                                      .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),

@@ -87,6 +87,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
                                      .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
                                      .chunk_bytes = datagram - co_mcast_overhead_bytes(engine->auth),
                                      .window_bytes = window,
+                                     .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
                                      .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
                                      .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
                                      .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),

@@ -96,6 +96,7 @@ static void fill(struct co_mcast_group *group, const int *members, const int *un
     }
     uint32_t window = (uint32_t)(group->mcast->config.window_bytes / group->mcast->config.chunk_bytes);
     co_send_window_open(&group->window, window < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : window);
+    group->window.shared = (uint32_t)(group->mcast->config.shared_window_bytes / group->mcast->config.chunk_bytes);
     group->quantum = group->window.most / 4 > 0 ? group->window.most / 4 : 1;
     group->left = (group->self + group->count - 1) % group->count;
     group->right = (group->self + 1) % group->count;
@@ -186,7 +187,8 @@ static void expire_kept(struct co_mcast_group *group)
 static void adapt_quantum(struct co_mcast_group *group)
 {
     if (group->newest != NULL) {
-        uint32_t share = group->window.most / (uint32_t)co_operation_senders(group->newest);
+        uint32_t senders = (uint32_t)co_operation_senders(group->newest);
+        uint32_t share = co_send_window_share(&group->window, group->window.most, senders);
         group->quantum = share / 4 > 0 ? share / 4 : 1;
     }
 }

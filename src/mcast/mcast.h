@@ -23,12 +23,13 @@ struct co_mcast_config {
     struct co_transport *transport; // belongs to the caller, outlives the endpoint
     struct co_auth *auth;           // likewise
     int world_rank, world_size;
-    unsigned subgroups;   // groups of the transport over which chunks are spread
-    size_t chunk_bytes;   // payload of a full chunk; equal on all ranks
-    size_t window_bytes;  // in flight to a group, all senders together
-    size_t staging_bytes; // early chunks and kept copies together
-    size_t eager_bytes;   // largest operation that is kept in a copy
-    unsigned chains;      // senders at a time in an allgather; 0: all
+    unsigned subgroups;         // groups of the transport over which chunks are spread
+    size_t chunk_bytes;         // payload of a full chunk; equal on all ranks
+    size_t window_bytes;        // in flight to a group from a lone sender
+    size_t shared_window_bytes; // and from several at once, together; 0: the same
+    size_t staging_bytes;       // early chunks and kept copies together
+    size_t eager_bytes;         // largest operation that is kept in a copy
+    unsigned chains;            // senders at a time in an allgather; 0: all
     unsigned ack_radix;
     uint64_t cutoff_ns;   // floor of the cutoff timer
     uint64_t deadline_ns; // silence of a peer that had begun; 0: none

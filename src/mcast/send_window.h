@@ -16,6 +16,7 @@ struct co_send_window {
     uint32_t sent;              // cumulative chunks handed to the transport
     uint32_t credited;          // cumulative chunks that every member has
     uint32_t most, now;         // chunks; `now` adapts within [CO_SEND_WINDOW_LEAST, most]
+    uint32_t shared;            // all that several senders may have in flight together; 0: as a lone one
     uint32_t judged_at;         // value of `credited` when the loss was last judged
     uint32_t lost, lost_judged; // largest sum of lost chunks reported, and its value then
 };
@@ -25,11 +26,21 @@ static inline void co_send_window_open(struct co_send_window *window, uint32_t m
     *window = (struct co_send_window){.most = most, .now = most};
 }
 
+// One sender's part of a window of `total` chunks. Several at once meet in the queues before the receivers, where a
+// lone one waits in his own.
+static inline uint32_t co_send_window_share(const struct co_send_window *window, uint32_t total, uint32_t senders)
+{
+    if (senders > 1 && window->shared != 0 && total > window->shared) {
+        total = window->shared;
+    }
+    uint32_t share = total / senders;
+    return share < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : share;
+}
+
 // Chunks that may leave now when `senders` share the window.
 static inline uint32_t co_send_window_room(const struct co_send_window *window, uint32_t senders)
 {
-    uint32_t share = window->now / senders;
-    share = share < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : share;
+    uint32_t share = co_send_window_share(window, window->now, senders);
     uint32_t in_flight = window->sent - window->credited;
     return in_flight < share ? share - in_flight : 0;
 }

@@ -64,8 +64,8 @@ static size_t bytes_of(const struct co_mcast_op *op, uint32_t first, uint32_t co
 // A window that opened by a crumb waits for more, so that batches stay large; an empty one sends what it may.
 static bool is_worth_sending(const struct co_mcast_group *group, uint32_t room, uint32_t left)
 {
-    uint32_t in_flight = group->window.sent - group->window.credited;
-    return room >= left || in_flight == 0 || room >= group->quantum || room >= group->mcast->batch_room;
+    uint32_t batch = group->mcast->batch_room < group->quantum ? group->mcast->batch_room : group->quantum;
+    return room >= left || room >= batch || group->window.sent == group->window.credited;
 }
 
 // Follows the last chunk of a longer block, so that receivers need no timer to know that a missing tail is lost.
