@@ -72,10 +72,10 @@ int co_engine_progress(struct co_engine *engine);
 // Start with {.call = name} and look after each turn whether the wait is over. Also looks for peers of the node that
 // are gone, and runs the stall watchdog: once for each stall it logs what is waited for and the stack.
 struct co_wait {
-    const char *call; // "MPI_Wait"
-    unsigned turns;
+    const char *call;          // "MPI_Wait"
+    unsigned turns, all_turns; // since the last event, since the start
     uint64_t last_event_ns, look_ns, seen_events, inline_moved;
-    bool has_told, sleeps;
+    bool has_told;
     const struct co_shm_op *inline_op; // an operation that runs outside the engine
 };
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);

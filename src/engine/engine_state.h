@@ -102,6 +102,7 @@ struct co_engine {
     _Atomic unsigned sleepers;    // callers that sleep on the descriptors
     _Atomic bool network_is_busy; // copies kept, reports owed
     _Atomic unsigned polls;       // without anything outstanding
+    _Atomic uint64_t native_ns;   // when a waiting call last moved native MPI
     _Atomic bool is_abandoned;
     struct co_worker *worker;
 };
@@ -148,6 +149,7 @@ void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns);
 // worker.c
 int co_worker_open(struct co_engine *engine);
 void co_worker_close(struct co_engine *engine);
-void co_worker_wake(struct co_engine *engine);
+void co_worker_wake(struct co_engine *engine);   // an operation that it shall start at once
+void co_worker_notice(struct co_engine *engine); // the network has timers again; callers look after it first
 
 #endif

@@ -32,7 +32,7 @@ static void note_busy(struct co_engine *engine)
     if (is_busy != was_busy) {
         co_store_relaxed(&engine->network_is_busy, is_busy); // relaxed: tells only how often to look
         if (is_busy) {
-            co_worker_wake(engine);
+            co_worker_notice(engine);
         }
     }
 }

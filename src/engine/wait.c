@@ -24,7 +24,8 @@
 #define SLEEP_MOST_NS CO_NS_PER_MS
 #define MEMORY_SLEEP_MOST_NS (CO_NS_PER_MS / 2)
 #define DEAD_PEER_NS (100 * CO_NS_PER_MS)
-#define NATIVE_EVERY 8 // turns, where native progress means system calls
+#define NATIVE_EVERY 8               // turns, where native progress means system calls,
+#define NATIVE_NS (CO_NS_PER_MS / 2) // and before a sleep when it is so long ago
 #define DESCRIPTORS_MAX 32
 
 int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns)
@@ -126,6 +127,13 @@ static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wai
     return idle_ns / 16 < MEMORY_SLEEP_MOST_NS ? idle_ns / 16 : MEMORY_SLEEP_MOST_NS;
 }
 
+static void move_native(struct co_engine *engine)
+{
+    if (engine->bootstrap.native_progress != NULL) {
+        engine->bootstrap.native_progress();
+    }
+}
+
 static void rest(struct co_engine *engine, struct co_wait *wait)
 {
     uint64_t now_ns = co_clock_now_ns();
@@ -140,22 +148,30 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
         sched_yield();
         return;
     }
-    wait->sleeps = true;
+    if (engine->mcast != NULL && now_ns - co_load_relaxed(&engine->native_ns) > NATIVE_NS) { // relaxed: a hint
+        co_store_relaxed(&engine->native_ns, now_ns);
+        move_native(engine);
+        if (has_moved(engine, wait)) {
+            return; // from inside it: the caller may be done
+        }
+    }
     co_sleep_for_event(engine, length);
 }
 
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
 {
+    if (wait->all_turns++ == 0) {
+        has_moved(engine, wait); // what moved before it began does not count
+    }
     co_engine_progress(engine);
     wait->turns++;
-    if (engine->bootstrap.native_progress != NULL &&
-        (engine->mcast == NULL || wait->sleeps || wait->turns % NATIVE_EVERY == 0)) {
-        engine->bootstrap.native_progress();
+    if (engine->mcast == NULL || wait->all_turns % NATIVE_EVERY == 0) {
+        move_native(engine);
     }
     if (has_moved(engine, wait)) {
         wait->turns = 0;
         wait->last_event_ns = 0;
-        wait->has_told = wait->sleeps = false;
+        wait->has_told = false;
     } else if (wait->turns < engine->spin_turns && (engine->mcast == NULL || wait->inline_op != NULL)) {
         co_cpu_relax();
     } else {

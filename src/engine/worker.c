@@ -32,6 +32,8 @@ enum co_worker_role { CO_WORKER_ALL };
 
 enum { NOT_STARTED, STARTED, CANNOT_START };
 
+enum { AWAKE, NAPS, SLEEPS_WITHOUT_TIMER };
+
 struct co_worker {
     struct co_engine *engine;
     enum co_worker_role role;
@@ -39,12 +41,16 @@ struct co_worker {
     struct co_trylock starts;
     _Atomic int state;
     int wake_fd;
-    // Who calls stores is_called and then loads sleeps; the worker stores sleeps and then loads is_called. All four
-    // are sequentially consistent: with less, both could see the other's old value, and the call would be slept over.
-    _Atomic bool is_called, sleeps;
+    // Who calls or gives notice stores that and then loads sleep; the worker stores sleep and then loads the others.
+    // All of it is sequentially consistent: with less, both could see the other's old value, and the word would be
+    // slept over.
+    _Atomic bool is_called;  // move at once
+    _Atomic bool has_notice; // timers may run again: do not sleep without one
+    _Atomic int sleep;
     _Atomic bool must_stop; // followed by a call
     unsigned seen_turns;    // of the callers
-    uint64_t nap_ns, callers_nap_ns;
+    uint64_t nap_ns;
+    uint64_t callers_nap_ns; // short after a submission only: a caller that was preempted for a moment is still there
 };
 
 static void sleep_on(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
@@ -52,11 +58,12 @@ static void sleep_on(struct co_worker *worker, struct pollfd *descriptors, int c
     struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
     uint64_t calls;
     descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
-    atomic_store(&worker->sleeps, true);
-    if (!atomic_load(&worker->is_called)) {
-        ppoll(descriptors, (nfds_t)count + 1, most_ns == UINT64_MAX ? NULL : &pause, NULL);
+    bool has_timer = most_ns != UINT64_MAX;
+    atomic_store(&worker->sleep, has_timer ? NAPS : SLEEPS_WITHOUT_TIMER);
+    if (!atomic_load(&worker->is_called) && (has_timer || !atomic_load(&worker->has_notice))) {
+        ppoll(descriptors, (nfds_t)count + 1, has_timer ? &pause : NULL, NULL);
     }
-    atomic_store(&worker->sleeps, false);
+    atomic_store(&worker->sleep, AWAKE);
     while (read(worker->wake_fd, &calls, sizeof(calls)) < 0 && errno == EINTR) {
     }
 }
@@ -115,11 +122,11 @@ static void *work(void *arg)
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     while (!co_load_acquire(&worker->must_stop)) { // acquire V1: nothing but the word
         take_call(worker);
+        atomic_store(&worker->has_notice, false);
         if (callers_are_at_it(worker)) {
             nap(worker, &worker->callers_nap_ns, NAP_CALLERS_MOST_NS);
             continue;
         }
-        worker->callers_nap_ns = NAP_CALLERS_LEAST_NS;
         if (co_engine_move_for_worker(worker->engine) > 0) {
             co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
             worker->nap_ns = NAP_LEAST_NS;
@@ -171,19 +178,40 @@ int co_worker_open(struct co_engine *engine)
     return 0;
 }
 
-void co_worker_wake(struct co_engine *engine)
+static void interrupt(struct co_worker *worker)
+{
+    uint64_t one = 1;
+    while (write(worker->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+}
+
+static struct co_worker *ready(struct co_engine *engine)
 {
     struct co_worker *worker = engine->worker;
-    if (worker == NULL) {
-        return;
-    }
-    if (co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: looked at again under the lock
+    if (worker != NULL && co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: looked at again under the lock
         start(worker);
     }
-    atomic_store(&worker->is_called, true);
-    if (atomic_load(&worker->sleeps)) {
-        uint64_t one = 1;
-        while (write(worker->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    return worker;
+}
+
+void co_worker_wake(struct co_engine *engine)
+{
+    struct co_worker *worker = ready(engine);
+    if (worker != NULL) {
+        atomic_store(&worker->is_called, true);
+        if (atomic_load(&worker->sleep) != AWAKE) {
+            interrupt(worker);
+        }
+    }
+}
+
+void co_worker_notice(struct co_engine *engine)
+{
+    struct co_worker *worker = ready(engine);
+    if (worker != NULL) {
+        atomic_store(&worker->has_notice, true);
+        if (atomic_load(&worker->sleep) == SLEEPS_WITHOUT_TIMER) {
+            interrupt(worker);
         }
     }
 }
