@@ -195,8 +195,8 @@ case_faults() {
 
 # Multicast does not reach everyone: native MPI serves the calls, and a warning and the report say why.
 case_deaf() {
-    local complaint='warn: communicators of several nodes stay native: multicast is not heard by all 4 nodes'
-    local native='taken == 0 and "no_multicast_between_nodes" in declined and "multicast is not heard by all 4 nodes" in transports'
+    local complaint='warn: castoff is off for this job.*multicast is not heard by all 4 nodes'
+    local native='taken == 0 and "castoff_not_started" in declined'
     check_run "no multicast at all" 4 comm_halves "$native" CASTOFF_FAULT=blackhole=1
     lab-multicast 2 off
     check_run "one host hears no multicast" 4 comm_halves "$native"
