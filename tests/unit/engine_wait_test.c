@@ -75,7 +75,7 @@ static void run_with_log(int size, const int *nodes, const char *word)
 {
     struct engine_job *job = malloc(sizeof(*job));
     expected_word = word;
-    strcpy(log_path, "/tmp/castoff-wait-test-XXXXXX");
+    snprintf(log_path, sizeof(log_path), "/tmp/castoff-wait-test-XXXXXX");
     int file = mkstemp(log_path);
     assert_true(file >= 0);
     close(file);
