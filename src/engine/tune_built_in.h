@@ -4,6 +4,6 @@
 // on purpose: it is the initialiser in tune_table.c and nothing else.
 //
 "# One node of two cores, against the best of stock (docs/measurements.md, M12): where stock was faster.\n"
-"bcast node ranks 3-1024 bytes 32769- decline\n"
-"allgather node ranks 2-2 bytes 6291457- decline\n"
-"allgather node ranks 3-1024 bytes 2097153- decline\n"
+    "bcast node ranks 3-1024 bytes 32769- decline\n"
+    "allgather node ranks 2-2 bytes 6291457- decline\n"
+    "allgather node ranks 3-1024 bytes 2097153- decline\n"
