@@ -27,8 +27,7 @@ enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COU
     X(INTERCOMMUNICATOR, "intercommunicator")                                                                          \
     X(HINT_OFF, "switched_off_by_info")                                                                                \
     X(BAD_ARGUMENT, "bad_argument")                                                                                    \
-    X(NO_MEMORY, "no_memory_at_creation")                                                                              \
-    X(INSIDE_NATIVE, "called_inside_mpi")
+    X(NO_MEMORY, "no_memory_at_creation")
 
 #define CO_REASON_ID(id, text) CO_##id,
 enum co_reason { CO_REASONS(CO_REASON_ID) CO_REASON_COUNT };

@@ -164,8 +164,3 @@ uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write)
     uint64_t event = mcast->transport->ops->next_event_ns(mcast->transport);
     return event != 0 && event < mcast->timer_ns ? event : mcast->timer_ns;
 }
-
-uint64_t co_mcast_round_trip_ns(const struct co_mcast *mcast)
-{
-    return mcast->trip.smoothed_ns;
-}

@@ -87,7 +87,4 @@ int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, 
                          uint64_t now_ns);
 int co_mcast_probe_state(const struct co_mcast *mcast);
 
-// Smoothed round trip to peers in ns, for the report; 0 unknown.
-uint64_t co_mcast_round_trip_ns(const struct co_mcast *mcast);
-
 #endif

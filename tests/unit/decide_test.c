@@ -97,7 +97,7 @@ static void words_of_the_report(void **state)
     (void)state;
     assert_string_equal(co_call_text(CO_CALL_IALLGATHER), "MPI_Iallgather");
     assert_string_equal(co_reason_text(CO_TOO_SMALL), "too_small");
-    assert_string_equal(co_reason_text(CO_INSIDE_NATIVE), "called_inside_mpi");
+    assert_string_equal(co_reason_text(CO_NO_MEMORY), "no_memory_at_creation");
     for (int reason = 0; reason < CO_REASON_COUNT; reason++) {
         assert_non_null(co_reason_text((enum co_reason)reason));
     }
