@@ -23,6 +23,7 @@ struct co_bootstrap {
     int world_rank, world_size;
     int (*allgather)(void *arg, const void *mine, void *all, size_t bytes_each);
     int (*broadcast)(void *arg, int root, void *data, size_t bytes);
+    int (*minimum)(void *arg, int *values, int count); // of each value over all ranks, in place; needs no memory
     int (*barrier)(void *arg);
     int (*node_barrier)(void *arg);           // among the ranks of this node
     int (*node_minimum)(void *arg, int mine); // likewise

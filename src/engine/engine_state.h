@@ -3,6 +3,7 @@
 // Private to src/engine: the structs that its files share.
 //   engine.c      open and close           transports.c  shared memory and network, agreement
 //   network.c     sockets, protocol, probe
+//   shared_network.c  which network they use
 //   cores.c       cores against ranks      team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps

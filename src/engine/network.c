@@ -25,6 +25,7 @@ void co_network_say(struct co_engine *engine, const char *format, ...)
 
 int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine)
 {
+    uint32_t near_ip = co_shared_network_find(engine, secret); // collective, so before anything that may fail
     int status =
         co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size, co_setting_number(CO_SET_AUTH) != 0);
     if (status < 0) {
@@ -38,7 +39,8 @@ int co_network_open(struct co_engine *engine, const struct co_job_secret *secret
                                    .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
                                    .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
                                    .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
-                                   .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF)};
+                                   .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
+                                   .near_ip = near_ip};
     return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
 }
 

@@ -13,6 +13,8 @@ struct co_job_secret {
     uint8_t key[CO_AUTH_KEY_BYTES];
     uint64_t tag;
     int status;
+    uint32_t addresses[CO_UDP_CANDIDATES_MAX]; // of rank 0's host, for the choice of a network
+    int32_t address_count;
 };
 
 // What each rank tells all others once its parts are open.
@@ -24,7 +26,14 @@ struct co_rank_facts {
     uint64_t datagram_bytes, receive_buffer_bytes;
 };
 
-// Opens keys and sockets of this rank; the reason of a failure goes to engine->network.
+// shared_network.c. Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective) find
+// the first of them to which all other hosts have a way, better without routers: network byte order, 0: none.
+void co_shared_network_offer(struct co_job_secret *secret);
+uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_job_secret *secret);
+// The choice, from the worst way (enum co_udp_way) of any host to each address: an index, -1 for none.
+int co_shared_network_pick(const int *ways, int count);
+
+// Collective: opens keys and sockets of this rank; the reason of a failure goes to engine->network.
 int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine);
 
 // Collective: connects, probes, agrees. Sets engine->has_multicast, or engine->network says why not.

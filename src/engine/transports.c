@@ -67,6 +67,7 @@ static int draw_secret(struct co_engine *engine, struct co_job_secret *secret)
         secret->status = co_auth_random_key(secret->key);
         secret->status = secret->status == 0 ? co_auth_random_key(public) : secret->status;
         memcpy(&secret->tag, public, sizeof(secret->tag));
+        co_shared_network_offer(secret);
     }
     int status = bootstrap->broadcast(bootstrap->arg, 0, secret, sizeof(*secret));
     return status < 0 ? status : secret->status;

@@ -66,6 +66,12 @@ static int exchange_broadcast(void *arg, int root, void *data, size_t bytes)
     return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_layer.world));
 }
 
+static int exchange_minimum(void *arg, int *values, int count)
+{
+    (void)arg;
+    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_layer.world));
+}
+
 static int exchange_barrier(void *arg)
 {
     (void)arg;
@@ -138,6 +144,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .world_size = co_layer.size,
                                        .allgather = exchange_allgather,
                                        .broadcast = exchange_broadcast,
+                                       .minimum = exchange_minimum,
                                        .barrier = exchange_barrier,
                                        .node_barrier = exchange_node_barrier,
                                        .node_minimum = exchange_node_minimum,

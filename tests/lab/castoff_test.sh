@@ -69,6 +69,7 @@ run_inside deaths 60 --hosts 4 --ranks-per-host 2
 run_inside crowded 60 --hosts 4 --ranks-per-host 2
 run_inside fat_tree 40 --hosts 5 --topology fat-tree --spines 2
 run_inside snooping 40 --hosts 4 --snooping
+run_inside two_networks 40 --hosts 3 --ranks-per-host 2 --decoy
 run_inside lossy 60 --hosts 4 --loss 50
 run_inside faults 100 --hosts 4
 run_inside deaf 60 --hosts 4

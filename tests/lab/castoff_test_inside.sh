@@ -170,6 +170,14 @@ case_snooping() {
     check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
 }
 
+# The first interface of each host leads nowhere.
+case_two_networks() {
+    check_run "the network that all hosts share" 4 iallgather_outstanding "$multicast_used and nodes == 2"
+    check_run "an interface by its name" 5 iallgather_outstanding "$multicast_used and nodes == 3" CASTOFF_UDP_INTERFACE=eth0
+    local complaint='warn: communicators of several nodes stay native: multicast is not heard'
+    check_run "the wrong interface by its name" 4 iallgather_outstanding 'taken == 0' CASTOFF_UDP_INTERFACE=decoy0
+}
+
 case_lossy() {
     check_run "5 % loss: halves of a communicator" 4 comm_halves "$multicast_used and counters['fetch_bytes_sent'] > 0"
     check_run "5 % loss: many allgathers at a time" 4 iallgather_outstanding "$multicast_used and counters['fetch_bytes_sent'] > 0"

@@ -22,6 +22,8 @@ usage: tests/lab/lab.sh --hosts N [options] -- COMMAND [ARGUMENT...]
   --snooping           switches snoop IGMP and have a querier: only members receive multicast
   --segment            no superpackets on the links to the hosts: each datagram is its own frame
   --loss PERMILLE      drop that many UDP datagrams of 1000 on arrival at each host (sets --segment)
+  --decoy              each host has an interface before eth0 that leads nowhere and has the same
+                       address everywhere, as software for containers makes them
   --ranks-per-host K   slots that mpirun gets on each host (1)
   --prefix NAME        first part of the lab's name (castoff-lab)
 COMMAND runs on h0; tests/lab/README.md lists the helper commands it finds there.
@@ -55,6 +57,7 @@ parse_options() {
         case $1 in
             --snooping) LAB_SNOOPING=1 && shift && continue ;;
             --segment) LAB_SEGMENT=1 && shift && continue ;;
+            --decoy) LAB_DECOY=1 && shift && continue ;;
             --help | -h) usage && exit 0 ;;
             --) shift && break ;;
             --hosts | --rate | --topology | --leaves | --spines | --uplink-rate | --loss | \
@@ -165,7 +168,7 @@ run_lab() {
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd) || exit 125
 LAB_HOSTS="" LAB_RATE=200mbit LAB_UPLINK_RATE="" LAB_TOPOLOGY=flat LAB_LEAVES=2 LAB_SPINES=1
-LAB_SNOOPING=0 LAB_SEGMENT=0 LAB_LOSS=0 LAB_RANKS_PER_HOST=1
+LAB_SNOOPING=0 LAB_SEGMENT=0 LAB_LOSS=0 LAB_DECOY=0 LAB_RANKS_PER_HOST=1
 prefix=castoff-lab child="" interrupted="" command=()
 
 parse_options "$@"
@@ -173,7 +176,7 @@ check_options
 check_machine
 export PATH=$PATH:/usr/sbin:/sbin
 export LAB_DIR="" LAB_HOSTS LAB_RATE LAB_UPLINK_RATE LAB_TOPOLOGY LAB_LEAVES LAB_SPINES
-export LAB_SNOOPING LAB_SEGMENT LAB_LOSS LAB_RANKS_PER_HOST
+export LAB_SNOOPING LAB_SEGMENT LAB_LOSS LAB_DECOY LAB_RANKS_PER_HOST
 # The traps stand before the directory does; a signal in between finds nothing to do yet.
 trap 'interrupt 1' HUP
 trap 'interrupt 2' INT

@@ -36,8 +36,19 @@ add_switch() { # name snoops is-querier
     try ip link set "$1" up
 }
 
+# Interfaces are listed in the order in which they were made.
+add_decoy() { # host-index
+    try nsenter --target "${host_pids[$1]}" --net ip -batch - <<'BATCH'
+link add name decoy0 type veth peer name decoy1
+addr add 172.17.0.1/16 dev decoy0
+link set decoy0 up
+link set decoy1 up
+BATCH
+}
+
 connect_host() { # host-index switch
     local segment=""
+    ((LAB_DECOY == 0)) || add_decoy "$1"
     ((LAB_SEGMENT == 0)) || segment="gso_max_segs 1"
     try ip -batch - <<BATCH
 link add name p$1 type veth peer name eth0 address $(host_address "$1") netns ${host_pids[$1]}

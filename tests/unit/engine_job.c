@@ -44,6 +44,23 @@ static int board_broadcast(void *arg, int root, void *data, size_t bytes)
     return 0;
 }
 
+static int board_minimum(void *arg, int *values, int count)
+{
+    struct job_rank *rank = arg;
+    const struct engine_job *job = rank->job;
+    int all[JOB_RANKS_MAX][16];
+    job_require(count <= 16, "more values than the board has");
+    int mine[16] = {0};
+    memcpy(mine, values, (size_t)count * sizeof(int));
+    board_allgather(arg, mine, all, sizeof(mine));
+    for (int i = 0; i < job->size; i++) {
+        for (int k = 0; k < count; k++) {
+            values[k] = all[i][k] < values[k] ? all[i][k] : values[k];
+        }
+    }
+    return 0;
+}
+
 static int all_barrier(void *arg)
 {
     pthread_barrier_wait(&((struct job_rank *)arg)->job->all);
@@ -79,6 +96,7 @@ static void open_engine(struct job_rank *rank)
                                      .world_size = job->size,
                                      .allgather = board_allgather,
                                      .broadcast = board_broadcast,
+                                     .minimum = board_minimum,
                                      .barrier = all_barrier,
                                      .node_barrier = one_node_barrier,
                                      .node_minimum = one_node_minimum,

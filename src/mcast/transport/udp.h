@@ -31,6 +31,17 @@ struct co_udp_config {
     bool plain;                                     // no segmentation offload even where the kernel has it
 };
 
+// Own addresses at which others may look for this host: those of the named interface, or of every one that could be
+// chosen. Network byte order; returns how many, at most `room`.
+#define CO_UDP_CANDIDATES_MAX 8
+int co_udp_candidates(const char *interface, uint32_t *ips, int room);
+
+// How this host would get to an address of another one: not at all, or only to itself, since hosts may have equal
+// addresses on networks of their own (containers); through routers; or on a network that both are on. A named
+// interface is used anyway, so that no address is out of its reach.
+enum co_udp_way { CO_UDP_NO_WAY, CO_UDP_WAY_ROUTED, CO_UDP_WAY_DIRECT };
+enum co_udp_way co_udp_way_to(const char *interface, uint32_t ip);
+
 // Step one: picks the interface, opens and binds the unicast socket, fills `mine`. -ENODEV when no interface can
 // multicast, -EADDRINUSE when another program holds the job's port, -EINVAL for a range that is none; the reason, one
 // sentence, is written to why[why_room]. Groups can be joined and sent to from here on.

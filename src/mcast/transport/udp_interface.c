@@ -21,8 +21,7 @@ static uint32_t ip_of(const struct ifaddrs *entry)
     return address.sin_addr.s_addr;
 }
 
-// The own address from which packets to near_ip would leave; 0: no way.
-static uint32_t source_towards(uint32_t near_ip)
+uint32_t co_udp_interface_source(uint32_t near_ip)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(ANY_PORT), .sin_addr.s_addr = near_ip};
     socklen_t length = sizeof address;
@@ -46,21 +45,18 @@ static bool can_multicast(const struct ifaddrs *entry)
 }
 
 // Loopback multicasts although it does not say so: named by the user it is taken.
-static bool fits(const struct ifaddrs *entry, const char *name, uint32_t source_ip)
+bool co_udp_interface_fits(const struct ifaddrs *entry, const char *name)
 {
     if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET) {
         return false;
     }
-    if (name[0] != '\0') {
-        return strcmp(entry->ifa_name, name) == 0 && (entry->ifa_flags & IFF_UP);
-    }
-    return can_multicast(entry) && (source_ip == 0 || ip_of(entry) == source_ip);
+    return name[0] == '\0' ? can_multicast(entry) : strcmp(entry->ifa_name, name) == 0 && (entry->ifa_flags & IFF_UP);
 }
 
 static const struct ifaddrs *find(const struct ifaddrs *all, const char *name, uint32_t source_ip)
 {
     for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
-        if (fits(entry, name, source_ip)) {
+        if (co_udp_interface_fits(entry, name) && (source_ip == 0 || ip_of(entry) == source_ip)) {
             return entry;
         }
     }
@@ -100,7 +96,7 @@ int co_udp_interface_choose(struct co_udp_interface *interface, const char *name
         snprintf(why, why_room, "the interfaces cannot be listed: %s", strerror(-error));
         return error;
     }
-    uint32_t source_ip = name[0] == '\0' && near_ip != 0 ? source_towards(near_ip) : 0;
+    uint32_t source_ip = name[0] == '\0' && near_ip != 0 ? co_udp_interface_source(near_ip) : 0;
     const struct ifaddrs *entry = find(all, name, source_ip);
     if (!entry && source_ip != 0) {
         entry = find(all, name, 0);
