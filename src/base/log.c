@@ -191,6 +191,11 @@ void co_log_open(int rank)
     errno = saved_errno;
 }
 
+const char *co_log_host(void)
+{
+    return own_host;
+}
+
 void co_log_close(void)
 {
     int file = atomic_exchange_explicit(&output, STDERR_FILENO, memory_order_relaxed);

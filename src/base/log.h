@@ -22,6 +22,9 @@ enum co_log_subsys {
 void co_log_open(int rank);
 void co_log_close(void);
 
+// This host's name without its domain, "?" before co_log_open.
+const char *co_log_host(void);
+
 bool co_log_is_on(enum co_log_level level, enum co_log_subsys subsys);
 void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

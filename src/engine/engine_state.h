@@ -2,8 +2,8 @@
 //
 // Private to src/engine: the structs that its files share.
 //   engine.c      open and close           transports.c  shared memory and network, agreement
-//   network.c     sockets, protocol, probe
-//   shared_network.c  which network they use
+//   network.c     sockets, protocol        shared_network.c  which network they use
+//   network_probe.c   do all nodes hear multicast
 //   cores.c       cores against ranks      team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps
@@ -82,7 +82,7 @@ struct co_engine {
     _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
     _Atomic bool has_lost_one; // some of them is
     _Atomic int network_error; // -errno when the transport broke
-    char network[256];         // description, or why there is no multicast
+    char network[480];         // description, or why there is no multicast
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
     struct co_tune_table tune;

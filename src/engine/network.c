@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The network side of the start: sockets, faults asked for, the multicast protocol, and the probe whether all nodes
-// hear each other. What fails on one rank is told to all, so that they use the network together or not at all.
+// The network side of the start: sockets, faults asked for, and the multicast protocol. What fails on one rank is told
+// to all, so that they use the network together or not at all.
 #include "engine/network.h"
 
 #include <errno.h>
@@ -100,32 +100,6 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
     return co_mcast_open(&engine->mcast, &config);
 }
 
-// Leaders take part; the first one asks. Returns the state in which the probe ended.
-static int run_probe(struct co_engine *engine)
-{
-    const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    if (bootstrap->node_rank != 0) {
-        return 1;
-    }
-    int *leaders = calloc((size_t)bootstrap->node_count, sizeof(int));
-    if (leaders == NULL) {
-        return -ENOMEM;
-    }
-    for (int rank = bootstrap->world_size - 1; rank >= 0; rank--) {
-        leaders[engine->node_of_rank[rank]] = rank; // the lowest rank of each node remains
-    }
-    uint64_t now_ns = co_clock_now_ns();
-    uint64_t deadline = now_ns + (uint64_t)co_setting_number(CO_SET_PROBE);
-    int status = co_mcast_probe_start(engine->mcast, leaders, bootstrap->node_count, leaders[0], deadline, now_ns);
-    while (status == 0 && (status = co_mcast_probe_state(engine->mcast)) == 0) {
-        if (co_mcast_progress(engine->mcast, co_clock_now_ns()) == 0) {
-            co_sleep_for_event(engine, CO_NS_PER_MS);
-        }
-    }
-    free(leaders);
-    return status;
-}
-
 // All ranks give their verdict; the network is used only if every one of them is content.
 static int agree(struct co_engine *engine, int mine)
 {
@@ -180,14 +154,7 @@ void co_network_connect(struct co_engine *engine, const struct co_rank_facts *fa
     }
     free(addresses);
     if (status == 0) {
-        int probe = run_probe(engine);
-        status = agree(engine, probe > 0 ? 0 : probe);
-        if (status == -ETIMEDOUT) {
-            co_network_say(engine,
-                           "multicast is not heard by all %d nodes within %s: does the network carry it? "
-                           "(CASTOFF_PROBE, CASTOFF_UDP_INTERFACE)",
-                           engine->bootstrap.node_count, co_setting_text(CO_SET_PROBE));
-        }
+        status = co_network_probe(engine);
     }
     engine->has_multicast = status == 0;
 }

@@ -39,6 +39,10 @@ int co_network_open(struct co_engine *engine, const struct co_job_secret *secret
 // Collective: connects, probes, agrees. Sets engine->has_multicast, or engine->network says why not.
 void co_network_connect(struct co_engine *engine, const struct co_rank_facts *facts);
 
+// network_probe.c. Collective: do all nodes hear the multicast? The same answer everywhere, 0 or -errno;
+// engine->network names those that do not.
+int co_network_probe(struct co_engine *engine);
+
 // Undoes whatever is open.
 void co_network_close(struct co_engine *engine);
 

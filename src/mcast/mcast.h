@@ -82,9 +82,11 @@ void co_mcast_op_release(struct co_mcast_op *op);
 void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room);
 
 // Set-up probe: rank `prober` announces itself to subgroup `index` until everyone answered or the deadline passed.
-// Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT. heard[rank] is set on the prober.
+// Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT.
 int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t deadline_ns,
                          uint64_t now_ns);
 int co_mcast_probe_state(const struct co_mcast *mcast);
+// On the prober, once it is over: has this member (by index) failed to answer on some subgroup?
+bool co_mcast_probe_is_deaf(const struct co_mcast *mcast, int member);
 
 #endif

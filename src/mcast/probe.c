@@ -132,3 +132,17 @@ int co_mcast_probe_state(const struct co_mcast *mcast)
 {
     return mcast->probe.state;
 }
+
+bool co_mcast_probe_is_deaf(const struct co_mcast *mcast, int member)
+{
+    const struct co_probe *probe = &mcast->probe;
+    unsigned subgroups = mcast->config.subgroups;
+    bool is_deaf = false;
+    if (probe->heard == NULL || member < 0 || member >= probe->count || probe->members[member] == probe->prober) {
+        return false;
+    }
+    for (unsigned i = 0; i < subgroups; i++) {
+        is_deaf = is_deaf || !probe->heard[(size_t)member * subgroups + i];
+    }
+    return is_deaf;
+}

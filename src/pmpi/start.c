@@ -22,9 +22,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define WHY_MAX 400
+#define WHY_MAX 600
 
 static int announced = -ENOTCONN;
+static char why_native[WHY_MAX];
 
 static bool is_left_to_native(void)
 {
@@ -54,14 +55,18 @@ static void tell_native(bool speaks, const char *format, ...) __attribute__((for
 
 static void tell_native(bool speaks, const char *format, ...)
 {
-    char why[WHY_MAX];
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
+    vsnprintf(why_native, sizeof why_native, format, arguments);
     va_end(arguments);
     if (speaks) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "castoff is off for this job, which runs on native MPI: %s", why);
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "castoff is off for this job, which runs on native MPI: %s", why_native);
     }
+}
+
+const char *co_start_why_native(void)
+{
+    return why_native;
 }
 
 // Whether all ranks have announced themselves: the same answer on each of those that have.

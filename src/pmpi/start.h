@@ -11,6 +11,9 @@ void co_start_prepare(void);
 // After it, with its code.
 void co_start_finish(int init_code);
 
+// Why this job runs on native MPI; "": it does not, or nobody was told.
+const char *co_start_why_native(void);
+
 // In the delete callback of an attribute of MPI_COMM_SELF, set by start as the first of all, so it runs last.
 void co_stop(void);
 

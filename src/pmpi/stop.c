@@ -12,6 +12,8 @@
 #include "pmpi/progress_hook.h"
 #include "pmpi/report.h"
 
+#include <stdio.h>
+
 void co_stop(void)
 {
     char transports[1000] = "";
@@ -21,6 +23,8 @@ void co_stop(void)
         co_communicators_remove_all();
         // Until it is closed, the engine moves inside the native calls of its own closing.
         co_engine_close(engine);
+    } else if (co_start_why_native()[0] != '\0') {
+        snprintf(transports, sizeof transports, "off: %s\n", co_start_why_native());
     }
     co_layer.engine = NULL;
     co_layer_turn_off();

@@ -203,11 +203,17 @@ case_faults() {
 
 # Multicast does not reach everyone: native MPI serves the calls, and a warning and the report say why.
 case_deaf() {
-    local complaint='warn: castoff is off for this job.*multicast is not heard by all 4 nodes'
-    local native='taken == 0 and "castoff_not_started" in declined'
-    check_run "no multicast at all" 4 comm_halves "$native" CASTOFF_FAULT=blackhole=1
+    local off='warn: castoff is off for this job.*multicast is not heard by'
+    local native='taken == 0 and "castoff_not_started" in declined and "not heard by'
+    local complaint="$off any of the other 3 hosts within 500ms"
+    check_run "no multicast at all" 4 comm_halves "$native any of the other 3 hosts\" in transports" CASTOFF_FAULT=blackhole=1
     lab-multicast 2 off
-    check_run "one host hears no multicast" 4 comm_halves "$native"
+    complaint="$off host h2 \(rank 2\) within"
+    check_run "one host hears no multicast" 4 comm_halves "$native host h2 (rank 2) within\" in transports"
+    lab-multicast 3 off
+    complaint="$off host h2 \(rank 2\), host h3 \(rank 3\) within"
+    check_run "two hosts hear no multicast" 4 comm_halves "$native host h2 (rank 2), host h3\" in transports"
+    lab-multicast 3 on
     lab-multicast 2 on
     complaint=""
     check_run "it hears again" 4 comm_halves "$multicast_used"

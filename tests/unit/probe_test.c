@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The set-up probe on the loopback hub, in virtual time: all hear, one lacks one subgroup only, one hears nothing, and
+// the network loses much.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mcast_world.h"
+
+enum { MEMBERS = 4 };
+
+#define DEADLINE_NS UINT64_C(50000000)
+
+static const int ranks[MEMBERS] = {0, 1, 2, 3};
+
+static void open_world(struct world *world, const char *faults)
+{
+    struct world_options options = world_defaults(MEMBERS);
+    options.subgroups = 2;
+    options.faults = faults;
+    world_open(world, &options);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        assert_int_equal(
+            co_mcast_probe_start(world->mcast[rank], ranks, MEMBERS, 0, DEADLINE_NS, co_loopback_now_ns(world->hub)),
+            0);
+    }
+}
+
+static void run(struct world *world)
+{
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        while (co_mcast_probe_state(world->mcast[rank]) == 0) {
+            assert_true(world_turn(world) || co_mcast_probe_state(world->mcast[rank]) != 0);
+            assert_true(co_loopback_now_ns(world->hub) <= 2 * DEADLINE_NS);
+        }
+    }
+}
+
+static void deaf_are(const struct world *world, bool one, bool two, bool three)
+{
+    assert_false(co_mcast_probe_is_deaf(world->mcast[0], 0)); // who asks needs no answer of its own
+    assert_int_equal(co_mcast_probe_is_deaf(world->mcast[0], 1), one);
+    assert_int_equal(co_mcast_probe_is_deaf(world->mcast[0], 2), two);
+    assert_int_equal(co_mcast_probe_is_deaf(world->mcast[0], 3), three);
+}
+
+static void all_hear(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, NULL);
+    run(&world);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        assert_int_equal(co_mcast_probe_state(world.mcast[rank]), 1);
+    }
+    deaf_are(&world, false, false, false);
+    world_close(&world);
+}
+
+static void leave(struct world *world, int rank, unsigned subgroup)
+{
+    world->transport[rank]->ops->leave(world->transport[rank], subgroup);
+}
+
+static void the_deaf_are_known(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, NULL);
+    leave(&world, 1, 1); // hears half of it
+    leave(&world, 3, 0);
+    leave(&world, 3, 1);
+    run(&world);
+    assert_int_equal(co_mcast_probe_state(world.mcast[0]), -ETIMEDOUT);
+    deaf_are(&world, true, false, true);
+    world_close(&world);
+}
+
+static void losses_do_not_make_deaf(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, "drop=0.3,seed=11");
+    run(&world);
+    assert_int_equal(co_mcast_probe_state(world.mcast[0]), 1);
+    deaf_are(&world, false, false, false);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_hear),
+        cmocka_unit_test(the_deaf_are_known),
+        cmocka_unit_test(losses_do_not_make_deaf),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
