@@ -131,6 +131,7 @@ static void probe_udp(struct co_transport_state *state)
         .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
         .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
         .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
+        .plain = !co_setting_number(CO_SET_UDP_OFFLOAD),
     };
     char why[256] = "";
     int failed = co_udp_open(&udp, &config, &mine, why, sizeof why);

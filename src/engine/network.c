@@ -40,7 +40,8 @@ int co_network_open(struct co_engine *engine, const struct co_job_secret *secret
                                    .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
                                    .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
                                    .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
-                                   .near_ip = near_ip};
+                                   .near_ip = near_ip,
+                                   .plain = !co_setting_number(CO_SET_UDP_OFFLOAD)};
     return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
 }
 

@@ -114,6 +114,8 @@ case_across() {
     check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
     check_run "halves of a communicator" 4 comm_halves "$multicast_used"
     check_run "without authentication" 4 iallgather_outstanding "$multicast_used" CASTOFF_AUTH=no
+    check_run "without offload" 4 allgather_sizes \
+        "$multicast_used and 'gso no, gro no' in transports and counters['send_system_calls'] > 0" CASTOFF_UDP_OFFLOAD=no
     check_run "a rank that stands still" 3 bcast_stopped_rank "$multicast_used"
     local first status=0
     launch one 4 bcast_two_jobs &

@@ -114,6 +114,25 @@ static void facts_of_a_team(void **state)
     run(5, (const int[]){0, 1, 1, 2, 1}, facts_are_these);
 }
 
+static void description_has_the_word(struct job_rank *rank)
+{
+    char text[1000];
+    job_require(rank->open_status == 0, rank->why);
+    co_engine_describe(rank->engine, text, sizeof(text));
+    job_require(strstr(text, expected_word) != NULL, text);
+}
+
+static void offload_can_be_switched_off(void **state)
+{
+    (void)state;
+    expected_word = "gso yes, gro yes"; // every kernel since Linux 5.0
+    run(2, (const int[]){0, 1}, description_has_the_word);
+    engine_job_set("CASTOFF_UDP_OFFLOAD", "no");
+    expected_word = "gso no, gro no";
+    run(2, (const int[]){0, 1}, description_has_the_word);
+    engine_job_set("CASTOFF_UDP_OFFLOAD", NULL);
+}
+
 static void a_table_that_cannot_be_read(void **state)
 {
     (void)state;
@@ -126,9 +145,13 @@ static void a_table_that_cannot_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_transport_is_allowed),   cmocka_unit_test(a_black_hole_is_noticed),
-        cmocka_unit_test(an_interface_that_is_none), cmocka_unit_test(without_multicast_nodes_are_served_alone),
-        cmocka_unit_test(facts_of_a_team),           cmocka_unit_test(a_table_that_cannot_be_read),
+        cmocka_unit_test(no_transport_is_allowed),
+        cmocka_unit_test(a_black_hole_is_noticed),
+        cmocka_unit_test(an_interface_that_is_none),
+        cmocka_unit_test(without_multicast_nodes_are_served_alone),
+        cmocka_unit_test(facts_of_a_team),
+        cmocka_unit_test(a_table_that_cannot_be_read),
+        cmocka_unit_test(offload_can_be_switched_off),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }
