@@ -155,6 +155,24 @@ print(*[name for name in sys.argv[2].split() if calls.get(name, {}).get("taken",
 PYTHON
 }
 
+# Which conditions does the report $1 not meet? Each line of $2 is one, in Python, about the report's keys.
+not_reported() {
+    python3 -S - "$1" "$2" <<'PYTHON'
+import json, sys
+try:
+    report = json.load(open(sys.argv[1]))
+except (OSError, ValueError) as error:
+    print("unusable:", error)
+    sys.exit()
+def holds(condition):
+    try:
+        return eval(condition, {}, report)
+    except (KeyError, NameError, TypeError) as error:
+        print("no", error, end=" in ")
+print(*[line for line in sys.argv[2].splitlines() if not holds(line)], sep="; ")
+PYTHON
+}
+
 # Runs the program once; the caller's variables describe the unit. Output goes to $log.out and $log.err.
 launch() {
     local options command=() exports=() setting
@@ -226,6 +244,9 @@ verdict() {
     elif [[ $mode == on || $mode == faults ]] && [ -n "$taken" ] && [ "$ranks" -gt 1 ]; then
         missing=$(not_taken "$log.json" "$taken")
         echo "${missing:+not taken: }${missing:-pass}"
+    elif [[ $mode == on || $mode == faults ]] && [ -n "$report" ]; then
+        missing=$(not_reported "$log.json" "$report")
+        echo "${missing:+the report does not say: }${missing:-pass}"
     else
         echo pass
     fi
@@ -245,7 +266,7 @@ show_failure() {
 run_unit() {
     local source_file=$1 ranks=$2 arguments=$3 tool=$4
     local name unit row="" failures="" mode log native_log result status started left mark label
-    local mpirun_options environment expected_status taken complaint copies programs launcher limit only_modes
+    local mpirun_options environment expected_status taken report complaint copies programs launcher limit only_modes
     name=$(basename "${source_file%.*}")
     label="${arguments:+ $arguments}"
     [ "$tool" = none ] || label="$label tool-$tool"
@@ -254,6 +275,7 @@ run_unit() {
     environment=$(header_or "$source_file" environment "")
     expected_status=$(header_or "$source_file" status 0)
     taken=$(header_or "$source_file" taken "")
+    report=$(header "$source_file" report)
     complaint=$(header_or "$source_file" complaint "")
     copies=$(header_or "$source_file" copies 1)
     programs=$(header_or "$source_file" programs 1)
