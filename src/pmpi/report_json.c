@@ -7,6 +7,9 @@
 
 #include <jansson.h>
 
+// Raised when a key changes its meaning or goes; new keys alone do not raise it.
+#define FORMAT 1
+
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);
@@ -87,6 +90,7 @@ char *co_report_json(const struct co_report *report)
     for (int call = 0; call < CO_CALL_COUNT; call++) {
         json_object_set_new(calls, co_call_text((enum co_call)call), call_of(&report->calls[call]));
     }
+    json_object_set_new(root, "format", json_integer(FORMAT));
     json_object_set_new(root, "ranks", json_integer(report->ranks));
     json_object_set_new(root, "ranks_counted", json_integer(report->ranks_counted));
     json_object_set_new(root, "nodes", json_integer(report->nodes));

@@ -4,6 +4,7 @@
 // an operation is pending, when it must not take effect. The report says which calls stayed native.
 // ranks: 2 3
 // expect: right bytes on either side
+// report: format == 1
 // report: calls["MPI_Bcast"]["seen"] == 15 * ranks
 // report: calls["MPI_Bcast"]["declined"] == {"switched_off_by_info": 9 * ranks}
 // report: calls["MPI_Bcast"]["taken"] == 6 * ranks
