@@ -12,6 +12,10 @@
 
 enum coll_call { COLL_BCAST, COLL_ALLGATHER, COLL_IALLGATHER, COLL_ISTART, COLL_OVERLAP, COLL_CALLS };
 
+// OSU: short units of work until the clock says that it was long enough. STEPS: a fixed amount of work, which takes
+// longer when the library needs the processor. SLEEP: on another device, the processor is free.
+enum coll_compute { COLL_COMPUTE_OSU, COLL_COMPUTE_STEPS, COLL_COMPUTE_SLEEP, COLL_COMPUTES };
+
 enum { COLL_SIDES_MAX = 24, COLL_SIZES_MAX = 64 };
 
 struct coll_options {
@@ -19,11 +23,11 @@ struct coll_options {
     size_t sizes[COLL_SIZES_MAX];
     int size_count;
     int rounds_min, rounds_max;
-    double seconds;      // for each call and size
-    int batch;           // calls in one sample, 0: so many that a sample lasts about a millisecond
-    int late_ms;         // istart: how late the last rank comes
-    bool compute_sleeps; // overlap: the computation is on another device, the processor is free
-    bool has_algorithms; // one side for every algorithm of the tuned component
+    double seconds;            // for each call and size
+    int batch;                 // calls in one sample, 0: so many that a sample lasts about a millisecond
+    int late_ms;               // istart: how late the last rank comes
+    enum coll_compute compute; // overlap: what the computation is
+    bool has_algorithms;       // one side for every algorithm of the tuned component
     int root;
 };
 

@@ -16,7 +16,7 @@ static const struct option long_options[] = {
     {"seconds", required_argument, NULL, 't'},
     {"batch", required_argument, NULL, 'b'},
     {"late-ms", required_argument, NULL, 'l'},
-    {"compute-sleeps", no_argument, NULL, 'z'},
+    {"compute", required_argument, NULL, 'z'},
     {"algorithms", no_argument, NULL, 'a'},
     {"root", required_argument, NULL, 'r'},
     {NULL, 0, NULL, 0},
@@ -62,6 +62,18 @@ static bool take_count(const char *text, int lowest, int *count)
     return true;
 }
 
+static bool take_compute(struct coll_options *options, const char *word)
+{
+    static const char *const names[COLL_COMPUTES] = {"osu", "steps", "sleep"};
+    for (int i = 0; i < COLL_COMPUTES; i++) {
+        if (strcmp(word, names[i]) == 0) {
+            options->compute = (enum coll_compute)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool take_option(struct coll_options *options, int option)
 {
     switch (option) {
@@ -83,8 +95,7 @@ static bool take_option(struct coll_options *options, int option)
     case 'r':
         return take_count(optarg, 0, &options->root);
     case 'z':
-        options->compute_sleeps = true;
-        return true;
+        return take_compute(options, optarg);
     case 'a':
         options->has_algorithms = true;
         return true;

@@ -22,8 +22,7 @@ struct co_bench_request {
     bool against_best;    // all of stock's algorithms and components instead of its default
     bool without_castoff; // stock against stock
     bool forces;          // takes whatever is possible, as --tune must
-    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root; // NULL: the program's default
-    bool compute_sleeps;
+    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute; // NULL: the program's default
     const char *mpirun_arguments; // more of them, separated by blanks
     char *settings[BENCH_SETTINGS_MAX + 4];
     int setting_count;

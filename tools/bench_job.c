@@ -131,9 +131,7 @@ static void put_program(struct words *words, const struct co_bench_request *requ
     put_pair(words, "--batch", request->batch);
     put_pair(words, "--late-ms", request->late_ms);
     put_pair(words, "--root", request->root);
-    if (request->compute_sleeps) {
-        put(words, "--compute-sleeps");
-    }
+    put_pair(words, "--compute", request->compute);
     if (request->against_best && is_default) {
         put(words, "--algorithms");
     }

@@ -29,7 +29,7 @@ enum {
     OPTION_BATCH,
     OPTION_LATE,
     OPTION_ROOT,
-    OPTION_SLEEP,
+    OPTION_COMPUTE,
     OPTION_MPIRUN,
     OPTION_SET,
     OPTION_JSON,
@@ -54,7 +54,7 @@ static const struct option long_options[] = {
     {"batch", required_argument, NULL, OPTION_BATCH},
     {"late-ms", required_argument, NULL, OPTION_LATE},
     {"root", required_argument, NULL, OPTION_ROOT},
-    {"compute-sleeps", no_argument, NULL, OPTION_SLEEP},
+    {"compute", required_argument, NULL, OPTION_COMPUTE},
     {"mpirun-options", required_argument, NULL, OPTION_MPIRUN},
     {"set", required_argument, NULL, OPTION_SET},
     {"json", required_argument, NULL, OPTION_JSON},
@@ -90,6 +90,8 @@ static const char **text_option(struct co_bench_request *request, struct lab *la
         return &request->batch;
     case OPTION_LATE:
         return &request->late_ms;
+    case OPTION_COMPUTE:
+        return &request->compute;
     case OPTION_ROOT:
         return &request->root;
     case OPTION_MPIRUN:
@@ -178,9 +180,6 @@ static bool take_option(struct co_bench_request *request, struct lab *lab, int o
         return true;
     case OPTION_FORCE:
         request->forces = true;
-        return true;
-    case OPTION_SLEEP:
-        request->compute_sleeps = true;
         return true;
     default: // OPTION_PLOT
         request->plots = true;
@@ -318,7 +317,8 @@ const struct co_command co_command_bench = {
     "  --batch N            calls in a sample (so many that it lasts about a millisecond)\n"
     "  --root R             root of broadcasts (0)\n"
     "  --late-ms MS         istart: how late the last rank comes (20)\n"
-    "  --compute-sleeps     overlap: the computation leaves the processor free, as on an accelerator\n"
+    "  --compute KIND       overlap: osu (units of work until the time is over, the default), steps (a fixed\n"
+    "                       amount of work) or sleep (the processor is free, as with an accelerator)\n"
     "  --mpirun-options W   more words for mpirun, separated by blanks\n"
     "  --lab HOSTS          in the laboratory, with so many hosts (needs root)\n"
     "  --rate RATE          rate of its links, such as 200mbit, or none\n"
