@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ids: the member of rank 0 gives the pair of its world rank and its own count of communicators it has named. The
-// pair is unique in the job, and since it is handed out over the new communicator itself, no two members can
-// differ about it, whatever else their counts have seen. All exchanges are native and inside the creating call.
+// Ids: the member of rank 0 gives the pair of its world rank and its own count of communicators it has named, the count
+// spread by the rank. The pair is unique in the job, and since it is handed out over the new communicator itself, no
+// two members can differ about it, whatever else their counts have seen. All exchanges are native and inside the
+// creating call.
 #include "pmpi/communicator_follow.h"
 
 #include "base/log.h"
@@ -93,7 +94,10 @@ struct proposal {
 static uint64_t next_id(void)
 {
     uint32_t number = co_add_relaxed(&ids_given, 1) + 1; // relaxed: only its uniqueness matters
-    return ((uint64_t)co_layer.rank + 1) << 32 | number;
+    // The wire carries the low half. Where that is the same for two halves of a split, each would take the other's
+    // datagrams for forged ones; multiples of this constant stay far apart.
+    uint32_t low = number + (uint32_t)co_layer.rank * UINT32_C(0x9E3779B1);
+    return ((uint64_t)co_layer.rank + 1) << 32 | low;
 }
 
 static bool agree(MPI_Comm comm, struct proposal *proposal)
