@@ -40,14 +40,29 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)
     return follow_if(co_next_mpi_get()->Comm_dup_with_info(comm, info, newcomm), newcomm, says_off(info));
 }
 
+// Native makes a communicator of any group. Members that do not belong to the parent never made the call, and an
+// exchange would wait for them; the program may still free what it got. The members of the parent answer alike.
+static bool may_follow(MPI_Comm parent, const MPI_Comm *created)
+{
+    return *created == co_next.comm_null || co_communicator_has_members_of(parent, *created);
+}
+
+static int follow_group_if(int code, MPI_Comm parent, const MPI_Comm *created)
+{
+    if (code == MPI_SUCCESS && co_layer_is_serving() && !may_follow(parent, created)) {
+        return code;
+    }
+    return follow_if(code, created, false);
+}
+
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm *newcomm)
 {
-    return follow_if(co_next_mpi_get()->Comm_create(comm, group, newcomm), newcomm, false);
+    return follow_group_if(co_next_mpi_get()->Comm_create(comm, group, newcomm), comm, newcomm);
 }
 
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *newcomm)
 {
-    return follow_if(co_next_mpi_get()->Comm_create_group(comm, group, tag, newcomm), newcomm, false);
+    return follow_group_if(co_next_mpi_get()->Comm_create_group(comm, group, tag, newcomm), comm, newcomm);
 }
 
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *newcomm)

@@ -52,8 +52,8 @@ void co_communicator_follow_close(void)
     }
 }
 
-// World ranks of `count` members from `first` on; false: one of them is of another job.
-static bool translate(MPI_Group group, int first, int count, int *world_ranks)
+// Ranks in `base` of `count` members from `first` on; false: one of them is not there.
+static bool translate(MPI_Group group, int first, int count, MPI_Group base, int *base_ranks)
 {
     int ranks[64];
     for (int done = 0; done < count;) {
@@ -61,9 +61,9 @@ static bool translate(MPI_Group group, int first, int count, int *world_ranks)
         for (int i = 0; i < piece; i++) {
             ranks[i] = first + done + i;
         }
-        co_next.Group_translate_ranks(group, piece, ranks, co_layer.world_group, world_ranks + done);
+        co_next.Group_translate_ranks(group, piece, ranks, base, base_ranks + done);
         for (int i = 0; i < piece; i++) {
-            if (world_ranks[done + i] == MPI_UNDEFINED) {
+            if (base_ranks[done + i] == MPI_UNDEFINED) {
                 return false;
             }
         }
@@ -73,11 +73,11 @@ static bool translate(MPI_Group group, int first, int count, int *world_ranks)
 }
 
 // Needs no memory, so that all members come to the same answer.
-static bool is_of_this_job(MPI_Group group, int size)
+static bool is_part_of(MPI_Group group, int size, MPI_Group base)
 {
-    int world_ranks[64];
+    int base_ranks[64];
     for (int first = 0; first < size; first += 64) {
-        if (!translate(group, first, size - first < 64 ? size - first : 64, world_ranks)) {
+        if (!translate(group, first, size - first < 64 ? size - first : 64, base, base_ranks)) {
             return false;
         }
     }
@@ -170,13 +170,32 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off)
         return;
     }
     co_next.Comm_rank(comm, &rank);
-    if (is_of_this_job(group, size)) {
+    // A communicator with members of other jobs stays native.
+    if (is_part_of(group, size, co_layer.world_group)) {
         int *members = malloc((size_t)size * sizeof(int));
         if (members != NULL) {
-            translate(group, 0, size, members);
+            translate(group, 0, size, co_layer.world_group, members);
         }
         follow_members(comm, size, rank, members, wants_off);
         free(members);
     }
     co_next.Group_free(&group);
+}
+
+bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created)
+{
+    int is_inter = 0, size = 0;
+    MPI_Group base, group;
+    co_next.Comm_test_inter(created, &is_inter);
+    co_next.Comm_size(created, &size);
+    if (is_inter || co_next.Comm_group(parent, &base) != MPI_SUCCESS) {
+        return false;
+    }
+    bool has = co_next.Comm_group(created, &group) == MPI_SUCCESS;
+    if (has) {
+        has = is_part_of(group, size, base);
+        co_next.Group_free(&group);
+    }
+    co_next.Group_free(&base);
+    return has;
 }

@@ -16,4 +16,7 @@ void co_communicator_follow_close(void);
 // `comm` may be MPI_COMM_NULL, an intercommunicator, or have members of other jobs: those stay native.
 void co_communicator_follow(MPI_Comm comm, bool wants_off);
 
+// Whether every member of the intracommunicator `created` is one of `parent`; local.
+bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created);
+
 #endif
