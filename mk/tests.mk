@@ -25,6 +25,9 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/l
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
+# Allocations fail there on demand.
+$(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
 # Objects are kept, or every run would compile them again.
 .SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)
 

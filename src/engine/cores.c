@@ -52,9 +52,12 @@ int co_cores_agree(struct co_engine *engine)
     if (sched_getaffinity(0, sizeof(mine), &mine) != 0) {
         CPU_SET(0, &mine);
     }
-    cpu_set_t *masks = calloc((size_t)bootstrap->world_size, sizeof(*masks));
+    _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "a mask fits the exchange");
+    cpu_set_t *masks = engine->exchange;
     struct node_cores *nodes = calloc((size_t)bootstrap->node_count, sizeof(*nodes));
-    int status = masks == NULL || nodes == NULL ? -ENOMEM : 0;
+    int could = nodes == NULL ? -ENOMEM : 0;
+    int status = bootstrap->minimum(bootstrap->arg, &could, 1);
+    status = status < 0 ? status : could;
     if (status == 0) {
         status = bootstrap->allgather(bootstrap->arg, &mine, masks, sizeof(mine));
     }
@@ -62,7 +65,6 @@ int co_cores_agree(struct co_engine *engine)
         add_ranks(engine, masks, nodes);
         conclude(engine, masks, nodes);
     }
-    free(masks);
     free(nodes);
     return status;
 }

@@ -32,11 +32,7 @@ static int agree_on_decisions(struct co_engine *engine, int status, char *why, s
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     uint64_t mine = status < 0 ? 0 : co_tune_table_hash(&engine->tune);
-    uint64_t *all = calloc((size_t)bootstrap->world_size, sizeof(mine));
-    if (all == NULL) {
-        snprintf(why, why_room, "out of memory");
-        return -ENOMEM;
-    }
+    uint64_t *all = engine->exchange;
     int exchanged = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
     for (int rank = 0; exchanged == 0 && rank < bootstrap->world_size; rank++) {
         if (all[rank] != mine || mine == 0) {
@@ -47,7 +43,6 @@ static int agree_on_decisions(struct co_engine *engine, int status, char *why, s
             exchanged = -EINVAL;
         }
     }
-    free(all);
     return exchanged;
 }
 
@@ -56,6 +51,7 @@ static void free_engine(struct co_engine *engine)
     free(engine->node_of_rank);
     free(engine->place_of_rank);
     free(engine->is_gone);
+    free(engine->exchange);
     free(engine);
 }
 
@@ -68,9 +64,10 @@ static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
         engine->node_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
         engine->place_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
         engine->is_gone = calloc((size_t)bootstrap->node_size, sizeof(*engine->is_gone));
+        engine->exchange = calloc((size_t)bootstrap->world_size, CO_EXCHANGE_BYTES);
     }
     if (ranks_seen == NULL || engine == NULL || engine->node_of_rank == NULL || engine->place_of_rank == NULL ||
-        engine->is_gone == NULL) {
+        engine->is_gone == NULL || engine->exchange == NULL) {
         free(ranks_seen);
         if (engine != NULL) {
             free_engine(engine);
@@ -89,14 +86,26 @@ static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
     return engine;
 }
 
+// Whether all ranks have an engine; from here on no exchange needs memory.
+static int agree_on_memory(struct co_engine *engine, const struct co_bootstrap *bootstrap)
+{
+    int status = engine == NULL ? -ENOMEM : 0;
+    int exchanged = bootstrap->minimum(bootstrap->arg, &status, 1);
+    return exchanged < 0 ? exchanged : status;
+}
+
 int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
 {
     struct co_engine *engine = make_engine(bootstrap);
-    if (engine == NULL) {
-        snprintf(why, why_room, "out of memory");
-        return -ENOMEM;
+    int status = agree_on_memory(engine, bootstrap);
+    if (status < 0) {
+        snprintf(why, why_room, "a rank has no memory for the start (%s)", strerror(-status));
+        if (engine != NULL) {
+            free_engine(engine);
+        }
+        return status;
     }
-    int status = load_decisions(engine, why, why_room);
+    status = load_decisions(engine, why, why_room);
     status = agree_on_decisions(engine, status, why, why_room);
     if (status == 0 && (status = co_cores_agree(engine)) < 0) {
         snprintf(why, why_room, "the ranks could not compare their cores (%s)", strerror(-status));
@@ -109,6 +118,8 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
         free_engine(engine);
         return status;
     }
+    free(engine->exchange);
+    engine->exchange = NULL;
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
     if (engine->uses_threads && co_worker_open(engine) < 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread: operations move inside MPI calls only");

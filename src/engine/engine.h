@@ -61,6 +61,10 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
 // Starts and returns at once; *out is released by co_task_release after co_task_is_done.
 int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
+// For a member that was to take part in a call and cannot (no memory for a packed copy): nothing more can be done with
+// the team, and the operations of all other members end with an error instead of waiting for this one.
+void co_team_give_up(struct co_team *team, int error);
+
 bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
 void co_task_release(struct co_task *task);

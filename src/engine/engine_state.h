@@ -23,6 +23,7 @@
 #include "mcast/shm/shm.h"
 
 #define CO_PLAN_STEPS 4
+#define CO_EXCHANGE_BYTES 128 // most that a rank tells all others in one exchange
 
 enum co_step { CO_STEP_SHM_BCAST, CO_STEP_NET_BCAST, CO_STEP_SHM_ALLGATHER, CO_STEP_GATHER, CO_STEP_NET_ALLGATHER };
 
@@ -82,6 +83,7 @@ struct co_engine {
     _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
     _Atomic bool has_lost_one; // some of them is
     _Atomic int network_error; // -errno when the transport broke
+    void *exchange;            // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
     char network[480];         // description, or why there is no multicast
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];

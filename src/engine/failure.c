@@ -23,6 +23,13 @@ void co_team_break(struct co_team *team, int error)
     }
 }
 
+void co_team_give_up(struct co_team *team, int error)
+{
+    co_trylock_wait(&team->engine->lock);
+    co_team_break(team, error);
+    co_trylock_drop(&team->engine->lock);
+}
+
 static bool has_lost_a_neighbour(const struct co_team *team)
 {
     for (int i = 0; i < team->node_size; i++) {

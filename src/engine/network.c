@@ -5,6 +5,7 @@
 #include "engine/network.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,26 +102,16 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
     return co_mcast_open(&engine->mcast, &config);
 }
 
-// All ranks give their verdict; the network is used only if every one of them is content.
+// All ranks give their verdict; the network is used only if every one of them is content. Needs no memory.
 static int agree(struct co_engine *engine, int mine)
 {
-    int *all = calloc((size_t)engine->bootstrap.world_size, sizeof(int));
-    if (all == NULL) {
-        return -ENOMEM; // the exchange below would hang without us; start-up cannot go on anyway
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    int verdict[] = {mine < 0 ? mine : 0, mine < 0 ? bootstrap->world_rank : INT_MAX};
+    int status = bootstrap->minimum(bootstrap->arg, verdict, 2);
+    if (status == 0 && verdict[0] < 0 && mine >= 0) {
+        co_network_say(engine, "rank %d could not use UDP multicast (%s)", verdict[1], strerror(-verdict[0]));
     }
-    int status = engine->bootstrap.allgather(engine->bootstrap.arg, &mine, all, sizeof(int));
-    int refusals = 0, first = 0;
-    for (int rank = 0; status == 0 && rank < engine->bootstrap.world_size; rank++) {
-        if (all[rank] < 0) {
-            first = refusals++ == 0 ? all[rank] : first;
-        }
-    }
-    free(all);
-    if (status == 0 && refusals > 0 && mine >= 0) {
-        co_network_say(engine, "%d of %d ranks could not use UDP multicast (%s)", refusals,
-                       engine->bootstrap.world_size, strerror(-first));
-    }
-    return status < 0 ? status : refusals > 0 ? first : 0;
+    return status < 0 ? status : verdict[0];
 }
 
 static int start_network(struct co_engine *engine, const struct co_rank_facts *facts, struct co_udp_address *addresses)

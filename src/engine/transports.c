@@ -94,10 +94,8 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     struct co_rank_facts mine = {.udp_status = 0};
-    struct co_rank_facts *all = calloc((size_t)bootstrap->world_size, sizeof(*all));
-    if (all == NULL) {
-        return -ENOMEM;
-    }
+    struct co_rank_facts *all = engine->exchange;
+    _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
     int shm_status = open_shm(engine, secret->tag);
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, secret, &mine.address);
@@ -112,7 +110,6 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
             co_network_connect(engine, all);
         }
     }
-    free(all);
     if (!engine->has_multicast) {
         co_network_close(engine);
     }

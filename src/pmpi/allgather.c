@@ -15,6 +15,8 @@ static int take(const struct co_gather_call *call, MPI_Comm comm)
             error = co_gather_buffers_deliver(&buffers, call);
         }
         co_gather_buffers_close(&buffers);
+    } else {
+        co_team_give_up(call->communicator->team, error);
     }
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Allgather", error);
 }

@@ -43,6 +43,8 @@ static int broadcast_packed(const struct broadcast *broadcast)
     }
     if (error == 0) {
         error = co_team_bcast(broadcast->communicator->team, broadcast->root, packed, broadcast->bytes);
+    } else {
+        co_team_give_up(broadcast->communicator->team, error);
     }
     if (error == 0 && !is_root) {
         error = co_unpack(broadcast->buffer, packed, count, broadcast->type, &broadcast->facts);

@@ -108,6 +108,7 @@ static int take(const struct co_gather_call *call, const struct co_call_ticket *
         if (request != NULL) {
             co_placeholders_give(request);
         }
+        co_team_give_up(call->communicator->team, error);
         return co_failure_raise(comm, "MPI_Iallgather", error);
     }
     co_request_start(request, &kind, gather, call->communicator);

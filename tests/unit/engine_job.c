@@ -89,6 +89,8 @@ static int one_node_minimum(void *arg, int mine)
     return least;
 }
 
+void (*engine_job_before_open)(struct job_rank *rank);
+
 static void open_engine(struct job_rank *rank)
 {
     struct engine_job *job = rank->job;
@@ -106,6 +108,9 @@ static void open_engine(struct job_rank *rank)
                                      .node_count = job->nodes,
                                      .node_of_rank = job->node_of_rank,
                                      .arg = rank};
+    if (engine_job_before_open != NULL) {
+        engine_job_before_open(rank);
+    }
     rank->open_status = co_engine_open(&rank->engine, &bootstrap, rank->why, sizeof(rank->why));
 }
 

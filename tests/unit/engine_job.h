@@ -35,6 +35,9 @@ struct engine_job {
     void (*body)(struct job_rank *rank);
 };
 
+// Called on every rank right before its engine opens, in its thread; NULL: not.
+extern void (*engine_job_before_open)(struct job_rank *rank);
+
 // Runs `body` on every rank with an open engine (or open_status < 0), then closes the engines.
 void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank));
 

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory that cannot be had: every allocation of one rank fails in turn, first while engines open, then while an
+// operation runs. All ranks come to the same verdict about the start, and no rank waits for one that cannot go on.
+// The program is linked with --wrap, and an allocation counts for the thread, which is a rank, that makes it.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "engine_job.h"
+
+enum { RANKS = 3, BYTES = 100000, NOT_ARMED = -1, STEPS_MAX = 400 };
+
+static const int nodes[RANKS] = {0, 1, 1}; // rank 2 is led by rank 1
+
+static _Thread_local int until_failure = NOT_ARMED;
+static int victim, step;
+static bool has_failed;
+static _Atomic bool was_broken;
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *old, size_t bytes);
+
+// One failure, then all is well again.
+static bool fails_now(void)
+{
+    if (until_failure == NOT_ARMED || until_failure-- > 0) {
+        return false;
+    }
+    has_failed = true;
+    return true;
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    return fails_now() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fails_now() ? NULL : __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes)
+{
+    return fails_now() ? NULL : __real_realloc(old, bytes);
+}
+
+static void arm(const struct job_rank *rank)
+{
+    until_failure = rank->rank == victim ? step : NOT_ARMED;
+}
+
+static void arm_before_open(struct job_rank *rank)
+{
+    arm(rank);
+}
+
+// Runs jobs until the victim has no allocation left that could fail; returns how many could.
+static int run_all_steps(int which, void (*body)(struct job_rank *rank), void (*check)(const struct engine_job *job))
+{
+    struct engine_job *job = malloc(sizeof(*job));
+    victim = which;
+    for (step = 0; step < STEPS_MAX; step++) {
+        has_failed = false;
+        engine_job_run(job, RANKS, nodes, body);
+        if (check != NULL) {
+            check(job);
+        }
+        if (!has_failed) {
+            break;
+        }
+    }
+    free(job);
+    return step;
+}
+
+// Whoever opened must find the others there: a Bcast, if it is taken, comes through.
+static void use_what_opened(struct job_rank *rank)
+{
+    until_failure = NOT_ARMED;
+    if (rank->open_status == 0) {
+        struct co_team *all = engine_job_world(rank, 3);
+        int value = rank->rank == 0 ? 77 : 0;
+        if (co_team_decide(all, CO_CALL_BCAST, sizeof(value)) == CO_TAKE) {
+            job_require(co_team_bcast(all, 0, &value, sizeof(value)) == 0 && value == 77, "bcast after the start");
+        }
+        co_team_close(all);
+    }
+}
+
+static void verdicts_are_equal(const struct engine_job *job)
+{
+    for (int rank = 1; rank < RANKS; rank++) {
+        assert_int_equal(job->ranks[rank].open_status < 0, job->ranks[0].open_status < 0);
+    }
+    for (int rank = 0; rank < RANKS && job->ranks[0].open_status < 0; rank++) {
+        assert_true(job->ranks[rank].why[0] != '\0');
+    }
+}
+
+static void starts_are_agreed(void **state)
+{
+    (void)state;
+    engine_job_before_open = arm_before_open;
+    for (int rank = 0; rank < RANKS; rank++) {
+        int steps = run_all_steps(rank, use_what_opened, verdicts_are_equal);
+        assert_in_range(steps, 8, STEPS_MAX - 1); // else nothing was tried, or it never ends
+    }
+    engine_job_before_open = NULL;
+}
+
+// The operation that meets the failure, and the next one, end on every rank: with the right bytes or an error.
+static void broadcast_twice(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *all = engine_job_world(rank, 3);
+    unsigned char *data = malloc(BYTES);
+    for (int turn = 0; turn < 2; turn++) {
+        memset(data, rank->rank == 0 ? 0x5a + turn : 0, BYTES);
+        if (turn == 0) {
+            arm(rank);
+        }
+        int status = co_team_bcast(all, 0, data, BYTES);
+        until_failure = NOT_ARMED;
+        if (status < 0) {
+            was_broken = true;
+        } else {
+            job_require(data[0] == 0x5a + turn && memcmp(data, data + 1, BYTES - 1) == 0, "bytes");
+        }
+    }
+    free(data);
+    co_team_close(all);
+}
+
+static void operations_end(void **state)
+{
+    (void)state;
+    was_broken = false;
+    int steps = 0;
+    for (int rank = 0; rank < RANKS; rank++) {
+        steps += run_all_steps(rank, broadcast_twice, NULL);
+    }
+    assert_in_range(steps, 1, STEPS_MAX - 1);
+    assert_true(was_broken);
+}
+
+// As a call does that has no memory for its packed copy.
+static void one_gives_up(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *all = engine_job_world(rank, 3), *other = engine_job_world(rank, 4);
+    unsigned char *data = calloc(1, BYTES);
+    if (rank->rank == victim) {
+        co_team_give_up(all, -ENOMEM);
+        job_require(co_team_bcast(all, victim, data, BYTES) == -ENOMEM, "the one who gave up");
+    } else {
+        job_require(co_team_bcast(all, victim, data, BYTES) < 0, "the others of its broadcast");
+    }
+    job_require(co_team_bcast(other, 0, data, BYTES) == 0, "other communicators");
+    free(data);
+    co_team_close(all);
+    co_team_close(other);
+}
+
+static void giving_up_reaches_all(void **state)
+{
+    (void)state;
+    struct engine_job *job = malloc(sizeof(*job));
+    for (victim = 0; victim < RANKS; victim++) {
+        engine_job_run(job, RANKS, nodes, one_gives_up);
+    }
+    free(job);
+}
+
+static int set_up(void **state)
+{
+    engine_job_set("CASTOFF_PROBE", "50ms");
+    engine_job_set("CASTOFF_BCAST", "yes");
+    engine_job_set("CASTOFF_PROGRESS", "caller"); // else a worker thread might make the allocation
+    return engine_job_set_up(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_are_agreed),
+        cmocka_unit_test(operations_end),
+        cmocka_unit_test(giving_up_reaches_all),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
