@@ -35,7 +35,7 @@ int co_command_odd_option(const struct co_command *command, int option)
         co_command_usage(command, stdout);
         return TOOL_OK;
     }
-    fprintf(stderr, "castoff %s: castoff %s -h lists the options\n", command->name, command->name);
+    fprintf(stderr, "castoff %s -h lists the options\n", command->name);
     return TOOL_USAGE;
 }
 
@@ -48,6 +48,15 @@ static void print_usage(FILE *stream)
         fprintf(stream, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     }
     fputs("\ncastoff COMMAND -h says more; castoff(1) and castoff(7) say everything.\n", stream);
+}
+
+// getopt begins its complaints with argv[0].
+static int hand_over(const struct co_command *command, int argc, char **argv)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "castoff %s", command->name);
+    argv[0] = name;
+    return command->run(argc, argv);
 }
 
 int main(int argc, char **argv)
@@ -67,7 +76,7 @@ int main(int argc, char **argv)
     }
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(name, commands[i]->name) == 0) {
-            return commands[i]->run(argc - 1, argv + 1);
+            return hand_over(commands[i], argc - 1, argv + 1);
         }
     }
     fprintf(stderr, "castoff: unknown command '%s'; castoff -h lists them\n", name);

@@ -42,7 +42,7 @@ static int check_programs(const struct co_launcher_plan *plan)
             co_command_complain(&co_command_mpirun, "cannot execute the program '%s': %s", plan->programs[i],
                                 failed == -ENOENT && !strchr(plan->programs[i], '/') ? "not found on PATH"
                                                                                      : strerror(-failed));
-            return failed == -EACCES ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
+            return failed == -EACCES || failed == -EISDIR ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
         }
     }
     return TOOL_OK;

@@ -168,7 +168,7 @@ static int become(struct plan *plan, char **argv)
     if (failed) {
         co_command_complain(&co_command_run, "cannot execute '%s': %s", argv[0],
                             failed == -ENOENT && !strchr(argv[0], '/') ? "not found on PATH" : strerror(-failed));
-        return failed == -EACCES ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
+        return failed == -EACCES || failed == -EISDIR ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
     }
     const char *obstacle = co_program_kind_text(co_program_look(path));
     if (obstacle) {

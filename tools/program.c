@@ -23,6 +23,9 @@ static int check_file(const char *path)
     if (stat(path, &facts)) {
         return -errno;
     }
+    if (S_ISDIR(facts.st_mode)) {
+        return -EISDIR;
+    }
     if (!S_ISREG(facts.st_mode) || access(path, X_OK)) {
         return -EACCES;
     }

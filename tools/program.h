@@ -13,7 +13,7 @@ enum co_program_kind {
     CO_PROGRAM_SETUID,  // set-user-ID, set-group-ID or capabilities: the linker ignores LD_PRELOAD
 };
 
-// Finds `name` as execvp would, in `folders` (colon-separated) unless it has a slash. 0, -ENOENT, -EACCES.
+// Finds `name` as execvp would, in `folders` (colon-separated) unless it has a slash. 0, -ENOENT, -EACCES, -EISDIR.
 int co_program_find(char path[PATH_MAX], const char *name, const char *folders);
 
 enum co_program_kind co_program_look(const char *path);

@@ -48,6 +48,9 @@ ok "no program behind options: said" err_has 'no program given'
 run "$castoff" mpirun -n 2 ./there-is-no-such-program
 ok "missing program: status 127" status_is 127
 ok "missing program: named once" [ "$(grep -c there-is-no-such-program "$work/err")" -eq 1 ]
+run "$castoff" mpirun -n 2 "$work/bin"
+ok "a folder: status 126" status_is 126
+ok "a folder: said" err_has "cannot execute the program '$work/bin': Is a directory"
 run "$castoff" mpirun --host localhost:2 -n 2 ./there-is-no-such-program
 ok "missing on the hosts: status not 0" [ "$status" -ne 0 ]
 ok "missing on the hosts: named" err_has 'there-is-no-such-program'

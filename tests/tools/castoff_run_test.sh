@@ -51,8 +51,12 @@ ok "missing on PATH: said" err_has 'not found on PATH'
 : >"$work/plain"
 run "$castoff" run -- "$work/plain"
 ok "not executable: status 126" status_is 126
+run "$castoff" run -- "$work/bin"
+ok "a folder: status 126" status_is 126
+ok "a folder: said" err_has "cannot execute '$work/bin': Is a directory"
 run "$castoff" run --frobnicate -- true
 ok "unknown option: status 2" status_is 2
+ok "unknown option: by the command's name" err_has "^castoff run: unrecognized option '--frobnicate'"
 
 run "$castoff" run -n -- true x
 ok "dry run prints" out_has "^LD_PRELOAD='$work/bin/libcastoff.so' true x\$"
