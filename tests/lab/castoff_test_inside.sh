@@ -162,6 +162,14 @@ await_ranks() { # ranks
 case_crowded() {
     check_run "two ranks on each host" 8 iallgather_outstanding "$multicast_used and nodes == 4 and counters['shared_memory_bytes'] > 0"
     check_run "one host with a single rank" 7 bcast_rotating "$multicast_used and nodes == 4"
+    # Which fails on native MPI, where no rank lacks anything.
+    local status=0
+    launch run 3 bcast_no_memory || status=$?
+    if ((status == 0)) && grep -q 'MPI_Allgather failed: Cannot allocate memory' "$shared/run.err"; then
+        pass "one rank without memory"
+    else
+        fail "one rank without memory" "exit status $status" run
+    fi
     check_nothing_left "nothing is left"
 }
 
