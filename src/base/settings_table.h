@@ -9,6 +9,7 @@ CO_SETTING(BCAST, "CASTOFF_BCAST", CHOICE, "auto", 0, 0, "auto|yes|no", true, "t
 CO_SETTING(ALLGATHER, "CASTOFF_ALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Allgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(IALLGATHER, "CASTOFF_IALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Iallgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(PROGRESS, "CASTOFF_PROGRESS", CHOICE, "auto", 0, 0, "auto|caller|threads", true, "who moves the engine: the calling program, worker threads, or auto by free cores")
+CO_SETTING(WORKERS, "CASTOFF_WORKERS", INT, "0", 0, 17, NULL, false, "worker threads of a rank where there are any: one sends, the others receive a subgroup each; 1 does all; 0: by free cores")
 CO_SETTING(REPORT, "CASTOFF_REPORT", TEXT, "", 0, 0, NULL, false, "report at finalize: - for stderr, or a file; a name ending in .json gets JSON")
 CO_SETTING(REPORT_SITES, "CASTOFF_REPORT_SITES", BOOL, "no", 0, 0, NULL, false, "name the call sites in the report (unwinds the stack at each taken or declined call)")
 CO_SETTING(LOG, "CASTOFF_LOG", CHOICE, "warn", 0, 0, "error|warn|info|debug|trace", false, "log level on stderr")

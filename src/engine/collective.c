@@ -155,7 +155,9 @@ static int poll_net(struct co_task *task)
 {
     int state = co_mcast_op_state(task->net);
     if (state == 0) {
-        return co_load_relaxed(&task->team->engine->network_error); // relaxed: written under the same lock
+        // relaxed: written under the same lock
+        int broken = co_load_relaxed(&task->team->engine->network_error);
+        return co_mcast_op_is_sending(task->net) ? 0 : broken;
     }
     co_mcast_op_release(task->net);
     task->net = NULL;

@@ -121,7 +121,7 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     free(engine->exchange);
     engine->exchange = NULL;
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
-    if (engine->uses_threads && co_worker_open(engine) < 0) {
+    if (engine->uses_threads && co_workers_open(engine) < 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread: operations move inside MPI calls only");
     }
     *out = engine;
@@ -144,21 +144,21 @@ void co_engine_close(struct co_engine *engine)
 {
     drain(engine);
     engine->bootstrap.barrier(engine->bootstrap.arg); // moves us meanwhile: a neighbour may need our answers
-    co_worker_close(engine);
+    co_workers_close(engine);
     co_transports_close(engine);
     free_engine(engine);
 }
 
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
 {
-    char shm[128] = "no node has several ranks";
+    char shm[128] = "no node has several ranks", progress[96];
     if (engine->shm != NULL) {
         snprintf(shm, sizeof(shm), "%d ranks here, single copy %s", engine->bootstrap.node_size,
                  co_shm_node_single_copy_reason(engine->shm));
     }
+    co_workers_describe(engine, progress, sizeof(progress));
     snprintf(text, room, "shm: %s\nudp: %s%s\nprogress: %s, %d cores for %d ranks of this node\n", shm,
              engine->has_multicast ? "" : "not used, ",
-             engine->bootstrap.node_count == 1 ? "one node only" : engine->network,
-             engine->uses_threads ? "worker thread and callers" : "callers", engine->cores,
+             engine->bootstrap.node_count == 1 ? "one node only" : engine->network, progress, engine->cores,
              engine->bootstrap.node_size);
 }

@@ -9,7 +9,8 @@
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
 //   failure.c     what is told to whom when something breaks
-//   progress.c    who moves what           wait.c        spin, yield, sleep        worker.c  threads
+//   progress.c    who moves what           wait.c  spin, yield, sleep
+//   workers.c     threads, how many          worker.c, worker_roles.c  one thread, what each does
 #ifndef CASTOFF_ENGINE_ENGINE_STATE_H
 #define CASTOFF_ENGINE_ENGINE_STATE_H
 
@@ -42,7 +43,7 @@ struct co_task {
     enum co_step plan[CO_PLAN_STEPS];
     int shm_root[CO_PLAN_STEPS];
     int steps, at;
-    bool has_begun, is_background, is_in_memory;
+    bool has_begun, is_background, is_long, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
     int result;
@@ -107,7 +108,9 @@ struct co_engine {
     _Atomic unsigned polls;       // without anything outstanding
     _Atomic uint64_t native_ns;   // when a waiting call last moved native MPI
     _Atomic bool is_abandoned;
-    struct co_worker *worker;
+    _Atomic unsigned long_ones; // tasks that the workers move alone: their callers sleep
+    _Atomic uint64_t completed; // tasks
+    struct co_workers *workers; // NULL: none
 };
 
 // cores.c
@@ -141,18 +144,27 @@ void co_team_break(struct co_team *team, int error);
 int co_team_failure(const struct co_team *team);
 void co_engine_look_for_the_gone(struct co_engine *engine);
 
-// progress.c: for the worker, which leaves the engine to callers that sleep on the descriptors.
+// progress.c: for workers, which leave the engine to callers that sleep on the descriptors; and with the lock held.
 int co_engine_move_for_worker(struct co_engine *engine);
+int co_engine_move_held(struct co_engine *engine);
 
 // wait.c: descriptors to sleep on, with the lock taken for a moment. *most_ns shrinks to the next timer. -EBUSY:
 // somebody moves the engine right now.
 int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns);
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns);
 
-// worker.c
-int co_worker_open(struct co_engine *engine);
-void co_worker_close(struct co_engine *engine);
-void co_worker_wake(struct co_engine *engine);   // an operation that it shall start at once
-void co_worker_notice(struct co_engine *engine); // the network has timers again; callers look after it first
+// workers.c
+int co_workers_open(struct co_engine *engine);
+void co_workers_close(struct co_engine *engine);
+void co_workers_wake(struct co_engine *engine);   // an operation that they shall start at once
+void co_workers_notice(struct co_engine *engine); // the network has timers again; callers look after it first
+void co_workers_send(struct co_engine *engine);   // lock held: wakes the sending one if there is something for it
+bool co_workers_are_split(const struct co_engine *engine);
+// A blocking operation that they should move while its caller sleeps.
+bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
+// Wakes callers that sleep on the descriptor: something has come or ended.
+void co_workers_kick(struct co_engine *engine);
+int co_workers_kick_descriptor(const struct co_engine *engine);
+void co_workers_describe(const struct co_engine *engine, char *text, size_t room);
 
 #endif

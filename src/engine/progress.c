@@ -32,7 +32,7 @@ static void note_busy(struct co_engine *engine)
     if (is_busy != was_busy) {
         co_store_relaxed(&engine->network_is_busy, is_busy); // relaxed: tells only how often to look
         if (is_busy) {
-            co_worker_notice(engine);
+            co_workers_notice(engine);
         }
     }
 }
@@ -60,6 +60,7 @@ static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_loo
         moved += co_tasks_progress(engine, now_ns);
     }
     note_busy(engine);
+    co_workers_send(engine);
     return moved;
 }
 
@@ -95,6 +96,11 @@ int co_engine_progress(struct co_engine *engine)
     return events;
 }
 
+int co_engine_move_held(struct co_engine *engine)
+{
+    return move(engine, true);
+}
+
 int co_engine_move_for_worker(struct co_engine *engine)
 {
     if (!co_trylock_take(&engine->lock)) {
@@ -102,7 +108,9 @@ int co_engine_move_for_worker(struct co_engine *engine)
     }
     // A caller counts itself before it takes the lock for its descriptors: either it is seen here, or it finds the
     // lock taken and does not sleep. So no datagram is taken away from under a sleeper.
-    int events = co_load_relaxed(&engine->sleepers) > 0 ? 0 : move(engine, true);
+    // Who sleeps on a descriptor of the workers' (split) is woken by them.
+    bool leaves_it = co_load_relaxed(&engine->sleepers) > 0 && !co_workers_are_split(engine);
+    int events = leaves_it ? 0 : move(engine, true);
     co_trylock_drop(&engine->lock);
     return events;
 }

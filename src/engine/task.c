@@ -9,18 +9,28 @@
 
 #include "engine/engine_state.h"
 
+static size_t total_bytes(const struct co_task *task)
+{
+    return task->call == CO_CALL_BCAST ? task->bytes : task->bytes * (size_t)task->team->size;
+}
+
 void co_task_submit(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
     co_add_relaxed(&engine->outstanding, 1);
+    task->is_long = !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, total_bytes(task));
+    task->is_background = task->is_background || task->is_long;
     if (task->is_background) {
         co_add_relaxed(&engine->background, 1);
     }
+    if (task->is_long) {
+        co_add_relaxed(&engine->long_ones, 1);
+    }
     co_mpsc_queue_push(&engine->submissions, &task->submitted);
     if (task->is_background) {
-        co_worker_wake(engine);
+        co_workers_wake(engine);
     }
 }
 
@@ -115,8 +125,13 @@ static void complete(struct co_task *task)
     if (task->is_background) {
         co_sub_acq_rel(&engine->background, 1);
     }
+    if (task->is_long) {
+        co_sub_acq_rel(&engine->long_ones, 1);
+    }
     co_sub_acq_rel(&engine->outstanding, 1);
-    co_store_release(&task->is_done, 1); // release K1, read by K1 in co_task_is_done: result and bytes are there
+    co_store_release(&task->is_done, 1);     // release K1, read by K1 in co_task_is_done: result and bytes are there
+    atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_workers_kick
+    co_workers_kick(engine);
 }
 
 // Returns how many ended or moved.

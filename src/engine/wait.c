@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
@@ -42,25 +43,60 @@ int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, in
     return count;
 }
 
+static void take_kicks(struct co_engine *engine)
+{
+    uint64_t kicks;
+    if (co_workers_are_split(engine)) {
+        while (read(co_workers_kick_descriptor(engine), &kicks, sizeof(kicks)) < 0 && errno == EINTR) {
+        }
+    }
+}
+
 // Sleeps until a datagram, room to send, a timer or `most_ns`.
-void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
+static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
 {
     struct pollfd descriptors[DESCRIPTORS_MAX];
     int count = 0;
-    co_add_relaxed(&engine->sleepers, 1); // relaxed: ordered by the lock, see co_engine_move_for_worker
+    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_workers_kick.
+    atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
-        count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX, &most_ns);
+        count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
+    }
+    if (count >= 0 && co_workers_are_split(engine)) {
+        descriptors[count++] = (struct pollfd){.fd = co_workers_kick_descriptor(engine), .events = POLLIN};
+        most_ns = atomic_load(&engine->completed) == seen_completed ? most_ns : 0;
     }
     if (count >= 0 && most_ns > 0) {
         struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
         if (ppoll(descriptors, (nfds_t)count, &pause, NULL) > 0) {
             co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
+            take_kicks(engine);
         }
     } else if (count < 0) {
         sched_yield(); // somebody moves the engine
     }
     co_sub_acq_rel(&engine->sleepers, 1);
+}
+
+void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
+{
+    sleep_for_event(engine, most_ns, atomic_load(&engine->completed));
+}
+
+// The workers move a long operation: they wake us at its end.
+static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
+{
+    struct pollfd kick = {.fd = co_workers_kick_descriptor(engine), .events = POLLIN};
+    struct timespec pause = {0, SLEEP_MOST_NS};
+    atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_workers_kick
+    if (atomic_load(&engine->completed) == wait->seen_completed) {
+        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
+        ppoll(&kick, 1, &pause, NULL);
+    }
+    co_sub_acq_rel(&engine->sleepers, 1);
+    take_kicks(engine);
+    wait->seen_completed = atomic_load(&engine->completed);
 }
 
 static void describe_wait(struct co_engine *engine, const struct co_wait *wait, char *what, size_t room)
@@ -155,13 +191,30 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
             return; // from inside it: the caller may be done
         }
     }
-    co_sleep_for_event(engine, length);
+    sleep_for_event(engine, length, wait->seen_completed);
+}
+
+static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
+{
+    uint64_t now_ns = co_clock_now_ns();
+    if (has_moved(engine, wait) || wait->last_event_ns == 0) {
+        wait->last_event_ns = now_ns;
+        wait->look_ns = now_ns + DEAD_PEER_NS;
+        wait->has_told = false;
+    }
+    look_around(engine, wait, now_ns);
+    move_native(engine);
+    sleep_for_workers(engine, wait);
 }
 
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
 {
     if (wait->all_turns++ == 0) {
         has_moved(engine, wait); // what moved before it began does not count
+    }
+    if (wait->inline_op == NULL && co_load_relaxed(&engine->long_ones) > 0) { // relaxed: ours was counted before
+        wait_for_workers(engine, wait);
+        return;
     }
     co_engine_progress(engine);
     wait->turns++;
@@ -177,4 +230,5 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     } else {
         rest(engine, wait);
     }
+    wait->seen_completed = atomic_load(&engine->completed); // before the caller looks at his operation
 }

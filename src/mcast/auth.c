@@ -222,6 +222,17 @@ int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int
     return 0;
 }
 
+int co_auth_copy(struct co_auth **out, const struct co_auth *auth)
+{
+    struct co_auth *copy;
+    int status = co_auth_open(&copy, auth->key, auth->ranks, auth->keyed);
+    if (status == 0) {
+        copy->has_aes = auth->has_aes;
+        *out = copy;
+    }
+    return status;
+}
+
 void co_auth_use_portable(struct co_auth *auth)
 {
     auth->has_aes = false;

@@ -23,6 +23,8 @@ enum co_auth_domain { CO_AUTH_CHUNK, CO_AUTH_REPAIR, CO_AUTH_CONTROL, CO_AUTH_DO
 
 // `keyed` false: the XXH3 check. Keys of the `ranks` senders are derived at first use.
 int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int ranks, bool keyed);
+// Another one with the same keys, for another thread.
+int co_auth_copy(struct co_auth **out, const struct co_auth *auth);
 void co_auth_close(struct co_auth *auth);
 
 size_t co_auth_tag_bytes(const struct co_auth *auth); // 16 keyed, 8 not

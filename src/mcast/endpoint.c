@@ -15,10 +15,8 @@ static int allocate(struct co_mcast *mcast)
     const struct co_mcast_config *config = &mcast->config;
     mcast->batch_room = mcast->transport->max_batch > 0 ? mcast->transport->max_batch : 1;
     mcast->peers = calloc((size_t)config->world_size, sizeof(*mcast->peers));
-    mcast->heads = calloc(mcast->batch_room, sizeof(*mcast->heads));
-    mcast->tails = calloc(mcast->batch_room, sizeof(*mcast->tails));
-    mcast->batch = calloc(mcast->batch_room, sizeof(*mcast->batch));
-    if (mcast->peers == NULL || mcast->heads == NULL || mcast->tails == NULL || mcast->batch == NULL) {
+    int status = co_send_batch_open(&mcast->batch, config->auth, mcast->batch_room);
+    if (mcast->peers == NULL || status < 0) {
         return -ENOMEM;
     }
     size_t early_bytes = sizeof(struct co_early_chunk) + config->chunk_bytes;
@@ -31,9 +29,8 @@ static void release(struct co_mcast *mcast)
     co_fixed_pool_close(&mcast->early);
     co_hash_map_close(&mcast->groups);
     free(mcast->peers);
-    free(mcast->heads);
-    free(mcast->tails);
-    free(mcast->batch);
+    co_send_batch_close(&mcast->batch);
+    co_threads_close(mcast);
     free(mcast);
 }
 
@@ -142,6 +139,10 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
         return status;
     }
     mcast->is_behind = status >= POLL_BUDGET;
+    status = co_lanes_progress(mcast);
+    if (status < 0) {
+        return status;
+    }
     learn_of_dead_peers(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write) {
         return 0;

@@ -5,6 +5,7 @@
 //   group.c      members, life                operation.c         start, finish, keep, free
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
 //   repair.c     ask for and serve ranges     control.c           seal and send control messages
+//   threads.c    sending and receiving beside the engine
 //   progress_report.c  handshake and credit   probe.c             set-up probe
 // One thread at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
@@ -15,6 +16,7 @@
 #include "mcast/chunk_bitmap.h"
 #include "mcast/mcast.h"
 #include "mcast/receive_block.h"
+#include "mcast/receive_lane.h"
 #include "mcast/replay_window.h"
 #include "mcast/round_trip.h"
 #include "mcast/send_window.h"
@@ -41,6 +43,8 @@ struct co_mcast_op {
     int blocks_missing;
     uint32_t next_psn, send_chunks; // own block
     bool may_send, is_kept, is_released, right_has_it;
+    bool is_sending;   // a part of the own block is with the sending thread: the buffer stays ours
+    int failure;       // what came up meanwhile, the state when that part is back
     uint64_t **wanted; // for each block, chunks that the right neighbour asked for before we had them; NULL: none
     uint64_t last_event_ns;
     size_t storage_bytes; // of the single allocation behind this struct
@@ -112,6 +116,22 @@ struct co_probe {
     uint64_t deadline_ns, next_ns;
 };
 
+// Where datagrams are put together: one for the holder of the engine, one for a sending thread.
+struct co_send_batch {
+    struct co_auth *auth;
+    uint8_t (*heads)[CO_WIRE_HEAD_BYTES];
+    uint8_t (*tails)[CO_AUTH_TAG_MAX];
+    struct co_tx_datagram *datagrams;
+};
+
+// A part of a block on its way to the network, without the engine.
+struct co_send_part {
+    struct co_mcast_op *op;
+    uint32_t first, count;
+    unsigned subgroup;
+    int sent; // datagrams taken, or -errno
+};
+
 struct co_mcast {
     struct co_mcast_config config;
     struct co_transport *transport;
@@ -133,11 +153,14 @@ struct co_mcast {
     int events;
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
-    unsigned repair_head, repair_tail; // free-running
-    uint8_t (*heads)[CO_WIRE_HEAD_BYTES];
-    uint8_t (*tails)[CO_AUTH_TAG_MAX];
-    struct co_tx_datagram *batch;
+    unsigned repair_head, repair_tail;        // free-running
+    struct co_send_batch batch, sender_batch; // the latter's auth is NULL: nobody sends beside the engine
     unsigned batch_room;
+    struct co_send_part part;                          // with the sending thread while its op is not NULL
+    bool has_part_for_sender;                          // seen while the engine moved
+    struct co_receive_lane *lanes[CO_MCAST_LANES_MAX]; // by subgroup, NULL: none
+    struct co_receive_lane *lane;                      // whose datagrams are being delivered, NULL: of poll
+    const struct co_lane_datagram *lane_datagram;
     uint8_t control[CO_WIRE_HEAD_BYTES + CO_CONTROL_MAX];
 };
 
@@ -170,6 +193,8 @@ int co_operation_senders(const struct co_mcast_op *op);
 void co_operation_block_arrived(struct co_mcast_op *op, int source);
 void co_operations_settle(struct co_mcast_group *group);
 void co_operation_fail(struct co_mcast_op *op, int error);
+struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group);
+void co_operation_part_sent(struct co_mcast_op *op);
 
 // place.c
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
@@ -181,6 +206,13 @@ void co_early_drop_all(struct co_mcast_group *group);
 void co_operation_transmit(struct co_mcast_op *op);
 int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, struct co_destination to,
                    bool is_repair);
+bool co_operation_has_room(const struct co_mcast_op *op);
+int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
+void co_send_batch_close(struct co_send_batch *batch);
+
+// threads.c
+int co_lanes_progress(struct co_mcast *mcast);
+void co_threads_close(struct co_mcast *mcast);
 
 // repair.c
 void co_repair_request(struct co_mcast_op *op);

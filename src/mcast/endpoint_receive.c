@@ -7,6 +7,14 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 
+static bool is_verified_by_lane(const struct co_mcast *mcast, const struct co_mcast_group *group, int source,
+                                enum co_auth_domain domain)
+{
+    const struct co_lane_datagram *datagram = mcast->lane_datagram;
+    return datagram != NULL && datagram->is_verified && domain == CO_AUTH_CHUNK &&
+           datagram->team_id == group->team_id && datagram->rank == group->members[source];
+}
+
 // The tag covers the full team id, so of several groups that share the low half only the right one verifies.
 static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t team, int source,
                                              enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
@@ -22,7 +30,8 @@ static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t te
             continue;
         }
         is_member = true;
-        if (co_auth_verify(mcast->config.auth, domain, group->members[source], group->team_id, nonce, data, bytes)) {
+        if (is_verified_by_lane(mcast, group, source, domain) ||
+            co_auth_verify(mcast->config.auth, domain, group->members[source], group->team_id, nonce, data, bytes)) {
             return group;
         }
     }
@@ -49,6 +58,9 @@ static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes
     mcast->events++;
     if (!chunk.is_repair) {
         co_repair_hear(group, &chunk);
+        if (mcast->lane != NULL && !mcast->lane_datagram->is_verified) {
+            co_receive_lane_learn(mcast->lane, &chunk, group->team_id, group->members[chunk.source]);
+        }
     }
     if (!co_serial_before(chunk.operation, group->next_operation)) {
         co_early_keep(group, &chunk, payload, payload_bytes);

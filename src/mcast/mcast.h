@@ -3,7 +3,8 @@
 // Front door of the reliable multicast protocol (S1, Khalilov et al., sections 3 and 4; our additions in
 // docs/design.md). An endpoint is one process on a datagram transport; a group is one team's set of endpoints (one
 // for each node); an operation broadcasts one block (Bcast) or one block of every member (Allgather). Bytes,
-// indexes and callbacks only. One thread at a time for one endpoint; nothing blocks; time is an argument.
+// indexes and callbacks only. One thread at a time for one endpoint, its holder, if not said otherwise; nothing blocks;
+// time is an argument.
 #ifndef CASTOFF_MCAST_MCAST_H
 #define CASTOFF_MCAST_MCAST_H
 
@@ -48,6 +49,24 @@ void co_mcast_close(struct co_mcast *mcast);
 // Receives, sends, runs timers. Returns the number of events (0: nothing moved) or -errno when the transport broke.
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);
 
+// Work that other threads may do beside the holder of the endpoint (S1, section 4: send and receive workers of each
+// subgroup). Opened once, by the holder, before operations; 0 or -errno (-ENOTSUP: not on this transport).
+#define CO_MCAST_LANES_MAX 16
+#define CO_MCAST_SENDER_BYTES (256 * 1024) // own blocks from here on are left to the sending thread
+int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup);
+int co_mcast_sender_open(struct co_mcast *mcast);
+// Takes and verifies what has come for a subgroup; progress puts it in its place. Any thread, no lock. Returns how many
+// datagrams wait for progress, or -errno when the transport broke.
+int co_mcast_lane_fill(struct co_mcast *mcast, unsigned subgroup);
+int co_mcast_lane_descriptor(const struct co_mcast *mcast, unsigned subgroup);
+// The sending thread: takes a part of a block (by the holder), sends it (no lock), accounts for it (by the holder).
+// begin is false when there is nothing to send now, end when the send queue is full.
+bool co_mcast_send_begin(struct co_mcast *mcast, uint64_t now_ns);
+void co_mcast_send_run(struct co_mcast *mcast);
+bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns);
+// By the holder: since the last question something has come up for the sending thread.
+bool co_mcast_wants_sender(struct co_mcast *mcast);
+
 // Nothing outstanding: no operation, no kept copy, no acknowledgement owed.
 bool co_mcast_is_idle(const struct co_mcast *mcast);
 
@@ -76,6 +95,8 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
 
 // 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone).
 int co_mcast_op_state(const struct co_mcast_op *op);
+// The sending thread reads its buffer right now.
+bool co_mcast_op_is_sending(const struct co_mcast_op *op);
 // Gives the operation back once it is done or failed.
 void co_mcast_op_release(struct co_mcast_op *op);
 // One line for the stall watchdog: which block, how much, from whom it waits.

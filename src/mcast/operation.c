@@ -69,7 +69,9 @@ void co_operation_block_arrived(struct co_mcast_op *op, int source)
 
 void co_operation_fail(struct co_mcast_op *op, int error)
 {
-    if (op->state == 0) {
+    if (op->is_sending) {
+        op->failure = op->failure == 0 ? error : op->failure; // the sending thread reads the buffer
+    } else if (op->state == 0) {
         op->state = error;
         op->group->mcast->events++;
     }
@@ -114,14 +116,47 @@ static bool has_to_send(const struct co_mcast_op *op)
     return op->state == 0 && op->next_psn < op->send_chunks;
 }
 
+// A long block is left to the sending thread, where there is one.
+static bool is_for_sender(const struct co_mcast_op *op)
+{
+    const struct co_mcast *mcast = op->group->mcast;
+    return mcast->sender_batch.auth != NULL && op->send_chunks * mcast->config.chunk_bytes >= CO_MCAST_SENDER_BYTES;
+}
+
 static void send_own_block(struct co_mcast_op *op)
 {
-    if (op->may_send) {
-        co_operation_transmit(op);
-        if (op->next_psn == op->send_chunks) {
-            activate_successor(op);
-        }
+    if (!op->may_send) {
+        return;
     }
+    if (is_for_sender(op)) {
+        struct co_mcast *mcast = op->group->mcast;
+        mcast->has_part_for_sender = mcast->has_part_for_sender || co_operation_has_room(op);
+        return;
+    }
+    co_operation_transmit(op);
+    if (op->next_psn == op->send_chunks) {
+        activate_successor(op);
+    }
+}
+
+struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group)
+{
+    struct co_mcast_op *op = group->oldest;
+    while (op != NULL && !has_to_send(op)) {
+        op = op->next;
+    }
+    return op != NULL && op->may_send && is_for_sender(op) ? op : NULL;
+}
+
+void co_operation_part_sent(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    if (op->failure != 0) {
+        co_operation_fail(op, op->failure);
+    } else if (op->next_psn == op->send_chunks) {
+        activate_successor(op);
+    }
+    co_operations_settle(group);
 }
 
 static void free_operation(struct co_mcast_op *op)
@@ -150,7 +185,9 @@ void co_operations_settle(struct co_mcast_group *group)
     bool is_in_turn = true;
     while (*link != NULL) {
         struct co_mcast_op *op = *link;
-        if (is_in_turn && has_to_send(op)) {
+        if (op->is_sending) {
+            is_in_turn = false;
+        } else if (is_in_turn && has_to_send(op)) {
             send_own_block(op);
             is_in_turn = !has_to_send(op);
         }
@@ -297,6 +334,11 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
 int co_mcast_op_state(const struct co_mcast_op *op)
 {
     return op->state;
+}
+
+bool co_mcast_op_is_sending(const struct co_mcast_op *op)
+{
+    return op->is_sending;
 }
 
 void co_mcast_op_release(struct co_mcast_op *op)

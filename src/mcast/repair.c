@@ -232,7 +232,7 @@ void co_repair_serve(struct co_mcast *mcast)
             continue;
         }
         for (int i = 0; i < sent; i++) {
-            co_counter_add(CO_COUNT_FETCH_BYTES, mcast->batch[i].payload_bytes);
+            co_counter_add(CO_COUNT_FETCH_BYTES, mcast->batch.datagrams[i].payload_bytes);
         }
         repair->first += (uint32_t)sent;
         repair->count -= (uint32_t)sent;

@@ -2,14 +2,35 @@
 //
 // Chunks out of a buffer: first transmissions to the subgroups within the window, and repairs to one peer. Payload
 // leaves from where it stands; heads and tags are built beside it for one batch at a time. Hot.
+#include <errno.h>
+#include <stdlib.h>
+
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 
-static void fill_batch(struct co_mcast_op *op, int source, uint32_t first, unsigned count, bool is_repair)
+int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room)
+{
+    batch->auth = auth;
+    batch->heads = calloc(room, sizeof(*batch->heads));
+    batch->tails = calloc(room, sizeof(*batch->tails));
+    batch->datagrams = calloc(room, sizeof(*batch->datagrams));
+    return batch->heads == NULL || batch->tails == NULL || batch->datagrams == NULL ? -ENOMEM : 0;
+}
+
+void co_send_batch_close(struct co_send_batch *batch)
+{
+    free(batch->heads);
+    free(batch->tails);
+    free(batch->datagrams);
+}
+
+// Looks at nothing of the operation that changes while it is under way: the sending thread does it without the engine.
+static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op, int source, uint32_t first,
+                       unsigned count, bool is_repair)
 {
     struct co_mcast_group *group = op->group;
-    struct co_mcast *mcast = group->mcast;
-    const struct co_receive_block *block = co_operation_block(op, source);
+    const struct co_mcast *mcast = group->mcast;
+    const struct co_receive_block *block = co_operation_block((struct co_mcast_op *)op, source);
     size_t full = mcast->config.chunk_bytes;
     struct co_chunk chunk = {.source = (uint16_t)source,
                              .chunk_bytes = (uint16_t)full,
@@ -24,17 +45,17 @@ static void fill_batch(struct co_mcast_op *op, int source, uint32_t first, unsig
         size_t bytes = block->bytes - start < full ? block->bytes - start : full;
         const uint8_t *payload = op->buffer + block->offset + start;
         uint8_t nonce[CO_AUTH_NONCE_BYTES];
-        co_wire_chunk_encode(mcast->heads[i], &chunk);
+        co_wire_chunk_encode(batch->heads[i], &chunk);
         co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
-        co_auth_seal(mcast->config.auth, domain, group->members[source], group->team_id, nonce, mcast->heads[i],
-                     CO_WIRE_HEAD_BYTES, payload, bytes, mcast->tails[i]);
-        mcast->batch[i] = (struct co_tx_datagram){.head = mcast->heads[i],
-                                                  .payload = payload,
-                                                  .tail = mcast->tails[i],
-                                                  .head_bytes = CO_WIRE_HEAD_BYTES,
-                                                  .payload_bytes = (uint32_t)bytes,
-                                                  .tail_bytes = (uint32_t)mcast->tag_bytes,
-                                                  .immediate = chunk.psn};
+        co_auth_seal(batch->auth, domain, group->members[source], group->team_id, nonce, batch->heads[i],
+                     CO_WIRE_HEAD_BYTES, payload, bytes, batch->tails[i]);
+        batch->datagrams[i] = (struct co_tx_datagram){.head = batch->heads[i],
+                                                      .payload = payload,
+                                                      .tail = batch->tails[i],
+                                                      .head_bytes = CO_WIRE_HEAD_BYTES,
+                                                      .payload_bytes = (uint32_t)bytes,
+                                                      .tail_bytes = (uint32_t)mcast->tag_bytes,
+                                                      .immediate = chunk.psn};
     }
 }
 
@@ -45,8 +66,8 @@ int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t 
     if (count > mcast->batch_room) {
         count = mcast->batch_room;
     }
-    fill_batch(op, source, first, count, is_repair);
-    int sent = mcast->transport->ops->send(mcast->transport, to, mcast->batch, count);
+    fill_batch(&mcast->batch, op, source, first, count, is_repair);
+    int sent = mcast->transport->ops->send(mcast->transport, to, mcast->batch.datagrams, count);
     if (sent >= 0 && (uint32_t)sent < count) {
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
         mcast->wants_write = true;
@@ -78,41 +99,99 @@ static void announce_end(struct co_mcast_op *op, unsigned subgroup)
     }
 }
 
-void co_operation_transmit(struct co_mcast_op *op)
+bool co_operation_has_room(const struct co_mcast_op *op)
+{
+    uint32_t room = co_send_window_room(&op->group->window, (uint32_t)co_operation_senders(op));
+    return room > 0 && is_worth_sending(op->group, room, op->send_chunks - op->next_psn);
+}
+
+// What of the own block may leave now: at most a batch, whole batches to one subgroup. False: the window is closed.
+static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
 {
     struct co_mcast_group *group = op->group;
-    struct co_mcast *mcast = group->mcast;
-    while (op->next_psn < op->send_chunks) {
-        uint32_t left = op->send_chunks - op->next_psn;
-        uint32_t room = co_send_window_room(&group->window, (uint32_t)co_operation_senders(op));
-        if (room == 0 || !is_worth_sending(group, room, left)) {
-            if (!group->is_stalled) {
-                group->is_stalled = true;
-                co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
-            }
-            return;
+    const struct co_mcast *mcast = group->mcast;
+    uint32_t left = op->send_chunks - op->next_psn;
+    uint32_t room = co_send_window_room(&group->window, (uint32_t)co_operation_senders(op));
+    if (room == 0 || !is_worth_sending(group, room, left)) {
+        if (!group->is_stalled) {
+            group->is_stalled = true;
+            co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
         }
-        group->is_stalled = false;
-        uint32_t count = left < room ? left : room;
-        uint32_t batch = mcast->batch_room - op->next_psn % mcast->batch_room; // whole batches to one subgroup
-        count = count < batch ? count : batch;
-        unsigned subgroup = op->next_psn / mcast->batch_room % mcast->config.subgroups;
-        int sent =
-            co_chunks_send(op, group->self, op->next_psn, count, (struct co_destination){CO_TO_GROUP, subgroup}, false);
-        if (sent <= 0) {
-            return;
-        }
-        co_counter_add(CO_COUNT_DATA_SENT, (uint64_t)sent);
-        co_counter_add(CO_COUNT_DATA_SENT_BYTES, bytes_of(op, op->next_psn, (uint32_t)sent, mcast->config.chunk_bytes));
-        op->next_psn += (uint32_t)sent;
-        group->window.sent += (uint32_t)sent;
-        op->last_event_ns = mcast->now_ns;
-        mcast->events++;
-        if (op->next_psn == op->send_chunks) {
-            announce_end(op, subgroup);
-        }
-        if ((uint32_t)sent < count) {
+        return false;
+    }
+    group->is_stalled = false;
+    uint32_t count = left < room ? left : room, batch = mcast->batch_room - op->next_psn % mcast->batch_room;
+    *part = (struct co_send_part){.op = op,
+                                  .first = op->next_psn,
+                                  .count = count < batch ? count : batch,
+                                  .subgroup = op->next_psn / mcast->batch_room % mcast->config.subgroups};
+    return true;
+}
+
+// True: all of it has left.
+static bool account(const struct co_send_part *part)
+{
+    struct co_mcast_op *op = part->op;
+    struct co_mcast *mcast = op->group->mcast;
+    if (part->sent <= 0) {
+        return false;
+    }
+    uint32_t sent = (uint32_t)part->sent;
+    co_counter_add(CO_COUNT_DATA_SENT, sent);
+    co_counter_add(CO_COUNT_DATA_SENT_BYTES, bytes_of(op, part->first, sent, mcast->config.chunk_bytes));
+    op->next_psn += sent;
+    op->group->window.sent += sent;
+    op->last_event_ns = mcast->now_ns;
+    mcast->events++;
+    if (op->next_psn == op->send_chunks) {
+        announce_end(op, part->subgroup);
+    }
+    return sent == part->count;
+}
+
+void co_operation_transmit(struct co_mcast_op *op)
+{
+    struct co_send_part part;
+    while (op->next_psn < op->send_chunks && next_part(op, &part)) {
+        struct co_destination to = {CO_TO_GROUP, part.subgroup};
+        part.sent = co_chunks_send(op, op->group->self, part.first, part.count, to, false);
+        if (!account(&part)) {
             return;
         }
     }
+}
+
+bool co_mcast_send_begin(struct co_mcast *mcast, uint64_t now_ns)
+{
+    mcast->now_ns = now_ns;
+    for (struct co_mcast_group *group = mcast->active; group != NULL; group = group->next_active) {
+        struct co_mcast_op *op = co_operation_for_sender(group);
+        if (op != NULL && next_part(op, &mcast->part)) {
+            op->is_sending = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+void co_mcast_send_run(struct co_mcast *mcast)
+{
+    struct co_send_part *part = &mcast->part;
+    struct co_destination to = {CO_TO_GROUP, part->subgroup};
+    fill_batch(&mcast->sender_batch, part->op, part->op->group->self, part->first, part->count, false);
+    part->sent = mcast->transport->ops->send(mcast->transport, to, mcast->sender_batch.datagrams, part->count);
+}
+
+bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
+{
+    struct co_mcast_op *op = mcast->part.op;
+    mcast->now_ns = now_ns;
+    op->is_sending = false;
+    bool has_room = account(&mcast->part);
+    if (!has_room) {
+        co_counter_add(CO_COUNT_BACKPRESSURE, 1);
+    }
+    mcast->part.op = NULL;
+    co_operation_part_sent(op);
+    return has_room;
 }

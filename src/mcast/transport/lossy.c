@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The fault injector: a transport on top of another one that mistreats what is sent. Used by tests and, through
-// CASTOFF_FAULT, in real jobs; one thread. Speed matters little, sameness does: the fate of a datagram is a hash of
+// CASTOFF_FAULT, in real jobs. Speed matters little, sameness does: the fate of a datagram is a hash of
 // the seed and its number, so a datagram that found no room meets the same fate when it is offered again.
 #include "mcast/transport/lossy.h"
 
@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "base/counters.h"
+#include "base/order.h"
 #include "mcast/transport/lossy_held.h"
 
 struct lossy {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_transport *below;
+    struct co_trylock lock; // of everything that sending changes: a thread may send beside the engine
     struct co_fault_plan plan;
     co_classify_fn classify;
     co_now_fn now;
@@ -223,17 +225,39 @@ static int lossy_send(struct co_transport *transport, struct co_destination to, 
         return -EMSGSIZE;
     }
     uint64_t now_ns = lossy->now(lossy->now_arg);
+    co_trylock_wait(&lossy->lock);
     co_lossy_held_release(&lossy->held, lossy->below, now_ns);
     int done = send_all(lossy, to, batch, count, now_ns);
     co_lossy_held_release(&lossy->held, lossy->below, now_ns); // second copies
+    co_trylock_drop(&lossy->lock);
     return done;
 }
 
 static int lossy_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct lossy *lossy = (struct lossy *)transport;
+    co_trylock_wait(&lossy->lock);
     co_lossy_held_release(&lossy->held, lossy->below, lossy->now(lossy->now_arg));
+    co_trylock_drop(&lossy->lock);
     return lossy->below->ops->poll(lossy->below, budget, deliver, arg);
+}
+
+static int lossy_lane_open(struct co_transport *transport, unsigned index)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->lane_open == NULL ? -ENOTSUP : below->ops->lane_open(below, index);
+}
+
+static int lossy_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->lane_receive(below, index, deliver, arg);
+}
+
+static int lossy_lane_descriptor(struct co_transport *transport, unsigned index)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->lane_descriptor(below, index);
 }
 
 static int lossy_join(struct co_transport *transport, unsigned index)
@@ -257,7 +281,9 @@ static int lossy_descriptors(struct co_transport *transport, struct pollfd *fds,
 static uint64_t lossy_next_event_ns(struct co_transport *transport)
 {
     struct lossy *lossy = (struct lossy *)transport;
+    co_trylock_wait(&lossy->lock);
     uint64_t below_ns = lossy->below->ops->next_event_ns(lossy->below), held_ns = lossy->held.next_ns;
+    co_trylock_drop(&lossy->lock);
     return below_ns == 0 || (held_ns != 0 && held_ns < below_ns) ? held_ns : below_ns;
 }
 
@@ -282,6 +308,9 @@ static const struct co_transport_ops lossy_ops = {
     .leave = lossy_leave,
     .send = lossy_send,
     .poll = lossy_poll,
+    .lane_open = lossy_lane_open,
+    .lane_receive = lossy_lane_receive,
+    .lane_descriptor = lossy_lane_descriptor,
     .descriptors = lossy_descriptors,
     .next_event_ns = lossy_next_event_ns,
     .dead_peer = lossy_dead_peer,

@@ -2,8 +2,9 @@
 //
 // Contract of the datagram transports under the reliable multicast protocol: they move batches of datagrams
 // to a group or to one peer, unreliably and in any order, and never read what is inside. udp, loopback (in
-// process, virtual time, for tests), lossy (a decorator over any of them); verbs fits the same table. All calls
-// come from whoever holds the engine (one thread at a time); none may block.
+// process, virtual time, for tests), lossy (a decorator over any of them); verbs fits the same table. Calls come
+// from whoever holds the engine, one at a time, except that one thread may send and others may receive from lanes
+// beside it where lane_receive is there; none may block.
 #ifndef CASTOFF_MCAST_TRANSPORT_H
 #define CASTOFF_MCAST_TRANSPORT_H
 
@@ -48,6 +49,14 @@ struct co_transport_ops {
 
     // Takes up to about `budget` datagrams and delivers each. Returns how many, or -errno when broken.
     int (*poll)(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+
+    // Receiving by several threads (NULL: the transport cannot). lane_open gives a joined group memory of its own, for
+    // good, and poll leaves it alone from then on; 0 or -errno. lane_receive takes what there is for that group and
+    // delivers it: any thread, one at a time for one group, beside the holder of the engine. What it delivers stays
+    // valid until the group's next lane_receive. Returns how many, or -errno when broken.
+    int (*lane_open)(struct co_transport *transport, unsigned index);
+    int (*lane_receive)(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg);
+    int (*lane_descriptor)(struct co_transport *transport, unsigned index); // readable: lane_receive has something
 
     // Descriptors to sleep on; with want_write also for room in the send queue. Returns how many were filled in.
     int (*descriptors)(struct co_transport *transport, struct pollfd *fds, int room, int want_write);

@@ -16,8 +16,8 @@ static void note_address(struct co_udp *udp, const struct sockaddr_in *address)
     for (int rank = 0; rank < udp->peer_count; rank++) {
         const struct sockaddr_in *peer = &udp->peers[rank];
         if (peer->sin_port == address->sin_port && peer->sin_addr.s_addr == address->sin_addr.s_addr &&
-            !udp->peer_is_dead[rank]) {
-            udp->peer_is_dead[rank] = true;
+            !co_load_relaxed(&udp->peer_is_dead[rank])) { // relaxed: written under the lock only
+            co_store_relaxed(&udp->peer_is_dead[rank], true);
             udp->dead[udp->dead_count++] = rank;
         }
     }
@@ -36,7 +36,7 @@ static bool says_port_unreachable(struct msghdr *message)
     return false;
 }
 
-void co_udp_dead_note(struct co_udp *udp)
+static void read_errors(struct co_udp *udp)
 {
     for (;;) {
         struct sockaddr_in address = {0};
@@ -61,8 +61,21 @@ void co_udp_dead_note(struct co_udp *udp)
     }
 }
 
+void co_udp_dead_note(struct co_udp *udp)
+{
+    if (co_trylock_take(&udp->dead_lock)) { // else another thread reads them
+        read_errors(udp);
+        co_trylock_drop(&udp->dead_lock);
+    }
+}
+
 int co_udp_dead_tell(struct co_transport *transport)
 {
     struct co_udp *udp = (struct co_udp *)transport;
-    return udp->dead_count > 0 ? udp->dead[--udp->dead_count] : -1;
+    int rank = -1;
+    if (co_trylock_take(&udp->dead_lock)) {
+        rank = udp->dead_count > 0 ? udp->dead[--udp->dead_count] : -1;
+        co_trylock_drop(&udp->dead_lock);
+    }
+    return rank;
 }

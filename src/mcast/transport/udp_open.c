@@ -75,13 +75,14 @@ static void udp_close(struct co_transport *transport)
         if (udp->group_fds[i] >= 0) {
             close(udp->group_fds[i]);
         }
+        co_udp_lane_close(udp, i);
     }
     if (udp->unicast_fd >= 0) {
         close(udp->unicast_fd);
     }
     free(udp->receiver.slots);
     free(udp->peers);
-    free(udp->peer_is_dead);
+    free((void *)udp->peer_is_dead);
     free(udp->dead);
     free(udp);
 }
@@ -92,6 +93,9 @@ static const struct co_transport_ops udp_ops = {
     .leave = udp_leave,
     .send = co_udp_send,
     .poll = co_udp_poll,
+    .lane_open = co_udp_lane_open,
+    .lane_receive = co_udp_lane_receive,
+    .lane_descriptor = co_udp_lane_descriptor,
     .descriptors = udp_descriptors,
     .next_event_ns = udp_next_event_ns,
     .dead_peer = co_udp_dead_tell,
@@ -226,11 +230,11 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
         return -EINVAL;
     }
     struct sockaddr_in *addresses = calloc((size_t)count, sizeof *addresses);
-    bool *is_dead = calloc((size_t)count, sizeof *is_dead);
+    _Atomic bool *is_dead = calloc((size_t)count, sizeof *is_dead);
     int *dead = calloc((size_t)count, sizeof *dead);
     if (!addresses || !is_dead || !dead) {
         free(addresses);
-        free(is_dead);
+        free((void *)is_dead);
         free(dead);
         return -ENOMEM;
     }

@@ -11,10 +11,11 @@
 #include "base/counters.h"
 #include "mcast/transport/udp_state.h"
 
-struct taken {
-    unsigned datagrams;
-    size_t bytes;
-};
+void co_udp_count_received(const struct co_udp_taken *taken)
+{
+    co_counter_add(CO_COUNT_DATAGRAMS_RECEIVED, taken->datagrams);
+    co_counter_add(CO_COUNT_WIRE_BYTES_RECEIVED, taken->bytes);
+}
 
 // Size of the datagrams inside a message; the message's own when it is one.
 static size_t segment_bytes(struct msghdr *message, size_t bytes)
@@ -29,7 +30,7 @@ static size_t segment_bytes(struct msghdr *message, size_t bytes)
     return bytes;
 }
 
-static void deliver_message(struct mmsghdr *message, struct taken *taken, co_deliver_fn deliver, void *arg)
+void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg)
 {
     const uint8_t *data = message->msg_hdr.msg_iov->iov_base;
     size_t bytes = message->msg_len, segment = segment_bytes(&message->msg_hdr, bytes), at = 0;
@@ -59,7 +60,7 @@ static unsigned messages_for(const struct co_udp_receiver *receiver, unsigned bu
 }
 
 // One recvmmsg. Returns messages taken, 0 when the socket is empty, or -errno; *wanted is how many there was room for.
-static int receive_once(struct co_udp *udp, int fd, unsigned budget, unsigned *wanted, struct taken *taken,
+static int receive_once(struct co_udp *udp, int fd, unsigned budget, unsigned *wanted, struct co_udp_taken *taken,
                         co_deliver_fn deliver, void *arg)
 {
     struct co_udp_receiver *receiver = &udp->receiver;
@@ -68,19 +69,25 @@ static int receive_once(struct co_udp *udp, int fd, unsigned budget, unsigned *w
     co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
     int count = recvmmsg(fd, receiver->messages, *wanted, MSG_DONTWAIT, NULL);
     if (count < 0) {
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        return errno == EAGAIN || errno == EINTR ? 0 : -errno; // judged by the caller, who knows the socket
     }
     unsigned before = taken->datagrams;
     for (int i = 0; i < count; i++) {
         if (i + 1 < count) {
             __builtin_prefetch(receiver->messages[i + 1].msg_hdr.msg_iov->iov_base);
         }
-        deliver_message(&receiver->messages[i], taken, deliver, arg);
+        co_udp_message_deliver(&receiver->messages[i], taken, deliver, arg);
     }
     if (count > 0) {
         receiver->datagrams_per_message = (taken->datagrams - before) / (unsigned)count;
     }
     return count;
+}
+
+// What an errno of a receive means for the transport: only a broken descriptor is for good.
+int co_udp_receive_error(int error)
+{
+    return error == EBADF || error == ENOTSOCK || error == EFAULT || error == EINVAL ? -error : 0;
 }
 
 // Asked again before each call, for the receiver of a datagram may leave its group. -1: not open.
@@ -89,17 +96,17 @@ static int descriptor_of(const struct co_udp *udp, int socket)
     return socket == CO_UDP_UNICAST ? udp->unicast_fd : udp->group_fds[socket];
 }
 
-// What an errno of a receive means for the transport: only a broken descriptor is for good.
 static int judge(struct co_udp *udp, int socket, int error)
 {
     if (socket == CO_UDP_UNICAST) {
         co_udp_dead_note(udp);
     }
-    return error == -EBADF || error == -ENOTSOCK || error == -EFAULT || error == -EINVAL ? error : 0;
+    return co_udp_receive_error(-error);
 }
 
 // Empties one socket as far as the budget goes.
-static int drain(struct co_udp *udp, int socket, unsigned budget, struct taken *taken, co_deliver_fn deliver, void *arg)
+static int drain(struct co_udp *udp, int socket, unsigned budget, struct co_udp_taken *taken, co_deliver_fn deliver,
+                 void *arg)
 {
     unsigned wanted = 0;
     int count;
@@ -121,7 +128,7 @@ static unsigned list_ready(struct co_udp *udp, int ready[CO_UDP_GROUPS_MAX + 1])
     unsigned count = 1, found = 0;
     for (unsigned i = 0; i < udp->groups.count; i++) {
         unsigned group = (udp->receiver.first_group + i) % udp->groups.count;
-        if (udp->group_fds[group] >= 0) {
+        if (udp->group_fds[group] >= 0 && udp->lanes[group] == NULL) {
             fds[count] = (struct pollfd){.fd = udp->group_fds[group], .events = POLLIN};
             sockets[count++] = (int)group;
         }
@@ -148,7 +155,7 @@ static unsigned list_ready(struct co_udp *udp, int ready[CO_UDP_GROUPS_MAX + 1])
 
 // A socket in full flow is read without asking which ones are ready: that halves the system calls. The others wait
 // for a few polls at most.
-static int drain_busy(struct co_udp *udp, unsigned budget, struct taken *taken, co_deliver_fn deliver, void *arg)
+static int drain_busy(struct co_udp *udp, unsigned budget, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg)
 {
     struct co_udp_receiver *receiver = &udp->receiver;
     if (receiver->busy == CO_UDP_NOBODY || receiver->busy_polls >= CO_UDP_BUSY_POLLS) {
@@ -159,7 +166,8 @@ static int drain_busy(struct co_udp *udp, unsigned budget, struct taken *taken, 
     return drain(udp, receiver->busy, budget, taken, deliver, arg);
 }
 
-static int drain_ready(struct co_udp *udp, unsigned budget, struct taken *taken, co_deliver_fn deliver, void *arg)
+static int drain_ready(struct co_udp *udp, unsigned budget, struct co_udp_taken *taken, co_deliver_fn deliver,
+                       void *arg)
 {
     int ready[CO_UDP_GROUPS_MAX + 1], error = 0;
     unsigned count = list_ready(udp, ready), most = 0;
@@ -178,14 +186,13 @@ static int drain_ready(struct co_udp *udp, unsigned budget, struct taken *taken,
 int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct co_udp *udp = (struct co_udp *)transport;
-    struct taken taken = {0};
+    struct co_udp_taken taken = {0};
     int error = drain_busy(udp, budget, &taken, deliver, arg);
     if (taken.datagrams == 0 && !error) {
         error = drain_ready(udp, budget, &taken, deliver, arg);
     }
     if (taken.datagrams > 0) {
-        co_counter_add(CO_COUNT_DATAGRAMS_RECEIVED, taken.datagrams);
-        co_counter_add(CO_COUNT_WIRE_BYTES_RECEIVED, taken.bytes);
+        co_udp_count_received(&taken);
     }
     return error && taken.datagrams == 0 ? error : (int)taken.datagrams;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Sending: with segmentation offload one system call carries up to 64 KiB of datagrams, without it sendmmsg takes up
-// to 64 of them. Payload leaves from where it lies. Hot; called by whoever holds the engine.
+// to 64 of them. Payload leaves from where it lies. Hot; called by whoever holds
+// the engine and by one sending thread beside it, so nothing here is kept from call to call.
 #define _GNU_SOURCE // struct mmsghdr in udp_state.h
 #include <errno.h>
 #include <string.h>
@@ -95,7 +96,7 @@ static int send_offloaded(struct co_udp *udp, struct sockaddr_in *to, const stru
         struct cmsghdr header; // for its alignment
         char room[CMSG_SPACE(sizeof(uint16_t))];
     } control;
-    struct iovec *pieces = udp->sender.pieces;
+    struct iovec pieces[CO_UDP_SEGMENTS_MAX * CO_UDP_PIECES];
     uint32_t bytes;
     size_t used = 0;
     *run = offload_run(batch, count, &bytes);
@@ -124,8 +125,8 @@ static int send_offloaded(struct co_udp *udp, struct sockaddr_in *to, const stru
 static int send_plain(struct co_udp *udp, struct sockaddr_in *to, const struct co_tx_datagram *batch, unsigned count,
                       unsigned *run)
 {
-    struct mmsghdr *messages = udp->sender.messages;
-    struct iovec *pieces = udp->sender.pieces;
+    struct mmsghdr messages[CO_UDP_SEGMENTS_MAX];
+    struct iovec pieces[CO_UDP_SEGMENTS_MAX * CO_UDP_PIECES];
     size_t used = 0, bytes = 0;
     *run = count < CO_UDP_SEGMENTS_MAX ? count : CO_UDP_SEGMENTS_MAX;
     for (unsigned i = 0; i < *run; i++) {
@@ -145,12 +146,6 @@ static int send_plain(struct co_udp *udp, struct sockaddr_in *to, const struct c
     count_sent((unsigned)sent, bytes);
     *run = 1; // an error, if any, concerns the first that was not sent: the next call tells
     return sent;
-}
-
-static void stop_offload(struct co_udp *udp)
-{
-    udp->has_gso = false;
-    udp->transport.max_batch = CO_UDP_SEGMENTS_MAX;
 }
 
 static bool all_fit(const struct co_udp *udp, const struct co_tx_datagram *batch, unsigned count)
@@ -179,7 +174,7 @@ static int find_address(const struct co_udp *udp, struct co_destination to, stru
         return -EINVAL;
     }
     *address = udp->peers[to.index];
-    return udp->peer_is_dead[to.index] ? -ECONNREFUSED : 0;
+    return co_load_relaxed(&udp->peer_is_dead[to.index]) ? -ECONNREFUSED : 0; // relaxed: a hint, dead_peer tells
 }
 
 int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
@@ -194,7 +189,7 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
     }
     while (done < count) {
         unsigned run;
-        bool offloaded = udp->has_gso;
+        bool offloaded = co_load_relaxed(&udp->has_gso);
         int sent = offloaded ? send_offloaded(udp, &address, batch + done, count - done, &run)
                              : send_plain(udp, &address, batch + done, count - done, &run);
         if (sent >= 0) {
@@ -215,7 +210,7 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
             }
             break;
         case NO_OFFLOAD:
-            stop_offload(udp);
+            co_store_relaxed(&udp->has_gso, false); // relaxed: another sender finds it out by itself
             break;
         case BROKEN:
             return done > 0 ? (int)done : sent;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the udp_*.c files share: the transport's sockets, addresses and preallocated message arrays. Nobody else
-// includes it. Whoever holds the engine is the only thread inside.
+// includes it. Whoever holds the engine may be joined by one thread that sends and one on each lane.
 #ifndef CASTOFF_MCAST_TRANSPORT_UDP_STATE_H
 #define CASTOFF_MCAST_TRANSPORT_UDP_STATE_H
 
@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "base/order.h"
 #include "mcast/transport/transport.h"
 #include "mcast/transport/udp.h"
 
@@ -31,6 +32,7 @@
 #define CO_UDP_SEGMENTS_MAX 64   // of one offloaded send, in every kernel that has it
 #define CO_UDP_PIECES 3          // of a datagram
 #define CO_UDP_RECEIVE_SLOTS 64  // messages of one recvmmsg
+#define CO_UDP_LANE_SLOTS 16     // and of one of a lane
 #define CO_UDP_BUSY_POLLS 3      // of a busy socket before the others are asked, too
 #define CO_UDP_UNICAST (-1)      // sockets by number: this one or the index of a group
 #define CO_UDP_NOBODY (-2)
@@ -51,13 +53,16 @@ struct co_udp_groups {
     uint16_t port; // host byte order
 };
 
+// Room for what comes beside a message.
+union co_udp_control {
+    struct cmsghdr header; // for its alignment
+    char room[CMSG_SPACE(sizeof(int))];
+};
+
 struct co_udp_receiver {
     struct mmsghdr messages[CO_UDP_RECEIVE_SLOTS];
     struct iovec pieces[CO_UDP_RECEIVE_SLOTS];
-    union {
-        struct cmsghdr header; // for its alignment
-        char room[CMSG_SPACE(sizeof(int))];
-    } controls[CO_UDP_RECEIVE_SLOTS];
+    union co_udp_control controls[CO_UDP_RECEIVE_SLOTS];
     uint8_t *slots;
     unsigned datagrams_per_message; // of late, at least 1: how many messages make up a budget
     unsigned first_group;           // where the next poll starts, so that no group starves another
@@ -65,9 +70,12 @@ struct co_udp_receiver {
     unsigned busy_polls;            // in a row that looked at no other socket
 };
 
-struct co_udp_sender {
-    struct mmsghdr messages[CO_UDP_SEGMENTS_MAX];
-    struct iovec pieces[CO_UDP_SEGMENTS_MAX * CO_UDP_PIECES];
+// Of one group, for the thread that receives it.
+struct co_udp_lane {
+    struct mmsghdr messages[CO_UDP_LANE_SLOTS];
+    struct iovec pieces[CO_UDP_LANE_SLOTS];
+    union co_udp_control controls[CO_UDP_LANE_SLOTS];
+    uint8_t slots[CO_UDP_LANE_SLOTS * CO_UDP_SLOT_BYTES];
 };
 
 struct co_udp {
@@ -75,16 +83,18 @@ struct co_udp {
     struct co_udp_interface interface;
     struct co_udp_groups groups;
     int unicast_fd;
-    int group_fds[CO_UDP_GROUPS_MAX]; // -1: not joined
-    bool has_gso, has_gro;
+    int group_fds[CO_UDP_GROUPS_MAX];             // -1: not joined
+    struct co_udp_lane *lanes[CO_UDP_GROUPS_MAX]; // NULL: the group is received by poll
+    _Atomic bool has_gso;                         // a sender may find out that an interface has none
+    bool has_gro;
     size_t receive_buffer_asked;
     struct sockaddr_in *peers; // by world rank, after co_udp_connect
     int peer_count, self;
-    bool *peer_is_dead;
+    struct co_trylock dead_lock; // of the next three: whoever sends may learn of a death
+    _Atomic bool *peer_is_dead;
     int *dead; // peers that dead_peer has still to tell
     int dead_count;
     struct co_udp_receiver receiver;
-    struct co_udp_sender sender;
 };
 
 // udp_interface.c: 0, or -ENODEV with the reason.
@@ -114,6 +124,22 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
 
 // udp_receive.c
 int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+
+// udp_lane.c
+int co_udp_lane_open(struct co_transport *transport, unsigned index);
+int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg);
+int co_udp_lane_descriptor(struct co_transport *transport, unsigned index);
+void co_udp_lane_close(struct co_udp *udp, unsigned index);
+
+// udp_receive.c, for udp_lane.c: delivers the datagrams that the kernel has joined into one message, counts them, and
+// says what an errno of a receive means: 0, or -errno when the descriptor is broken for good.
+struct co_udp_taken {
+    unsigned datagrams;
+    size_t bytes;
+};
+void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg);
+void co_udp_count_received(const struct co_udp_taken *taken);
+int co_udp_receive_error(int error);
 
 // udp_dead.c: reads the error queue of the unicast socket and notes whose port is unreachable.
 void co_udp_dead_note(struct co_udp *udp);

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The worker threads of an engine (S1, section 4: send path and receive path are separate workers, receive workers
+// share nothing): how many, their birth and end, and words to them from the rest of the engine. One alone does
+// everything for nonblocking operations; several also take long blocking ones, whose callers sleep. While nothing is
+// outstanding all of them sleep without a timer.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "engine/worker_roles.h"
+
+#define LONG_BYTES (1024 * 1024) // blocking operations from here on are left to the workers, where they are several
+
+bool co_workers_are_split(const struct co_engine *engine)
+{
+    return engine->workers != NULL && co_load_acquire(&engine->workers->is_split); // acquire W1
+}
+
+bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes)
+{
+    return crosses_nodes && bytes >= LONG_BYTES && co_workers_are_split(engine);
+}
+
+int co_workers_kick_descriptor(const struct co_engine *engine)
+{
+    return engine->workers->kick_fd;
+}
+
+// Sequentially consistent on both sides: a caller counts itself among the sleepers and then looks whether anything
+// has happened, we make it happen and then look for sleepers. With less, both could see the old value and the caller
+// would sleep over the end of its operation, if only for a millisecond.
+void co_workers_kick(struct co_engine *engine)
+{
+    uint64_t one = 1;
+    if (co_workers_are_split(engine) && atomic_load(&engine->sleepers) > 0) {
+        while (write(engine->workers->kick_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+        }
+    }
+}
+
+void co_workers_wake(struct co_engine *engine)
+{
+    if (engine->workers != NULL) {
+        co_worker_call(&engine->workers->first);
+    }
+}
+
+void co_workers_notice(struct co_engine *engine)
+{
+    if (engine->workers != NULL) {
+        co_worker_notice(&engine->workers->first);
+    }
+}
+
+void co_workers_send(struct co_engine *engine)
+{
+    if (co_workers_are_split(engine) && co_mcast_wants_sender(engine->mcast)) {
+        co_worker_call(&engine->workers->sender);
+    }
+}
+
+// As many as the setting says, or one that sends and as many that receive as the free cores allow each rank, at least
+// one: even where they are fewer than the threads, a caller that sleeps is better than one that takes turns with them.
+static int64_t count_wanted(const struct co_engine *engine)
+{
+    int64_t wanted = co_setting_number(CO_SET_WORKERS), ranks = engine->bootstrap.node_size;
+    if (wanted > 0) {
+        return wanted;
+    }
+    return engine->cores > 3 * ranks ? (engine->cores - ranks) / ranks : 2;
+}
+
+static int add(struct co_worker *worker, struct co_engine *engine, co_worker_turn_fn turn, unsigned subgroup)
+{
+    int status = co_worker_open(worker, engine, turn, subgroup);
+    return status < 0 ? status : co_worker_start(worker);
+}
+
+// Lock held. The threads run from now on: an operation that is left to them must not find that one cannot be had.
+// Without all of them the first worker does everything: what is open already does no harm.
+static int split(struct co_engine *engine, struct co_workers *workers, unsigned lanes)
+{
+    workers->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    int status = workers->kick_fd < 0 ? -errno : co_worker_start(&workers->first);
+    for (unsigned i = 0; status == 0 && i < lanes; i++) {
+        status = co_mcast_lane_open(engine->mcast, i);
+        if (status == 0 && i > 0) {
+            status = add(&workers->receivers[i], engine, co_worker_receiver_turn, i);
+        }
+    }
+    if (status == 0) {
+        status = add(&workers->sender, engine, co_worker_sender_turn, 0);
+    }
+    if (status == 0) {
+        status = co_mcast_sender_open(engine->mcast);
+    }
+    workers->lanes = lanes;
+    co_store_release(&workers->is_split, status == 0); // release W1
+    return status;
+}
+
+int co_workers_open(struct co_engine *engine)
+{
+    struct co_workers *workers = calloc(1, sizeof(*workers));
+    if (workers == NULL) {
+        return -ENOMEM;
+    }
+    workers->kick_fd = -1;
+    int status = co_worker_open(&workers->first, engine, co_worker_first_turn, 0);
+    if (status < 0) {
+        free(workers);
+        return status;
+    }
+    engine->workers = workers;
+    int64_t wanted = count_wanted(engine);
+    if (engine->mcast != NULL && wanted >= 2) {
+        unsigned subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS);
+        unsigned lanes = wanted - 1 < subgroups ? (unsigned)wanted - 1 : subgroups;
+        co_trylock_wait(&engine->lock); // the threads are there at once, and look
+        status = split(engine, workers, lanes);
+        co_trylock_drop(&engine->lock);
+        if (status < 0) {
+            co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "one worker thread for everything (error %d)", -status);
+        }
+    }
+    return 0;
+}
+
+void co_workers_close(struct co_engine *engine)
+{
+    struct co_workers *workers = engine->workers;
+    if (workers == NULL) {
+        return;
+    }
+    co_worker_close(&workers->first);
+    co_worker_close(&workers->sender);
+    for (unsigned i = 0; i < CO_MCAST_LANES_MAX; i++) {
+        co_worker_close(&workers->receivers[i]);
+    }
+    engine->workers = NULL;
+    if (workers->kick_fd >= 0) {
+        close(workers->kick_fd);
+    }
+    free(workers);
+}
+
+void co_workers_describe(const struct co_engine *engine, char *text, size_t room)
+{
+    const struct co_workers *workers = engine->workers;
+    if (workers == NULL) {
+        snprintf(text, room, "callers");
+    } else if (!co_workers_are_split(engine)) {
+        snprintf(text, room, "worker thread and callers");
+    } else {
+        snprintf(text, room, "%u receiving and 1 sending worker thread and callers", workers->lanes);
+    }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What an endpoint needs when several threads work for it: a lane for each subgroup that has a receiving thread, and
+// keys and room for a sending one. Opened once; putting a lane's datagrams in their place is hot.
+#include <errno.h>
+
+#include "mcast/endpoint.h"
+
+#define BEHIND_DATAGRAMS 256 // in one fill: more of them are probably waiting
+
+int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup)
+{
+    if (subgroup >= mcast->config.subgroups || subgroup >= CO_MCAST_LANES_MAX || mcast->lanes[subgroup] != NULL) {
+        return -EINVAL;
+    }
+    return co_receive_lane_open(&mcast->lanes[subgroup], mcast->transport, mcast->config.auth, subgroup);
+}
+
+int co_mcast_sender_open(struct co_mcast *mcast)
+{
+    struct co_auth *auth;
+    if (mcast->transport->ops->lane_open == NULL) {
+        return -ENOTSUP; // it does not say that it can be sent to from two threads
+    }
+    int status = co_auth_copy(&auth, mcast->config.auth);
+    if (status < 0) {
+        return status;
+    }
+    status = co_send_batch_open(&mcast->sender_batch, auth, mcast->batch_room);
+    if (status < 0) {
+        co_send_batch_close(&mcast->sender_batch);
+        co_auth_close(auth);
+        mcast->sender_batch = (struct co_send_batch){0};
+    }
+    return status;
+}
+
+int co_mcast_lane_fill(struct co_mcast *mcast, unsigned subgroup)
+{
+    return co_receive_lane_fill(mcast->lanes[subgroup]);
+}
+
+int co_mcast_lane_descriptor(const struct co_mcast *mcast, unsigned subgroup)
+{
+    return mcast->transport->ops->lane_descriptor(mcast->transport, subgroup);
+}
+
+bool co_mcast_wants_sender(struct co_mcast *mcast)
+{
+    bool wants = mcast->has_part_for_sender;
+    mcast->has_part_for_sender = false;
+    return wants;
+}
+
+static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)
+{
+    mcast->lane = lane;
+    for (unsigned i = 0; i < lane->count; i++) {
+        mcast->lane_datagram = &lane->datagrams[i];
+        co_endpoint_deliver(mcast, lane->datagrams[i].data, lane->datagrams[i].bytes);
+    }
+    mcast->lane = NULL;
+    mcast->lane_datagram = NULL;
+}
+
+int co_lanes_progress(struct co_mcast *mcast)
+{
+    for (unsigned i = 0; i < mcast->config.subgroups; i++) {
+        struct co_receive_lane *lane = mcast->lanes[i];
+        if (lane == NULL) {
+            continue;
+        }
+        int status = co_receive_lane_fill(lane); // unless its thread is at it
+        if (status < 0) {
+            return status;
+        }
+        if (co_receive_lane_take(lane)) {
+            mcast->is_behind = mcast->is_behind || lane->count >= BEHIND_DATAGRAMS;
+            deliver_all(mcast, lane);
+            co_receive_lane_give(lane);
+        }
+    }
+    return 0;
+}
+
+void co_threads_close(struct co_mcast *mcast)
+{
+    for (unsigned i = 0; i < CO_MCAST_LANES_MAX; i++) {
+        co_receive_lane_close(mcast->lanes[i]);
+        mcast->lanes[i] = NULL;
+    }
+    if (mcast->sender_batch.auth != NULL) {
+        co_auth_close(mcast->sender_batch.auth);
+        co_send_batch_close(&mcast->sender_batch);
+        mcast->sender_batch = (struct co_send_batch){0};
+    }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Worker threads split by direction and subgroup: long operations that they move while the caller sleeps, beside small
+// ones and nonblocking ones, with and without lost datagrams; a team that breaks and a transport that breaks while a
+// part of a block is being sent; and nothing runs when nothing is outstanding.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/counters.h"
+#include "base/settings.h"
+#include "engine/engine_state.h"
+#include "engine_job.h"
+
+enum { LONG = 1500003, SMALL = 777, ROUNDS = 6 };
+
+static void fill(unsigned char *data, size_t bytes, unsigned seed)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        data[i] = (unsigned char)(i * 31 + (i >> 8) * 7 + seed);
+    }
+}
+
+static void require_bytes(const unsigned char *data, size_t bytes, unsigned seed, const char *what)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        job_require(data[i] == (unsigned char)(i * 31 + (i >> 8) * 7 + seed), what);
+    }
+}
+
+static void one_bcast(struct job_rank *rank, struct co_team *team, int root, size_t bytes, unsigned seed)
+{
+    unsigned char *buffer = calloc(1, bytes);
+    if (rank->rank == root) {
+        fill(buffer, bytes, seed);
+    }
+    job_require(co_team_bcast(team, root, buffer, bytes) == 0, "bcast");
+    require_bytes(buffer, bytes, seed, "wrong bytes in a bcast");
+    free(buffer);
+}
+
+struct gather {
+    struct co_task *task;
+    unsigned char *mine, *all;
+    size_t bytes;
+    unsigned seed;
+};
+
+static void begin_gather(struct job_rank *rank, struct co_team *team, struct gather *gather, size_t bytes,
+                         unsigned seed)
+{
+    *gather = (struct gather){.bytes = bytes, .seed = seed};
+    gather->mine = calloc(1, bytes);
+    gather->all = calloc((size_t)rank->job->size, bytes);
+    fill(gather->mine, bytes, seed + (unsigned)rank->rank);
+    job_require(co_team_iallgather(&gather->task, team, gather->mine, gather->all, bytes) == 0, "iallgather");
+}
+
+static void end_gather(struct job_rank *rank, struct gather *gather)
+{
+    struct co_wait wait = {.call = "test"};
+    while (!co_task_is_done(gather->task)) {
+        co_engine_wait_turn(rank->engine, &wait);
+    }
+    job_require(co_task_result(gather->task) == 0, "iallgather result");
+    for (int source = 0; source < rank->job->size; source++) {
+        require_bytes(gather->all + (size_t)source * gather->bytes, gather->bytes, gather->seed + (unsigned)source,
+                      "wrong bytes in an iallgather");
+    }
+    co_task_release(gather->task);
+    free(gather->mine);
+    free(gather->all);
+}
+
+// Small and long, blocking and not, on two teams.
+static void mixed(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 21), *other = engine_job_world(rank, 22);
+    for (int round = 0; round < ROUNDS; round++) {
+        struct gather long_one, small_one;
+        unsigned seed = (unsigned)round * 17;
+        int root = round % rank->job->size;
+        begin_gather(rank, other, &long_one, LONG / 3, seed);
+        one_bcast(rank, team, root, LONG, seed);
+        begin_gather(rank, team, &small_one, SMALL, seed + 1);
+        one_bcast(rank, team, root, SMALL, seed + 2);
+        end_gather(rank, &long_one);
+        one_bcast(rank, team, root, LONG + 1400, seed + 3);
+        end_gather(rank, &small_one);
+    }
+    co_team_close(team);
+    co_team_close(other);
+}
+
+static void run(int size, const int *nodes, void (*body)(struct job_rank *))
+{
+    struct engine_job *job = malloc(sizeof(*job));
+    engine_job_run(job, size, nodes, body);
+    free(job);
+}
+
+static void several_workers_move_it_all(void **state)
+{
+    (void)state;
+    uint64_t before = co_counter_read(CO_COUNT_PROGRESS_WORKER);
+    run(3, (const int[]){0, 1, 2}, mixed);
+    run(4, (const int[]){0, 0, 1, 1}, mixed);
+    assert_true(co_counter_read(CO_COUNT_PROGRESS_WORKER) > before);
+}
+
+static void they_repair_what_is_lost(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_FAULT", "drop=0.03,dup=0.02,reorder=0.02,corrupt=0.01,seed=11");
+    run(3, (const int[]){0, 1, 2}, mixed);
+    engine_job_set("CASTOFF_FAULT", NULL);
+}
+
+static void say_workers(struct job_rank *rank)
+{
+    char text[600];
+    job_require(rank->open_status == 0, rank->why);
+    co_engine_describe(rank->engine, text, sizeof(text));
+    job_require(strstr(text, "2 receiving and 1 sending worker thread") != NULL, text);
+}
+
+static void their_number_is_told(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 1}, say_workers);
+}
+
+// The root's team breaks while its block is on the way: the call returns, and only when nobody reads the buffer.
+static void break_while_sending(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 23);
+    unsigned char *buffer = malloc(4 * LONG);
+    fill(buffer, 4 * LONG, 1);
+    if (rank->rank == 1) {
+        struct timespec moment = {0, 1000000}; // so that some of it is under way; right at any length
+        nanosleep(&moment, NULL);
+        co_trylock_wait(&rank->engine->lock);
+        co_team_break(team, -EIO);
+        co_trylock_drop(&rank->engine->lock);
+    } else {
+        int result = co_team_bcast(team, 0, buffer, 4 * LONG);
+        job_require(result == -EIO || result == -ECONNRESET, "the failure was not told");
+    }
+    free(buffer); // a thread that still read it would be seen by the sanitizers
+    co_team_close(team);
+}
+
+static void a_team_may_break_meanwhile(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        run(3, (const int[]){0, 1, 2}, break_while_sending);
+    }
+}
+
+static void break_transport(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 24);
+    unsigned char *buffer = calloc(1, LONG);
+    struct gather gather;
+    begin_gather(rank, team, &gather, LONG, 5);
+    co_trylock_wait(&rank->engine->lock);
+    co_store_relaxed(&rank->engine->network_error, -ENETDOWN);
+    co_trylock_drop(&rank->engine->lock);
+    struct co_wait wait = {.call = "test"};
+    while (!co_task_is_done(gather.task)) {
+        co_engine_wait_turn(rank->engine, &wait);
+    }
+    job_require(co_task_result(gather.task) < 0, "a broken transport was not told");
+    co_task_release(gather.task);
+    free(gather.mine);
+    free(gather.all);
+    free(buffer);
+    co_team_close(team);
+}
+
+static void the_transport_may_break_meanwhile(void **state)
+{
+    (void)state;
+    run(3, (const int[]){0, 1, 2}, break_transport);
+}
+
+static void be_idle(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 25);
+    one_bcast(rank, team, 0, LONG, 3);
+    struct co_wait wait = {.call = "test"};
+    while (co_load_relaxed(&rank->engine->network_is_busy)) {
+        co_engine_wait_turn(rank->engine, &wait);
+    }
+    pthread_barrier_wait(&rank->job->all);
+    uint64_t turns = co_counter_read(CO_COUNT_PROGRESS_WORKER) + co_counter_read(CO_COUNT_RECEIVE_CALLS);
+    struct timespec while_idle = {0, 50000000};
+    nanosleep(&while_idle, NULL);
+    uint64_t more = co_counter_read(CO_COUNT_PROGRESS_WORKER) + co_counter_read(CO_COUNT_RECEIVE_CALLS) - turns;
+    job_require(more < 100, "threads ran although nothing was outstanding"); // the last naps run out
+    pthread_barrier_wait(&rank->job->all);
+    co_team_close(team);
+}
+
+static void idle_ones_sleep(void **state)
+{
+    (void)state;
+    run(3, (const int[]){0, 1, 2}, be_idle);
+}
+
+static int set_up(void **state)
+{
+    setenv("CASTOFF_PROGRESS", "threads", 1);
+    setenv("CASTOFF_WORKERS", "3", 1);
+    setenv("CASTOFF_UDP_SUBGROUPS", "2", 1);
+    return engine_job_set_up(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(several_workers_move_it_all),
+        cmocka_unit_test(they_repair_what_is_lost),
+        cmocka_unit_test(their_number_is_told),
+        cmocka_unit_test(a_team_may_break_meanwhile),
+        cmocka_unit_test(the_transport_may_break_meanwhile),
+        cmocka_unit_test(idle_ones_sleep),
+    };
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}
