@@ -24,6 +24,7 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
                                    .rank = bootstrap->node_rank,
                                    .size = bootstrap->node_size,
                                    .team_bytes = (size_t)co_setting_number(CO_SET_SHM_TEAM),
+                                   .staging_bytes = (size_t)co_setting_number(CO_SET_SHM_STAGING),
                                    .single_copy = (int)co_setting_number(CO_SET_SHM_SINGLE_COPY),
                                    .single_copy_min = (size_t)co_setting_number(CO_SET_SHM_SINGLE_COPY_MIN),
                                    .barrier = bootstrap->node_barrier,

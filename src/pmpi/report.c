@@ -32,11 +32,15 @@ static void reduce(uint64_t *words, size_t count, MPI_Op operation)
 
 static void gather(struct co_report *report)
 {
-    uint64_t high_water = 0;
+    static const enum co_counter_id highs[] = {CO_COUNT_STAGING_HIGH, CO_COUNT_SHM_LENT_HIGH};
+    enum { HIGHS = sizeof highs / sizeof highs[0] };
+    uint64_t high_water[HIGHS];
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {
         report->counters[i] = co_counter_read((enum co_counter_id)i);
     }
-    high_water = report->counters[CO_COUNT_STAGING_HIGH];
+    for (int i = 0; i < HIGHS; i++) {
+        high_water[i] = report->counters[highs[i]];
+    }
     co_call_counts_snapshot(report->calls);
     report->ranks_counted = 1;
     if (co_layer.world != NULL) {
@@ -44,8 +48,10 @@ static void gather(struct co_report *report)
         reduce((uint64_t *)report->calls, sizeof report->calls / (sizeof(uint64_t)), co_next.sum);
         reduce(report->counters, CO_COUNTER_COUNT, co_next.sum);
         // The most of one rank, not of all together.
-        reduce(&high_water, 1, co_next.maximum);
-        report->counters[CO_COUNT_STAGING_HIGH] = high_water;
+        reduce(high_water, HIGHS, co_next.maximum);
+        for (int i = 0; i < HIGHS; i++) {
+            report->counters[highs[i]] = high_water[i];
+        }
     }
     report->site_count = co_report_sites_gather(&report->sites);
 }

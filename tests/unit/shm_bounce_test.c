@@ -52,7 +52,7 @@ static int run_large(struct shm_rank *self)
     }
     shm_job_barrier(self);
     self->node->direct_bcast_min = 8192; // also where the probe found that it is forbidden from the start
-    self->node->direct_gather_min = 8192;
+    self->node->direct_gather_min = self->node->direct_allgather_min = 8192;
     SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (int root = 0; root < self->size; root++) {

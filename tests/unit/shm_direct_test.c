@@ -23,7 +23,7 @@ static int end_of_all(struct shm_rank *self)
     struct co_shm_op ops[3];
     char *mine[3], *all[3];
 
-    self->node->direct_gather_min = 8192;
+    self->node->direct_allgather_min = 8192;
     SHM_CHECK(shm_job_open_team(self, &teams[self->rank], 1) == 0);
     shm_job_barrier(self);
     for (int i = 0; i < 3 && self->rank == 0; i++) {
@@ -63,7 +63,7 @@ static int around_pieces(struct shm_rank *self)
     static const size_t sizes[] = {8192, 1048575, 1048576, 1048577, 2097152, 2500001};
     struct co_shm_team *team;
 
-    self->node->direct_gather_min = 8192;
+    self->node->direct_allgather_min = 8192;
     SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         SHM_CHECK(shm_job_check_allgather(self, team, 2 * i, sizes[i]) == 0);

@@ -287,6 +287,7 @@ int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_func
                     .rank = rank,
                     .size = options->size,
                     .team_bytes = options->team_bytes ? options->team_bytes : 65536,
+                    .staging_bytes = options->staging_bytes,
                     .single_copy = options->single_copy,
                     .single_copy_min = options->single_copy_min ? options->single_copy_min : 16384,
                     .barrier = job_barrier,

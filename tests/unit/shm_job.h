@@ -31,7 +31,7 @@ struct shm_job_options {
     bool threads;
     bool leave_closed; // the function opens the node itself
     int single_copy;
-    size_t single_copy_min, team_bytes;
+    size_t single_copy_min, team_bytes, staging_bytes;
     const void *argument;
 };
 

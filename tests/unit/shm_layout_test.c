@@ -26,7 +26,8 @@ static void check_shape(int count, size_t team_bytes)
         assert_true(ring->offset >= end);
         assert_int_equal(ring->offset % CO_CACHE_LINE, 0);
         assert_int_equal(ring->stride % CO_CACHE_LINE, 0);
-        assert_true(ring->head >= sizeof(uint64_t) && ring->head + ring->payload <= ring->stride);
+        assert_true(ring->head >= (i == CO_SHM_BULK ? 0 : sizeof(uint64_t)));
+        assert_true(ring->head + ring->payload <= ring->stride);
         assert_true(i == 0 || ring->payload > shape.ring[i - 1].payload);
         end = ring->offset + (size_t)slots * ring->stride;
     }
@@ -51,13 +52,17 @@ static void the_segment_holds_every_team(void **state)
     (void)state;
     for (int size = 1; size <= 260; size += size < 10 ? 1 : 50) {
         struct co_shm_plan plan;
-        co_shm_plan_compute(&plan, size, 1 << 20, CO_SHM_ENTRIES_MAX);
+        co_shm_plan_compute(&plan, size, 1 << 20, 8 << 20, CO_SHM_ENTRIES_MAX);
         assert_true(plan.entries >= CO_SHM_ENTRIES_GOOD && plan.entries <= CO_SHM_ENTRIES_MAX);
         assert_true(plan.process_offset >= sizeof(struct co_shm_header));
         assert_true(plan.entry_offset >= plan.process_offset + (size_t)size * sizeof(struct co_shm_process));
-        assert_true(plan.area_offset >= plan.entry_offset + plan.entries * sizeof(struct co_shm_entry));
+        assert_true(plan.loan_offset >= plan.entry_offset + plan.entries * sizeof(struct co_shm_entry));
+        assert_true(plan.area_offset >= plan.loan_offset + plan.loans * sizeof(struct co_shm_loan));
+        assert_int_equal(plan.loan_offset % CO_SHM_PAGE, 0);
         assert_int_equal(plan.area_offset % CO_SHM_PAGE, 0);
-        assert_int_equal(plan.bytes, plan.area_offset + plan.entries * plan.area_bytes);
+        assert_int_equal(plan.staging_offset, plan.area_offset + plan.entries * plan.area_bytes);
+        assert_int_equal(plan.loans * CO_SHM_LOAN_BYTES, 8 << 20);
+        assert_int_equal(plan.bytes, plan.staging_offset + (8 << 20));
         for (int count = 1; count <= size; count++) {
             struct co_shm_shape shape;
             co_shm_shape_compute(&shape, count, 1 << 20);
@@ -71,31 +76,36 @@ static void a_small_memory_gets_few_entries(void **state)
     struct co_shm_plan plan;
 
     (void)state;
-    co_shm_plan_compute(&plan, 4, 65536, 32);
+    co_shm_plan_compute(&plan, 4, 65536, CO_SHM_LOAN_BYTES - 1, 32);
     assert_int_equal(plan.entries, 32);
+    assert_int_equal(plan.loans, 0); // a part of a loan is none
+    assert_int_equal(plan.bytes, plan.staging_offset);
     assert_true(plan.bytes < (size_t)16 << 20);
 }
 
 // Changing any of these needs a new CO_SHM_VERSION.
-static void version_one_is_as_it_was(void **state)
+static void version_two_is_as_it_was(void **state)
 {
     struct co_shm_shape shape;
 
     (void)state;
-    assert_int_equal(CO_SHM_VERSION, 1);
+    assert_int_equal(CO_SHM_VERSION, 2);
     co_shm_shape_compute(&shape, 4, 1 << 20);
-    assert_int_equal(shape.ring[CO_SHM_LINES].offset, 512);
+    assert_int_equal(shape.ring[CO_SHM_LINES].offset, 640);
     assert_int_equal(shape.ring[CO_SHM_LINES].payload, 120);
-    assert_int_equal(shape.ring[CO_SHM_MAIL].offset, 512 + 64 * 128);
+    assert_int_equal(shape.ring[CO_SHM_MAIL].offset, 640 + 64 * 128);
     assert_int_equal(shape.ring[CO_SHM_MAIL].payload, 632);
-    assert_int_equal(shape.ring[CO_SHM_BULK].offset, 512 + 64 * 128 + 16 * 640);
+    assert_int_equal(shape.ring[CO_SHM_BULK].offset, 20480); // a whole page
+    assert_int_equal(CO_SHM_LOAN_BYTES, 64 * CO_SHM_FRAGMENT);
     assert_int_equal(shape.ring[CO_SHM_BULK].mask, 63);
     assert_int_equal(shape.ring[CO_SHM_BULK].payload, 4096);
-    assert_int_equal(shape.lane_bytes, 286720);
+    assert_int_equal(shape.lane_bytes, 20480 + 64 * 4096);
     assert_int_equal(offsetof(struct co_shm_header, version), 8);
     assert_int_equal(offsetof(struct co_shm_process, probe_address), 16);
     assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
+    assert_int_equal(offsetof(struct co_shm_control, memory), 4 * 128 + 8);
+    assert_int_equal(offsetof(struct co_shm_loan, end), 8);
 }
 
 int main(void)
@@ -104,7 +114,7 @@ int main(void)
         cmocka_unit_test(rings_do_not_overlap),
         cmocka_unit_test(the_segment_holds_every_team),
         cmocka_unit_test(a_small_memory_gets_few_entries),
-        cmocka_unit_test(version_one_is_as_it_was),
+        cmocka_unit_test(version_two_is_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

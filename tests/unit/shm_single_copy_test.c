@@ -31,6 +31,18 @@ static int may_copy(struct shm_rank *self)
     return 0;
 }
 
+// With staging to lend the rings are faster, unless single copy is asked for.
+static int rings_first(struct shm_rank *self)
+{
+    const struct co_shm_node *node = self->node;
+    bool asked = self->config.single_copy == CO_YES && co_shm_node_single_copy(node);
+
+    SHM_CHECK(node->direct_bcast_min == (asked ? self->config.single_copy_min : SIZE_MAX));
+    SHM_CHECK(node->direct_allgather_min == (asked ? self->config.single_copy_min : SIZE_MAX));
+    SHM_CHECK((node->direct_gather_min < SIZE_MAX) == co_shm_node_single_copy(node));
+    return 0;
+}
+
 static int may_not_copy(struct shm_rank *self)
 {
     SHM_CHECK(!co_shm_node_single_copy(self->node));
@@ -49,12 +61,27 @@ static int agrees(struct shm_rank *self)
     return 0;
 }
 
-static void run(int size, bool threads, int single_copy, shm_rank_function *function)
+static void run_with_staging(int size, bool threads, int single_copy, size_t staging, shm_rank_function *function)
 {
-    struct shm_job_options options = {
-        .size = size, .threads = threads, .single_copy = single_copy, .single_copy_min = 100000};
+    struct shm_job_options options = {.size = size,
+                                      .threads = threads,
+                                      .single_copy = single_copy,
+                                      .single_copy_min = 100000,
+                                      .staging_bytes = staging};
 
     assert_int_equal(shm_job_run(&options, function), 0);
+}
+
+static void run(int size, bool threads, int single_copy, shm_rank_function *function)
+{
+    run_with_staging(size, threads, single_copy, 0, function);
+}
+
+static void rings_that_can_borrow_come_first(void **state)
+{
+    (void)state;
+    run_with_staging(2, true, CO_AUTO, (size_t)8 << 20, rings_first);
+    run_with_staging(2, true, CO_YES, (size_t)8 << 20, rings_first);
 }
 
 static void what_is_allowed_is_used(void **state)
@@ -101,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_allowed_is_used),
+        cmocka_unit_test(rings_that_can_borrow_come_first),
         cmocka_unit_test(what_is_switched_off_is_not),
         cmocka_unit_test(copies_are_whole_or_an_error),
     };

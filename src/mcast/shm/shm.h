@@ -15,11 +15,12 @@ struct co_shm_node; // this process's view of its node
 struct co_shm_team; // the members of one team on this node
 
 struct co_shm_config {
-    uint64_t job_key;  // names the segment; agreed, random
-    int node_index;    // number of this node in the job (several "nodes" may share one kernel in a lab)
-    int rank, size;    // within the node
-    size_t team_bytes; // shared memory of one team
-    int single_copy;   // CO_AUTO, CO_YES, CO_NO
+    uint64_t job_key;     // names the segment; agreed, random
+    int node_index;       // number of this node in the job (several "nodes" may share one kernel in a lab)
+    int rank, size;       // within the node
+    size_t team_bytes;    // shared memory of one team
+    size_t staging_bytes; // shared memory of the node that large operations borrow from
+    int single_copy;      // CO_AUTO, CO_YES, CO_NO
     size_t single_copy_min;
     // Exchange among the ranks of the node, given by the bootstrap; collective.
     int (*barrier)(void *arg);
@@ -66,10 +67,11 @@ struct co_shm_op {
     size_t bytes;     // of a block
     size_t piece_bytes;
     uint64_t written, read; // ticks, or pieces
-    uint64_t remote;        // the block's address in the peer's process
-    size_t position;        // bytes of the current block or piece that are done
+    uint64_t remote;        // the block's address in the peer's process, or ticks known to be written by it
+    size_t position;        // bytes of the current block or piece that are done, or ticks of the current turn
     uint64_t stuck;         // piece that the kernel refused, + 1
     uint32_t asked;         // bytes asked of the other side because of that
+    bool past_cache;        // too much for the cache: stores go past it
 };
 
 // root's `bytes` at buffer reach everybody's buffer.

@@ -117,6 +117,7 @@ static void free_area(struct co_shm_node *node, uint32_t index)
     if (madvise(area, node->plan.area_bytes, MADV_REMOVE) != 0) {
         __builtin_memset(area, 0, node->plan.area_bytes);
     }
+    co_shm_loans_return(node, index);
     co_store_relaxed(&node->entries[index].touched, 0); // relaxed: published by the lock
 }
 

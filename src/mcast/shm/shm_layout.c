@@ -8,9 +8,7 @@
 // Address space, not memory: pages of a team that never ran do not exist.
 #define SEGMENT_BYTES_MAX ((size_t)8 << 30)
 
-// Measured on two cores: a reader follows its writer at full speed when the writer may be 256 KiB ahead.
-#define BULK_PAYLOAD ((size_t)4096)
-#define BULK_SLOTS_MAX 64
+#define BULK_SLOTS_MAX (CO_SHM_LOAN_BYTES / CO_SHM_FRAGMENT)
 #define BULK_SLOTS_MIN 4
 #define MAIL_STRIDE ((size_t)640) // five pairs of lines
 
@@ -40,7 +38,7 @@ static void set_ring(struct co_shm_ring_shape *ring, size_t offset, size_t slots
 
 void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes)
 {
-    size_t bulk = power_of_two_below(team_bytes / (size_t)count / BULK_PAYLOAD | 1);
+    size_t bulk = power_of_two_below(team_bytes / (size_t)count / CO_SHM_FRAGMENT | 1);
     bulk = bulk < BULK_SLOTS_MIN ? BULK_SLOTS_MIN : bulk > BULK_SLOTS_MAX ? BULK_SLOTS_MAX : bulk;
     bool roomy = bulk > BULK_SLOTS_MIN;
     size_t offset = sizeof(struct co_shm_control);
@@ -51,8 +49,9 @@ void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_byt
     size_t mail = roomy ? 16 : 8;
     set_ring(&shape->ring[CO_SHM_MAIL], offset, mail, MAIL_STRIDE, sizeof(uint64_t));
     offset += mail * MAIL_STRIDE;
-    set_ring(&shape->ring[CO_SHM_BULK], offset, bulk, BULK_PAYLOAD + CO_CACHE_LINE, CO_CACHE_LINE);
-    offset += bulk * (BULK_PAYLOAD + CO_CACHE_LINE);
+    offset = round_up(offset, CO_SHM_PAGE);
+    set_ring(&shape->ring[CO_SHM_BULK], offset, bulk, CO_SHM_FRAGMENT, 0);
+    offset += bulk * CO_SHM_FRAGMENT;
 
     size_t lane = round_up(offset, CO_SHM_PAGE);
     shape->lane_bytes = lane;
@@ -60,7 +59,7 @@ void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_byt
     shape->area_bytes = shape->bounce_offset + CO_SHM_PAGE * (size_t)count;
 }
 
-void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t entries)
+void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t staging_bytes, size_t entries)
 {
     // Small teams get wide lanes, large teams many: the largest area is not always that of the whole node.
     plan->area_bytes = 0;
@@ -75,6 +74,10 @@ void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, 
     plan->entries = (uint32_t)entries;
     plan->process_offset = CO_SHM_PAGE;
     plan->entry_offset = plan->process_offset + round_up((size_t)size * sizeof(struct co_shm_process), CO_SHM_PAGE);
-    plan->area_offset = plan->entry_offset + round_up(entries * sizeof(struct co_shm_entry), CO_SHM_PAGE);
-    plan->bytes = plan->area_offset + entries * plan->area_bytes;
+    plan->loan_offset = plan->entry_offset + round_up(entries * sizeof(struct co_shm_entry), CO_SHM_PAGE);
+    size_t loans = staging_bytes / CO_SHM_LOAN_BYTES;
+    plan->loans = (uint32_t)(loans < CO_SHM_LOANS_MAX ? loans : CO_SHM_LOANS_MAX);
+    plan->area_offset = plan->loan_offset + round_up(plan->loans * sizeof(struct co_shm_loan), CO_SHM_PAGE);
+    plan->staging_offset = plan->area_offset + entries * plan->area_bytes;
+    plan->bytes = plan->staging_offset + plan->loans * CO_SHM_LOAN_BYTES;
 }

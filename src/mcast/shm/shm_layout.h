@@ -3,12 +3,14 @@
 // The one place that knows how a node's shared segment looks. Offsets and plain words only: every process maps it
 // somewhere else. Read by all files of this folder; sizes are computed from values that all ranks share.
 //
-//   segment   header | process[size] | entry[entries] | area[entries]           each part starts on a page
+//   segment   header | process[size] | entry[entries] | loan[loans] | area[entries] | staging[loans]
 //   area      lane[count] | bounce[count]                                       one team; entry i owns area i
-//   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
+//   lane      control (5 line pairs) | lines | mail | bulk                      one member; the rings he writes
 //   slot      sequence (8 bytes) | ... payload                                  sequence = tick + 1 when it is full
 //
-// A ring's slots are numbered by ticks that only grow; tick t lives in slot t mod slots.
+// Each part of the segment starts on a page. A ring's slots are numbered by ticks that only grow; tick t lives in slot
+// t mod slots. The slots of the bulk ring are payload alone, back to back: a counter in the control says how many are
+// written, and a word beside it where the slots are, in the lane or in a part of the node's staging that was lent.
 #ifndef CASTOFF_MCAST_SHM_LAYOUT_H
 #define CASTOFF_MCAST_SHM_LAYOUT_H
 
@@ -20,8 +22,9 @@
 #include "base/order.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 1
+#define CO_SHM_VERSION 2
 #define CO_SHM_PAGE 4096
+#define CO_SHM_FRAGMENT ((size_t)4096) // a slot of the bulk ring
 
 struct co_shm_header {
     uint64_t magic;
@@ -29,6 +32,7 @@ struct co_shm_header {
     uint32_t size;
     uint64_t team_bytes;
     uint64_t area_bytes;
+    uint32_t loans;
     uint32_t entries;
     uint32_t farthest;    // largest distance of an entry from its home; guarded by lock
     pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
@@ -53,6 +57,13 @@ struct co_shm_entry {
     _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
 };
 
+// One part of the node's staging: who has it. Free, in use by an operation, or kept by a team for its next one, which
+// everybody may take over whose bytes are needed more, once all members of that team are done with them.
+struct co_shm_loan {
+    alignas(CO_CACHE_LINE) _Atomic uint64_t word; // see shm_loan.c
+    _Atomic uint64_t end;                         // bulk tick after the last one written there
+};
+
 // Head of a lane. Every pair of lines has one writer at a time, named beside it.
 struct co_shm_control {
     // The member: ticks of each ring that it is done with, reading and writing. Published late on purpose.
@@ -67,6 +78,10 @@ struct co_shm_control {
     // The peer: pieces it copied for this member, and requests it answered.
     alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
     _Atomic uint64_t reply;
+    // The member: bulk ticks it has written, and where their slots are: offset from the start of the segment, with the
+    // logarithm of their number in the low bits.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t written;
+    _Atomic uint64_t memory;
 };
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8, "atomic words are plain words");
@@ -76,7 +91,9 @@ _Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
 _Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
-_Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
+_Static_assert(offsetof(struct co_shm_control, written) == 4 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(sizeof(struct co_shm_control) == 5 * CO_LINE_PAIR, "five pairs of lines");
+_Static_assert(sizeof(struct co_shm_loan) == CO_CACHE_LINE, "one line for each loan");
 
 enum co_shm_ring { CO_SHM_LINES, CO_SHM_MAIL, CO_SHM_BULK, CO_SHM_RINGS };
 
@@ -97,8 +114,8 @@ struct co_shm_shape {
 };
 
 struct co_shm_plan {
-    size_t process_offset, entry_offset, area_offset, area_bytes, bytes;
-    uint32_t entries;
+    size_t process_offset, entry_offset, loan_offset, area_offset, area_bytes, staging_offset, bytes;
+    uint32_t entries, loans;
 };
 
 // The area of a team of `count` members with team_bytes to spend. More is used when that is too little.
@@ -108,7 +125,12 @@ void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_byt
 #define CO_SHM_ENTRIES_GOOD 256 // as many communicators at a time as most programs ever have
 #define CO_SHM_ENTRIES_MIN 16
 
-// The segment of a node with `size` ranks and at most `entries` teams at a time.
-void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t entries);
+// What is lent at a time: as far as a writer is let ahead of its readers. Measured on two cores: they follow at full
+// speed, and with more ranks than cores each turn of a rank moves enough to be worth the switch.
+#define CO_SHM_LOAN_BYTES ((size_t)256 << 10)
+#define CO_SHM_LOANS_MAX 4096
+
+// The segment of a node with `size` ranks, at most `entries` teams at a time and staging_bytes to lend.
+void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t staging_bytes, size_t entries);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/log.h"
 
 #define TEAM_BYTES_SMALL ((size_t)64 << 10)
+#define CACHE_BYTES_USUAL ((size_t)32 << 20) // where the system does not tell
 
 static void set_pointers(struct co_shm_node *node)
 {
@@ -23,6 +24,7 @@ static void set_pointers(struct co_shm_node *node)
     node->header = (struct co_shm_header *)base;
     node->processes = (struct co_shm_process *)(base + node->plan.process_offset);
     node->entries = (struct co_shm_entry *)(base + node->plan.entry_offset);
+    node->loans = (struct co_shm_loan *)(base + node->plan.loan_offset);
     node->areas = base + node->plan.area_offset;
     // A core file need not hold gigabytes of holes.
     madvise(base, node->segment.bytes, MADV_DONTDUMP);
@@ -37,6 +39,7 @@ static int fill_header(struct co_shm_node *node)
     header->size = (uint32_t)node->config.size;
     header->team_bytes = node->config.team_bytes;
     header->area_bytes = node->plan.area_bytes;
+    header->loans = node->plan.loans;
     header->entries = node->plan.entries;
     header->magic = CO_SHM_MAGIC;
     return error;
@@ -48,14 +51,15 @@ static int create_within(struct co_shm_node *node, const char *name, size_t leas
     int error = -ENOSPC;
 
     for (size_t entries = CO_SHM_ENTRIES_MAX; entries >= least && error == -ENOSPC; entries /= 2) {
-        co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, entries);
+        co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, node->config.staging_bytes,
+                            entries);
         error = co_shm_segment_create(&node->segment, name, node->plan.bytes);
     }
     return error;
 }
 
-// A small /dev/shm (64 MiB in most containers) gets smaller teams rather than few, and few only in the end. Returns
-// the number of entries or -errno.
+// A small /dev/shm (64 MiB in most containers) gets smaller teams rather than few, and few only in the end; what can be
+// lent goes last. Returns the number of entries or -errno.
 static int create(struct co_shm_node *node, const char *name)
 {
     int error = create_within(node, name, CO_SHM_ENTRIES_GOOD);
@@ -67,6 +71,10 @@ static int create(struct co_shm_node *node, const char *name)
     if (error == -ENOSPC) {
         error = create_within(node, name, CO_SHM_ENTRIES_MIN);
     }
+    if (error == -ENOSPC) {
+        node->config.staging_bytes = 0;
+        error = create_within(node, name, CO_SHM_ENTRIES_MIN);
+    }
     if (error == 0) {
         set_pointers(node);
         error = fill_header(node);
@@ -76,7 +84,8 @@ static int create(struct co_shm_node *node, const char *name)
 
 static int attach(struct co_shm_node *node, const char *name, int entries)
 {
-    co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, (size_t)entries);
+    co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, node->config.staging_bytes,
+                        (size_t)entries);
     int error = co_shm_segment_attach(&node->segment, name, node->plan.bytes);
     if (error != 0) {
         return error;
@@ -85,7 +94,8 @@ static int attach(struct co_shm_node *node, const char *name, int entries)
     const struct co_shm_header *header = node->header;
     bool fits = header->magic == CO_SHM_MAGIC && header->version == CO_SHM_VERSION &&
                 header->size == (uint32_t)node->config.size && header->team_bytes == node->config.team_bytes &&
-                header->area_bytes == node->plan.area_bytes && header->entries == node->plan.entries;
+                header->area_bytes == node->plan.area_bytes && header->loans == node->plan.loans &&
+                header->entries == node->plan.entries;
     return fits ? 0 : -EPROTO;
 }
 
@@ -110,6 +120,11 @@ static int map_segment(struct co_shm_node *node)
         return team_bytes;
     }
     node->config.team_bytes = (size_t)team_bytes;
+    int loans = agree(node, config->rank == 0 ? (int)node->plan.loans : INT_MAX); // rank 0's too
+    if (loans < 0) {
+        return loans;
+    }
+    node->config.staging_bytes = (size_t)loans * CO_SHM_LOAN_BYTES;
     int error = agree(node, config->rank == 0 ? 0 : attach(node, name, entries));
     if (config->rank == 0) {
         co_shm_segment_unlink(&node->segment);
@@ -150,6 +165,8 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
         return error;
     }
     node->config = *config;
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    node->cache_bytes = cache > 0 ? (size_t)cache : CACHE_BYTES_USUAL;
     error = map_segment(node);
     if (error != 0) {
         goto failed;

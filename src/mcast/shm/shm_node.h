@@ -22,11 +22,13 @@ struct co_shm_node {
     struct co_shm_header *header;
     struct co_shm_process *processes;
     struct co_shm_entry *entries;
+    struct co_shm_loan *loans;
     char *areas;
 
     struct pollfd *watched; // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
     bool single_copy;
-    size_t direct_bcast_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
+    size_t direct_bcast_min, direct_allgather_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
+    size_t cache_bytes;                                               // last level
     char reason[96];
     uint64_t probe_word;   // read by the neighbour that probes us
     uint64_t probe_target; // written by him
@@ -53,5 +55,8 @@ int co_shm_directory_init(struct co_shm_header *header);
 int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count);
 // The member leaves; the last one frees the entry and gives its memory back.
 void co_shm_directory_leave(struct co_shm_node *node, uint32_t index);
+
+// shm_loan.c: what the team of this entry has of the node's staging goes back; all its members are done with it.
+void co_shm_loans_return(struct co_shm_node *node, uint32_t entry);
 
 #endif

@@ -41,6 +41,7 @@ int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_
     team->node = node;
     team->count = count;
     team->self = self;
+    team->loan = CO_SHM_NO_LOAN;
     memcpy(team->members, members, (size_t)count * sizeof(int));
     co_shm_shape_compute(&team->shape, count, node->config.team_bytes);
     if (count > 1) { // alone it needs no memory
@@ -97,8 +98,16 @@ void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_byt
     }
 }
 
-// Makes the pages of a ring exist before its writer needs them. Asked for, a full /dev/shm is an error; met by a
-// store it would be a signal. Kernels that do not know the advice leave it to the store.
+// Asked for, a full /dev/shm is an error; met by a store it would be a signal. Kernels that do not know the advice
+// leave it to the store.
+int co_shm_touch(char *first, size_t length)
+{
+    bool is_full = madvise(first, length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
+
+    return is_full ? -ENOMEM : 0;
+}
+
+// Makes the pages of a ring exist before its writer needs them.
 static int touch_ring(struct co_shm_team *team, unsigned ring)
 {
     const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
@@ -109,11 +118,7 @@ static int touch_ring(struct co_shm_team *team, unsigned ring)
     team->touched |= 1u << ring;
     // relaxed: read after the lock of the directory, which this member takes again to leave
     co_store_relaxed(&team->node->entries[team->entry].touched, 1);
-    if (madvise(co_shm_lane(team, team->self) + first, length, MADV_POPULATE_WRITE) != 0 &&
-        (errno == ENOMEM || errno == EFAULT)) {
-        return -ENOMEM;
-    }
-    return 0;
+    return co_shm_touch(co_shm_lane(team, team->self) + first, length);
 }
 
 static uint64_t consumed_by(const struct co_shm_team *team, int member, unsigned ring)
@@ -122,9 +127,9 @@ static uint64_t consumed_by(const struct co_shm_team *team, int member, unsigned
     return co_load_acquire(&co_shm_control(team, member)->consumed[ring]);
 }
 
-bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
+bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, uint64_t slots)
 {
-    uint64_t slots = team->shape.ring[ring].mask + 1, least = UINT64_MAX;
+    uint64_t least = UINT64_MAX;
 
     // While the last one has not moved there is no need to look at the lines of all others.
     if (team->laggard != team->self && tick >= consumed_by(team, team->laggard, ring) + slots) {
@@ -186,14 +191,16 @@ static void choose_path(struct co_shm_op *op)
     if (ring == CO_SHM_LINES) {
         take_ticks(op, ring, 1);
         op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_flow_step;
-    } else if (op->bytes >= (is_bcast ? team->node->direct_bcast_min : team->node->direct_gather_min)) {
+    } else if (op->bytes >= (is_bcast       ? team->node->direct_bcast_min
+                             : is_allgather ? team->node->direct_allgather_min
+                                            : team->node->direct_gather_min)) {
         take_ticks(op, CO_SHM_LINES, 1);
         op->sequence = ++team->sequence;
         op->step = is_allgather ? co_shm_direct_step : co_shm_star_step;
     } else {
         size_t payload = team->shape.ring[ring].payload;
         take_ticks(op, ring, (op->bytes + payload - 1) / payload);
-        op->step = co_shm_flow_step;
+        op->step = ring == CO_SHM_BULK ? co_shm_stream_step : co_shm_flow_step;
     }
 }
 

@@ -8,7 +8,8 @@
 // member, `consumed`, tells how far that member is done with it. A slot is written for tick t when every member has
 // consumed t - slots (credit); it is full when its sequence reads t + 1, and keeps that until the next write, which
 // no reader of tick t can miss. `consumed` is published when it crosses a multiple of the quantum only. That is
-// enough: a member that is done with all ticks before t has published at least t - quantum + 1 > t - slots.
+// enough: a member that is done with all ticks before t has published at least t - quantum + 1 > t - slots. The bulk
+// ring, which has a counter in place of flags, is in shm_stream.c.
 #ifndef CASTOFF_MCAST_SHM_TEAM_H
 #define CASTOFF_MCAST_SHM_TEAM_H
 
@@ -19,6 +20,8 @@
 // A step that can go on moves about so much before it lets the caller's other operations have their turn. Callers yield
 // the processor between steps: less would cost more switches than copying.
 #define CO_SHM_STEP_BYTES ((size_t)1 << 20)
+
+#define CO_SHM_NO_LOAN (-1)
 
 enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER };
 
@@ -32,6 +35,11 @@ struct co_shm_team {
     uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
     uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
     int laggard;                    // member that was last when credit was asked for
+    char *slots;                    // of our bulk ring; NULL: none told yet
+    uint64_t slot_mask;             // their number - 1
+    uint64_t stream_end;            // bulk tick after the last one we wrote
+    int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
+    uint64_t loan_word;             // its word, as we wrote it last
     uint64_t sequence;              // large operations begun
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
@@ -55,13 +63,15 @@ static inline char *co_shm_slot(const struct co_shm_team *team, int member, unsi
     return co_shm_lane(team, member) + shape->offset + (tick & shape->mask) * shape->stride;
 }
 
-// Slow half of co_shm_has_credit: asks the others how far they are.
-bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick);
+// Slow half of co_shm_has_credit: asks the others how far they are, for a ring of `slots` slots.
+bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, uint64_t slots);
 
 // May this member write the slot of `tick`?
 static inline bool co_shm_has_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
 {
-    return tick < team->granted[ring] + team->shape.ring[ring].mask + 1 || co_shm_ask_credit(team, ring, tick);
+    uint64_t slots = team->shape.ring[ring].mask + 1;
+
+    return tick < team->granted[ring] + slots || co_shm_ask_credit(team, ring, tick, slots);
 }
 
 // The payload of a slot this member may write.
@@ -94,10 +104,33 @@ static inline void co_shm_consume(const struct co_shm_team *team, unsigned ring,
 // Adds what was copied to the counters now and then, since a shared counter costs as much as a small operation.
 void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes);
 
-// shm_flow.c: operations through the rings.
+// The whole allgather has its bytes, so every member has begun it and is done with everything before. That is why a
+// run of allgathers needs no acknowledgement and two slots would do: when this member writes for tick t, it holds
+// everybody's bytes of tick t - 1, hence nobody reads tick t - 2 any more.
+static inline void co_shm_grant_from_allgather(struct co_shm_op *op)
+{
+    uint64_t *granted = &op->team->granted[op->ring];
+
+    *granted = op->tick > *granted ? op->tick : *granted;
+}
+
+// Makes pages exist; -ENOMEM when /dev/shm is full.
+int co_shm_touch(char *first, size_t length);
+
+// shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);
 int co_shm_allgather_line_step(struct co_shm_op *op);
 int co_shm_flow_step(struct co_shm_op *op);
+int co_shm_stream_step(struct co_shm_op *op);
+
+// shm_copy.c: like memcpy, for bytes that nobody will find in the cache.
+void co_shm_copy_past_cache(char *to, const char *from, size_t bytes);
+
+// shm_loan.c: called by a writer when a large operation begins and when it is done with its own part of it.
+void co_shm_loan_begin(struct co_shm_team *team, size_t bytes);
+void co_shm_loan_rest(struct co_shm_team *team);
+char *co_shm_loan_memory(const struct co_shm_team *team); // NULL: nothing is lent
+
 // shm_star.c: large bcast and gather. shm_direct.c: large allgather.
 int co_shm_star_step(struct co_shm_op *op);
 int co_shm_direct_step(struct co_shm_op *op);
