@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How fast the collectives of src/mcast/shm are: forks N ranks and runs bcast and allgather back to back over a sweep
-// of sizes. Prints microseconds an operation of the slowest rank: the least and the median of several turns.
+// of sizes. Prints microseconds an operation of the slowest rank: the least, the lowest tenth and the median of many
+// short turns. On a machine that others use too, the first two are from turns in which nobody came in between.
 //
-//   shm_speed [ranks] [bcast|allgather|both] [size_min] [size_max] [team_bytes] [single_copy_min, 0: off] [spin]
+//   shm_speed [ranks] [bcast|allgather|both] [size_min] [size_max] [team_bytes] [single_copy_min, 0: off] [spin] [pin]
+//             [staging_bytes]
+#define _GNU_SOURCE
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -18,7 +21,8 @@
 #include "mcast/shm/shm.h"
 
 #define RANKS_MAX 64
-#define TURNS 7
+#define TURNS 200
+#define SIZE_NS ((uint64_t)400 * CO_NS_PER_MS)
 
 struct meeting {
     atomic_int arrived, turn;
@@ -113,25 +117,45 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
+// Rank 0's choice: turns long enough for the clock, or for a few switches where ranks share cores, yet short.
+static long choose_count(struct rank *self, int allgather, size_t bytes)
+{
+    uint64_t turn_ns = (self->size > 2 ? 2000 : 300) * CO_NS_PER_US, once_ns = UINT64_MAX;
+
+    for (int i = 0; i < 8; i++) {
+        uint64_t time = run_turn(self, allgather, bytes, 4) / 4;
+        once_ns = time < once_ns ? time : once_ns;
+    }
+    return all_agree(self, (int)(turn_ns / (once_ns + 1)) + 1);
+}
+
 static void sweep(struct rank *self, int allgather, size_t bytes_min, size_t bytes_max)
 {
     for (size_t bytes = bytes_min; bytes <= bytes_max; bytes *= 2) {
-        long count = bytes <= 4096 ? 20000 : bytes <= 65536 ? 3000 : bytes <= ((size_t)1 << 20) ? 200 : 30;
-        uint64_t times[TURNS];
-        if (self->size > 2) {
-            count = count / 4 + 1;
+        uint64_t times[TURNS], spent = 0;
+        long count = choose_count(self, allgather, bytes);
+        int turns = 0;
+        while (turns < TURNS && (turns < 7 || spent < SIZE_NS)) { // the same times on all ranks, so the same end
+            times[turns] = run_turn(self, allgather, bytes, count);
+            spent += times[turns++];
         }
-        run_turn(self, allgather, bytes, count / 10 + 1);
-        for (int i = 0; i < TURNS; i++) {
-            times[i] = run_turn(self, allgather, bytes, count);
-        }
-        qsort(times, TURNS, sizeof times[0], compare);
+        qsort(times, (size_t)turns, sizeof times[0], compare);
         if (self->rank == 0) {
-            printf("%-9s %9zu %10.3f %10.3f\n", allgather ? "allgather" : "bcast", bytes,
-                   (double)times[0] / 1000 / (double)count, (double)times[TURNS / 2] / 1000 / (double)count);
+            double unit = 1000 * (double)count;
+            printf("%-9s %9zu %10.3f %10.3f %10.3f\n", allgather ? "allgather" : "bcast", bytes,
+                   (double)times[0] / unit, (double)times[turns / 10] / unit, (double)times[turns / 2] / unit);
             fflush(stdout);
         }
     }
+}
+
+static void pin(int rank)
+{
+    cpu_set_t cores;
+
+    CPU_ZERO(&cores);
+    CPU_SET((unsigned)(rank % (int)sysconf(_SC_NPROCESSORS_ONLN)), &cores);
+    sched_setaffinity(0, sizeof cores, &cores);
 }
 
 static int run_rank(struct rank *self, char **argv, int argc)
@@ -145,6 +169,7 @@ static int run_rank(struct rank *self, char **argv, int argc)
         .rank = self->rank,
         .size = self->size,
         .team_bytes = argc > 5 ? strtoull(argv[5], NULL, 0) : 65536,
+        .staging_bytes = argc > 9 ? strtoull(argv[9], NULL, 0) : (size_t)8 << 20,
         .single_copy = single_copy_min ? CO_AUTO : CO_NO,
         .single_copy_min = single_copy_min,
         .barrier = barrier,
@@ -168,7 +193,8 @@ static int run_rank(struct rank *self, char **argv, int argc)
         return 1;
     }
     if (self->rank == 0) {
-        printf("# %d ranks, single copy %s; us: least, median\n", self->size, co_shm_node_single_copy_reason(node));
+        printf("# %d ranks, single copy %s; us: least, lowest tenth, median\n", self->size,
+               co_shm_node_single_copy_reason(node));
     }
     if (strcmp(what, "allgather") != 0) {
         sweep(self, 0, bytes_min, bytes_max);
@@ -192,6 +218,9 @@ int main(int argc, char **argv)
     }
     for (int rank = 0; rank < size; rank++) {
         if (fork() == 0) {
+            if (argc > 8 && atoi(argv[8])) {
+                pin(rank);
+            }
             struct rank self = {.meeting = meeting, .rank = rank, .size = size};
             exit(run_rank(&self, argv, argc));
         }
