@@ -26,6 +26,7 @@
 #define CO_REPAIR_QUEUE 256
 #define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_FETCH_RANGES_MAX 128
+#define CO_EARLY_FETCHES 16    // requests kept for operations that have yet to begin
 #define CO_LINGERING_GROUPS 64 // closed groups that still answer a neighbour
 #define CO_NEVER UINT64_MAX
 
@@ -42,6 +43,8 @@ struct co_mcast_op {
     struct co_receive_block *blocks;
     int blocks_missing;
     uint32_t next_psn, send_chunks; // own block
+    uint64_t last_sent_ns;          // of its chunks
+    bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
     bool is_sending;   // a part of the own block is with the sending thread: the buffer stays ours
     int failure;       // what came up meanwhile, the state when that part is back
@@ -64,6 +67,13 @@ struct co_repair {
     int to; // member
 };
 
+// A request for an operation that has not begun here: answered when it begins.
+struct co_early_fetch {
+    uint32_t operation;
+    struct co_fetch_body body;
+    struct co_fetch_range range; // from the first to the last chunk asked for
+};
+
 struct co_mcast_group {
     struct co_mcast *mcast;
     struct co_mcast_group *next_alike;  // same low half of the id
@@ -80,15 +90,22 @@ struct co_mcast_group {
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).
     uint32_t *received, *reported;
-    uint32_t *latest;         // operation of the latest first transmission
-    uint32_t *child_received; // [source * child_room + slot]
+    uint32_t *latest;       // operation of the latest first transmission
+    uint32_t *credit_every; // chunks after which the source wants credit, 0: the quantum
+    uint32_t *unheard;      // blocks in a row that came by repair alone
+    uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
+    uint32_t turn;
+    uint32_t requests, answered; // number of the last request, and of the latest one known to be answered
+    uint32_t *child_received;    // [source * child_room + slot]
     int child_room;
     uint32_t quantum;         // chunks after which credit is reported unasked
     uint64_t widest_gap_ns;   // between arrivals within a block, decaying: what silence is normal here
     uint32_t lost;            // chunks asked for
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
-    bool has_news; // something was placed since credit was last looked at
+    bool has_news;                                         // something was placed since credit was last looked at
+    struct co_early_fetch early_fetches[CO_EARLY_FETCHES]; // of the right neighbour
+    unsigned early_fetch_count;
     // Sending.
     struct co_send_window window;
     // The right neighbour, and patience with those we wait for.
@@ -129,6 +146,7 @@ struct co_send_part {
     struct co_mcast_op *op;
     uint32_t first, count;
     unsigned subgroup;
+    uint8_t credit_shift;
     int sent; // datagrams taken, or -errno
 };
 
@@ -183,7 +201,7 @@ void co_group_linger(struct co_mcast_group *group);
 bool co_group_is_idle(const struct co_mcast_group *group);
 void co_group_break(struct co_mcast_group *group, int error);
 void co_group_progress(struct co_mcast_group *group);
-uint64_t co_group_timer_ns(const struct co_mcast_group *group);
+uint64_t co_group_timer_ns(struct co_mcast_group *group);
 
 // operation.c
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number);
@@ -215,14 +233,16 @@ int co_lanes_progress(struct co_mcast *mcast);
 void co_threads_close(struct co_mcast *mcast);
 
 // repair.c
-void co_repair_request(struct co_mcast_op *op);
+void co_repair_request(struct co_mcast_group *group);
+void co_repair_start(struct co_mcast_op *op);
+void co_repair_block_arrived(struct co_mcast_op *op, int source);
 void co_repair_serve(struct co_mcast *mcast);
 void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control,
                           const uint8_t *body);
 void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn);
 void co_repair_forget(struct co_mcast_group *group);
 void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk);
-uint64_t co_repair_due_ns(const struct co_mcast_op *op);
+uint64_t co_repair_due_ns(struct co_mcast_group *group);
 struct co_repair_timing co_repair_timing(const struct co_mcast_group *group);
 
 // progress_report.c

@@ -69,6 +69,9 @@ static void free_arrays(struct co_mcast_group *group)
     free(group->received);
     free(group->reported);
     free(group->latest);
+    free(group->credit_every);
+    free(group->unheard);
+    free(group->seen_in_turn);
     free(group->child_received);
 }
 
@@ -82,9 +85,13 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     group->received = calloc(n, sizeof(*group->received));
     group->reported = calloc(n, sizeof(*group->reported));
     group->latest = calloc(n, sizeof(*group->latest));
+    group->credit_every = calloc(n, sizeof(*group->credit_every));
+    group->unheard = calloc(n, sizeof(*group->unheard));
+    group->seen_in_turn = calloc(n, sizeof(*group->seen_in_turn));
     group->child_received = calloc(n * room, sizeof(*group->child_received));
     bool failed = group->members == NULL || group->first_unit == NULL || group->received == NULL ||
-                  group->reported == NULL || group->latest == NULL || group->child_received == NULL;
+                  group->reported == NULL || group->latest == NULL || group->child_received == NULL ||
+                  group->credit_every == NULL || group->unheard == NULL || group->seen_in_turn == NULL;
     return failed ? -ENOMEM : 0;
 }
 
@@ -257,22 +264,17 @@ void co_group_progress(struct co_mcast_group *group)
     if (group->is_closing) {
         expire_kept(group);
     }
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        co_repair_request(op);
-    }
+    co_repair_request(group);
     co_operations_settle(group);
     co_report_due(group);
     co_nudge_due(group);
 }
 
-uint64_t co_group_timer_ns(const struct co_mcast_group *group)
+uint64_t co_group_timer_ns(struct co_mcast_group *group)
 {
     uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
-    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        uint64_t repair_due = co_repair_due_ns(op);
-        due = repair_due < due ? repair_due : due;
-    }
-    return due;
+    uint64_t repair_due = co_repair_due_ns(group);
+    return repair_due < due ? repair_due : due;
 }
 
 void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)

@@ -61,6 +61,7 @@ static void activate_self(struct co_mcast_op *op, int source)
 void co_operation_block_arrived(struct co_mcast_op *op, int source)
 {
     op->blocks_missing--;
+    co_repair_block_arrived(op, source);
     activate_self(op, source);
     if (op->blocks_missing == 0) {
         co_report_done(op);
@@ -308,6 +309,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     if (group->early_first != NULL) {
         co_early_replay(op);
     }
+    co_repair_start(op);
     co_operations_settle(group);
     group->mcast->timer_ns = now_ns;
     *out = op;

@@ -48,6 +48,9 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return;
     }
+    if (chunk->is_repair && block->last_request != 0) {
+        group->answered = co_serial_max(group->answered, block->first_request);
+    }
     memcpy(op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
     co_counter_add(CO_COUNT_DATA_PLACED, 1);
     co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
@@ -55,10 +58,8 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->has_news = true;
-    if (op->wanted != NULL) {
-        if (chunk->is_repair) {
-            co_repair_forward(op, chunk->source, chunk->psn);
-        }
+    if (op->wanted != NULL && (chunk->is_repair || op->passes_all)) {
+        co_repair_forward(op, chunk->source, chunk->psn);
     }
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, chunk->source);

@@ -87,6 +87,12 @@ void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
     }
 }
 
+static uint32_t quantum_of(const struct co_mcast_group *group, int source)
+{
+    uint32_t every = group->credit_every[source];
+    return every > 0 && every < group->quantum ? every : group->quantum;
+}
+
 // Credit that has grown by a quantum goes to its parent; less than that waits for company or for the timer.
 static void report_credit(struct co_mcast_group *group, bool is_due)
 {
@@ -97,7 +103,7 @@ static void report_credit(struct co_mcast_group *group, bool is_due)
             continue;
         }
         uint32_t grown = subtree_received(group, source) - group->reported[source];
-        if (grown >= group->quantum || (is_due && grown > 0)) {
+        if (grown >= quantum_of(group, source) || (is_due && grown > 0)) {
             co_report_send(group, co_credit_parent(group->self, source, group->count, radix), 0);
         } else if (grown > 0) {
             has_rest = true;
@@ -251,7 +257,7 @@ void co_nudge_due(struct co_mcast_group *group)
     uint64_t now_ns = group->mcast->now_ns;
     struct co_repair_timing timing = co_repair_timing(group);
     uint64_t answer_ns = is_large || group->is_stalled ? CREDIT_NS : LAZY_NS;
-    uint64_t patience = (2 * answer_ns + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
+    uint64_t patience = (answer_ns + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
     patience = patience > NUDGE_MOST_NS ? NUDGE_MOST_NS : patience;
     if (group->nudge_due_ns == CO_NEVER) {
         group->nudge_due_ns = now_ns + patience;

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Loss detection for one block. Two ways to a request: a gap below the highest PSN seen that has aged past the
-// reorder time, or silence past the cutoff (then the tail counts as lost too). Both keep at most CO_REQUEST_BUDGET
-// chunks outstanding, so that a black-holed block streams from the neighbour at the pace of its answers.
+// reorder time, or silence past the cutoff (then the tail counts as lost too). While later chunks stream in, gaps
+// gather, so that many go into one request. Both ways keep at most CO_REQUEST_BUDGET chunks outstanding, so that a
+// black-holed block streams from the neighbour at the pace of its answers.
 #include "mcast/receive_block.h"
 
 #include "mcast/chunk_bitmap.h"
+#include "mcast/serial.h"
 
 // A block of which nothing has come is more often late than lost: its sender may not have begun.
 #define SILENT_START_FACTOR 5
 #define ANNOUNCED_FACTOR 20
-#define RETRY_DOUBLINGS_MAX 6
-#define LATE_RETRY_MOST_NS UINT64_C(400000000)
+#define GATHER_FACTOR 8   // reorder times that a gap waits for company
+#define PATIENT_RETRIES 4 // requests or answers are lost too: the first retries come at an even pace
+#define RETRY_DOUBLINGS_MAX 7
+#define LATE_RETRY_MOST_NS UINT64_C(100000000)
 #define LOST_RETRY_MOST_NS UINT64_C(50000000)
 
 void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, size_t offset, size_t bytes,
@@ -29,6 +33,20 @@ static void leave_tail(struct co_receive_block *block, uint32_t psn)
         block->asked_below = psn;
         block->asked_missing = co_chunk_bitmap_count_clear(block->arrived, 0, psn);
     }
+    if (block->check_psn > psn) {
+        block->check_psn = 0;
+    }
+}
+
+static void hear(struct co_receive_block *block, uint64_t now_ns)
+{
+    if (now_ns > block->last_ns) {
+        uint64_t gap = block->is_heard ? now_ns - block->last_ns : 0;
+        uint64_t decayed = block->widest_gap_ns - block->widest_gap_ns / 8;
+        block->widest_gap_ns = gap > decayed ? gap : decayed;
+        block->last_ns = now_ns;
+    }
+    block->is_heard = true;
 }
 
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns)
@@ -46,17 +64,22 @@ bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool 
     if (psn >= block->next_psn) {
         block->next_psn = psn + 1;
     }
-    if (now_ns > block->last_ns) {
-        uint64_t gap = block->count > 1 ? now_ns - block->last_ns : 0;
-        uint64_t decayed = block->widest_gap_ns - block->widest_gap_ns / 8;
-        block->widest_gap_ns = gap > decayed ? gap : decayed;
-        block->last_ns = now_ns;
-    }
     if (is_repair) {
         block->repaired_ns = now_ns;
+        block->is_passed = block->is_passed || (block->check_psn > 0 && psn >= block->check_psn);
+    } else {
+        hear(block, now_ns);
     }
     block->retries = 0;
     return true;
+}
+
+void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns)
+{
+    if (block->in_tail && block->next_psn < block->chunks && block->repaired_ns == 0) {
+        block->retry_ns = now_ns;
+    }
+    block->next_psn = block->chunks;
 }
 
 // Silence is the source's, not the block's: who is heard sending something else will come to this block, or has lost
@@ -71,25 +94,56 @@ static uint64_t silent_since(const struct co_receive_block *block, const struct 
 // Blocks whose end is announced can afford patience: their tails do not depend on the cutoff.
 static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
+    if (timing->is_deaf && !block->is_heard) {
+        return block->last_ns;
+    }
+    if (!timing->is_next) {
+        return UINT64_MAX;
+    }
     uint64_t cutoff = timing->cutoff_ns;
     if (block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
         cutoff *= ANNOUNCED_FACTOR;
-    } else if (block->count == 0) {
+    } else if (!block->is_heard) {
         cutoff *= SILENT_START_FACTOR;
     }
     uint64_t silence = 2 * block->widest_gap_ns;
     return silent_since(block, timing) + (silence > cutoff ? silence : cutoff);
 }
 
+// When an answer to a later request says that this one's is lost; never for a tail, which may wait at the neighbour,
+// who has it no more than we.
+static uint64_t overtaken_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    bool is_overtaken = !block->in_tail && co_serial_before(block->last_request, timing->answered);
+    return is_overtaken ? block->requested_ns + 3 * timing->trip_ns : UINT64_MAX;
+}
+
 static uint64_t retry_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->retry_ns;
-    return since_repair > block->retry_ns ? since_repair : block->retry_ns;
+    uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
+    uint64_t check_ns = block->is_passed ? block->check_ns + timing->retry_ns : UINT64_MAX;
+    uint64_t overtaken_ns = overtaken_at(block, timing);
+    retry_ns = check_ns < retry_ns ? check_ns : retry_ns;
+    return overtaken_ns < retry_ns ? overtaken_ns : retry_ns;
 }
 
 static bool has_unasked_gap(const struct co_receive_block *block)
 {
     return co_chunk_bitmap_find(block->arrived, block->asked_below, block->next_psn, false) < block->next_psn;
+}
+
+// When the gaps noticed at `since_ns` are asked for: as soon as no more of them can be expected, or soon enough.
+static uint64_t gathered_at(const struct co_receive_block *block, const struct co_repair_timing *timing,
+                            uint64_t since_ns)
+{
+    uint64_t soonest = since_ns + timing->reorder_ns;
+    if (block->next_psn == block->chunks) {
+        return soonest;
+    }
+    uint64_t quiet = block->last_ns + timing->reorder_ns, latest = since_ns + GATHER_FACTOR * timing->reorder_ns;
+    uint64_t wanted = quiet > soonest ? quiet : soonest;
+    return wanted < latest ? wanted : latest;
 }
 
 uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
@@ -110,7 +164,8 @@ uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const str
             return block->last_ns; // the budget has room: at once
         }
         if (has_unasked_gap(block)) {
-            uint64_t aged = (block->gap_since_ns != 0 ? block->gap_since_ns : block->last_ns) + timing->reorder_ns;
+            uint64_t since_ns = block->gap_since_ns != 0 ? block->gap_since_ns : block->last_ns;
+            uint64_t aged = gathered_at(block, timing, since_ns);
             due = aged < due ? aged : due;
         }
     }
@@ -124,7 +179,7 @@ uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn
         block->slow_ns = slow_ns > 0 ? 0 : block->slow_ns;
         return slow_ns;
     }
-    if (block->asked_ns == 0 || psn != block->asked_psn) {
+    if (block->asked_ns == 0) {
         return 0;
     }
     uint64_t taken_ns = now_ns - block->asked_ns;
@@ -137,13 +192,13 @@ uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn
     return 0;
 }
 
-// Collects missing ranges in [from, limit), at most `budget` chunks; *end is how far the search came.
-static unsigned collect(const struct co_receive_block *block, uint32_t from, uint32_t limit, uint32_t budget,
-                        struct co_fetch_range *ranges, unsigned room, uint32_t *end, uint32_t *collected)
+// Collects missing ranges in [from, limit), at most `budget` chunks; returns how far the search came.
+static uint32_t collect(const struct co_receive_block *block, uint32_t from, uint32_t limit, uint32_t budget,
+                        struct co_request *request, uint32_t *collected)
 {
-    unsigned count = 0;
+    request->count = 0;
     *collected = 0;
-    while (count < room && *collected < budget) {
+    while (request->count < request->room && *collected < budget) {
         uint32_t first = co_chunk_bitmap_find(block->arrived, from, limit, false);
         if (first == limit) {
             from = limit;
@@ -154,32 +209,50 @@ static unsigned collect(const struct co_receive_block *block, uint32_t from, uin
         if (length > budget - *collected) {
             length = budget - *collected;
         }
-        ranges[count++] = (struct co_fetch_range){first, length};
+        request->ranges[request->count++] = (struct co_fetch_range){first, length};
         *collected += length;
         from = first + length;
     }
-    *end = from;
-    return count;
+    request->is_proven = from <= block->next_psn;
+    return from;
 }
 
 // Patience is for a sender that may not have begun; what is missing of a block under way is lost, and the next request
 // may be lost too.
 static uint64_t backed_off(const struct co_receive_block *block, uint64_t retry_ns)
 {
-    uint64_t wait = retry_ns << (block->retries < RETRY_DOUBLINGS_MAX ? block->retries : RETRY_DOUBLINGS_MAX);
+    uint32_t doublings = block->retries > PATIENT_RETRIES ? block->retries - PATIENT_RETRIES : 0;
+    uint64_t wait = retry_ns << (doublings < RETRY_DOUBLINGS_MAX ? doublings : RETRY_DOUBLINGS_MAX);
     uint64_t most = block->count == 0 ? LATE_RETRY_MOST_NS : LOST_RETRY_MOST_NS;
     return wait < most ? wait : retry_ns > most ? retry_ns : most;
 }
 
-static unsigned ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
-                          struct co_fetch_range *ranges, unsigned room)
+// What is asked for from now on is watched together with what was asked for before.
+static void watch(struct co_receive_block *block, uint64_t now_ns)
 {
-    uint32_t end, collected;
-    unsigned count = collect(block, 0, block->asked_below, CO_REQUEST_BUDGET, ranges, room, &end, &collected);
-    block->retries++;
-    block->was_retried = true;
+    block->check_psn = block->asked_below;
+    block->check_ns = now_ns;
+    block->is_passed = false;
+}
+
+// False: everything that was watched is here.
+static bool ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
+                      struct co_request *request)
+{
+    bool is_path_alive = now_ns >= overtaken_at(block, timing);
+    bool is_overdue = !is_path_alive && (!block->is_passed || now_ns < block->check_ns + timing->retry_ns);
+    uint32_t limit = is_overdue || is_path_alive ? block->asked_below : block->check_psn;
+    uint32_t collected;
+    collect(block, 0, limit, CO_REQUEST_BUDGET, request, &collected);
+    watch(block, now_ns);
+    block->was_retried = block->was_retried || collected > 0;
+    if (!is_overdue) {
+        block->check_psn = collected > 0 ? limit : block->check_psn;
+        return collected > 0;
+    }
+    block->retries += !is_path_alive;
     block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
-    return count;
+    return true;
 }
 
 // How far the block may be asked for now; asked_below when there is nothing new to ask.
@@ -199,37 +272,44 @@ static uint32_t askable_limit(struct co_receive_block *block, const struct co_re
     if (block->gap_since_ns == 0) {
         block->gap_since_ns = now_ns;
     }
-    return now_ns - block->gap_since_ns >= timing->reorder_ns ? block->next_psn : block->asked_below;
+    return now_ns >= gathered_at(block, timing, block->gap_since_ns) ? block->next_psn : block->asked_below;
 }
 
 unsigned co_receive_block_request(struct co_receive_block *block, const struct co_repair_timing *timing,
-                                  uint64_t now_ns, struct co_fetch_range *ranges, unsigned room, bool *is_retry)
+                                  uint64_t now_ns, struct co_request *request)
 {
-    *is_retry = false;
+    request->is_retry = false;
+    request->count = 0;
     if (co_receive_block_is_complete(block)) {
         return 0;
     }
-    if (block->asked_missing > 0 && now_ns >= retry_at(block, timing)) {
-        *is_retry = true;
-        return ask_again(block, timing, now_ns, ranges, room);
+    if (block->asked_missing > 0 && now_ns >= retry_at(block, timing) && ask_again(block, timing, now_ns, request)) {
+        request->is_retry = true;
+        block->last_request = timing->request;
+        block->requested_ns = now_ns;
+        return request->count;
     }
     uint32_t limit = askable_limit(block, timing, now_ns);
     if (limit <= block->asked_below || block->asked_missing > CO_REQUEST_BUDGET / 2) {
         return 0;
     }
-    uint32_t end, collected;
-    unsigned count = collect(block, block->asked_below, limit, CO_REQUEST_BUDGET - block->asked_missing, ranges, room,
-                             &end, &collected);
+    uint32_t collected;
+    uint32_t end =
+        collect(block, block->asked_below, limit, CO_REQUEST_BUDGET - block->asked_missing, request, &collected);
     if (collected > 0 && block->asked_missing == 0) {
         block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
     }
-    if (count > 0 && block->asked_ns == 0) {
-        block->asked_ns = now_ns;
-        block->asked_psn = ranges[0].first;
-        block->was_retried = false;
-    }
+    bool is_first = block->asked_missing == 0;
     block->asked_below = end;
     block->asked_missing += collected;
     block->gap_since_ns = 0;
-    return count;
+    if (is_first) {
+        watch(block, now_ns);
+        block->asked_ns = collected > 0 ? now_ns : 0;
+        block->was_retried = false;
+        block->first_request = timing->request;
+    }
+    block->last_request = timing->request;
+    block->requested_ns = now_ns;
+    return request->count;
 }

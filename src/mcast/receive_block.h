@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One block while it arrives: which chunks are there, and when to ask for which of the missing ones. Owns the
-// cutoff timer (S1, section 3.3), which runs from the last chunk received, and the re-request timer. A pure state
+// cutoff timer (S1, section 3.3), which runs from the last chunk heard, and the re-request timer. A pure state
 // machine: time is an argument, nothing is sent here. Called for each chunk (accept, hot) and once a poll (request,
 // warm).
 #ifndef CASTOFF_MCAST_RECEIVE_BLOCK_H
@@ -26,23 +26,44 @@ struct co_receive_block {
     uint32_t asked_missing; // chunks below asked_below that are not there
     uint32_t retries;       // since the last arrival
     bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
-    uint64_t last_ns;       // last arrival, or start
+    bool is_heard;          // at least one first transmission has come
+    uint64_t last_ns;       // last first transmission, or start: repairs say nothing about the sender
     uint64_t gap_since_ns;  // when the oldest gap that has not been asked for was noticed, 0 none
     uint64_t retry_ns;      // when to ask again
-    uint64_t asked_ns;      // when asked_psn was first asked for, 0: no request is being timed
-    uint32_t asked_psn;
-    bool was_retried; // since asked_ns
-    uint64_t slow_ns; // what the answer to slow_psn took, after a retry
+    // What was asked for first comes first. Once a repair from beyond check_psn is here, what is missing below it and
+    // was asked for at check_ns has been lost again.
+    uint32_t check_psn; // 0: nothing is watched
+    bool is_passed;
+    uint64_t check_ns;
+    // Requests of a group are numbered, and the neighbour answers in order: the answer to a later one, of whatever
+    // block, says that this block's request or its answer is lost. first: since nothing was outstanding.
+    uint32_t first_request, last_request;
+    uint64_t requested_ns; // when the last one left
+    uint64_t asked_ns;     // when a request left while none was outstanding, 0: none is being timed
+    bool was_retried;      // since asked_ns
+    uint64_t slow_ns;      // what the answer to slow_psn took, after a retry
     uint32_t slow_psn;
     uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
-    uint64_t widest_gap_ns; // between arrivals, decaying: a slow or bursty sender is not a lossy one
+    uint64_t widest_gap_ns; // between first transmissions, decaying: a slow or bursty sender is not a lossy one
 };
 
 struct co_repair_timing {
     uint64_t cutoff_ns;  // floor of the silence that counts as loss
     uint64_t retry_ns;   // time within which an answer should have come
+    uint64_t trip_ns;    // time that an answer usually takes, 0: not known
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
     uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
+    bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
+    uint32_t request;    // number of the request that would leave now
+    uint32_t answered;   // a repair of this request or a later one has come
+    bool is_deaf;        // its multicast has not come here for several blocks: ask at once
+};
+
+struct co_request {
+    struct co_fetch_range *ranges; // storage of the caller, `room` of them
+    unsigned room, count;
+    bool is_retry;  // an earlier request went unanswered
+    bool is_proven; // later chunks have come, or the end was announced
 };
 
 // `arrived` has co_chunk_bitmap_words(chunks) zeroed words.
@@ -58,22 +79,26 @@ static inline bool co_receive_block_is_complete(const struct co_receive_block *b
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns);
 
 // A repair of `psn` has come, new or again. Returns the time that the answer to a request took, 0: this tells nothing.
+// The first repair counts: later ones may have waited until the neighbour was repaired itself.
 // The answer to a retry tells nothing by itself, but when it comes twice the first request was only slow to be
 // answered.
 uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn, bool is_new, uint64_t now_ns);
 
-// The source says that it has sent everything: what is missing now is lost, no cutoff needed.
-static inline void co_receive_block_all_sent(struct co_receive_block *block)
+// The source says that it has sent everything: what is missing now is lost, no cutoff needed. Who had guessed so, and
+// was not answered, asks again.
+void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns);
+
+// The source's earlier block is complete: its silence counts from now on.
+static inline void co_receive_block_is_next(struct co_receive_block *block, uint64_t now_ns)
 {
-    block->next_psn = block->chunks;
+    block->last_ns = now_ns > block->last_ns ? now_ns : block->last_ns;
 }
 
 // When co_receive_block_request has something to say, UINT64_MAX never.
 uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing);
 
-// Exact missing ranges to ask for now, at most `room`; they count as asked. 0: none. *is_retry: an earlier request
-// went unanswered.
+// Exact missing ranges to ask for now; they count as asked. Returns their number, 0: none.
 unsigned co_receive_block_request(struct co_receive_block *block, const struct co_repair_timing *timing,
-                                  uint64_t now_ns, struct co_fetch_range *ranges, unsigned room, bool *is_retry);
+                                  uint64_t now_ns, struct co_request *request);
 
 #endif

@@ -10,9 +10,10 @@
 #include "mcast/endpoint.h"
 
 #define RETRY_LEAST_NS UINT64_C(500000)
-#define RETRY_MOST_NS UINT64_C(50000000)
+#define RETRY_MOST_NS UINT64_C(25000000)
 #define CUTOFF_MOST 25 // times its floor
 #define REORDER_NS UINT64_C(100000)
+#define DEAF_BLOCKS 3 // that came by repair alone
 
 struct co_repair_timing co_repair_timing(const struct co_mcast_group *group)
 {
@@ -25,8 +26,9 @@ struct co_repair_timing co_repair_timing(const struct co_mcast_group *group)
                                                                     : measured,
                                      .retry_ns =
                                          mcast->trip.smoothed_ns == 0
-                                             ? 4 * RETRY_LEAST_NS
+                                             ? 2 * RETRY_LEAST_NS
                                              : co_round_trip_timeout_ns(&mcast->trip, RETRY_LEAST_NS, RETRY_MOST_NS),
+                                     .trip_ns = mcast->trip.smoothed_ns,
                                      .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
 }
 
@@ -34,7 +36,7 @@ static int holder_to_ask(const struct co_mcast_group *group, int source, const s
 {
     const struct co_mcast *mcast = group->mcast;
     bool left_is_dead = mcast->peers[group->members[group->left]].is_dead;
-    return left_is_dead || block->retries % 3 == 2 ? source : group->left;
+    return left_is_dead || block->retries % 6 == 5 ? source : group->left;
 }
 
 static void request_block(struct co_mcast_op *op, int index, const struct co_repair_timing *timing)
@@ -43,18 +45,25 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
     struct co_mcast *mcast = group->mcast;
     struct co_receive_block *block = &op->blocks[index];
     struct co_fetch_range ranges[CO_FETCH_RANGES_MAX];
-    bool is_retry;
-    unsigned count = co_receive_block_request(block, timing, mcast->now_ns, ranges, CO_FETCH_RANGES_MAX, &is_retry);
-    if (count == 0) {
+    struct co_request request = {.ranges = ranges, .room = CO_FETCH_RANGES_MAX};
+    if (co_receive_block_request(block, timing, mcast->now_ns, &request) == 0) {
         return;
     }
-    int source = co_operation_source(op, index);
+    group->requests++;
+    bool is_deaf = timing->is_deaf && !block->is_heard;
+    struct co_fetch_body fetch = {.source = (uint16_t)co_operation_source(op, index),
+                                  .why = is_deaf             ? CO_FETCH_DEAF
+                                         : request.is_proven ? CO_FETCH_LOST
+                                                             : CO_FETCH_GUESS};
     uint8_t body[CO_CONTROL_MAX];
-    size_t bytes = co_wire_fetch_encode(body, (uint16_t)source, ranges, count);
-    co_control_send_member(group, holder_to_ask(group, source, block), CO_CONTROL_FETCH, op->number, (uint16_t)count,
-                           body, bytes);
+    size_t bytes = co_wire_fetch_encode(body, &fetch, ranges, request.count);
+    co_control_send_member(group, holder_to_ask(group, fetch.source, block), CO_CONTROL_FETCH, op->number,
+                           (uint16_t)request.count, body, bytes);
     co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
-    for (unsigned i = 0; i < count && !is_retry && !block->in_tail; i++) {
+    if (is_deaf) {
+        block->asked_ns = 0; // the answer comes when the chunk exists, which is no round trip
+    }
+    for (unsigned i = 0; i < request.count && !request.is_retry && !block->in_tail; i++) {
         group->lost += ranges[i].count; // beyond doubt: later chunks have come
     }
     mcast->events++;
@@ -64,6 +73,8 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
 void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
 {
     group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
+    group->unheard[chunk->source] = 0;
+    group->credit_every[chunk->source] = chunk->credit_shift == 0 ? 0 : UINT32_C(1) << (chunk->credit_shift - 1);
     if (!co_serial_before(group->latest[chunk->source], chunk->operation)) {
         return;
     }
@@ -71,42 +82,72 @@ void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, chunk->source);
         if (co_serial_before(op->number, chunk->operation) && block != NULL) {
-            co_receive_block_all_sent(block);
+            co_receive_block_all_sent(block, group->mcast->now_ns);
         }
     }
 }
 
-static uint64_t heard_ns(const struct co_mcast_op *op, int block)
+// What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
+static void look_at_source(struct co_mcast_group *group, int source, struct co_repair_timing *timing)
 {
-    const struct co_mcast_group *group = op->group;
-    return group->mcast->peers[group->members[co_operation_source(op, block)]].heard_ns;
+    timing->heard_ns = group->mcast->peers[group->members[source]].heard_ns;
+    timing->is_next = group->seen_in_turn[source] != group->turn;
+    timing->request = group->requests + 1;
+    timing->answered = group->answered;
+    timing->is_deaf = group->unheard[source] >= DEAF_BLOCKS;
+    group->seen_in_turn[source] = group->turn;
 }
 
-uint64_t co_repair_due_ns(const struct co_mcast_op *op)
+uint64_t co_repair_due_ns(struct co_mcast_group *group)
 {
-    if (op->state != 0 || op->blocks_missing == 0) {
-        return CO_NEVER;
-    }
     uint64_t due = CO_NEVER;
-    struct co_repair_timing timing = co_repair_timing(op->group);
-    for (int i = 0; i < op->block_count; i++) {
-        timing.heard_ns = heard_ns(op, i);
-        uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
-        due = block_due < due ? block_due : due;
+    struct co_repair_timing timing = co_repair_timing(group);
+    group->turn++;
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
+            if (co_receive_block_is_complete(&op->blocks[i])) {
+                continue;
+            }
+            look_at_source(group, co_operation_source(op, i), &timing);
+            uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
+            due = block_due < due ? block_due : due;
+        }
     }
     return due;
 }
 
-void co_repair_request(struct co_mcast_op *op)
+void co_repair_request(struct co_mcast_group *group)
 {
-    if (op->state != 0 || op->blocks_missing == 0 || op->group->mcast->is_behind) {
+    if (group->mcast->is_behind) {
         return;
     }
-    struct co_repair_timing timing = co_repair_timing(op->group);
-    for (int i = 0; i < op->block_count; i++) {
-        timing.heard_ns = heard_ns(op, i);
-        if (co_receive_block_due_ns(&op->blocks[i], &timing) <= op->group->mcast->now_ns) {
-            request_block(op, i, &timing);
+    struct co_repair_timing timing = co_repair_timing(group);
+    group->turn++;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
+            if (co_receive_block_is_complete(&op->blocks[i])) {
+                continue;
+            }
+            look_at_source(group, co_operation_source(op, i), &timing);
+            if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns) {
+                request_block(op, i, &timing);
+            }
+        }
+    }
+}
+
+// Of a block that came by repair alone nobody has heard the source: when that is so again and again, its multicast
+// does not come here.
+void co_repair_block_arrived(struct co_mcast_op *op, int source)
+{
+    if (!co_operation_block(op, source)->is_heard && op->group->unheard[source] < DEAF_BLOCKS) {
+        op->group->unheard[source]++;
+    }
+    for (struct co_mcast_op *later = op->next; later != NULL; later = later->next) {
+        struct co_receive_block *block = co_operation_block(later, source);
+        if (block != NULL && !co_receive_block_is_complete(block)) {
+            co_receive_block_is_next(block, op->group->mcast->now_ns);
+            return;
         }
     }
 }
@@ -163,45 +204,119 @@ static void park(struct co_mcast_op *op, int source, uint32_t first, uint32_t la
     co_counter_add(CO_COUNT_FETCH_PARKED, 1);
 }
 
+// Who only guesses that our chunks are lost is about to get them, unless we have stopped for want of credit.
+static bool is_stuck(const struct co_mcast_op *op)
+{
+    return op->group->mcast->now_ns - op->last_sent_ns >= co_repair_timing(op->group).retry_ns;
+}
+
+// Up to where an asked range of our own block is answered: the rest is not lost, it is under way or yet to be sent. A
+// guess about a long block is answered by the word that all is sent: it follows the chunks through the queues, and
+// whoever still misses some when it comes asks in earnest. Short blocks are not worth the detour.
+static uint32_t answerable(struct co_mcast_op *op, int from, const struct co_fetch_body *fetch, uint32_t first,
+                           uint32_t end)
+{
+    uint32_t limit = op->next_psn;
+    if (fetch->why == CO_FETCH_GUESS && op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
+        if (op->next_psn == op->send_chunks) {
+            co_control_send_member(op->group, from, CO_CONTROL_SENT, op->number, 0, NULL, 0);
+        }
+        limit = op->next_psn < op->send_chunks && is_stuck(op) ? op->next_psn : first;
+    }
+    limit = op->send_chunks == 0 || limit > end ? end : limit < first ? first : limit;
+    if (limit < end && fetch->why == CO_FETCH_DEAF && from == op->group->right) {
+        park(op, fetch->source, limit, end);
+    }
+    return limit;
+}
+
 // Splits an asked range into what is here (queued) and what is not (parked for the right neighbour).
-static void serve_range(struct co_mcast_op *op, int from, int source, const struct co_fetch_range *range)
+static void serve_range(struct co_mcast_op *op, int from, const struct co_fetch_body *fetch,
+                        const struct co_fetch_range *range)
 {
     struct co_mcast_group *group = op->group;
-    struct co_receive_block *block = co_operation_block(op, source);
+    struct co_receive_block *block = co_operation_block(op, fetch->source);
     if (block == NULL || range->count == 0 || range->first >= block->chunks ||
         range->count > block->chunks - range->first) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
         return;
     }
     uint32_t end = range->first + range->count;
-    if (source == group->self && end > op->next_psn && op->next_psn < op->send_chunks) {
-        end = op->next_psn; // the rest is not lost, it has yet to be sent
+    if (fetch->source == group->self) {
+        end = answerable(op, from, fetch, range->first, end);
     }
     for (uint32_t at = range->first; at < end;) {
         bool is_here = co_chunk_bitmap_has(block->arrived, at);
         uint32_t until = co_chunk_bitmap_find(block->arrived, at, end, !is_here);
         if (is_here) {
-            struct co_repair repair = {group, op->number, at, until - at, (uint16_t)source, from};
+            struct co_repair repair = {group, op->number, at, until - at, fetch->source, from};
             queue_repair(group->mcast, &repair);
         } else if (from == group->right) {
-            park(op, source, at, until);
+            park(op, fetch->source, at, until);
+            op->passes_all = op->passes_all || fetch->why == CO_FETCH_DEAF;
         }
         at = until;
     }
 }
 
+// A full store forgets: the neighbour asks again.
+static void keep_early(struct co_mcast_group *group, const struct co_fetch_body *fetch,
+                       const struct co_control *control, const uint8_t *body)
+{
+    struct co_fetch_range first, last;
+    if (control->entries == 0 || group->early_fetch_count == CO_EARLY_FETCHES) {
+        return;
+    }
+    co_wire_range_decode(&first, body, 0);
+    co_wire_range_decode(&last, body, control->entries - 1U);
+    uint64_t end = (uint64_t)last.first + last.count;
+    if (end <= first.first || end > UINT32_MAX) {
+        return;
+    }
+    uint32_t operation = control->operation;
+    struct co_early_fetch early = {operation, *fetch, {first.first, (uint32_t)end - first.first}};
+    for (unsigned i = 0; i < group->early_fetch_count; i++) {
+        if (group->early_fetches[i].operation == operation && group->early_fetches[i].body.source == fetch->source) {
+            group->early_fetches[i] = early;
+            return;
+        }
+    }
+    group->early_fetches[group->early_fetch_count++] = early;
+}
+
+// Answers what the right neighbour asked before the operation began here.
+void co_repair_start(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    unsigned kept = 0;
+    for (unsigned i = 0; i < group->early_fetch_count; i++) {
+        struct co_early_fetch early = group->early_fetches[i];
+        if (early.operation == op->number) {
+            serve_range(op, group->right, &early.body, &early.range);
+        } else if (!co_serial_before(early.operation, op->number)) {
+            group->early_fetches[kept++] = early;
+        }
+    }
+    group->early_fetch_count = kept;
+}
+
 void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
 {
+    struct co_fetch_body fetch;
+    co_wire_fetch_decode(&fetch, body);
     struct co_mcast_op *op = co_operation_find(group, control->operation);
+    if (op == NULL && from == group->right && !co_serial_before(control->operation, group->next_operation)) {
+        keep_early(group, &fetch, control, body);
+        return;
+    }
     if (op == NULL || op->state < 0) {
         return; // not begun here, or over: the asker tries again or elsewhere
     }
     co_counter_add(CO_COUNT_FETCH_SERVED, 1);
-    int source = co_wire_fetch_source(body);
     for (unsigned i = 0; i < control->entries; i++) {
         struct co_fetch_range range;
         co_wire_range_decode(&range, body, i);
-        serve_range(op, from, source, &range);
+        serve_range(op, from, &fetch, &range);
     }
 }
 

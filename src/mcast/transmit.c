@@ -26,7 +26,7 @@ void co_send_batch_close(struct co_send_batch *batch)
 
 // Looks at nothing of the operation that changes while it is under way: the sending thread does it without the engine.
 static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op, int source, uint32_t first,
-                       unsigned count, bool is_repair)
+                       unsigned count, bool is_repair, uint8_t credit_shift)
 {
     struct co_mcast_group *group = op->group;
     const struct co_mcast *mcast = group->mcast;
@@ -37,7 +37,8 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
                              .team = (uint32_t)group->team_id,
                              .operation = op->number,
                              .block_bytes = block->bytes,
-                             .is_repair = is_repair};
+                             .is_repair = is_repair,
+                             .credit_shift = credit_shift};
     enum co_auth_domain domain = is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
     for (unsigned i = 0; i < count; i++) {
         chunk.psn = first + i;
@@ -59,6 +60,11 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
     }
 }
 
+static uint8_t credit_shift(const struct co_mcast_op *op)
+{
+    return co_send_window_credit_shift(&op->group->window, (uint32_t)co_operation_senders(op));
+}
+
 int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, struct co_destination to,
                    bool is_repair)
 {
@@ -66,7 +72,7 @@ int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t 
     if (count > mcast->batch_room) {
         count = mcast->batch_room;
     }
-    fill_batch(&mcast->batch, op, source, first, count, is_repair);
+    fill_batch(&mcast->batch, op, source, first, count, is_repair, is_repair ? 0 : credit_shift(op));
     int sent = mcast->transport->ops->send(mcast->transport, to, mcast->batch.datagrams, count);
     if (sent >= 0 && (uint32_t)sent < count) {
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
@@ -124,6 +130,7 @@ static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
     *part = (struct co_send_part){.op = op,
                                   .first = op->next_psn,
                                   .count = count < batch ? count : batch,
+                                  .credit_shift = credit_shift(op),
                                   .subgroup = op->next_psn / mcast->batch_room % mcast->config.subgroups};
     return true;
 }
@@ -139,9 +146,12 @@ static bool account(const struct co_send_part *part)
     uint32_t sent = (uint32_t)part->sent;
     co_counter_add(CO_COUNT_DATA_SENT, sent);
     co_counter_add(CO_COUNT_DATA_SENT_BYTES, bytes_of(op, part->first, sent, mcast->config.chunk_bytes));
+    for (uint32_t i = 0; i < sent && op->wanted != NULL; i++) {
+        co_repair_forward(op, op->group->self, part->first + i); // a deaf neighbour gets at once what the others hear
+    }
     op->next_psn += sent;
     op->group->window.sent += sent;
-    op->last_event_ns = mcast->now_ns;
+    op->last_sent_ns = op->last_event_ns = mcast->now_ns;
     mcast->events++;
     if (op->next_psn == op->send_chunks) {
         announce_end(op, part->subgroup);
@@ -178,7 +188,8 @@ void co_mcast_send_run(struct co_mcast *mcast)
 {
     struct co_send_part *part = &mcast->part;
     struct co_destination to = {CO_TO_GROUP, part->subgroup};
-    fill_batch(&mcast->sender_batch, part->op, part->op->group->self, part->first, part->count, false);
+    fill_batch(&mcast->sender_batch, part->op, part->op->group->self, part->first, part->count, false,
+               part->credit_shift);
     part->sent = mcast->transport->ops->send(mcast->transport, to, mcast->sender_batch.datagrams, part->count);
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct wire_chunk {
-    uint8_t version_kind, repair;
+    uint8_t version_kind, how; // how: low bit repair, above it the credit shift
     uint16_t source;
     uint32_t team, operation, psn;
     uint32_t block_low;
@@ -34,7 +34,7 @@ struct wire_credit {
 } __attribute__((packed));
 
 struct wire_fetch {
-    uint16_t source, reserved;
+    uint16_t source, why;
 } __attribute__((packed));
 
 struct wire_range {
@@ -67,7 +67,7 @@ void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chun
 {
     struct wire_chunk wire = {
         .version_kind = version_and_kind(CO_WIRE_CHUNK),
-        .repair = chunk->is_repair,
+        .how = (uint8_t)(chunk->credit_shift << 1 | chunk->is_repair),
         .source = htole16(chunk->source),
         .team = htole32(chunk->team),
         .operation = htole32(chunk->operation),
@@ -92,8 +92,10 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
     chunk->operation = le32toh(wire.operation);
     chunk->psn = le32toh(wire.psn);
     chunk->block_bytes = (uint64_t)le16toh(wire.block_high) << 32 | le32toh(wire.block_low);
-    chunk->is_repair = wire.repair;
-    if (wire.repair > 1 || chunk->chunk_bytes == 0 || chunk->block_bytes == 0) {
+    chunk->is_repair = wire.how & 1;
+    chunk->credit_shift = wire.how >> 1;
+    if (chunk->credit_shift > (chunk->is_repair ? 0 : CO_WIRE_CREDIT_SHIFT_MAX) || chunk->chunk_bytes == 0 ||
+        chunk->block_bytes == 0) {
         return -EPROTO;
     }
     uint64_t start = (uint64_t)chunk->psn * chunk->chunk_bytes;
@@ -185,9 +187,10 @@ void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, u
     entry->received = le32toh(wire.received);
 }
 
-size_t co_wire_fetch_encode(uint8_t *to, uint16_t source, const struct co_fetch_range *ranges, unsigned count)
+size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
+                            unsigned count)
 {
-    struct wire_fetch wire = {htole16(source), 0};
+    struct wire_fetch wire = {htole16(body->source), htole16(body->why)};
     memcpy(to, &wire, sizeof(wire));
     for (unsigned i = 0; i < count; i++) {
         struct wire_range range = {htole32(ranges[i].first), htole32(ranges[i].count)};
@@ -196,11 +199,12 @@ size_t co_wire_fetch_encode(uint8_t *to, uint16_t source, const struct co_fetch_
     return sizeof(wire) + count * sizeof(struct wire_range);
 }
 
-uint16_t co_wire_fetch_source(const uint8_t *from)
+void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from)
 {
     struct wire_fetch wire;
     memcpy(&wire, from, sizeof(wire));
-    return le16toh(wire.source);
+    body->source = le16toh(wire.source);
+    body->why = le16toh(wire.why);
 }
 
 void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index)

@@ -6,7 +6,7 @@
 //
 //  chunk       0        1        2        3        4              8
 //            +--------+--------+-----------------+--------------+---------------+
-//            |ver|kind| repair | source member   | team id, low | operation     |
+//            |ver|kind| how    | source member   | team id, low | operation     |
 //            +--------+--------+-----------------+--------------+---------------+
 //           12               16                        22               24
 //            +----------------+------------------------+----------------+--------
@@ -30,6 +30,7 @@
 #define CO_WIRE_VERSION 1
 #define CO_WIRE_HEAD_BYTES 24
 #define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_SENT
+#define CO_WIRE_CREDIT_SHIFT_MAX 32
 #define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
 
 enum co_wire_kind { CO_WIRE_CHUNK = 1, CO_WIRE_CONTROL = 2 };
@@ -55,6 +56,8 @@ struct co_chunk {
     uint32_t psn; // position in the block, in chunks
     uint64_t block_bytes;
     bool is_repair; // sent again on request
+    uint8_t
+        credit_shift; // of a first transmission: report every 2^(credit_shift - 1) chunks of the source; 0: as usual
 };
 
 struct co_control {
@@ -78,9 +81,14 @@ struct co_credit_entry {
     uint16_t reserved; // 0
     uint32_t received; // chunks of that source, cumulative over operations, that the whole subtree has
 };
+enum co_fetch_why {
+    CO_FETCH_LOST = 0,  // later chunks have come, or the end was announced
+    CO_FETCH_GUESS = 1, // there was silence: the chunks may still be on their way, or may not have been sent
+    CO_FETCH_DEAF = 2   // the source's multicast does not come here: send them as soon as they exist
+};
 struct co_fetch_body { // followed by `entries` of co_fetch_range
     uint16_t source;
-    uint16_t reserved; // 0
+    uint16_t why; // enum co_fetch_why
 };
 struct co_fetch_range {
     uint32_t first, count; // chunks; count > 0
@@ -108,8 +116,9 @@ size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body,
                                unsigned count);
 void co_wire_progress_decode(struct co_progress_body *body, const uint8_t *from);
 void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, unsigned index);
-size_t co_wire_fetch_encode(uint8_t *to, uint16_t source, const struct co_fetch_range *ranges, unsigned count);
-uint16_t co_wire_fetch_source(const uint8_t *from);
+size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
+                            unsigned count);
+void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from);
 void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index);
 
 #endif

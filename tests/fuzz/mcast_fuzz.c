@@ -109,7 +109,8 @@ static void deliver_chunk(struct world *world, struct input *input)
     struct co_chunk chunk = {.source = (uint16_t)(flags % MEMBERS),
                              .chunk_bytes = CHUNK_BYTES,
                              .team = (uint32_t)TEAM,
-                             .is_repair = flags & 0x80};
+                             .is_repair = flags & 0x80,
+                             .credit_shift = flags & 0x80 ? 0 : (uint8_t)((flags & 0x7f) % 33)};
     chunk.operation = near_operation(world, input);
     chunk.block_bytes = next_short(input) % BLOCK_MAX;
     chunk.psn = next_byte(input);
@@ -139,13 +140,14 @@ static size_t make_progress(struct world *world, struct input *input, uint8_t *b
 static size_t make_fetch(struct input *input, uint8_t *body, unsigned entries)
 {
     struct co_fetch_range ranges[ENTRIES_MAX];
-    uint16_t source = (uint16_t)(next_byte(input) % (MEMBERS + 1));
+    unsigned who = next_byte(input);
+    struct co_fetch_body fetch = {(uint16_t)(who % (MEMBERS + 1)), (uint16_t)(who >> 6)};
     for (unsigned i = 0; i < entries; i++) {
         ranges[i].first = next_byte(input);
         unsigned count = next_byte(input);
         ranges[i].count = count == 255 ? UINT32_MAX : count;
     }
-    return co_wire_fetch_encode(body, source, ranges, entries);
+    return co_wire_fetch_encode(body, &fetch, ranges, entries);
 }
 
 // A control message with numbers near those in use; sequences grow, or nothing would get past the replay window.

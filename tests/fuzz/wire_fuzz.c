@@ -37,6 +37,7 @@ static void check_body(const struct co_control *control, const uint8_t *body)
 {
     struct co_progress_body progress;
     struct co_credit_entry entry;
+    struct co_fetch_body fetch;
     struct co_fetch_range range;
 
     if (control->type == CO_CONTROL_PROGRESS) {
@@ -45,7 +46,7 @@ static void check_body(const struct co_control *control, const uint8_t *body)
             co_wire_credit_decode(&entry, body, i);
         }
     } else if (control->type == CO_CONTROL_FETCH) {
-        co_wire_fetch_source(body);
+        co_wire_fetch_decode(&fetch, body);
         for (unsigned i = 0; i < control->entries; i++) {
             co_wire_range_decode(&range, body, i);
         }

@@ -121,10 +121,13 @@ bool world_turn(struct world *world)
     }
     uint64_t arrival = co_loopback_next_ns(world->hub);
     next = arrival != 0 && arrival < next ? arrival : next;
-    if (next == UINT64_MAX) {
-        return events > 0;
+    if (events > 0) {
+        return true; // the program acts on it before time goes on
     }
-    co_loopback_advance(world->hub, next > now ? next : now + (events > 0 ? 0 : 1000));
+    if (next == UINT64_MAX) {
+        return false;
+    }
+    co_loopback_advance(world->hub, next > now ? next : now + 1000);
     return true;
 }
 

@@ -40,25 +40,34 @@ static void senders_share(void **state)
     assert_int_equal(co_send_window_room(&window, 4), 0);
 }
 
-// A window's worth of chunks is sent and credited; `lost` of them had to be repaired.
+// Enough for one judgement is sent and credited in windows; of each, `lost` had to be repaired.
 static void round_of(struct co_send_window *window, uint32_t lost)
 {
-    window->sent += window->now;
-    window->lost += lost;
-    co_send_window_credit(window, window->sent, 1);
+    uint32_t now = window->now;
+    for (uint32_t sent = 0; sent < now || sent < CO_SEND_WINDOW_JUDGED; sent += now) {
+        window->sent += now;
+        window->lost += lost;
+        co_send_window_credit(window, window->sent, 1);
+    }
 }
 
-static void heavy_loss_halves_it_and_success_grows_it(void **state)
+// What a queue of so many chunks before a receiver loses of each window.
+static uint32_t overrun(const struct co_send_window *window, uint32_t queue)
+{
+    return window->now > queue ? window->now - queue : 0;
+}
+
+static void overrun_halves_it_and_success_grows_it(void **state)
 {
     (void)state;
     struct co_send_window window;
     co_send_window_open(&window, 64);
     round_of(&window, 6); // less than a tenth
     assert_int_equal(window.now, 64);
-    round_of(&window, 7);
+    round_of(&window, overrun(&window, 4));
     assert_int_equal(window.now, 32);
-    for (int i = 0; i < 10; i++) {
-        round_of(&window, window.now);
+    for (int i = 0; i < 3; i++) {
+        round_of(&window, overrun(&window, 4));
     }
     assert_int_equal(window.now, CO_SEND_WINDOW_LEAST);
     uint32_t before = window.now;
@@ -68,6 +77,36 @@ static void heavy_loss_halves_it_and_success_grows_it(void **state)
         before = window.now;
     }
     assert_int_equal(window.now, 64);
+}
+
+static void loss_that_a_smaller_window_does_not_cure_leaves_it_large(void **state)
+{
+    (void)state; // a fifth of everything is lost whatever the window: of 4 chunks in flight 1 MiB took seconds
+    struct co_send_window window;
+    co_send_window_open(&window, 1000);
+    round_of(&window, 200);
+    assert_int_equal(window.now, 500);
+    for (int i = 0; i < 20; i++) {
+        round_of(&window, window.now / 5);
+    }
+    assert_int_equal(window.now, 1000);
+    for (int i = 0; i < 8; i++) { // the receivers are overrun as well: that is cured
+        round_of(&window, window.now / 5 + overrun(&window, 100) * 4 / 5);
+    }
+    assert_in_range(window.now, 50, 200);
+}
+
+static void credit_is_wanted_by_quarters_of_what_is_left(void **state)
+{
+    (void)state;
+    struct co_send_window window;
+    co_send_window_open(&window, 1000);
+    assert_int_equal(co_send_window_credit_shift(&window, 1), 0); // the whole, which all know
+    window.now = 500;
+    assert_int_equal(co_send_window_credit_shift(&window, 1), 7); // every 64 of 125
+    assert_int_equal(co_send_window_credit_shift(&window, 4), 5);
+    window.now = CO_SEND_WINDOW_LEAST;
+    assert_int_equal(co_send_window_credit_shift(&window, 1), 1); // each
 }
 
 static void loss_is_judged_once_a_window(void **state)
@@ -127,7 +166,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(credit_makes_room),
         cmocka_unit_test(senders_share),
-        cmocka_unit_test(heavy_loss_halves_it_and_success_grows_it),
+        cmocka_unit_test(overrun_halves_it_and_success_grows_it),
+        cmocka_unit_test(loss_that_a_smaller_window_does_not_cure_leaves_it_large),
+        cmocka_unit_test(credit_is_wanted_by_quarters_of_what_is_left),
         cmocka_unit_test(loss_is_judged_once_a_window),
         cmocka_unit_test(losses_of_all_senders_are_counted_together),
         cmocka_unit_test(counts_wrap),

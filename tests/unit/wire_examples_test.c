@@ -194,7 +194,10 @@ static void fetch(void **state)
     struct co_fetch_range first, second;
     co_wire_range_decode(&first, body, 0);
     co_wire_range_decode(&second, body, 1);
-    assert_int_equal(co_wire_fetch_source(body), 2);
+    struct co_fetch_body fetch_body;
+    co_wire_fetch_decode(&fetch_body, body);
+    assert_int_equal(fetch_body.source, 2);
+    assert_int_equal(fetch_body.why, CO_FETCH_LOST);
     assert_int_equal(first.first, 10);
     assert_int_equal(first.count, 1);
     assert_int_equal(second.first, 12);

@@ -58,6 +58,14 @@ static void chunk_bytes(void **state)
     assert_int_equal(back.psn, chunk.psn);
     assert_int_equal(back.block_bytes, chunk.block_bytes);
     assert_true(back.is_repair);
+    assert_int_equal(back.credit_shift, 0);
+    chunk.is_repair = false;
+    chunk.credit_shift = 5;
+    co_wire_chunk_encode(data, &chunk);
+    assert_int_equal(data[1], 10);
+    assert_int_equal(co_wire_chunk_decode(&back, data, sizeof(data)), 0);
+    assert_false(back.is_repair);
+    assert_int_equal(back.credit_shift, 5);
 }
 
 static void block_of_48_bits(void **state)
@@ -115,12 +123,15 @@ static void progress_body(void **state)
 static void fetch_body(void **state)
 {
     (void)state;
-    static const uint8_t golden[] = {0x0b, 0x0a, 0, 0, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
+    static const uint8_t golden[] = {0x0b, 0x0a, 2, 0, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
     struct co_fetch_range ranges[] = {{0x01020304, 5}, {UINT32_MAX, 1}}, range;
     uint8_t data[sizeof(golden)];
-    assert_int_equal(co_wire_fetch_encode(data, 0x0a0b, ranges, 2), sizeof(golden));
+    struct co_fetch_body body = {0x0a0b, CO_FETCH_DEAF}, back;
+    assert_int_equal(co_wire_fetch_encode(data, &body, ranges, 2), sizeof(golden));
     assert_memory_equal(data, golden, sizeof(golden));
-    assert_int_equal(co_wire_fetch_source(data), 0x0a0b);
+    co_wire_fetch_decode(&back, data);
+    assert_int_equal(back.source, 0x0a0b);
+    assert_int_equal(back.why, CO_FETCH_DEAF);
     for (unsigned i = 0; i < 2; i++) {
         co_wire_range_decode(&range, data, i);
         assert_memory_equal(&range, &ranges[i], sizeof(range));
@@ -146,8 +157,10 @@ static void chunks_refused(void **state)
     assert_true(decode_chunk_with(0, 0x10, good) < 0); // another kind
     assert_true(decode_chunk_with(0, 0x12, good) < 0);
     assert_true(decode_chunk_with(0, 0x13, good) < 0);
-    assert_true(decode_chunk_with(1, 2, good) < 0);  // neither first transmission nor repair
-    assert_true(decode_chunk_with(12, 5, good) < 0); // PSN beyond the block
+    assert_true(decode_chunk_with(1, 3, good) < 0); // a repair that wants credit
+    assert_int_equal(decode_chunk_with(1, CO_WIRE_CREDIT_SHIFT_MAX << 1, good), 0);
+    assert_true(decode_chunk_with(1, (CO_WIRE_CREDIT_SHIFT_MAX + 1) << 1, good) < 0); // more than can be counted
+    assert_true(decode_chunk_with(12, 5, good) < 0);                                  // PSN beyond the block
     assert_true(decode_chunk_with(15, 0xff, good) < 0);
     assert_true(decode_chunk_with(12, 3, good) < 0); // a full chunk's PSN with the tail's size
     assert_int_equal(decode_chunk_with(12, 3, CO_WIRE_HEAD_BYTES + 64), 0);

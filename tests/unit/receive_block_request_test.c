@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What requests of a block know: many gaps in one, guess or proof, whose silence it is, which answer overtook which;
+// and random schedules, whose requests must be exact.
+#include "receive_bench.h"
+
+#include <stdlib.h>
+
+#include "mcast/chunk_bitmap.h"
+
+static void gaps_gather_while_chunks_stream_in(void **state)
+{
+    (void)state; // of 20 % loss each gap was a request of its own
+    struct bench bench;
+    bench_open(&bench, 500, 0);
+    unsigned requests = 0, ranges = 0;
+    for (uint32_t psn = 0; psn < 300; psn++) {
+        if (psn % 5 != 1) {
+            take(&bench, psn, psn * 50);
+        }
+        unsigned count = ask(&bench, psn * 50);
+        requests += count > 0 && !bench.request.is_retry;
+        ranges += bench.request.is_retry ? 0 : count;
+    }
+    assert_in_range(ranges, 50, 60);
+    assert_in_range(requests, 10, 25);
+}
+
+static void guesses_are_told_from_proof(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 4, 0);
+    take(&bench, 1, 10);
+    assert_int_equal(ask(&bench, 10 + TIMING.cutoff_ns), 2);
+    assert_false(bench.request.is_proven); // 2 and 3 may not have been sent
+    co_receive_block_all_sent(&bench.block, 1100);
+    assert_int_equal(ask(&bench, 1100), 2); // now in earnest, at once
+    assert_true(bench.request.is_proven);
+}
+
+static void silence_is_that_of_the_next_block(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing later = TIMING;
+    later.is_next = false;
+    bench_open(&bench, 3, 0);
+    assert_true(co_receive_block_due_ns(&bench.block, &later) == UINT64_MAX);
+    assert_int_equal(ask_with(&bench, &later, 1000000, ROOM), 0);
+    co_receive_block_is_next(&bench.block, 2000000);
+    assert_int_equal(ask(&bench, 2000000 + 5 * TIMING.cutoff_ns - 1), 0);
+    assert_int_equal(ask(&bench, 2000000 + 5 * TIMING.cutoff_ns), 1);
+}
+
+static void who_hears_nothing_asks_at_once(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing deaf = TIMING;
+    deaf.is_deaf = true;
+    bench_open(&bench, 20, 500);
+    assert_int_equal(co_receive_block_due_ns(&bench.block, &deaf), 500);
+    assert_int_equal(ask_with(&bench, &deaf, 500, ROOM), 1);
+    assert_range(&bench, 0, 0, 20);
+}
+
+// An answer to a later request has come: what this one asked for is lost again, known long before its time is over.
+static void overtaken_requests_are_repeated(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing timing = TIMING;
+    bench_open(&bench, 20, 0);
+    take(&bench, 1, 10);
+    timing.request = 7;
+    ask_with(&bench, &timing, 10, ROOM);
+    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    timing.answered = 7; // its own
+    assert_int_equal(ask_with(&bench, &timing, 110 + 3 * TIMING.trip_ns, ROOM), 0);
+    timing.request = 9;
+    timing.answered = 8;
+    assert_int_equal(ask_with(&bench, &timing, 110 + 3 * TIMING.trip_ns, ROOM), 1);
+    assert_true(bench.request.is_retry);
+    assert_range(&bench, 0, 0, 1);
+    assert_int_equal(bench.block.retries, 0);                                       // the way is open: no patience
+    assert_int_equal(ask_with(&bench, &timing, 111 + 3 * TIMING.trip_ns, ROOM), 0); // once
+}
+
+static uint32_t count_missing(const struct bench *bench, uint32_t below)
+{
+    return co_chunk_bitmap_count_clear(bench->words, 0, below);
+}
+
+// Whatever comes when: requests name missing chunks only, in order, without overlap; the counts agree with the bitmap;
+// and by its own timer the block always gets on.
+static void random_schedule(unsigned seed)
+{
+    struct bench bench;
+    srand(seed);
+    uint32_t chunks = 1 + (uint32_t)rand() % (rand() % 2 ? 20 : CHUNKS_MAX);
+    bench_open(&bench, chunks, 0);
+    uint64_t now = 0;
+    uint32_t next = 0;
+    int loss = rand() % 100;
+    for (int step = 0; !co_receive_block_is_complete(&bench.block); step++) {
+        assert_true(step < 200000);
+        uint64_t at = due(&bench);
+        assert_true(at < UINT64_MAX);
+        now += (uint64_t)rand() % 50;
+        if (next < chunks && rand() % 20) {
+            if (rand() % 100 >= loss) {
+                take(&bench, next, now);
+            }
+            next += 1 + (uint32_t)(rand() % 50 == 0);
+            next = next > chunks ? chunks : next;
+        } else if (next == chunks) {
+            now = at > now ? at : now;
+        }
+        unsigned count = ask(&bench, now);
+        uint32_t from = 0;
+        for (unsigned i = 0; i < count; i++) {
+            const struct co_fetch_range *range = &bench.ranges[i];
+            assert_true(range->count > 0 && range->first >= from && range->first + range->count <= chunks);
+            from = range->first + range->count;
+            for (uint32_t psn = range->first; psn < from; psn++) {
+                assert_false(co_chunk_bitmap_has(bench.words, psn));
+                assert_true(psn < bench.block.asked_below);
+            }
+        }
+        for (unsigned i = 0; i < count; i++) {
+            for (uint32_t k = 0; k < bench.ranges[i].count; k++) {
+                if (rand() % 100 >= loss / 2) {
+                    co_receive_block_accept(&bench.block, bench.ranges[i].first + k, true, now);
+                }
+            }
+        }
+        assert_int_equal(bench.block.asked_missing, count_missing(&bench, bench.block.asked_below));
+        assert_int_equal(bench.block.count, chunks - count_missing(&bench, chunks));
+        assert_true(bench.block.asked_missing <= CO_REQUEST_BUDGET);
+    }
+}
+
+static void any_schedule(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed <= 150; seed++) {
+        random_schedule(seed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(gaps_gather_while_chunks_stream_in), cmocka_unit_test(guesses_are_told_from_proof),
+        cmocka_unit_test(silence_is_that_of_the_next_block),  cmocka_unit_test(who_hears_nothing_asks_at_once),
+        cmocka_unit_test(overtaken_requests_are_repeated),    cmocka_unit_test(any_schedule),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
