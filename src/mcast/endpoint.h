@@ -86,6 +86,7 @@ struct co_mcast_group {
     int *members;         // world ranks
     uint32_t *first_unit; // [count + 1]: units before member i
     uint32_t next_operation;
+    uint32_t started; // operations so far
     struct co_mcast_op *oldest, *newest;
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).

@@ -114,7 +114,11 @@ static void fill(struct co_mcast_group *group, const int *members, const int *un
 int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
                         const int *units, int count, int self)
 {
-    if (count < 1 || count > UINT16_MAX || self < 0 || self >= count) {
+    bool is_valid = count >= 1 && count <= UINT16_MAX && self >= 0 && self < count;
+    for (int i = 0; is_valid && units != NULL && i < count; i++) {
+        is_valid = units[i] >= 1; // an empty block would never be complete
+    }
+    if (!is_valid) {
         return -EINVAL;
     }
     struct co_mcast_group *group = calloc(1, sizeof(*group));

@@ -75,7 +75,7 @@ bool co_mcast_is_idle(const struct co_mcast *mcast);
 uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write);
 
 // Members are given by world rank in group order; `units` holds each member's share of an allgather in units (ranks
-// of its node), NULL: 1 each. Both are copied. The group joins its subgroups on the transport.
+// of its node, at least 1), NULL: 1 each. Both are copied. The group joins its subgroups on the transport.
 int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
                         const int *units, int count, int self);
 // All operations must be done. Kept copies that a neighbour may still fetch stay until acknowledged.
@@ -83,7 +83,8 @@ void co_mcast_group_close(struct co_mcast_group *group);
 // This member can do nothing more for the group: its operations fail with `error`, and the other members are told.
 void co_mcast_group_fail(struct co_mcast_group *group, int error);
 
-// Starts the group's next operation; every member starts the same ones in the same order. The buffer belongs to
+// Starts the group's next operation; every member starts the same ones in the same order. -EOVERFLOW after 2^32 - 1 of
+// them, on all members alike. The buffer belongs to
 // the operation until it is done.
 //   bcast: the root's `bytes` at `buffer` go to everybody's `buffer`.
 //   allgather: member i owns units[i] * unit_bytes, standing at the sum of the earlier members' shares; the own

@@ -68,12 +68,27 @@ void co_operation_block_arrived(struct co_mcast_op *op, int source)
     }
 }
 
+// Chunks that nobody will place or send any more are written off, or the credit of those who sent or await them would
+// be short for ever: others may complete the operation, and the group goes on.
+static void write_off(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    for (int i = 0; i < op->block_count; i++) {
+        group->received[co_operation_source(op, i)] += op->blocks[i].chunks - op->blocks[i].count;
+    }
+    group->window.sent += op->send_chunks - op->next_psn;
+    op->next_psn = op->send_chunks;
+    group->has_news = true;
+    co_group_activate(group);
+}
+
 void co_operation_fail(struct co_mcast_op *op, int error)
 {
     if (op->is_sending) {
         op->failure = op->failure == 0 ? error : op->failure; // the sending thread reads the buffer
     } else if (op->state == 0) {
         op->state = error;
+        write_off(op);
         op->group->mcast->events++;
     }
 }
@@ -278,6 +293,9 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     if (shape->bytes == 0 || shape->bytes > largest || shape->bytes > CO_WIRE_BLOCK_BYTES_MAX) {
         return -EINVAL;
     }
+    if (group->started == UINT32_MAX) {
+        return -EOVERFLOW; // all numbers are used up: the next ones would repeat nonces under the team's keys
+    }
     struct co_mcast_op *op = allocate(group, shape, now_ns);
     if (op == NULL) {
         return -ENOMEM;
@@ -285,6 +303,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     group->mcast->now_ns = now_ns;
     op->group = group;
     op->number = group->next_operation++;
+    group->started++;
     op->root = shape->root;
     op->buffer = buffer;
     op->bytes = shape->bytes;

@@ -34,7 +34,12 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     struct co_mcast_group *group = op->group;
     struct co_receive_block *block = co_operation_block(op, chunk->source);
     if (block == NULL || block->bytes != chunk->block_bytes) {
-        // Authentic, and yet of another shape: the program gave different sizes on different ranks.
+        // Authentic, and yet of another shape: the program gave different sizes on different ranks. The credit is
+        // for what was sent.
+        if (op->failure == 0) {
+            group->received[chunk->source] += co_wire_chunk_count(chunk->block_bytes, chunk->chunk_bytes);
+            group->received[chunk->source] -= block == NULL ? 0 : block->chunks;
+        }
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
         co_operation_fail(op, -EMSGSIZE);
         return;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What must not stay behind: credit after an operation that failed on one member alone, copies for a neighbour that
+// never asks, numbers of operations that are used up, members with nothing to give.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "mcast/endpoint.h"
+#include "mcast_world.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+static void pass(struct world *world, uint64_t ns)
+{
+    uint64_t end = co_loopback_now_ns(world->hub) + ns;
+    while (co_loopback_now_ns(world->hub) < end && world_turn(world)) {
+    }
+}
+
+static void an_operation_that_fails_alone_leaves_credit_whole(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 3, RIGHT = 40000, WRONG = 1000 }; // more than a window of 200 chunks
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_op *ops[MEMBERS] = {NULL};
+    unsigned char *buffer = calloc(MEMBERS, RIGHT);
+    for (int rank = 0; rank < MEMBERS; rank++) { // the program of rank 1 errs about the size
+        assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, buffer + rank * RIGHT,
+                                              rank == 1 ? WRONG : RIGHT, co_loopback_now_ns(world.hub)),
+                         0);
+    }
+    world_run(&world, ops + 1, 1, SECOND_NS);
+    assert_int_equal(co_mcast_op_state(ops[1]), -EMSGSIZE);
+    co_mcast_op_release(ops[1]);
+    world_run(&world, ops, MEMBERS, SECOND_NS); // the others are not held back
+    assert_int_equal(co_mcast_op_state(ops[0]), 1);
+    assert_int_equal(co_mcast_op_state(ops[2]), 1);
+    co_mcast_op_release(ops[0]);
+    co_mcast_op_release(ops[2]);
+    world_bcast(&world, 0, RIGHT, 1);
+    world_allgather(&world, RIGHT, 2);
+    pass(&world, SECOND_NS);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        assert_int_equal(world.group[rank]->window.sent, world.group[rank]->window.credited);
+    }
+    free(buffer);
+    world_close(&world);
+}
+
+static void start_kept(struct world *world, struct co_mcast_op *ops[2], unsigned char *data, int rank)
+{
+    assert_int_equal(co_mcast_bcast_start(&ops[rank], world->group[rank], 0, data, 150, co_loopback_now_ns(world->hub)),
+                     0);
+}
+
+// Rank 0 sends, is done, and closes; whoever may miss the bytes is rank 1.
+static void send_and_close(struct world *world, struct co_mcast_op *ops[2])
+{
+    static unsigned char data[150];
+    pattern_fill(data, sizeof(data), 5);
+    start_kept(world, ops, data, 0);
+    assert_int_equal(co_mcast_op_state(ops[0]), 1);
+    co_mcast_op_release(ops[0]);
+    co_mcast_group_close(world->group[0]);
+    world->group[0] = NULL;
+    assert_int_equal(world->mcast[0]->kept_bytes, sizeof(data));
+}
+
+static void copies_for_a_silent_neighbour_are_given_up(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast *silent = world.mcast[1];
+    struct co_mcast_op *ops[2];
+    world.mcast[1] = NULL; // it never moves
+    send_and_close(&world, ops);
+    pass(&world, 9 * SECOND_NS);
+    assert_int_equal(world.mcast[0]->kept_bytes, 150);
+    pass(&world, 2 * SECOND_NS);
+    assert_int_equal(world.mcast[0]->kept_bytes, 0);
+    assert_true(co_mcast_is_idle(world.mcast[0]));
+    world.mcast[1] = silent;
+    world_close(&world);
+}
+
+static void copies_for_a_late_neighbour_stay(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    options.faults = "blackhole=1"; // only the copy can serve it
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_op *ops[2];
+    unsigned char data[150] = {0};
+    send_and_close(&world, ops);
+    pass(&world, 40 * SECOND_NS); // it answers, but has not come to the operation
+    assert_int_equal(world.mcast[0]->kept_bytes, 150);
+    start_kept(&world, ops, data, 1);
+    world_run(&world, ops + 1, 1, SECOND_NS);
+    assert_int_equal(co_mcast_op_state(ops[1]), 1);
+    assert_true(pattern_matches(data, sizeof(data), 5));
+    co_mcast_op_release(ops[1]);
+    world_settle(&world, 30 * SECOND_NS);
+    assert_int_equal(world.mcast[0]->kept_bytes, 0);
+    world_close(&world);
+}
+
+static void numbers_are_not_used_twice_under_one_key(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    struct world world;
+    world_open(&world, &options);
+    for (int rank = 0; rank < 2; rank++) {
+        struct co_mcast_group *group = world.group[rank];
+        group->started = group->next_operation = group->right_done_before = UINT32_MAX - 2;
+        group->latest[0] = group->latest[1] = UINT32_MAX - 3;
+    }
+    world_bcast(&world, 0, 5000, 1);
+    world_allgather(&world, 500, 2);
+    for (int rank = 0; rank < 2; rank++) {
+        struct co_mcast_op *op;
+        unsigned char data[10] = {0};
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(co_mcast_bcast_start(&op, world.group[rank], 0, data, 10, 0), -EOVERFLOW);
+            assert_int_equal(co_mcast_allgather_start(&op, world.group[rank], data, 5, 0), -EOVERFLOW);
+        }
+    }
+    world_settle(&world, 30 * SECOND_NS);
+    world_close(&world);
+}
+
+static void members_with_nothing_to_give_are_refused(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_group *group = NULL;
+    const int members[] = {0, 1};
+    assert_int_equal(co_mcast_group_open(&group, world.mcast[0], 9, members, (const int[]){1, 0}, 2, 0), -EINVAL);
+    assert_int_equal(co_mcast_group_open(&group, world.mcast[0], 9, members, (const int[]){-1, 1}, 2, 0), -EINVAL);
+    assert_null(group);
+    assert_int_equal(co_mcast_group_open(&group, world.mcast[0], 9, members, (const int[]){1, 3}, 2, 0), 0);
+    co_mcast_group_close(group);
+    world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operation_that_fails_alone_leaves_credit_whole),
+        cmocka_unit_test(copies_for_a_silent_neighbour_are_given_up),
+        cmocka_unit_test(copies_for_a_late_neighbour_stay),
+        cmocka_unit_test(numbers_are_not_used_twice_under_one_key),
+        cmocka_unit_test(members_with_nothing_to_give_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
