@@ -7,19 +7,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/mix_bits.h"
+
 enum { SLOTS_FIRST = 16 };
 
-// Keys are often small numbers or addresses; this spreads them over all bits (finalizer of SplitMix64).
-static uint64_t mix(uint64_t key)
-{
-    key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return key ^ (key >> 31);
-}
-
+// Keys are often small numbers or addresses.
 static size_t home_of(const struct co_hash_map *map, uint64_t key)
 {
-    return (size_t)mix(key) & (map->slot_count - 1);
+    return (size_t)co_mix_bits(key) & (map->slot_count - 1);
 }
 
 // The slot that holds the key, or the free one where it belongs. There is always a free one.

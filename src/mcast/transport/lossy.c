@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/counters.h"
+#include "base/mix_bits.h"
 #include "base/order.h"
 #include "mcast/transport/lossy_held.h"
 
@@ -36,17 +37,9 @@ struct fate {
     uint64_t where; // random bits for the place of the damage
 };
 
-// SplitMix64's finalizer.
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
-
 static uint64_t draw_bits(const struct lossy *lossy, enum draw draw)
 {
-    return mix(lossy->seed + mix(lossy->sent * DRAW_COUNT + (uint64_t)draw + 1));
+    return co_mix_bits(lossy->seed + co_mix_bits(lossy->sent * DRAW_COUNT + (uint64_t)draw + 1));
 }
 
 static bool draw_hits(const struct lossy *lossy, enum draw draw, double rate)
@@ -344,7 +337,7 @@ int co_lossy_open(struct co_transport **out, struct co_transport *below, const s
     lossy->classify = classify;
     lossy->now = now;
     lossy->now_arg = now_arg;
-    lossy->seed = mix(plan->seed + mix((uint64_t)rank + 1));
+    lossy->seed = co_mix_bits(plan->seed + co_mix_bits((uint64_t)rank + 1));
     lossy->damaged = damaged;
     *out = &lossy->transport;
     return 0;

@@ -9,19 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mix_bits.h"
 #include "mcast/transport/udp_state.h"
 
 // Below the ports that Linux gives to programs which ask for none in particular (32768 and up).
 #define PORT_FIRST 20000
 #define PORT_COUNT 12768
-
-static uint64_t mix(uint64_t x)
-{
-    x += UINT64_C(0x9E3779B97F4A7C15);
-    x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return x ^ (x >> 31);
-}
 
 static int parse_range(const char *range, uint32_t *first_ip, uint64_t *count)
 {
@@ -70,7 +63,8 @@ int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64
     }
     // Blocks of equal size for all jobs: two jobs share all of their groups or none.
     uint64_t block = addresses < CO_UDP_GROUPS_MAX ? addresses : CO_UDP_GROUPS_MAX, blocks = addresses / block;
-    uint64_t hash = mix(job_tag), at = hash % blocks;
+    // The sum, so that a tag of 0 is mixed, too.
+    uint64_t hash = co_mix_bits(job_tag + UINT64_C(0x9E3779B97F4A7C15)), at = hash % blocks;
     if (is_always_flooded(first_ip + (uint32_t)(at * block))) {
         at = (at + 256 / block) % blocks;
     }
