@@ -2,7 +2,8 @@
 //
 // Memory order in one place: the acquire and release operations that castoff uses, spelled so that a
 // reader sees which side of an edge he stands on. Every use names its partner by a label in a comment
-// (for instance "release S1, read by S1 in shm_bcast.c"). Hot; header only; any thread.
+// (for instance "release K1, read by K1 in co_task_is_done"); a label belongs to one edge of one module, src/mcast/shm
+// has its own. Hot; header only; any thread.
 #ifndef CASTOFF_BASE_ORDER_H
 #define CASTOFF_BASE_ORDER_H
 
@@ -19,6 +20,7 @@
 #define co_store_release(object, value) atomic_store_explicit((object), (value), memory_order_release)
 #define co_store_relaxed(object, value) atomic_store_explicit((object), (value), memory_order_relaxed)
 #define co_add_relaxed(object, value) atomic_fetch_add_explicit((object), (value), memory_order_relaxed)
+#define co_sub_relaxed(object, value) atomic_fetch_sub_explicit((object), (value), memory_order_relaxed)
 #define co_add_acq_rel(object, value) atomic_fetch_add_explicit((object), (value), memory_order_acq_rel)
 #define co_sub_acq_rel(object, value) atomic_fetch_sub_explicit((object), (value), memory_order_acq_rel)
 

@@ -122,13 +122,14 @@ static void complete(struct co_task *task)
     co_collective_finish(task);
     // release K2: the next operation may run elsewhere, on its caller's stack.
     co_sub_acq_rel(&task->team->outstanding, 1);
+    // relaxed: these counts only say whether to look, K1 publishes the end.
     if (task->is_background) {
-        co_sub_acq_rel(&engine->background, 1);
+        co_sub_relaxed(&engine->background, 1);
     }
     if (task->is_long) {
-        co_sub_acq_rel(&engine->long_ones, 1);
+        co_sub_relaxed(&engine->long_ones, 1);
     }
-    co_sub_acq_rel(&engine->outstanding, 1);
+    co_sub_relaxed(&engine->outstanding, 1);
     co_store_release(&task->is_done, 1);     // release K1, read by K1 in co_task_is_done: result and bytes are there
     atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_workers_kick
     co_workers_kick(engine);

@@ -9,7 +9,7 @@
 
 struct co_workers {
     struct co_worker first;
-    _Atomic bool is_split; // the others are there: release W1 when all is open
+    _Atomic bool is_split; // the others are there: release H1 when all is open
     struct co_worker sender;
     struct co_worker receivers[CO_MCAST_LANES_MAX]; // by subgroup; number 0 is the first worker's, too
     unsigned lanes;

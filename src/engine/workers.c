@@ -18,7 +18,7 @@
 
 bool co_workers_are_split(const struct co_engine *engine)
 {
-    return engine->workers != NULL && co_load_acquire(&engine->workers->is_split); // acquire W1
+    return engine->workers != NULL && co_load_acquire(&engine->workers->is_split); // acquire H1
 }
 
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes)
@@ -100,7 +100,7 @@ static int split(struct co_engine *engine, struct co_workers *workers, unsigned 
         status = co_mcast_sender_open(engine->mcast);
     }
     workers->lanes = lanes;
-    co_store_release(&workers->is_split, status == 0); // release W1
+    co_store_release(&workers->is_split, status == 0); // release H1
     return status;
 }
 

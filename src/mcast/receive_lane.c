@@ -52,7 +52,7 @@ static void hold(void *arg, const uint8_t *data, size_t bytes)
 int co_receive_lane_fill(struct co_receive_lane *lane)
 {
     int expected = EMPTY;
-    // acquire L1: the senders learnt and the datagrams given back are read only now.
+    // acquire F1: the senders learnt and the datagrams given back are read only now.
     if (!atomic_compare_exchange_strong_explicit(&lane->state, &expected, FILLING, memory_order_acquire,
                                                  memory_order_relaxed)) {
         return expected == FULL ? 1 : 0;
@@ -60,18 +60,18 @@ int co_receive_lane_fill(struct co_receive_lane *lane)
     lane->count = 0;
     int status = lane->transport->ops->lane_receive(lane->transport, lane->index, hold, lane);
     int count = (int)lane->count;
-    co_store_release(&lane->state, count > 0 ? FULL : EMPTY); // release L2: the datagrams
+    co_store_release(&lane->state, count > 0 ? FULL : EMPTY); // release F2: the datagrams; F1 to the next who fills
     return status < 0 ? status : count;
 }
 
 bool co_receive_lane_take(struct co_receive_lane *lane)
 {
-    return co_load_acquire(&lane->state) == FULL; // acquire L2; only the holder of the engine makes it less
+    return co_load_acquire(&lane->state) == FULL; // acquire F2; only the holder of the engine makes it less
 }
 
 void co_receive_lane_give(struct co_receive_lane *lane)
 {
-    co_store_release(&lane->state, EMPTY); // release L1
+    co_store_release(&lane->state, EMPTY); // release F1
 }
 
 void co_receive_lane_learn(struct co_receive_lane *lane, const struct co_chunk *chunk, uint64_t team_id, int rank)

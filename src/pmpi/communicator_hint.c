@@ -33,7 +33,8 @@ enum co_hint co_communicator_hint_read(MPI_Info info)
 static void change_side(struct co_communicator *entry, MPI_Info info)
 {
     enum co_hint hint = co_communicator_hint_read(info);
-    int mine[3] = {hint == CO_HINT_SAYS_OFF, hint == CO_HINT_ON, co_load_acquire(&entry->pending) > 0};
+    bool is_busy = co_load_acquire(&entry->pending) > 0; // acquire E2
+    int mine[3] = {hint == CO_HINT_SAYS_OFF, hint == CO_HINT_ON, is_busy};
     int any[3] = {0, 0, 1};
     co_next.Allreduce(mine, any, 3, co_next.integer, co_next.maximum, entry->comm);
     if (any[2] == 0 && (any[0] || any[1])) {

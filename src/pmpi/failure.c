@@ -27,12 +27,12 @@ static int make_peer_gone_code(void)
 
 static int peer_gone_code(void)
 {
-    static _Atomic int known; // 0: not made yet
-    int code = co_load_acquire(&known);
+    static _Atomic int known;           // 0: not made yet
+    int code = co_load_acquire(&known); // acquire E3: the code has its class and its text
     if (code == 0) {
         int none = 0;
         code = make_peer_gone_code();
-        // Two threads may fail at once: the first code stays, the other is never used.
+        // acq_rel E3. Two threads may fail at once: the first code stays, the other is never used.
         if (!atomic_compare_exchange_strong_explicit(&known, &none, code, memory_order_acq_rel, memory_order_acquire)) {
             code = none;
         }

@@ -10,24 +10,24 @@ void co_layer_wake(void)
 {
     int unresolved = CO_LAYER_UNRESOLVED;
     co_next_mpi_resolve();
-    // release L1: another thread that sees OFF may use the pointers at once.
+    // release O1: another thread that sees OFF may use the pointers at once.
     atomic_compare_exchange_strong_explicit(&co_layer.state, &unresolved, CO_LAYER_OFF, memory_order_acq_rel,
                                             memory_order_acquire);
 }
 
 void co_layer_turn_on(void)
 {
-    co_store_release(&co_layer.state, CO_LAYER_ON); // release L1
+    co_store_release(&co_layer.state, CO_LAYER_ON); // release O1
 }
 
 void co_layer_turn_off(void)
 {
-    co_store_release(&co_layer.state, CO_LAYER_OFF); // release L1
+    co_store_release(&co_layer.state, CO_LAYER_OFF); // release O1
 }
 
 void co_layer_abandon(void)
 {
-    if (co_load_acquire(&co_layer.state) == CO_LAYER_ON) {
+    if (co_load_acquire(&co_layer.state) == CO_LAYER_ON) { // acquire O1
         struct co_engine *engine = co_layer.engine;
         co_layer.engine = NULL;
         co_layer_turn_off();

@@ -35,7 +35,7 @@ void co_layer_wake(void);
 
 static inline bool co_layer_is_off(void)
 {
-    // acquire L1: whoever sees ON sees all that start wrote before its release L1.
+    // acquire O1: whoever sees ON sees all that start wrote before its release O1.
     int state = co_load_acquire(&co_layer.state);
     if (__builtin_expect(state == CO_LAYER_OFF, 1)) {
         return true;

@@ -148,8 +148,8 @@ int co_placeholders_open(MPI_Comm self)
 
 void co_placeholders_close(void)
 {
-    struct handle_table *table = co_load_acquire(&pool.table);
-    co_store_release(&pool.table, NULL); // release P1
+    struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
+    co_store_release(&pool.table, NULL);                       // release P1
     while (table != NULL) {
         struct handle_table *older = table->older;
         free(table);

@@ -17,12 +17,12 @@ void co_request_start(struct co_request *request, const struct co_request_kind *
     co_communicator_hold(communicator);
     co_add_relaxed(&communicator->pending, 1);   // relaxed: the same thread may not set hints meanwhile
     co_add_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
-    co_store_release(&request->kind, kind);      // release R1: the operation is there
+    co_store_release(&request->kind, kind);      // release E1: the operation is there
 }
 
 static const struct co_request_kind *kind_of(const struct co_request *request)
 {
-    return co_load_acquire(&request->kind); // acquire R1
+    return co_load_acquire(&request->kind); // acquire E1
 }
 
 bool co_request_is_done(const struct co_request *request)
@@ -72,10 +72,10 @@ static void release(struct co_request *request)
 {
     struct co_communicator *communicator = request->communicator;
     kind_of(request)->release(request->operation);
-    co_store_release(&request->kind, NULL); // release R1
-    co_sub_acq_rel(&communicator->pending, 1);
+    co_store_release(&request->kind, NULL);    // release E1
+    co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
     co_communicator_drop(communicator);
-    co_sub_acq_rel(&co_requests_outstanding, 1);
+    co_sub_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
     co_placeholders_give(request);
 }
 

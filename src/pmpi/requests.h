@@ -50,7 +50,7 @@ static inline bool co_requests_exist(void)
 static inline struct co_request *co_request_of(MPI_Request handle)
 {
     struct co_request *request = co_placeholders_find(handle);
-    return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire R1
+    return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire E1
 }
 
 bool co_request_is_done(const struct co_request *request);
