@@ -14,7 +14,4 @@
 // Monotonic nanoseconds since an arbitrary start; never 0.
 uint64_t co_clock_now_ns(void);
 
-// Seconds since 1970, for names and seeds only.
-uint64_t co_clock_wall_s(void);
-
 #endif

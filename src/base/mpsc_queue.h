@@ -68,10 +68,4 @@ static inline struct co_mpsc_node *co_mpsc_queue_pop(struct co_mpsc_queue *queue
     return oldest;
 }
 
-// The consumer only. False as soon as a push has begun, also while pop still answers NULL.
-static inline bool co_mpsc_queue_is_empty(struct co_mpsc_queue *queue)
-{
-    return queue->oldest == &queue->bottom && co_load_acquire(&queue->newest) == &queue->bottom; // acquire Q1
-}
-
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Any text as a fault plan: refused, or a plan within bounds whose printed form is the same plan.
+// Any text as a fault plan: refused, or a plan within bounds.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static void check_plan(const struct co_fault_plan *plan)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    char *text = malloc(bytes + 1), why[40], once[4096], twice[4096];
+    char *text = malloc(bytes + 1), why[40];
     struct co_fault_plan plan;
 
     memcpy(text, data, bytes);
@@ -40,14 +40,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     int result = co_fault_plan_parse(&plan, text, why, sizeof why);
     if (result == 0) {
         check_plan(&plan);
-        co_fault_plan_print(&plan, once, sizeof once);
-        if (co_fault_plan_parse(&plan, once, why, sizeof why) != 0) {
-            abort();
-        }
-        co_fault_plan_print(&plan, twice, sizeof twice);
-        if (strcmp(once, twice) != 0) {
-            abort();
-        }
     } else if (result != -EINVAL || memchr(why, '\0', sizeof why) == NULL) {
         abort();
     }

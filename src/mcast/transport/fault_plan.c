@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The text form of a fault plan (CASTOFF_FAULT): strict parser and canonical printer. The text is a user's, so every
+// The text form of a fault plan (CASTOFF_FAULT): a strict parser. The text is a user's, so every
 // word is checked; numbers do not depend on the locale. Pure; called at start and by tests and the fuzzer.
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +13,7 @@
 #include "mcast/transport/lossy.h"
 
 #define WORD_MAX 64
-#define RATE_UNITS INT64_C(1000000000) // rates have nine decimals, so that text and number convert both ways
+#define RATE_UNITS INT64_C(1000000000) // rates have nine decimals
 
 static const struct co_setting_row hold_time = {
     .name = "delay", .type = CO_SETTING_TIME, .value = "1ms", .min = 1, .max = 60 * (int64_t)CO_NS_PER_S};
@@ -200,101 +198,4 @@ int co_fault_plan_parse(struct co_fault_plan *plan, const char *text, char *why,
         *plan = read;
     }
     return error;
-}
-
-struct text {
-    char *at;
-    size_t room;
-    const char *comma;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    int bytes = vsnprintf(text->at, text->room, format, arguments);
-    va_end(arguments);
-    size_t used = bytes < 0 ? 0 : (size_t)bytes < text->room ? (size_t)bytes : text->room ? text->room - 1 : 0;
-    text->at += used;
-    text->room -= used;
-}
-
-static void add_name(struct text *text, const char *name)
-{
-    add(text, "%s%s=", text->comma, name);
-    text->comma = ",";
-}
-
-// In integers: "%f" would follow the locale.
-static void add_rate(struct text *text, const char *name, double rate)
-{
-    int64_t units = (int64_t)(rate * (double)RATE_UNITS + 0.5);
-    if (units <= 0) {
-        return;
-    }
-    char decimals[16];
-    int digits = snprintf(decimals, sizeof decimals, "%09" PRId64, units % RATE_UNITS);
-    while (digits > 1 && decimals[digits - 1] == '0') {
-        decimals[--digits] = '\0';
-    }
-    add_name(text, name);
-    add(text, "%" PRId64 ".%s", units / RATE_UNITS, decimals);
-}
-
-static void add_delay(struct text *text, const struct co_fault_plan *plan)
-{
-    if (plan->delay > 0) {
-        add_rate(text, "delay", plan->delay);
-    } else if (plan->reorder > 0) {
-        add_name(text, "delay");
-        add(text, "0");
-    } else {
-        return;
-    }
-    add(text, ":%" PRIu64 "ns", plan->delay_ns);
-}
-
-static void add_kinds(struct text *text, unsigned mask)
-{
-    const char *plus = "";
-    add_name(text, "kind");
-    for (size_t i = 0; i < 3; i++) {
-        if (mask & kinds[i].bit) {
-            add(text, "%s%s", plus, kinds[i].name);
-            plus = "+";
-        }
-    }
-}
-
-void co_fault_plan_print(const struct co_fault_plan *plan, char *text, size_t room)
-{
-    struct text out = {.at = text, .room = room, .comma = ""};
-    if (room > 0) {
-        *text = '\0';
-    }
-    add_rate(&out, "drop", plan->drop);
-    add_rate(&out, "dup", plan->duplicate);
-    add_rate(&out, "reorder", plan->reorder);
-    add_delay(&out, plan);
-    add_rate(&out, "corrupt", plan->corrupt);
-    add_rate(&out, "truncate", plan->truncate);
-    if (plan->kinds != CO_FAULT_ALL) {
-        add_kinds(&out, plan->kinds);
-    }
-    if (plan->blackhole) {
-        add_name(&out, plan->blackhole_after ? "blackhole_after" : "blackhole");
-        add(&out, "%" PRIu64, plan->blackhole_after ? plan->blackhole_after : 1);
-    }
-    if (plan->victim >= 0) {
-        add_name(&out, "rank");
-        add(&out, "%d", plan->victim);
-    }
-    for (unsigned i = 0; i < plan->script_count; i++) {
-        if (i == 0) {
-            add_name(&out, "script");
-        }
-        add(&out, "%s%" PRIu64, i ? ":" : "", plan->script[i]);
-    }
-    add_name(&out, "seed");
-    add(&out, "%" PRIu64, plan->seed);
 }

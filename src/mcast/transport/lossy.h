@@ -33,8 +33,6 @@ struct co_fault_plan {
 // blackhole=1,blackhole_after=100,rank=2,script=3:17:18". Empty: no fault. blackhole_after alone is enough; delay_ns
 // is 1 ms and seed 1 unless given. Returns 0, or -EINVAL with the offending word in why.
 int co_fault_plan_parse(struct co_fault_plan *plan, const char *text, char *why, size_t why_room);
-// The same text back, canonical.
-void co_fault_plan_print(const struct co_fault_plan *plan, char *text, size_t room);
 
 typedef enum co_fault_kind (*co_classify_fn)(struct co_destination to, const struct co_tx_datagram *datagram);
 typedef uint64_t (*co_now_fn)(void *arg); // clock handed in, so that tests use virtual time
