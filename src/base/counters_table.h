@@ -39,5 +39,6 @@ CO_COUNTER(SHM_LENT_HIGH, "shared_memory_lent_high_water_bytes", "bytes", "most 
 CO_COUNTER(SINGLE_COPY_BYTES, "single_copy_bytes", "bytes", "payload copied straight between processes")
 CO_COUNTER(PROGRESS_CALLBACK, "progress_by_callback", "times", "engine moved from inside a native call")
 CO_COUNTER(PROGRESS_WORKER, "progress_by_worker", "times", "engine moved by a worker thread")
+CO_COUNTER(WORKER_TURNS, "worker_turns", "times", "a worker thread was awake and looked for something to do")
 CO_COUNTER(WAIT_YIELDS, "wait_yields", "times", "a waiting call gave up the processor")
 CO_COUNTER(WAIT_SLEEPS, "wait_sleeps", "times", "a waiting call slept")

@@ -36,7 +36,7 @@ int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, in
     }
     bool wants_write;
     uint64_t now_ns = co_clock_now_ns(), timer = co_mcast_next_timer_ns(engine->mcast, &wants_write);
-    uint64_t until = timer <= now_ns ? 0 : timer - now_ns;
+    uint64_t until = timer == UINT64_MAX ? UINT64_MAX : timer <= now_ns ? 0 : timer - now_ns;
     *most_ns = until < *most_ns ? until : *most_ns;
     int count = engine->transport->ops->descriptors(engine->transport, descriptors, room, wants_write);
     co_trylock_drop(&engine->lock);

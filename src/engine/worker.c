@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/counters.h"
 #include "base/log.h"
 
 enum { NOT_STARTED, STARTED, CANNOT_START };
@@ -32,9 +33,11 @@ void co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int c
     }
 }
 
-void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t most_ns)
+void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns, uint64_t most_ns)
 {
     struct pollfd descriptors[1];
+    *nap_ns = *nap_ns < least_ns ? least_ns : *nap_ns;
+
     co_worker_sleep(worker, descriptors, 0, *nap_ns);
     *nap_ns = *nap_ns * 2 < most_ns ? *nap_ns * 2 : most_ns;
 }
@@ -50,6 +53,7 @@ static void *work(void *arg)
     // Waking must not push the program off its core in the middle of MPI_Iallgather; an idle core runs us at once.
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     while (!co_load_acquire(&worker->must_stop)) { // acquire V1: nothing but the word
+        co_counter_add(CO_COUNT_WORKER_TURNS, 1);
         worker->turn(worker);
     }
     return NULL;

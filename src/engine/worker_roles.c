@@ -44,6 +44,7 @@ static void rest(struct co_worker *worker)
     struct pollfd descriptors[CO_WORKER_DESCRIPTORS_MAX + 1];
     bool has_tasks = co_load_relaxed(&engine->background) > 0; // relaxed: who submits calls afterwards
     bool in_memory = has_tasks && (engine->mcast == NULL || co_load_relaxed(&engine->in_memory) > 0);
+    worker->nap_ns = worker->nap_ns < NAP_LEAST_NS ? NAP_LEAST_NS : worker->nap_ns;
     uint64_t most_ns = in_memory ? worker->nap_ns : UINT64_MAX;
     int count = 0;
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
@@ -79,7 +80,7 @@ void co_worker_first_turn(struct co_worker *worker)
         rouse_receivers(engine);
     }
     if (callers_are_at_it(worker)) {
-        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_MOST_NS);
+        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
     if (co_workers_are_split(engine)) {
@@ -105,7 +106,7 @@ void co_worker_receiver_turn(struct co_worker *worker)
         return;
     }
     if (callers_are_at_it(worker)) {
-        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_MOST_NS);
+        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
     int waiting = co_mcast_lane_fill(engine->mcast, worker->subgroup);
@@ -115,7 +116,7 @@ void co_worker_receiver_turn(struct co_worker *worker)
     }
     if (waiting < 0 || co_engine_move_for_worker(engine) == 0) {
         co_workers_kick(engine);
-        co_worker_nap(worker, &(uint64_t){NAP_BUSY_NS}, NAP_BUSY_NS); // somebody else holds the engine
+        co_worker_nap(worker, &(uint64_t){0}, NAP_BUSY_NS, NAP_BUSY_NS); // somebody else holds the engine
         return;
     }
     co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
