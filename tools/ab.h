@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an A/B comparison of whole commands has measured, and its outputs. Cold.
+// An A/B comparison of whole commands: its two command lines, what it has measured, and its outputs. Cold.
 #ifndef CASTOFF_TOOLS_AB_H
 #define CASTOFF_TOOLS_AB_H
 
@@ -24,6 +24,12 @@ struct co_ab {
 
 extern const char *const co_ab_side_names[AB_SIDES];
 
+// ab_sides.c: both command lines for the one that the user gave (argc words, NULL at the end); `settings`, NAME=VALUE
+// and NULL at the end, are for the side with castoff. 0 or -errno with one sentence in why. The words belong to the
+// inputs, the lists to the process until it ends.
+int co_ab_sides_make(char **sides[AB_SIDES], char *const *settings, int argc, char **argv, char *why, size_t why_room);
+
+// ab_output.c
 void co_ab_print(const struct co_ab *ab);
 // 0 or -errno; `path` "-" is standard output for JSON and CSV.
 int co_ab_write_json(const struct co_ab *ab, const char *path);

@@ -80,6 +80,15 @@ bool co_bench_results_are_right(const struct co_bench_results *results); // no w
 // bench_job.c: runs the program once for each number of ranks and each kind of stock job. Exit status.
 int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results);
 
+// Hosts, rate of the links and more words of the laboratory's script; NULL: not given.
+struct co_bench_lab {
+    const char *hosts, *rate, *arguments;
+};
+
+// bench_lab.c: with the command line of `castoff bench`. Returns an exit status only where the script cannot be
+// started.
+int co_bench_lab_enter(const struct co_bench_lab *lab, int argc, char **argv);
+
 // bench_table.c and bench_files.c.
 void co_bench_table_print(const struct co_bench_results *results, FILE *stream);
 void co_bench_plot_print(const struct co_bench_results *results, FILE *stream);

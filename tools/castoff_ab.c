@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff ab: runs one command without and with castoff, in turn, and says what the difference is worth. For mpirun's
-// command lines the preload goes before the program; where the line holds "castoff run" already (srun castoff
-// run ./app) the side without leaves it out; any other command is run under "castoff run" itself.
+// castoff ab: runs one command without and with castoff, in turn, and says what the difference is worth. Reads the
+// options, runs and compares; the two command lines are made in ab_sides.c, the outputs in ab_output.c. Cold.
 #include "command.h"
 
 #include <errno.h>
@@ -15,9 +14,7 @@
 #include "ab.h"
 #include "base/settings.h"
 #include "child.h"
-#include "launcher.h"
 #include "places.h"
-#include "wrapper.h"
 
 enum { SETTINGS_MAX = 64, OPTION_WARM_UP = 256, OPTION_JSON, OPTION_CSV, OPTION_SVG, OPTION_SHOW };
 
@@ -27,8 +24,8 @@ struct request {
     bool shows_output;
     char *settings[SETTINGS_MAX + 2];
     int setting_count;
-    char **argv[AB_SIDES]; // the two command lines
-    char report[64];       // where castoff's side reports, "" when no place was found
+    char **argv[AB_SIDES];
+    char report[64]; // where castoff's side reports, "" when no place was found
 };
 
 static const struct option long_options[] = {
@@ -81,77 +78,6 @@ static bool take_option(struct request *request, int option)
         request->settings[request->setting_count++] = optarg;
         return true;
     }
-}
-
-// Position of the word "castoff" in front of "run", or -1.
-static int find_castoff_run(char **argv)
-{
-    for (int i = 0; argv[i] && argv[i + 1]; i++) {
-        const char *slash = strrchr(argv[i], '/');
-        if (strcmp(slash ? slash + 1 : argv[i], "castoff") == 0 && strcmp(argv[i + 1], "run") == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-// The words of `argv` with those from `at` to `until` replaced.
-static char **splice(char **argv, int argc, int at, int until, char *const *words, int count)
-{
-    char **result = calloc((size_t)(argc + count) + 1, sizeof *result);
-    if (result) {
-        memcpy(result, argv, (size_t)at * sizeof *argv);
-        memcpy(result + at, words, (size_t)count * sizeof *words);
-        memcpy(result + at + count, argv + until, (size_t)(argc - until) * sizeof *argv);
-    }
-    return result;
-}
-
-// Where the program stands behind "castoff run" and its options.
-static int program_after(char **argv, int at)
-{
-    static const char *const with_value[] = {"--set", "--report", "--env", "--path"};
-    at += 2;
-    while (argv[at] && argv[at][0] == '-') {
-        bool is_end = strcmp(argv[at], "--") == 0;
-        for (int i = 0; i < 4 && argv[at + 1]; i++) {
-            if (strcmp(argv[at], with_value[i]) == 0) {
-                at++;
-                break;
-            }
-        }
-        at++;
-        if (is_end) {
-            break;
-        }
-    }
-    return at;
-}
-
-static int plan_sides(struct request *request, int argc, char **argv, char *why, size_t why_room)
-{
-    struct co_wrapper wrapper;
-    struct co_launcher_plan plan;
-    int at = find_castoff_run(argv);
-    snprintf(why, why_room, "out of memory, or too many CASTOFF_ variables");
-    if (co_wrapper_make(&wrapper, request->settings)) {
-        return -ENOMEM;
-    }
-    request->argv[AB_WITHOUT] = argv;
-    if (at >= 0) {
-        int program = program_after(argv, at);
-        // Their own options stay, ours come behind them so that --set wins.
-        bool has_end = strcmp(argv[program - 1], "--") == 0;
-        request->argv[AB_WITHOUT] = splice(argv, argc, at, program, NULL, 0);
-        request->argv[AB_WITH] = splice(argv, argc, program - has_end, program, wrapper.words + 2, wrapper.count - 2);
-    } else if (co_launcher_is_mpirun(argv[0])) {
-        int failed = co_launcher_plan_make(&plan, argc, argv, wrapper.words, wrapper.count, why, why_room);
-        request->argv[AB_WITH] = plan.argv;
-        return failed;
-    } else {
-        request->argv[AB_WITH] = splice(argv, argc, 0, 0, wrapper.words, wrapper.count);
-    }
-    return request->argv[AB_WITHOUT] && request->argv[AB_WITH] ? 0 : -ENOMEM;
 }
 
 struct output {
@@ -331,7 +257,7 @@ static int run(int argc, char **argv)
     ask_for_report(&request);
     ab.command = argv + optind;
     int status = TOOL_USAGE;
-    if (plan_sides(&request, argc - optind, argv + optind, why, sizeof why)) {
+    if (co_ab_sides_make(request.argv, request.settings, argc - optind, argv + optind, why, sizeof why)) {
         co_command_complain(&co_command_ab, "%s", why);
     } else {
         status = compare(&request, &ab);

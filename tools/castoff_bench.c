@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff bench: the built-in comparison of collectives, on this machine or in the laboratory. Reads options, has the
-// jobs run, prints and writes what came out. Cold.
+// castoff bench: the built-in comparison of collectives, on this machine or in the laboratory (bench_lab.c).
+// Reads options, has the jobs run (bench_job.c), prints and writes what came out. Cold.
 #include "bench.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/settings.h"
 #include "command.h"
-#include "places.h"
 
 enum {
     OPTION_LAB = 256,
@@ -66,12 +61,8 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
-struct lab {
-    const char *hosts, *rate, *arguments;
-};
-
 // Options that are one string kept as it is; NULL for the others.
-static const char **text_option(struct co_bench_request *request, struct lab *lab, int option)
+static const char **text_option(struct co_bench_request *request, struct co_bench_lab *lab, int option)
 {
     switch (option) {
     case OPTION_LAB:
@@ -151,7 +142,7 @@ static bool take_ranks(struct co_bench_request *request)
     return true;
 }
 
-static bool take_option(struct co_bench_request *request, struct lab *lab, int option)
+static bool take_option(struct co_bench_request *request, struct co_bench_lab *lab, int option)
 {
     const char **text = text_option(request, lab, option);
     if (text) {
@@ -185,41 +176,6 @@ static bool take_option(struct co_bench_request *request, struct lab *lab, int o
         request->plots = true;
         return true;
     }
-}
-
-// Becomes the laboratory's script, which starts this command again on the first host.
-static int enter_lab(const struct lab *lab, int argc, char **argv)
-{
-    static char lab_words[][16] = {"--hosts", "--rate", "--", "bench", "-n"};
-    char script[PATH_MAX], self[PATH_MAX];
-    char **words = calloc((size_t)argc + 64, sizeof *words);
-    char *arguments = lab->arguments ? strdup(lab->arguments) : NULL;
-    int count = 0;
-    if (!words || co_places_lab(script) || co_places_self(self)) {
-        co_command_complain(&co_command_bench, "the laboratory (tests/lab/lab.sh) is not where it belongs");
-        return TOOL_NOT_FOUND;
-    }
-    words[count++] = script;
-    words[count++] = lab_words[0];
-    words[count++] = (char *)(uintptr_t)lab->hosts;
-    if (lab->rate) {
-        words[count++] = lab_words[1];
-        words[count++] = (char *)(uintptr_t)lab->rate;
-    }
-    for (char *word = arguments ? strtok(arguments, " ") : NULL; word && count < 48; word = strtok(NULL, " ")) {
-        words[count++] = word;
-    }
-    words[count++] = lab_words[2];
-    words[count++] = self;
-    words[count++] = lab_words[3];
-    words[count++] = lab_words[4]; // one rank a host, unless -n follows
-    words[count++] = (char *)(uintptr_t)lab->hosts;
-    for (int i = 1; i < argc; i++) {
-        words[count++] = argv[i];
-    }
-    execv(script, words);
-    co_command_complain(&co_command_bench, "cannot start %s: %s", script, strerror(errno));
-    return TOOL_CANNOT_EXECUTE;
 }
 
 static int write_file(const char *path, int failed, const char *why)
@@ -270,7 +226,7 @@ static int measure(const struct co_bench_request *request)
 static int run(int argc, char **argv)
 {
     struct co_bench_request request = {.calls = "bcast,allgather,iallgather", .ranks = {2}, .ranks_count = 1};
-    struct lab lab = {0};
+    struct co_bench_lab lab = {0};
     int option;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--model") == 0) {
@@ -292,7 +248,7 @@ static int run(int argc, char **argv)
     }
     // Inside the laboratory the words that led here are still there.
     if (lab.hosts && !co_environment("CASTOFF_LAB_MPIRUN")) {
-        return enter_lab(&lab, argc, argv);
+        return co_bench_lab_enter(&lab, argc, argv);
     }
     request.forces = request.forces || request.tune;
     // Half of the samples choose the best side, the other half must still carry an interval.
