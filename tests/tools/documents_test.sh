@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The documents agree with the code: blocks of README.md that come from the program are up to date, links lead to files
-# that exist, and every setting, reason and counter that the documents name is one that the code has, and the
-# other way round.
+# that exist, every setting, reason and counter that the documents name is one that the code has, and the other way
+# round, and the lines that they quote are said.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
@@ -50,9 +50,25 @@ same_words() { # from the code, by a sed expression and a file; columns.md must 
     ! grep . "$work/missing"
 }
 
+# Prints what docs/clusters.md quotes of castoff's lines and no string of the code says. NAME, N, M and ... stand for what
+# differs from line to line; short pieces prove nothing.
+unsaid_lines() {
+    find src -name '*.c' -exec cat {} + | tr '\n' ' ' | sed 's/" *"//g; s/\\"/"/g' >"$work/strings"
+    sed -n '/^## What castoff says/,$s/^| \(`.*`\)[^`|]* | .*/\1/p' docs/clusters.md | grep -o '`[^`]*`' | tr -d '`' |
+        sed 's/\.\.\./\n/g; s/\<\(NAME\|N\|M\|MPI_\)\>/\n/g' | sed 's/^[ ":(]*//; s/[ "(]*$//' | grep '.\{10\}' >"$work/pieces"
+    {
+        [ "$(wc -l <"$work/pieces")" -ge 20 ] || echo "the tables of docs/clusters.md are not where they were"
+        while IFS= read -r piece; do
+            grep -qF -e "$piece" "$work/strings" || echo "docs/clusters.md: no line of castoff's says: $piece"
+        done <"$work/pieces"
+    } >"$work/unsaid"
+    ! grep . "$work/unsaid"
+}
+
 ok "README.md: its blocks are up to date (make readme)" bash scripts/readme.sh --check
 ok "links lead to files" dead_links
 ok "documents name settings that exist" unknown_settings
+ok "docs/clusters.md quotes lines that castoff says" unsaid_lines
 ok "docs/columns.md lists every counter" same_words 's/^CO_COUNTER([A-Z_]*, "\([a-z_]*\)".*/\1/p' src/base/counters_table.h
 ok "docs/columns.md lists every reason" same_words '/TAKE,/d; s/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide.h
 echo "$passed passed, $failed failed, 0 skipped"
