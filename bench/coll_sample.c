@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One sample: fill and spoil the buffers, let everybody arrive, time a batch of equal calls, let everybody finish, check
-// every byte. The timed part holds the calls and two clock reads, nothing else.
+// One sample: fill and spoil the buffers, let everybody arrive, time a batch of equal calls, let everybody finish,
+// check every byte. The timed part holds the calls and two clock reads, nothing else.
 #include "coll.h"
 
 #include <string.h>
