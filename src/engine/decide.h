@@ -11,7 +11,8 @@
 
 enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COUNT };
 
-// Reasons, in the words of the report. CO_TAKE is 0. Those below "native facts" are found by src/pmpi.
+// Reasons, in the words of the report. CO_TAKE is 0. Those from NOT_STARTED on
+// are found by src/pmpi.
 #define CO_REASONS(X)                                                                                                  \
     X(TAKE, "taken")                                                                                                   \
     X(DISABLED, "disabled_by_setting")                                                                                 \

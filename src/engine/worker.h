@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One worker thread: made at the first need with all signals blocked, asleep while it has nothing to do, woken by a
-// word. What it does in a turn is its role's (workers.c). Private to src/engine.
+// word. What it does in a turn is its role's (worker_roles.c). Private to src/engine.
 #ifndef CASTOFF_ENGINE_WORKER_H
 #define CASTOFF_ENGINE_WORKER_H
 

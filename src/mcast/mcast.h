@@ -55,8 +55,8 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);
 #define CO_MCAST_SENDER_BYTES (256 * 1024) // own blocks from here on are left to the sending thread
 int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup);
 int co_mcast_sender_open(struct co_mcast *mcast);
-// Takes and verifies what has come for a subgroup; progress puts it in its place. Any thread, no lock. Returns how many
-// datagrams wait for progress, or -errno when the transport broke.
+// Takes and verifies what has come for a subgroup; progress puts it in its place. Any thread, no lock. Positive:
+// datagrams wait for progress. 0: none, or another thread is at it. -errno when the transport broke.
 int co_mcast_lane_fill(struct co_mcast *mcast, unsigned subgroup);
 int co_mcast_lane_descriptor(const struct co_mcast *mcast, unsigned subgroup);
 // The sending thread: takes a part of a block (by the holder), sends it (no lock), accounts for it (by the holder).
@@ -84,8 +84,7 @@ void co_mcast_group_close(struct co_mcast_group *group);
 void co_mcast_group_fail(struct co_mcast_group *group, int error);
 
 // Starts the group's next operation; every member starts the same ones in the same order. -EOVERFLOW after 2^32 - 1 of
-// them, on all members alike. The buffer belongs to
-// the operation until it is done.
+// them, on all members alike. The buffer belongs to the operation until it is done.
 //   bcast: the root's `bytes` at `buffer` go to everybody's `buffer`.
 //   allgather: member i owns units[i] * unit_bytes, standing at the sum of the earlier members' shares; the own
 //   share is in place already.

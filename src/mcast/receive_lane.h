@@ -53,7 +53,7 @@ int co_receive_lane_open(struct co_receive_lane **out, struct co_transport *tran
                          unsigned index);
 void co_receive_lane_close(struct co_receive_lane *lane);
 
-// Any thread. Returns how many datagrams the lane holds then: 0 none came, or another thread is at it; or -errno when
+// Any thread. Positive: the lane is full and waits for take. 0: nothing came, or another thread is at it. -errno when
 // the transport broke.
 int co_receive_lane_fill(struct co_receive_lane *lane);
 

@@ -20,7 +20,7 @@ int co_mcast_sender_open(struct co_mcast *mcast)
 {
     struct co_auth *auth;
     if (mcast->transport->ops->lane_open == NULL) {
-        return -ENOTSUP; // it does not say that it can be sent to from two threads
+        return -ENOTSUP; // one that has no lanes does not let a thread send beside the holder either
     }
     int status = co_auth_copy(&auth, mcast->config.auth);
     if (status < 0) {

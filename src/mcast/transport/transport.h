@@ -27,8 +27,8 @@ struct co_tx_datagram {
     uint32_t immediate; // for transports that carry 32 bits beside the payload (verbs); others ignore it
 };
 
-// Called once for each datagram during poll. `data` is valid until it returns and must not be kept. It may send,
-// join and leave, but not poll.
+// Called once for each datagram during poll or lane_receive. During poll `data` is valid until it returns and must not
+// be kept; it may send, join and leave, but not poll. During lane_receive it may do nothing with the transport.
 typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes);
 
 struct co_transport;

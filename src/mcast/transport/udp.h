@@ -2,7 +2,7 @@
 //
 // UDP with IP multicast: one socket for each joined group, one for unicast; UDP_SEGMENT and UDP_GRO where the
 // kernel has them, sendmmsg and recvmmsg where not. The only files that open sockets are udp_*.c. Set-up is cold,
-// send and poll are hot; one thread at a time.
+// send and poll are hot; threads as transport.h says, with lanes.
 #ifndef CASTOFF_MCAST_TRANSPORT_UDP_H
 #define CASTOFF_MCAST_TRANSPORT_UDP_H
 
