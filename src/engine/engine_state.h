@@ -11,6 +11,7 @@
 //   failure.c     what is told to whom when something breaks
 //   progress.c    who moves what           wait.c  spin, yield, sleep
 //   workers.c     threads, how many          worker.c, worker_roles.c  one thread, what each does
+//   bells.c       what callers sleep on while workers move their operations
 #ifndef CASTOFF_ENGINE_ENGINE_STATE_H
 #define CASTOFF_ENGINE_ENGINE_STATE_H
 
@@ -162,9 +163,9 @@ void co_workers_send(struct co_engine *engine);   // lock held: wakes the sendin
 bool co_workers_are_split(const struct co_engine *engine);
 // A blocking operation that they should move while its caller sleeps.
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
-// Wakes callers that sleep on the descriptor: something has come or ended.
+// Wakes callers that sleep on a bell: something has come or ended.
 void co_workers_kick(struct co_engine *engine);
-int co_workers_kick_descriptor(const struct co_engine *engine);
+struct co_bells *co_workers_bells(const struct co_engine *engine); // NULL where the workers are not split
 void co_workers_describe(const struct co_engine *engine, char *text, size_t room);
 
 #endif

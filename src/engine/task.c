@@ -29,7 +29,9 @@ void co_task_submit(struct co_task *task)
         co_add_relaxed(&engine->long_ones, 1);
     }
     co_mpsc_queue_push(&engine->submissions, &task->submitted);
-    if (task->is_background) {
+    // Beside a long one our caller sleeps too, and moves nothing. relaxed: who pushed a long one before us counted it
+    // before that (Q1); who does it later has them look, and they find ours.
+    if (task->is_background || co_load_relaxed(&engine->long_ones) > 0) {
         co_workers_wake(engine);
     }
 }

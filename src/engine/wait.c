@@ -11,12 +11,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/stack_trace.h"
+#include "engine/bells.h"
 #include "engine/engine_state.h"
 
 #define NETWORK_SPIN_NS (20 * CO_NS_PER_US) // a longer wait for a datagram sleeps: its sender may need our processor
@@ -43,40 +43,50 @@ int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, in
     return count;
 }
 
-static void take_kicks(struct co_engine *engine)
+// Where workers are split. -1: no bell, the timer has to do.
+static int take_bell(struct co_engine *engine, struct pollfd *descriptor)
 {
-    uint64_t kicks;
-    if (co_workers_are_split(engine)) {
-        while (read(co_workers_kick_descriptor(engine), &kicks, sizeof(kicks)) < 0 && errno == EINTR) {
-        }
+    struct co_bells *bells = co_workers_bells(engine);
+    int bell = bells == NULL ? -1 : co_bells_take(bells);
+    if (bell >= 0) {
+        *descriptor = (struct pollfd){.fd = co_bells_descriptor(bells, bell), .events = POLLIN};
+    }
+    return bell;
+}
+
+static void give_bell(struct co_engine *engine, int bell, bool was_woken)
+{
+    if (bell >= 0) {
+        co_bells_give(co_workers_bells(engine), bell, was_woken);
     }
 }
 
 // Sleeps until a datagram, room to send, a timer or `most_ns`.
 static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
 {
-    struct pollfd descriptors[DESCRIPTORS_MAX];
-    int count = 0;
+    struct pollfd descriptors[DESCRIPTORS_MAX], of_bell;
+    int count = 0, ready = 0, bell = take_bell(engine, &of_bell);
     // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_workers_kick.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
         count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
     }
-    if (count >= 0 && co_workers_are_split(engine)) {
-        descriptors[count++] = (struct pollfd){.fd = co_workers_kick_descriptor(engine), .events = POLLIN};
+    if (count >= 0 && bell >= 0) {
+        descriptors[count++] = of_bell;
         most_ns = atomic_load(&engine->completed) == seen_completed ? most_ns : 0;
     }
     if (count >= 0 && most_ns > 0) {
         struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        if (ppoll(descriptors, (nfds_t)count, &pause, NULL) > 0) {
+        ready = ppoll(descriptors, (nfds_t)count, &pause, NULL);
+        if (ready > 0) {
             co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
-            take_kicks(engine);
         }
     } else if (count < 0) {
         sched_yield(); // somebody moves the engine
     }
     co_sub_acq_rel(&engine->sleepers, 1);
+    give_bell(engine, bell, ready > 0);
 }
 
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
@@ -87,15 +97,16 @@ void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
 // The workers move a long operation: they wake us at its end.
 static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
 {
-    struct pollfd kick = {.fd = co_workers_kick_descriptor(engine), .events = POLLIN};
+    struct pollfd of_bell;
+    int ready = 0, bell = take_bell(engine, &of_bell);
     struct timespec pause = {0, SLEEP_MOST_NS};
     atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_workers_kick
     if (atomic_load(&engine->completed) == wait->seen_completed) {
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        ppoll(&kick, 1, &pause, NULL);
+        ready = ppoll(&of_bell, bell >= 0 ? 1 : 0, &pause, NULL);
     }
     co_sub_acq_rel(&engine->sleepers, 1);
-    take_kicks(engine);
+    give_bell(engine, bell, ready > 0);
     wait->seen_completed = atomic_load(&engine->completed);
 }
 

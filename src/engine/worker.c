@@ -14,9 +14,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 
-enum { NOT_STARTED, STARTED, CANNOT_START };
-
-enum { AWAKE, NAPS, SLEEPS_WITHOUT_TIMER };
+enum { NOT_STARTED, STARTED, CANNOT_START }; // the last one also: is not to start any more
 
 void co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
 {
@@ -24,11 +22,12 @@ void co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int c
     uint64_t calls;
     descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
     bool has_timer = most_ns != UINT64_MAX;
-    atomic_store(&worker->sleep, has_timer ? NAPS : SLEEPS_WITHOUT_TIMER);
-    if (!atomic_load(&worker->is_called) && (has_timer || !atomic_load(&worker->has_notice))) {
+    atomic_store(&worker->sleep, has_timer ? CO_WORKER_NAPS : CO_WORKER_SLEEPS_WITHOUT_TIMER);
+    bool has_word = atomic_load(&worker->is_called) || atomic_load(&worker->must_stop);
+    if (!has_word && (has_timer || !atomic_load(&worker->has_notice))) {
         ppoll(descriptors, (nfds_t)count + 1, has_timer ? &pause : NULL, NULL);
     }
-    atomic_store(&worker->sleep, AWAKE);
+    atomic_store(&worker->sleep, CO_WORKER_AWAKE);
     while (read(worker->wake_fd, &calls, sizeof(calls)) < 0 && errno == EINTR) {
     }
 }
@@ -37,7 +36,6 @@ void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns
 {
     struct pollfd descriptors[1];
     *nap_ns = *nap_ns < least_ns ? least_ns : *nap_ns;
-
     co_worker_sleep(worker, descriptors, 0, *nap_ns);
     *nap_ns = *nap_ns * 2 < most_ns ? *nap_ns * 2 : most_ns;
 }
@@ -52,7 +50,7 @@ static void *work(void *arg)
     struct co_worker *worker = arg;
     // Waking must not push the program off its core in the middle of MPI_Iallgather; an idle core runs us at once.
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
-    while (!co_load_acquire(&worker->must_stop)) { // acquire V1: nothing but the word
+    while (!atomic_load(&worker->must_stop)) {
         co_counter_add(CO_COUNT_WORKER_TURNS, 1);
         worker->turn(worker);
     }
@@ -74,7 +72,7 @@ int co_worker_start(struct co_worker *worker)
             co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread (error %d): operations move inside MPI calls only",
                    error);
         }
-        co_store_release(&worker->state, error == 0 ? STARTED : CANNOT_START); // release V2: the thread's id
+        co_store_relaxed(&worker->state, error == 0 ? STARTED : CANNOT_START); // relaxed: under the lock
     }
     int state = co_load_relaxed(&worker->state); // relaxed: still under the lock
     co_trylock_drop(&worker->starts);
@@ -99,7 +97,7 @@ void co_worker_call(struct co_worker *worker)
 {
     start_if_new(worker);
     atomic_store(&worker->is_called, true);
-    if (atomic_load(&worker->sleep) != AWAKE) {
+    if (atomic_load(&worker->sleep) != CO_WORKER_AWAKE) {
         interrupt(worker);
     }
 }
@@ -108,7 +106,7 @@ void co_worker_notice(struct co_worker *worker)
 {
     start_if_new(worker);
     atomic_store(&worker->has_notice, true);
-    if (atomic_load(&worker->sleep) == SLEEPS_WITHOUT_TIMER) {
+    if (atomic_load(&worker->sleep) == CO_WORKER_SLEEPS_WITHOUT_TIMER) {
         interrupt(worker);
     }
 }
@@ -124,16 +122,28 @@ int co_worker_open(struct co_worker *worker, struct co_engine *engine, co_worker
     return 0;
 }
 
+void co_worker_stop(struct co_worker *worker)
+{
+    if (worker->engine == NULL) {
+        return;
+    }
+    atomic_store(&worker->must_stop, true);
+    co_trylock_wait(&worker->starts);
+    int state = co_load_relaxed(&worker->state); // relaxed: under the lock
+    co_store_relaxed(&worker->state, CANNOT_START);
+    co_trylock_drop(&worker->starts);
+    if (state == STARTED) {
+        co_worker_call(worker);
+        pthread_join(worker->thread, NULL);
+    }
+}
+
 void co_worker_close(struct co_worker *worker)
 {
     if (worker->engine == NULL) {
         return;
     }
-    co_store_release(&worker->must_stop, true);       // release V1
-    if (co_load_acquire(&worker->state) == STARTED) { // acquire V2
-        co_worker_call(worker);
-        pthread_join(worker->thread, NULL);
-    }
+    co_worker_stop(worker);
     close(worker->wake_fd);
     *worker = (struct co_worker){0};
 }

@@ -21,6 +21,8 @@ struct co_worker;
 // One turn; sleeps by itself where there is nothing to do.
 typedef void (*co_worker_turn_fn)(struct co_worker *worker);
 
+enum { CO_WORKER_AWAKE, CO_WORKER_NAPS, CO_WORKER_SLEEPS_WITHOUT_TIMER };
+
 struct co_worker {
     struct co_engine *engine;
     co_worker_turn_fn turn;
@@ -35,7 +37,7 @@ struct co_worker {
     _Atomic bool is_called;  // move at once
     _Atomic bool has_notice; // timers may run again: do not sleep without one
     _Atomic int sleep;
-    _Atomic bool must_stop; // followed by a call
+    _Atomic bool must_stop; // a turn that has begun takes the call that follows, but not this
     unsigned seen_turns;    // of the callers
     uint64_t nap_ns;
     uint64_t callers_nap_ns; // short after a submission only: a caller that was preempted for a moment is still there
@@ -44,7 +46,9 @@ struct co_worker {
 // 0 or -errno. The thread is made by start, or else by the first call or notice.
 int co_worker_open(struct co_worker *worker, struct co_engine *engine, co_worker_turn_fn turn, unsigned subgroup);
 int co_worker_start(struct co_worker *worker);
-// Ends the thread. A zeroed worker is left alone.
+// Ends the thread; none is made any more. Calls and notices may still come, and do nothing.
+void co_worker_stop(struct co_worker *worker);
+// Stops it; nobody may call it afterwards. Both leave a zeroed worker alone.
 void co_worker_close(struct co_worker *worker);
 
 // Any thread: there is something to do at once; there are timers again.

@@ -4,6 +4,7 @@
 #ifndef CASTOFF_ENGINE_WORKER_ROLES_H
 #define CASTOFF_ENGINE_WORKER_ROLES_H
 
+#include "engine/bells.h"
 #include "engine/engine_state.h"
 #include "engine/worker.h"
 
@@ -13,7 +14,8 @@ struct co_workers {
     struct co_worker sender;
     struct co_worker receivers[CO_MCAST_LANES_MAX]; // by subgroup; number 0 is the first worker's, too
     unsigned lanes;
-    int kick_fd; // callers sleep on it
+    bool has_bells;
+    struct co_bells bells; // callers sleep on them
 };
 
 // Moves nonblocking operations while the program computes, answers neighbours while nobody is inside MPI, and receives

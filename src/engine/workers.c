@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/settings.h"
@@ -26,9 +24,9 @@ bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t 
     return crosses_nodes && bytes >= LONG_BYTES && co_workers_are_split(engine);
 }
 
-int co_workers_kick_descriptor(const struct co_engine *engine)
+struct co_bells *co_workers_bells(const struct co_engine *engine)
 {
-    return engine->workers->kick_fd;
+    return co_workers_are_split(engine) ? &engine->workers->bells : NULL;
 }
 
 // Sequentially consistent on both sides: a caller counts itself among the sleepers and then looks whether anything
@@ -36,10 +34,8 @@ int co_workers_kick_descriptor(const struct co_engine *engine)
 // would sleep over the end of its operation, if only for a millisecond.
 void co_workers_kick(struct co_engine *engine)
 {
-    uint64_t one = 1;
     if (co_workers_are_split(engine) && atomic_load(&engine->sleepers) > 0) {
-        while (write(engine->workers->kick_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
-        }
+        co_bells_ring(&engine->workers->bells);
     }
 }
 
@@ -85,8 +81,8 @@ static int add(struct co_worker *worker, struct co_engine *engine, co_worker_tur
 // Without all of them the first worker does everything: what is open already does no harm.
 static int split(struct co_engine *engine, struct co_workers *workers, unsigned lanes)
 {
-    workers->kick_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    int status = workers->kick_fd < 0 ? -errno : co_worker_start(&workers->first);
+    int status = co_bells_open(&workers->bells);
+    status = status < 0 ? status : co_worker_start(&workers->first);
     for (unsigned i = 0; status == 0 && i < lanes; i++) {
         status = co_mcast_lane_open(engine->mcast, i);
         if (status == 0 && i > 0) {
@@ -110,7 +106,6 @@ int co_workers_open(struct co_engine *engine)
     if (workers == NULL) {
         return -ENOMEM;
     }
-    workers->kick_fd = -1;
     int status = co_worker_open(&workers->first, engine, co_worker_first_turn, 0);
     if (status < 0) {
         free(workers);
@@ -123,6 +118,7 @@ int co_workers_open(struct co_engine *engine)
         unsigned lanes = wanted - 1 < subgroups ? (unsigned)wanted - 1 : subgroups;
         co_trylock_wait(&engine->lock); // the threads are there at once, and look
         status = split(engine, workers, lanes);
+        workers->has_bells = true;
         co_trylock_drop(&engine->lock);
         if (status < 0) {
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "one worker thread for everything (error %d)", -status);
@@ -137,14 +133,21 @@ void co_workers_close(struct co_engine *engine)
     if (workers == NULL) {
         return;
     }
+    // Those that still run call the others, where something is outstanding to the end: nobody is closed before all
+    // rest.
+    co_worker_stop(&workers->first);
+    co_worker_stop(&workers->sender);
+    for (unsigned i = 0; i < CO_MCAST_LANES_MAX; i++) {
+        co_worker_stop(&workers->receivers[i]);
+    }
     co_worker_close(&workers->first);
     co_worker_close(&workers->sender);
     for (unsigned i = 0; i < CO_MCAST_LANES_MAX; i++) {
         co_worker_close(&workers->receivers[i]);
     }
     engine->workers = NULL;
-    if (workers->kick_fd >= 0) {
-        close(workers->kick_fd);
+    if (workers->has_bells) {
+        co_bells_close(&workers->bells);
     }
     free(workers);
 }
