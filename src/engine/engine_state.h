@@ -146,6 +146,7 @@ int co_team_failure(const struct co_team *team);
 void co_engine_look_for_the_gone(struct co_engine *engine);
 
 // progress.c: for workers, which leave the engine to callers that sleep on the descriptors; and with the lock held.
+// Positive: something moved. -EBUSY: somebody else holds the engine, who need not be moving it.
 int co_engine_move_for_worker(struct co_engine *engine);
 int co_engine_move_held(struct co_engine *engine);
 

@@ -5,6 +5,8 @@
 //
 // A network without work of ours is looked at too, if rarely: a neighbour whose last report from us was lost waits
 // for the answer to its question, while we may be waiting for that neighbour inside native MPI.
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine_state.h"
@@ -104,7 +106,7 @@ int co_engine_move_held(struct co_engine *engine)
 int co_engine_move_for_worker(struct co_engine *engine)
 {
     if (!co_trylock_take(&engine->lock)) {
-        return 0;
+        return -EBUSY;
     }
     // A caller counts itself before it takes the lock for its descriptors: either it is seen here, or it finds the
     // lock taken and does not sleep. So no datagram is taken away from under a sleeper.

@@ -73,8 +73,8 @@ static void rouse_receivers(struct co_engine *engine)
     }
 }
 
-// The lane is full and somebody else holds the engine. He may have looked at it before, and no descriptor tells of what
-// has left the kernel: nobody may go to sleep over it.
+// Somebody else holds the engine. He may have looked at the submissions and at our lane before, or only want to know
+// what to sleep on, and no descriptor tells of what has left the kernel: nobody may go to sleep over it.
 static void wait_for_holder(struct co_worker *worker)
 {
     co_workers_kick(worker->engine);
@@ -91,12 +91,14 @@ void co_worker_first_turn(struct co_worker *worker)
         co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
-    bool has_lane = co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0; // relaxed: a hint
-    int waiting = has_lane ? co_mcast_lane_fill(engine->mcast, 0) : 0;
-    if (co_engine_move_for_worker(engine) > 0) {
+    if (co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0) { // relaxed: a hint
+        co_mcast_lane_fill(engine->mcast, 0); // what fails here is found by the move
+    }
+    int moved = co_engine_move_for_worker(engine);
+    if (moved > 0) {
         co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
         worker->nap_ns = NAP_LEAST_NS;
-    } else if (waiting != 0) {
+    } else if (moved < 0) {
         wait_for_holder(worker);
     } else {
         rest(worker);
@@ -123,7 +125,7 @@ void co_worker_receiver_turn(struct co_worker *worker)
         co_worker_sleep(worker, descriptors, 1, UINT64_MAX);
         return;
     }
-    if (waiting < 0 || co_engine_move_for_worker(engine) == 0) {
+    if (waiting < 0 || co_engine_move_for_worker(engine) <= 0) {
         wait_for_holder(worker);
         return;
     }

@@ -2,6 +2,7 @@
 //
 // Several threads of a rank in calls at the same time, with workers split by direction and subgroup: a small operation
 // that the other rank needs before it comes to the long one another thread waits for, and many long ones at once.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,6 +55,10 @@ static void small_while_all_sleep(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 30);
     struct call small_one = {.rank = rank, .team = team, .root = 0, .bytes = SMALL, .times = 1};
     if (rank->rank == 0) {
+        // Who finds the engine held must know: the holder need not be one who moves it.
+        co_trylock_wait(&rank->engine->lock);
+        job_require(co_engine_move_for_worker(rank->engine) == -EBUSY, "a held engine looks like one at rest");
+        co_trylock_drop(&rank->engine->lock);
         atomic_fetch_add(&rank->engine->long_ones, 1);
         while (atomic_load(&rank->engine->workers->first.sleep) != CO_WORKER_SLEEPS_WITHOUT_TIMER) {
             sched_yield();
