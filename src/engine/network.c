@@ -94,6 +94,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
                                      .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
                                      .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
                                      .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
+                                     .collect_bytes = (size_t)co_setting_number(CO_SET_MCAST_COLLECT),
                                      .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
                                      .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
                                      .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),

@@ -19,7 +19,7 @@
 struct co_auth;
 
 // Domains keep equal nonces of different uses apart.
-enum co_auth_domain { CO_AUTH_CHUNK, CO_AUTH_REPAIR, CO_AUTH_CONTROL, CO_AUTH_DOMAIN_COUNT };
+enum co_auth_domain { CO_AUTH_CHUNK, CO_AUTH_REPAIR, CO_AUTH_CONTROL, CO_AUTH_CONTRIBUTION, CO_AUTH_DOMAIN_COUNT };
 
 // `keyed` false: the XXH3 check. Keys of the `ranks` senders are derived at first use.
 int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int ranks, bool keyed);

@@ -41,10 +41,14 @@ size_t co_mcast_overhead_bytes(const struct co_auth *auth)
 
 enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_tx_datagram *datagram)
 {
-    if (co_wire_kind(datagram->head, datagram->head_bytes) != CO_WIRE_CHUNK) {
+    switch (co_wire_kind(datagram->head, datagram->head_bytes)) {
+    case CO_WIRE_CHUNK:
+        return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
+    case CO_WIRE_CONTRIBUTION:
+        return CO_FAULT_DATA;
+    default:
         return CO_FAULT_CONTROL;
     }
-    return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
 }
 
 int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
@@ -114,9 +118,10 @@ static void progress_groups(struct co_mcast *mcast)
         struct co_mcast_group *next = group->next_active;
         group->is_active = false;
         co_group_progress(group);
-        if (group->is_active || !co_group_is_idle(group)) {
+        bool is_idle = co_group_is_idle(group);
+        if (group->is_active || !is_idle) {
             co_group_activate(group);
-            uint64_t due = co_group_timer_ns(group);
+            uint64_t due = is_idle ? mcast->now_ns : co_group_timer_ns(group); // idle now: the next turn finds it so
             timer = due < timer ? due : timer;
         } else if (group->is_closing && !group->is_lingering) {
             co_group_linger(group);

@@ -2,7 +2,8 @@
 //
 // Private to src/mcast: the structs that its files share, and who does what to them.
 //   endpoint.c   open, close, progress        endpoint_receive.c  verify and dispatch datagrams
-//   group.c      members, life                operation.c         start, finish, keep, free
+//   group.c      members, life                operation.c         finish, keep, free
+//   operation_start.c  shape and memory       collect.c           small allgathers by way of one member
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
 //   repair.c     ask for and serve ranges     control.c           seal and send control messages
 //   threads.c    sending and receiving beside the engine
@@ -50,7 +51,13 @@ struct co_mcast_op {
     int failure;       // what came up meanwhile, the state when that part is back
     uint64_t **wanted; // for each block, chunks that the right neighbour asked for before we had them; NULL: none
     uint64_t last_event_ns;
-    size_t storage_bytes; // of the single allocation behind this struct
+    // An allgather by way of a collector (the root then); NULL and 0 otherwise.
+    struct co_receive_block *parts; // at the collector, by member: their blocks
+    int parts_missing;
+    uint64_t contribution_due_ns; // elsewhere: when to send ours again, 0: no more
+    unsigned contributions;       // sent so far
+    uint32_t contributed;         // chunks of the one that is being sent
+    size_t storage_bytes;         // of the single allocation behind this struct
 };
 
 struct co_early_chunk {
@@ -191,6 +198,11 @@ int co_control_send_member(struct co_mcast_group *group, int member, enum co_con
                            uint16_t entries, const void *body, size_t body_bytes);
 void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c);
 
+static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
+{
+    return chunk->is_contribution ? CO_AUTH_CONTRIBUTION : chunk->is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
+}
+
 // endpoint_receive.c
 void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes);
 
@@ -215,6 +227,17 @@ void co_operation_fail(struct co_mcast_op *op, int error);
 struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group);
 void co_operation_part_sent(struct co_mcast_op *op);
 
+void co_operation_own_block_is_here(struct co_mcast_op *op);
+
+// collect.c
+bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes);
+int co_collect_member(const struct co_mcast_group *group);
+void co_collect_start(struct co_mcast_op *op);
+void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+void co_collect_due(struct co_mcast_group *group);
+uint64_t co_collect_due_ns(const struct co_mcast_group *group);
+bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
+
 // place.c
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
@@ -223,8 +246,8 @@ void co_early_drop_all(struct co_mcast_group *group);
 
 // transmit.c
 void co_operation_transmit(struct co_mcast_op *op);
-int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, struct co_destination to,
-                   bool is_repair);
+uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
+int co_repairs_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, int member);
 bool co_operation_has_room(const struct co_mcast_op *op);
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
 void co_send_batch_close(struct co_send_batch *batch);

@@ -48,15 +48,15 @@ static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
-    struct co_mcast_group *group = verified_group(mcast, chunk.team, chunk.source,
-                                                  chunk.is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK, nonce, data, bytes);
+    struct co_mcast_group *group =
+        verified_group(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
     if (group == NULL) {
         return;
     }
     const uint8_t *payload = data + CO_WIRE_HEAD_BYTES;
     size_t payload_bytes = bytes - CO_WIRE_HEAD_BYTES;
     mcast->events++;
-    if (!chunk.is_repair) {
+    if (!chunk.is_repair && !chunk.is_contribution) {
         co_repair_hear(group, &chunk);
         if (mcast->lane != NULL && !mcast->lane_datagram->is_verified) {
             co_receive_lane_learn(mcast->lane, &chunk, group->team_id, group->members[chunk.source]);
@@ -198,6 +198,7 @@ void co_endpoint_deliver(void *arg, const uint8_t *data, size_t bytes)
     bytes -= mcast->tag_bytes;
     switch (co_wire_kind(data, bytes)) {
     case CO_WIRE_CHUNK:
+    case CO_WIRE_CONTRIBUTION:
         take_chunk(mcast, data, bytes);
         break;
     case CO_WIRE_CONTROL:

@@ -269,6 +269,7 @@ void co_group_progress(struct co_mcast_group *group)
         expire_kept(group);
     }
     co_repair_request(group);
+    co_collect_due(group);
     co_operations_settle(group);
     co_report_due(group);
     co_nudge_due(group);
@@ -277,13 +278,17 @@ void co_group_progress(struct co_mcast_group *group)
 uint64_t co_group_timer_ns(struct co_mcast_group *group)
 {
     uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
-    uint64_t repair_due = co_repair_due_ns(group);
+    uint64_t repair_due = co_repair_due_ns(group), collect_due = co_collect_due_ns(group);
+    due = collect_due < due ? collect_due : due;
     return repair_due < due ? repair_due : due;
 }
 
 void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
 {
     const struct co_mcast_group *group = op->group;
+    if (co_collect_describe(op, text, room)) {
+        return;
+    }
     for (int i = 0; i < op->block_count; i++) {
         const struct co_receive_block *block = &op->blocks[i];
         if (!co_receive_block_is_complete(block)) {

@@ -30,6 +30,7 @@ struct co_mcast_config {
     size_t shared_window_bytes; // and from several at once, together; 0: the same
     size_t staging_bytes;       // early chunks and kept copies together
     size_t eager_bytes;         // largest operation that is kept in a copy
+    size_t collect_bytes;       // largest allgather that a member collects and broadcasts; equal on all ranks
     unsigned chains;            // senders at a time in an allgather; 0: all
     unsigned ack_radix;
     uint64_t cutoff_ns;   // floor of the cutoff timer

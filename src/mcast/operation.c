@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Life of an operation: started by every member in the same order; done for the user when all blocks are here, the own
-// one is sent, and either the neighbour who would fetch from us has everything (S1, section 3.4, the final handshake)
-// or a copy of the bytes is kept for him; freed when he has it and the user has let go. Hot for small operations: one
-// allocation.
+// Life of an operation: done for the user when all blocks are here, the own one is sent, and either the neighbour who
+// would fetch from us has everything (S1, section 3.4, the final handshake) or a copy of the bytes is kept for him;
+// freed when he has it and the user has let go. Hot for small operations.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,6 +67,20 @@ void co_operation_block_arrived(struct co_mcast_op *op, int source)
     }
 }
 
+// The own block stands in the buffer, whole.
+void co_operation_own_block_is_here(struct co_mcast_op *op)
+{
+    struct co_receive_block *block = co_operation_block(op, op->group->self);
+    memset(block->arrived, 0xff, co_chunk_bitmap_words(block->chunks) * sizeof(uint64_t));
+    block->count = block->chunks;
+    block->next_psn = block->chunks;
+    op->send_chunks = op->group->count > 1 ? block->chunks : 0;
+    op->blocks_missing--;
+    if (op->blocks_missing == 0) {
+        co_report_done(op);
+    }
+}
+
 // Chunks that nobody will place or send any more are written off, or the credit of those who sent or await them would
 // be short for ever: others may complete the operation, and the group goes on.
 static void write_off(struct co_mcast_op *op)
@@ -91,11 +104,6 @@ void co_operation_fail(struct co_mcast_op *op, int error)
         write_off(op);
         op->group->mcast->events++;
     }
-}
-
-static bool right_fetches(const struct co_mcast_op *op)
-{
-    return op->group->count > 1 && op->root != op->group->right;
 }
 
 // Keeps the bytes for the neighbour, so that the user gets the buffer back now.
@@ -217,139 +225,6 @@ void co_operations_settle(struct co_mcast_group *group)
         group->newest = op;
         link = &op->next;
     }
-}
-
-struct shape {
-    int root, blocks;
-    size_t unit_bytes, bytes;
-};
-
-static void own_block_is_here(struct co_mcast_op *op)
-{
-    struct co_receive_block *block = co_operation_block(op, op->group->self);
-    memset(block->arrived, 0xff, co_chunk_bitmap_words(block->chunks) * sizeof(uint64_t));
-    block->count = block->chunks;
-    block->next_psn = block->chunks;
-    op->send_chunks = op->group->count > 1 ? block->chunks : 0;
-    op->blocks_missing--;
-}
-
-static size_t block_bytes(const struct co_mcast_group *group, const struct shape *shape, int block)
-{
-    if (shape->root >= 0) {
-        return shape->bytes;
-    }
-    return (group->first_unit[block + 1] - group->first_unit[block]) * shape->unit_bytes;
-}
-
-static size_t bitmap_words(const struct co_mcast_group *group, const struct shape *shape)
-{
-    size_t words = 0;
-    for (int i = 0; i < shape->blocks; i++) {
-        words += co_chunk_bitmap_words(
-            co_wire_chunk_count(block_bytes(group, shape, i), (uint32_t)group->mcast->config.chunk_bytes));
-    }
-    return words;
-}
-
-// One allocation: the struct, its blocks, their bitmaps.
-static struct co_mcast_op *allocate(struct co_mcast_group *group, const struct shape *shape, uint64_t now_ns)
-{
-    size_t head = sizeof(struct co_mcast_op) + (size_t)shape->blocks * sizeof(struct co_receive_block);
-    head = (head + 7) & ~(size_t)7;
-    size_t storage = head + bitmap_words(group, shape) * sizeof(uint64_t);
-    struct co_mcast_op *op = calloc(1, storage);
-    if (op == NULL) {
-        return NULL;
-    }
-    op->storage_bytes = storage;
-    op->blocks = (struct co_receive_block *)(op + 1);
-    uint64_t *bits = (uint64_t *)((char *)op + head);
-    for (int i = 0; i < shape->blocks; i++) {
-        size_t bytes = block_bytes(group, shape, i);
-        uint32_t chunks = co_wire_chunk_count(bytes, (uint32_t)group->mcast->config.chunk_bytes);
-        size_t offset = shape->root >= 0 ? 0 : group->first_unit[i] * shape->unit_bytes;
-        co_receive_block_open(&op->blocks[i], bits, offset, bytes, chunks, now_ns);
-        bits += co_chunk_bitmap_words(chunks);
-    }
-    return op;
-}
-
-static void append(struct co_mcast_group *group, struct co_mcast_op *op)
-{
-    if (group->oldest == NULL) {
-        group->oldest = op;
-    } else {
-        group->newest->next = op;
-    }
-    group->newest = op;
-    co_group_activate(group);
-}
-
-static int start(struct co_mcast_op **out, struct co_mcast_group *group, const struct shape *shape, void *buffer,
-                 uint64_t now_ns)
-{
-    uint64_t largest = (uint64_t)UINT32_MAX / 2 * group->mcast->config.chunk_bytes;
-    if (shape->bytes == 0 || shape->bytes > largest || shape->bytes > CO_WIRE_BLOCK_BYTES_MAX) {
-        return -EINVAL;
-    }
-    if (group->started == UINT32_MAX) {
-        return -EOVERFLOW; // all numbers are used up: the next ones would repeat nonces under the team's keys
-    }
-    struct co_mcast_op *op = allocate(group, shape, now_ns);
-    if (op == NULL) {
-        return -ENOMEM;
-    }
-    group->mcast->now_ns = now_ns;
-    op->group = group;
-    op->number = group->next_operation++;
-    group->started++;
-    op->root = shape->root;
-    op->buffer = buffer;
-    op->bytes = shape->bytes;
-    op->block_count = op->blocks_missing = shape->blocks;
-    op->last_event_ns = now_ns;
-    op->right_has_it = !right_fetches(op) || co_report_right_has(group, op->number);
-    append(group, op);
-    if (group->broken != 0) {
-        co_operation_fail(op, group->broken);
-        op->right_has_it = true;
-        *out = op;
-        return 0;
-    }
-    if (shape->root < 0 || shape->root == group->self) {
-        own_block_is_here(op);
-        op->may_send =
-            shape->root >= 0 || co_chain_predecessor(group->self, group->count, co_operation_senders(op)) < 0;
-    }
-    if (op->blocks_missing == 0) {
-        co_report_done(op);
-    }
-    if (group->early_first != NULL) {
-        co_early_replay(op);
-    }
-    co_repair_start(op);
-    co_operations_settle(group);
-    group->mcast->timer_ns = now_ns;
-    *out = op;
-    return 0;
-}
-
-int co_mcast_bcast_start(struct co_mcast_op **out, struct co_mcast_group *group, int root, void *buffer, size_t bytes,
-                         uint64_t now_ns)
-{
-    struct shape shape = {.root = root, .blocks = 1, .unit_bytes = 0, .bytes = bytes};
-    return start(out, group, &shape, buffer, now_ns);
-}
-
-int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer, size_t unit_bytes,
-                             uint64_t now_ns)
-{
-    struct shape shape = {.root = -1,
-                          .blocks = group->count,
-                          .unit_bytes = unit_bytes,
-                          .bytes = unit_bytes * group->first_unit[group->count]};
-    return start(out, group, &shape, buffer, now_ns);
 }
 
 int co_mcast_op_state(const struct co_mcast_op *op)

@@ -32,6 +32,10 @@ static void learn_round_trip(struct co_mcast_group *group, uint64_t answer_ns)
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
+    if (chunk->is_contribution) {
+        co_collect_place(op, chunk, payload, bytes);
+        return;
+    }
     struct co_receive_block *block = co_operation_block(op, chunk->source);
     if (block == NULL || block->bytes != chunk->block_bytes) {
         // Authentic, and yet of another shape: the program gave different sizes on different ranks. The credit is

@@ -98,6 +98,12 @@ static void look_at_source(struct co_mcast_group *group, int source, struct co_r
     group->seen_in_turn[source] = group->turn;
 }
 
+// A collector's own block has yet to be put together, but nobody else has it.
+static bool awaits_block(const struct co_mcast_op *op, int index)
+{
+    return !co_receive_block_is_complete(&op->blocks[index]) && co_operation_source(op, index) != op->group->self;
+}
+
 uint64_t co_repair_due_ns(struct co_mcast_group *group)
 {
     uint64_t due = CO_NEVER;
@@ -105,7 +111,7 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
     group->turn++;
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
-            if (co_receive_block_is_complete(&op->blocks[i])) {
+            if (!awaits_block(op, i)) {
                 continue;
             }
             look_at_source(group, co_operation_source(op, i), &timing);
@@ -125,7 +131,7 @@ void co_repair_request(struct co_mcast_group *group)
     group->turn++;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
-            if (co_receive_block_is_complete(&op->blocks[i])) {
+            if (!awaits_block(op, i)) {
                 continue;
             }
             look_at_source(group, co_operation_source(op, i), &timing);
@@ -340,8 +346,7 @@ void co_repair_serve(struct co_mcast *mcast)
             mcast->repair_head++;
             continue;
         }
-        struct co_destination to = {CO_TO_PEER, (unsigned)repair->group->members[repair->to]};
-        int sent = co_chunks_send(op, repair->source, repair->first, repair->count, to, true);
+        int sent = co_repairs_send(op, repair->source, repair->first, repair->count, repair->to);
         if (sent < 0) {
             mcast->repair_head++;
             continue;

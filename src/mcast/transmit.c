@@ -24,22 +24,19 @@ void co_send_batch_close(struct co_send_batch *batch)
     free(batch->datagrams);
 }
 
-// Looks at nothing of the operation that changes while it is under way: the sending thread does it without the engine.
-static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op, int source, uint32_t first,
-                       unsigned count, bool is_repair, uint8_t credit_shift)
+// Chunks `first` on of a block in the operation's buffer; `as` says whose they are and why they are sent. Looks at
+// nothing of the operation that changes while it is under way: the sending thread does it without the engine.
+static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op, const struct co_receive_block *block,
+                       const struct co_chunk *as, uint32_t first, unsigned count)
 {
     struct co_mcast_group *group = op->group;
     const struct co_mcast *mcast = group->mcast;
-    const struct co_receive_block *block = co_operation_block((struct co_mcast_op *)op, source);
     size_t full = mcast->config.chunk_bytes;
-    struct co_chunk chunk = {.source = (uint16_t)source,
-                             .chunk_bytes = (uint16_t)full,
-                             .team = (uint32_t)group->team_id,
-                             .operation = op->number,
-                             .block_bytes = block->bytes,
-                             .is_repair = is_repair,
-                             .credit_shift = credit_shift};
-    enum co_auth_domain domain = is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
+    struct co_chunk chunk = *as;
+    chunk.chunk_bytes = (uint16_t)full;
+    chunk.team = (uint32_t)group->team_id;
+    chunk.operation = op->number;
+    chunk.block_bytes = block->bytes;
     for (unsigned i = 0; i < count; i++) {
         chunk.psn = first + i;
         size_t start = (size_t)chunk.psn * full;
@@ -48,8 +45,8 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
         uint8_t nonce[CO_AUTH_NONCE_BYTES];
         co_wire_chunk_encode(batch->heads[i], &chunk);
         co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
-        co_auth_seal(batch->auth, domain, group->members[source], group->team_id, nonce, batch->heads[i],
-                     CO_WIRE_HEAD_BYTES, payload, bytes, batch->tails[i]);
+        co_auth_seal(batch->auth, co_chunk_domain(&chunk), group->members[chunk.source], group->team_id, nonce,
+                     batch->heads[i], CO_WIRE_HEAD_BYTES, payload, bytes, batch->tails[i]);
         batch->datagrams[i] = (struct co_tx_datagram){.head = batch->heads[i],
                                                       .payload = payload,
                                                       .tail = batch->tails[i],
@@ -60,19 +57,15 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
     }
 }
 
-static uint8_t credit_shift(const struct co_mcast_op *op)
-{
-    return co_send_window_credit_shift(&op->group->window, (uint32_t)co_operation_senders(op));
-}
-
-int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, struct co_destination to,
-                   bool is_repair)
+// At most a batch. Returns how many left, or -errno.
+static int send_some(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *as,
+                     uint32_t first, uint32_t count, struct co_destination to)
 {
     struct co_mcast *mcast = op->group->mcast;
     if (count > mcast->batch_room) {
         count = mcast->batch_room;
     }
-    fill_batch(&mcast->batch, op, source, first, count, is_repair, is_repair ? 0 : credit_shift(op));
+    fill_batch(&mcast->batch, op, block, as, first, count);
     int sent = mcast->transport->ops->send(mcast->transport, to, mcast->batch.datagrams, count);
     if (sent >= 0 && (uint32_t)sent < count) {
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
@@ -81,9 +74,38 @@ int co_chunks_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t 
     return sent;
 }
 
+int co_repairs_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, int member)
+{
+    struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[member]};
+    struct co_chunk as = {.source = (uint16_t)source, .is_repair = true};
+    return send_some(op, co_operation_block(op, source), &as, first, count, to);
+}
+
+// To the collector, until the queue is full. Returns how many left.
+uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first)
+{
+    struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[op->root]};
+    struct co_chunk as = {.source = (uint16_t)op->group->self, .is_contribution = true};
+    uint32_t at = first;
+    for (int sent = 1; sent > 0 && at<part->chunks; at += sent> 0 ? (uint32_t)sent : 0) {
+        sent = send_some(op, part, &as, at, part->chunks - at, to);
+    }
+    return at - first;
+}
+
+static uint8_t credit_shift(const struct co_mcast_op *op)
+{
+    return co_send_window_credit_shift(&op->group->window, (uint32_t)co_operation_senders(op));
+}
+
+static const struct co_receive_block *own_block(const struct co_mcast_op *op)
+{
+    return co_operation_block((struct co_mcast_op *)op, op->group->self);
+}
+
 static size_t bytes_of(const struct co_mcast_op *op, uint32_t first, uint32_t count, size_t chunk_bytes)
 {
-    const struct co_receive_block *block = co_operation_block((struct co_mcast_op *)op, op->group->self);
+    const struct co_receive_block *block = own_block(op);
     size_t end = (size_t)(first + count) * chunk_bytes;
     return (end < block->bytes ? end : block->bytes) - (size_t)first * chunk_bytes;
 }
@@ -159,12 +181,18 @@ static bool account(const struct co_send_part *part)
     return sent == part->count;
 }
 
+static struct co_chunk own_chunk(const struct co_send_part *part)
+{
+    return (struct co_chunk){.source = (uint16_t)part->op->group->self, .credit_shift = part->credit_shift};
+}
+
 void co_operation_transmit(struct co_mcast_op *op)
 {
     struct co_send_part part;
     while (op->next_psn < op->send_chunks && next_part(op, &part)) {
         struct co_destination to = {CO_TO_GROUP, part.subgroup};
-        part.sent = co_chunks_send(op, op->group->self, part.first, part.count, to, false);
+        struct co_chunk as = own_chunk(&part);
+        part.sent = send_some(op, own_block(op), &as, part.first, part.count, to);
         if (!account(&part)) {
             return;
         }
@@ -188,8 +216,8 @@ void co_mcast_send_run(struct co_mcast *mcast)
 {
     struct co_send_part *part = &mcast->part;
     struct co_destination to = {CO_TO_GROUP, part->subgroup};
-    fill_batch(&mcast->sender_batch, part->op, part->op->group->self, part->first, part->count, false,
-               part->credit_shift);
+    struct co_chunk as = own_chunk(part);
+    fill_batch(&mcast->sender_batch, part->op, own_block(part->op), &as, part->first, part->count);
     part->sent = mcast->transport->ops->send(mcast->transport, to, mcast->sender_batch.datagrams, part->count);
 }
 

@@ -60,13 +60,13 @@ int co_wire_kind(const uint8_t *data, size_t bytes)
         return -EPROTO;
     }
     int kind = data[0] & 15;
-    return kind == CO_WIRE_CHUNK || kind == CO_WIRE_CONTROL ? kind : -EPROTO;
+    return kind >= CO_WIRE_CHUNK && kind <= CO_WIRE_CONTRIBUTION ? kind : -EPROTO;
 }
 
 void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk)
 {
     struct wire_chunk wire = {
-        .version_kind = version_and_kind(CO_WIRE_CHUNK),
+        .version_kind = version_and_kind(chunk->is_contribution ? CO_WIRE_CONTRIBUTION : CO_WIRE_CHUNK),
         .how = (uint8_t)(chunk->credit_shift << 1 | chunk->is_repair),
         .source = htole16(chunk->source),
         .team = htole32(chunk->team),
@@ -81,7 +81,8 @@ void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chun
 
 int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t bytes)
 {
-    if (co_wire_kind(data, bytes) != CO_WIRE_CHUNK) {
+    int kind = co_wire_kind(data, bytes);
+    if (kind != CO_WIRE_CHUNK && kind != CO_WIRE_CONTRIBUTION) {
         return -EPROTO;
     }
     struct wire_chunk wire;
@@ -92,10 +93,11 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
     chunk->operation = le32toh(wire.operation);
     chunk->psn = le32toh(wire.psn);
     chunk->block_bytes = (uint64_t)le16toh(wire.block_high) << 32 | le32toh(wire.block_low);
+    chunk->is_contribution = kind == CO_WIRE_CONTRIBUTION;
     chunk->is_repair = wire.how & 1;
     chunk->credit_shift = wire.how >> 1;
     if (chunk->credit_shift > (chunk->is_repair ? 0 : CO_WIRE_CREDIT_SHIFT_MAX) || chunk->chunk_bytes == 0 ||
-        chunk->block_bytes == 0) {
+        chunk->block_bytes == 0 || (chunk->is_contribution && wire.how != 0)) {
         return -EPROTO;
     }
     uint64_t start = (uint64_t)chunk->psn * chunk->chunk_bytes;

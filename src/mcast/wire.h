@@ -33,7 +33,11 @@
 #define CO_WIRE_CREDIT_SHIFT_MAX 32
 #define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
 
-enum co_wire_kind { CO_WIRE_CHUNK = 1, CO_WIRE_CONTROL = 2 };
+enum co_wire_kind {
+    CO_WIRE_CHUNK = 1,
+    CO_WIRE_CONTROL = 2,
+    CO_WIRE_CONTRIBUTION = 3 // a chunk of a member's block on its way to the collector of a small allgather
+};
 
 enum co_control_type {
     CO_CONTROL_PROGRESS = 1, // what the sender has: handshake to the left neighbour, credit to senders
@@ -55,7 +59,8 @@ struct co_chunk {
     uint32_t operation;
     uint32_t psn; // position in the block, in chunks
     uint64_t block_bytes;
-    bool is_repair; // sent again on request
+    bool is_repair;       // sent again on request
+    bool is_contribution; // to the collector alone, and no credit is asked for
     uint8_t
         credit_shift; // of a first transmission: report every 2^(credit_shift - 1) chunks of the source; 0: as usual
 };
@@ -99,6 +104,7 @@ static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_
     return (uint32_t)((block_bytes + chunk_bytes - 1) / chunk_bytes);
 }
 
+// A chunk's head stands before a contribution too.
 // Kind by the first byte, or -EPROTO: other version, unknown kind, too short.
 int co_wire_kind(const uint8_t *data, size_t bytes);
 

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define MEMBERS 4
 #define SELF 1
-#define TEAM UINT64_C(0x0102030405060708)
+#define TEAM UINT64_C(0x0102030405060708) // member 0 collects; of the next one member 1 does, which is SELF
 #define CHUNK_BYTES 64
 #define OPERATIONS_MAX 24
 #define COMMANDS_MAX 400
@@ -40,7 +40,7 @@ struct world {
     struct co_mcast_group *group;
     struct started started[OPERATIONS_MAX];
     uint32_t next_operation;
-    uint64_t now_ns, sequence[MEMBERS];
+    uint64_t now_ns, sequence[MEMBERS], team;
 };
 
 static unsigned next_byte(struct input *input)
@@ -69,7 +69,9 @@ static void seal(struct world *world, size_t bytes, uint64_t team)
     if ((data[0] & 15) == CO_WIRE_CONTROL) {
         memcpy(nonce, data + 12, 8);
     } else {
-        domain = data[1] ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
+        domain = (data[0] & 15) == CO_WIRE_CONTRIBUTION ? CO_AUTH_CONTRIBUTION
+                 : data[1] & 1                          ? CO_AUTH_REPAIR
+                                                        : CO_AUTH_CHUNK;
         memcpy(nonce, data + 4, 12); // team, operation, PSN
     }
     co_auth_seal(world->auth, domain, rank, team, nonce, data, bytes, NULL, 0, data + bytes);
@@ -86,9 +88,9 @@ static void deliver_raw(struct world *world, struct input *input, bool sealed)
         world->wire.datagram[i] = (uint8_t)next_byte(input);
     }
     if (sealed && bytes >= CO_WIRE_HEAD_BYTES) {
-        uint32_t team = htole32((uint32_t)TEAM);
+        uint32_t team = htole32((uint32_t)world->team);
         memcpy(world->wire.datagram + 4, &team, sizeof team);
-        seal(world, bytes, TEAM);
+        seal(world, bytes, world->team);
     } else {
         world->wire.bytes = bytes;
         world->wire.has_datagram = true;
@@ -108,9 +110,10 @@ static void deliver_chunk(struct world *world, struct input *input)
     unsigned flags = next_byte(input);
     struct co_chunk chunk = {.source = (uint16_t)(flags % MEMBERS),
                              .chunk_bytes = CHUNK_BYTES,
-                             .team = (uint32_t)TEAM,
+                             .team = (uint32_t)world->team,
                              .is_repair = flags & 0x80,
-                             .credit_shift = flags & 0x80 ? 0 : (uint8_t)((flags & 0x7f) % 33)};
+                             .is_contribution = (flags & 0xc0) == 0x40,
+                             .credit_shift = flags & 0xc0 ? 0 : (uint8_t)((flags & 0x3f) % 33)};
     chunk.operation = near_operation(world, input);
     chunk.block_bytes = next_short(input) % BLOCK_MAX;
     chunk.psn = next_byte(input);
@@ -119,7 +122,7 @@ static void deliver_chunk(struct world *world, struct input *input)
     size_t payload = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
     co_wire_chunk_encode(world->wire.datagram, &chunk);
     memset(world->wire.datagram + CO_WIRE_HEAD_BYTES, (int)flags, payload);
-    seal(world, CO_WIRE_HEAD_BYTES + payload, TEAM);
+    seal(world, CO_WIRE_HEAD_BYTES + payload, world->team);
     progress(world);
 }
 
@@ -156,7 +159,7 @@ static void deliver_control(struct world *world, struct input *input)
     unsigned source = next_byte(input) % MEMBERS, entries = next_byte(input) % ENTRIES_MAX;
     struct co_control control = {.type = (enum co_control_type)(1 + next_byte(input) % (CO_CONTROL_TYPE_END - 1)),
                                  .source = (uint16_t)source,
-                                 .team = (uint32_t)TEAM};
+                                 .team = (uint32_t)world->team};
     uint8_t *body = world->wire.datagram + CO_WIRE_HEAD_BYTES;
     size_t body_bytes = 0;
     bool is_probe = control.type >= CO_CONTROL_PROBE && control.type <= CO_CONTROL_PROBE_DONE;
@@ -173,7 +176,7 @@ static void deliver_control(struct world *world, struct input *input)
     control.sequence = replay >= 250 ? world->sequence[source] - (replay - 250) : ++world->sequence[source];
     control.team = is_probe ? 0 : control.team;
     co_wire_control_encode(world->wire.datagram, &control, body_bytes);
-    seal(world, CO_WIRE_HEAD_BYTES + body_bytes, is_probe ? 0 : TEAM);
+    seal(world, CO_WIRE_HEAD_BYTES + body_bytes, is_probe ? 0 : world->team);
     progress(world);
 }
 
@@ -288,7 +291,7 @@ static bool open_world(struct world *world, unsigned flags)
     static const uint8_t key[CO_AUTH_KEY_BYTES];
     static const int members[MEMBERS] = {0, 1, 2, 3};
 
-    *world = (struct world){.now_ns = 1000000};
+    *world = (struct world){.now_ns = 1000000, .team = TEAM + (flags >> 3 & 1)};
     fed_transport_open(&world->wire, MEMBERS);
     if (co_auth_open(&world->auth, key, MEMBERS, false) != 0) {
         return false;
@@ -302,6 +305,7 @@ static bool open_world(struct world *world, unsigned flags)
                                      .window_bytes = flags & 2 ? 1024 : 65536,
                                      .staging_bytes = flags & 4 ? 4096 : 1 << 20,
                                      .eager_bytes = flags & 8 ? 0 : 2048,
+                                     .collect_bytes = flags & 0x20 ? MEMBERS * BLOCK_MAX : 0,
                                      .chains = flags >> 4 & 3,
                                      .ack_radix = 2 + (flags >> 6),
                                      .cutoff_ns = 200000,
@@ -310,7 +314,7 @@ static bool open_world(struct world *world, unsigned flags)
         co_auth_close(world->auth);
         return false;
     }
-    if (co_mcast_group_open(&world->group, world->mcast, TEAM, members, NULL, MEMBERS, SELF) != 0) {
+    if (co_mcast_group_open(&world->group, world->mcast, world->team, members, NULL, MEMBERS, SELF) != 0) {
         abort();
     }
     return true;

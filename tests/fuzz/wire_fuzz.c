@@ -74,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     memcpy(copy, data, bytes);
     switch (co_wire_kind(copy, bytes)) {
     case CO_WIRE_CHUNK:
+    case CO_WIRE_CONTRIBUTION:
         check_chunk(copy, bytes);
         break;
     case CO_WIRE_CONTROL:

@@ -115,6 +115,31 @@ static void copies_for_a_late_neighbour_stay(void **state)
     world_close(&world);
 }
 
+// The neighbour dies when only its word about a copy is missing: the group breaks, and then rests.
+static void a_broken_group_comes_to_rest(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_op *op;
+    unsigned char data[150] = {0};
+    assert_int_equal(co_mcast_bcast_start(&op, world.group[0], 0, data, sizeof(data), 0), 0);
+    assert_int_equal(co_mcast_op_state(op), 1);
+    co_mcast_op_release(op);
+    co_loopback_kill(world.hub, 1);
+    co_mcast_close(world.mcast[1]);
+    world.transport[1]->ops->close(world.transport[1]);
+    co_auth_close(world.auth[1]);
+    world.mcast[1] = NULL;
+    world_settle(&world, SECOND_NS);
+    assert_int_equal(world.group[0]->broken, -ECONNRESET);
+    assert_int_equal(world.mcast[0]->kept_bytes, 0);
+    bool wants_write;
+    assert_true(co_mcast_next_timer_ns(world.mcast[0], &wants_write) == UINT64_MAX);
+    world_close(&world);
+}
+
 static void numbers_are_not_used_twice_under_one_key(void **state)
 {
     (void)state;
@@ -162,6 +187,7 @@ int main(void)
         cmocka_unit_test(an_operation_that_fails_alone_leaves_credit_whole),
         cmocka_unit_test(copies_for_a_silent_neighbour_are_given_up),
         cmocka_unit_test(copies_for_a_late_neighbour_stay),
+        cmocka_unit_test(a_broken_group_comes_to_rest),
         cmocka_unit_test(numbers_are_not_used_twice_under_one_key),
         cmocka_unit_test(members_with_nothing_to_give_are_refused),
     };

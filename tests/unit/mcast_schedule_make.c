@@ -29,6 +29,7 @@ static void make_settings(struct schedule *schedule, const struct schedule_limit
         .window_bytes = limits->tiny ? chunk * ONE_OF(schedule, 1, 4, 9, 40, 400) : 400 * chunk,
         .staging_bytes = limits->tiny ? chunk * ONE_OF(schedule, 1, 6, 50, 1000) : (size_t)4 << 20,
         .eager_bytes = ONE_OF(schedule, 0, 100, 4000, 40000),
+        .collect_bytes = ONE_OF(schedule, 0, 0, 500, 5000, 100000),
         .chains = schedule_random(schedule, (unsigned)schedule->members + 1),
         .ack_radix = (unsigned)ONE_OF(schedule, 2, 3, 16),
         .cutoff_ns = 200000,

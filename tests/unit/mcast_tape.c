@@ -121,7 +121,7 @@ static size_t invent(uint8_t *data, unsigned random)
         random = random * 1103515245 + 12345;
         data[i] = (uint8_t)(random >> 16);
     }
-    data[0] = random & 1 ? 0x11 : 0x12; // looks like ours at first sight
+    data[0] = (uint8_t)(0x11 + random % 3); // looks like ours at first sight
     return bytes;
 }
 
@@ -151,6 +151,9 @@ void tape_attack(struct co_transport *attacker, unsigned random, int members, un
 enum co_fault_kind tape_classify(struct co_destination to, const struct co_tx_datagram *datagram)
 {
     const unsigned char *head = datagram->head;
+    if ((head[0] & 15) == 3) {
+        return CO_FAULT_DATA; // a contribution
+    }
     if ((head[0] & 15) != 1) {
         return CO_FAULT_CONTROL;
     }

@@ -25,6 +25,9 @@ struct world_options world_defaults(int members)
 static enum co_fault_kind classify(struct co_destination to, const struct co_tx_datagram *datagram)
 {
     const unsigned char *head = datagram->head;
+    if ((head[0] & 15) == 3) {
+        return CO_FAULT_DATA; // a contribution
+    }
     if ((head[0] & 15) != 1) {
         return CO_FAULT_CONTROL;
     }
@@ -58,6 +61,7 @@ static void open_endpoint(struct world *world, int rank)
                                      .window_bytes = options->window_bytes,
                                      .staging_bytes = options->staging_bytes,
                                      .eager_bytes = options->eager_bytes,
+                                     .collect_bytes = options->collect_bytes,
                                      .chains = options->chains,
                                      .ack_radix = options->ack_radix,
                                      .cutoff_ns = 200000};

@@ -68,6 +68,26 @@ static void chunk_bytes(void **state)
     assert_int_equal(back.credit_shift, 5);
 }
 
+static void contribution_bytes(void **state)
+{
+    (void)state;
+    struct co_chunk chunk = golden_chunk(), back;
+    uint8_t data[CO_WIRE_HEAD_BYTES + 45] = {0};
+    chunk.is_repair = false;
+    chunk.is_contribution = true;
+    co_wire_chunk_encode(data, &chunk);
+    assert_int_equal(data[0], 0x13);
+    assert_int_equal(data[1], 0);
+    assert_memory_equal(data + 2, GOLDEN_CHUNK + 2, sizeof(GOLDEN_CHUNK) - 2);
+    assert_int_equal(co_wire_kind(data, sizeof(data)), CO_WIRE_CONTRIBUTION);
+    assert_int_equal(co_wire_chunk_decode(&back, data, sizeof(data)), 0);
+    assert_true(back.is_contribution);
+    for (unsigned how = 1; how <= UINT8_MAX; how++) {
+        data[1] = (uint8_t)how;
+        assert_true(co_wire_chunk_decode(&back, data, sizeof(data)) < 0);
+    }
+}
+
 static void block_of_48_bits(void **state)
 {
     (void)state;
@@ -259,10 +279,10 @@ static void chunk_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunk_bytes),     cmocka_unit_test(block_of_48_bits), cmocka_unit_test(control_bytes),
-        cmocka_unit_test(progress_body),   cmocka_unit_test(fetch_body),       cmocka_unit_test(chunks_refused),
-        cmocka_unit_test(control_refused), cmocka_unit_test(too_short),        cmocka_unit_test(junk),
-        cmocka_unit_test(chunk_counts),
+        cmocka_unit_test(chunk_bytes),    cmocka_unit_test(contribution_bytes), cmocka_unit_test(block_of_48_bits),
+        cmocka_unit_test(control_bytes),  cmocka_unit_test(progress_body),      cmocka_unit_test(fetch_body),
+        cmocka_unit_test(chunks_refused), cmocka_unit_test(control_refused),    cmocka_unit_test(too_short),
+        cmocka_unit_test(junk),           cmocka_unit_test(chunk_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Small allgathers by way of one member, the collector: everybody sends it the own block, and it broadcasts all of them
+// together. P - 1 datagrams and one multicast in place of P multicasts: every host takes one datagram in place of P -
+// 1, which is what counts as long as a block is smaller than what a datagram costs. From the broadcast on it is a
+// Bcast.
+//
+// A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
+// again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.
+// Hot.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "base/mix_bits.h"
+#include "mcast/endpoint.h"
+
+#define MEMBERS_LEAST 4 // below, the collector's turn costs more than it saves
+#define PATIENCE_LEAST_NS UINT64_C(1000000)
+#define PATIENCE_MOST_NS UINT64_C(100000000)
+#define QUEUE_FULL_NS UINT64_C(100000)
+
+bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes)
+{
+    return group->count >= MEMBERS_LEAST && bytes <= group->mcast->config.collect_bytes;
+}
+
+// Teams of the same members have different ones.
+int co_collect_member(const struct co_mcast_group *group)
+{
+    return (int)(group->team_id % (uint64_t)group->count);
+}
+
+// 0 ... 255. Members whose contributions met in the collector's queue must not meet there again and again.
+static uint64_t chance(const struct co_mcast_op *op)
+{
+    return co_mix_bits((uint64_t)op->group->self << 32 ^ op->number ^ (uint64_t)op->contributions << 48) >> 56;
+}
+
+static void contribute(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    uint64_t now_ns = group->mcast->now_ns;
+    op->contributed += co_contribution_send(op, &op->parts[0], op->contributed);
+    if (op->contributed < op->parts[0].chunks) {
+        op->contribution_due_ns = now_ns + QUEUE_FULL_NS; // goes on there
+        return;
+    }
+    op->contributed = 0;
+    uint64_t patience = 2 * co_repair_timing(group).retry_ns;
+    patience = patience < PATIENCE_LEAST_NS ? PATIENCE_LEAST_NS : patience;
+    for (unsigned i = 0; i < op->contributions && patience < PATIENCE_MOST_NS; i++) {
+        patience *= 2;
+    }
+    patience = patience < PATIENCE_MOST_NS ? patience : PATIENCE_MOST_NS;
+    op->contribution_due_ns = now_ns + patience + patience * chance(op) / 256;
+    op->contributions++;
+}
+
+void co_collect_start(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    if (op->root != group->self) {
+        contribute(op);
+        return;
+    }
+    op->send_chunks = op->blocks[0].chunks; // later blocks of ours wait for this one
+    op->parts[group->self].count = op->parts[group->self].chunks;
+    op->parts_missing = group->count - 1;
+}
+
+void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+{
+    struct co_mcast_group *group = op->group;
+    if (op->parts != NULL && op->root != group->self) {
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1); // somebody has turned it aside: it is not for us
+        return;
+    }
+    struct co_receive_block *part = op->parts == NULL ? NULL : &op->parts[chunk->source];
+    if (part == NULL || part->bytes != chunk->block_bytes) {
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1); // authentic: the program gave different sizes on different ranks
+        co_operation_fail(op, -EMSGSIZE);
+        return;
+    }
+    if (!co_receive_block_accept(part, chunk->psn, false, group->mcast->now_ns)) {
+        co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
+        return;
+    }
+    memcpy(op->buffer + part->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
+    co_counter_add(CO_COUNT_DATA_PLACED, 1);
+    co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
+    op->last_event_ns = group->mcast->now_ns;
+    if (co_receive_block_is_complete(part) && --op->parts_missing == 0) {
+        op->may_send = true;
+        co_operation_own_block_is_here(op);
+    }
+}
+
+// The first chunk of the broadcast says that the collector has everything.
+static bool is_answered(const struct co_mcast_op *op)
+{
+    return op->state != 0 || op->blocks[0].count > 0;
+}
+
+void co_collect_due(struct co_mcast_group *group)
+{
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->contribution_due_ns != 0 && is_answered(op)) {
+            op->contribution_due_ns = 0;
+        } else if (op->contribution_due_ns != 0 && op->contribution_due_ns <= group->mcast->now_ns) {
+            if (op->contributed == 0) {
+                co_counter_add(CO_COUNT_CONTRIBUTED_AGAIN, 1);
+            }
+            contribute(op);
+        }
+    }
+}
+
+uint64_t co_collect_due_ns(const struct co_mcast_group *group)
+{
+    uint64_t due = CO_NEVER;
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->contribution_due_ns != 0 && op->contribution_due_ns < due) {
+            due = op->contribution_due_ns;
+        }
+    }
+    return due;
+}
+
+bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room)
+{
+    for (int i = 0; op->parts_missing > 0 && i < op->group->count; i++) {
+        if (!co_receive_block_is_complete(&op->parts[i])) {
+            snprintf(text, room, "operation %u: contribution of rank %d, %u of %u chunks here", op->number,
+                     op->group->members[i], op->parts[i].count, op->parts[i].chunks);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Small allgathers by way of a collector, in virtual time: how few datagrams they take, lost contributions, collectors
+// that come late or with full staging, several outstanding, uneven shares, different sizes on different members, and a
+// collector that dies.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/counters.h"
+#include "mcast_world.h"
+
+enum { MEMBERS = 8, COLLECTOR = 0x1234567800000007 % MEMBERS }; // by the id that the world gives its team
+
+static const uint64_t LIMIT_NS = UINT64_C(10000000000);
+
+static struct world_options collecting(int members)
+{
+    struct world_options options = world_defaults(members);
+    options.collect_bytes = 4000;
+    return options;
+}
+
+static void one_datagram_each(void **state)
+{
+    (void)state;
+    struct world_options options = collecting(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    uint64_t chunks = co_counter_read(CO_COUNT_DATA_SENT), again = co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN);
+    uint64_t placed = co_counter_read(CO_COUNT_DATA_PLACED);
+    world_allgather(&world, 12, 1); // 96 bytes in all: one chunk of 100
+    assert_int_equal(co_counter_read(CO_COUNT_DATA_SENT) - chunks, 1);
+    assert_int_equal(co_counter_read(CO_COUNT_DATA_PLACED) - placed, 2 * (MEMBERS - 1));
+    assert_int_equal(co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN) - again, 0);
+    chunks = co_counter_read(CO_COUNT_DATA_SENT);
+    world_allgather(&world, 501, 2); // above the limit: everybody multicasts
+    assert_int_equal(co_counter_read(CO_COUNT_DATA_SENT) - chunks, MEMBERS * 6);
+    world_settle(&world, LIMIT_NS);
+    world_close(&world);
+}
+
+static void any_size_and_number(void **state)
+{
+    (void)state;
+    for (int members = 2; members <= 9; members++) {
+        struct world_options options = collecting(members);
+        options.keyed = members == 5;
+        options.subgroups = members == 6 ? 3 : 1;
+        struct world world;
+        world_open(&world, &options);
+        for (size_t bytes = 1; bytes < 600; bytes += 33) {
+            world_allgather(&world, bytes, (unsigned)bytes);
+            world_bcast(&world, (int)bytes % members, bytes * 3, (unsigned)bytes);
+        }
+        world_settle(&world, LIMIT_NS);
+        world_close(&world);
+    }
+}
+
+static void faults(void **state)
+{
+    (void)state;
+    static const char *const plans[] = {"drop=0.3,kind=data,seed=1",       "drop=0.2,dup=0.3,reorder=0.3,seed=2",
+                                        "corrupt=0.2,truncate=0.1,seed=3", "dup=1,seed=4",
+                                        "drop=0.5,kind=control,seed=5",    "blackhole=1"};
+    uint64_t again = co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN);
+    for (size_t i = 0; i < sizeof(plans) / sizeof(*plans); i++) {
+        struct world_options options = collecting(6);
+        options.faults = plans[i];
+        options.eager_bytes = i % 2 ? 0 : 5000;
+        struct world world;
+        world_open(&world, &options);
+        for (unsigned round = 0; round < 40; round++) {
+            world_allgather(&world, 1 + round * 16, round);
+        }
+        world_settle(&world, LIMIT_NS);
+        world_close(&world);
+    }
+    assert_true(co_counter_read(CO_COUNT_CONTRIBUTED_AGAIN) > again);
+}
+
+struct gather {
+    struct co_mcast_op *op;
+    unsigned char *buffer;
+};
+
+static struct gather start(struct world *world, int rank, size_t bytes, unsigned seed)
+{
+    struct gather gather = {NULL, calloc((size_t)world->options.members, bytes)};
+    pattern_fill(gather.buffer + (size_t)rank * bytes, bytes, seed + (unsigned)rank);
+    assert_int_equal(
+        co_mcast_allgather_start(&gather.op, world->group[rank], gather.buffer, bytes, co_loopback_now_ns(world->hub)),
+        0);
+    return gather;
+}
+
+static void finish(struct world *world, struct gather *gather, size_t bytes, unsigned seed)
+{
+    assert_int_equal(co_mcast_op_state(gather->op), 1);
+    for (int source = 0; source < world->options.members; source++) {
+        assert_true(pattern_matches(gather->buffer + (size_t)source * bytes, bytes, seed + (unsigned)source));
+    }
+    co_mcast_op_release(gather->op);
+    free(gather->buffer);
+}
+
+// The collector begins when the others' contributions have been here, and were given up, for long.
+static void run_late_collector(size_t staging_bytes, int operations)
+{
+    struct world_options options = collecting(MEMBERS);
+    options.staging_bytes = staging_bytes;
+    struct world world;
+    world_open(&world, &options);
+    struct gather gathers[MEMBERS][32];
+    struct co_mcast_op *ops[MEMBERS * 32];
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        for (int i = 0; i < operations && rank != COLLECTOR; i++) {
+            gathers[rank][i] = start(&world, rank, 40, (unsigned)i * 100);
+        }
+    }
+    uint64_t until = co_loopback_now_ns(world.hub) + UINT64_C(300000000);
+    while (co_loopback_now_ns(world.hub) < until) {
+        assert_true(world_turn(&world));
+    }
+    for (int i = 0; i < operations; i++) {
+        gathers[COLLECTOR][i] = start(&world, COLLECTOR, 40, (unsigned)i * 100);
+    }
+    for (int i = 0; i < MEMBERS * operations; i++) {
+        ops[i] = gathers[i / operations][i % operations].op;
+    }
+    world_run(&world, ops, MEMBERS * operations, LIMIT_NS);
+    for (int i = 0; i < MEMBERS * operations; i++) {
+        finish(&world, &gathers[i / operations][i % operations], 40, (unsigned)(i % operations) * 100);
+    }
+    world_settle(&world, LIMIT_NS);
+    world_close(&world);
+}
+
+static void late_collector(void **state)
+{
+    (void)state;
+    run_late_collector(1 << 20, 1);
+    run_late_collector(1 << 20, 32);
+    uint64_t full = co_counter_read(CO_COUNT_STAGING_FULL);
+    run_late_collector(1000, 32);
+    assert_true(co_counter_read(CO_COUNT_STAGING_FULL) > full);
+}
+
+static void waiting_collector_tells_for_whom(void **state)
+{
+    (void)state;
+    struct world_options options = collecting(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    struct gather gathers[MEMBERS];
+    char text[200];
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        if (rank != 3) {
+            gathers[rank] = start(&world, rank, 40, 1);
+        }
+    }
+    for (int i = 0; i < 200; i++) {
+        world_turn(&world);
+    }
+    co_mcast_op_describe(gathers[COLLECTOR].op, text, sizeof(text));
+    assert_non_null(strstr(text, "contribution of rank 3"));
+    gathers[3] = start(&world, 3, 40, 1);
+    struct co_mcast_op *ops[MEMBERS];
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        ops[rank] = gathers[rank].op;
+    }
+    world_run(&world, ops, MEMBERS, LIMIT_NS);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        finish(&world, &gathers[rank], 40, 1);
+    }
+    world_close(&world);
+}
+
+// One member has other sizes than the rest, so that it sees no collector: an error on it and on the collector, no
+// wrong bytes.
+static void different_sizes(void **state)
+{
+    (void)state;
+    for (int odd = 0; odd < MEMBERS; odd++) {
+        struct world_options options = collecting(MEMBERS);
+        struct world world;
+        world_open(&world, &options);
+        struct gather gathers[MEMBERS];
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            gathers[rank] = start(&world, rank, rank == odd ? 900 : 40, 1);
+        }
+        uint64_t until = co_loopback_now_ns(world.hub) + UINT64_C(500000000);
+        while (co_loopback_now_ns(world.hub) < until && world_turn(&world)) {
+            for (int rank = 0; rank < MEMBERS; rank++) {
+                assert_int_not_equal(co_mcast_op_state(gathers[rank].op), 1);
+                if (co_mcast_op_state(gathers[rank].op) < 0) {
+                    co_mcast_group_fail(world.group[rank], -EMSGSIZE); // what the engine does with a failed operation
+                }
+            }
+        }
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            assert_true(co_mcast_op_state(gathers[rank].op) < 0);
+            co_mcast_op_release(gathers[rank].op);
+        }
+        world_close(&world);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            free(gathers[rank].buffer);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_datagram_each),
+        cmocka_unit_test(any_size_and_number),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(late_collector),
+        cmocka_unit_test(waiting_collector_tells_for_whom),
+        cmocka_unit_test(different_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
