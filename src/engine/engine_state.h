@@ -153,6 +153,8 @@ int co_engine_move_held(struct co_engine *engine);
 // wait.c: descriptors to sleep on, with the lock taken for a moment. *most_ns shrinks to the next timer. -EBUSY:
 // somebody moves the engine right now.
 int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns);
+// Somebody has slept on the first `count` of them, which poll(2) has filled in.
+void co_wait_woken(struct co_engine *engine, const struct pollfd *descriptors, int count);
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns);
 
 // workers.c

@@ -43,6 +43,13 @@ int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, in
     return count;
 }
 
+void co_wait_woken(struct co_engine *engine, const struct pollfd *descriptors, int count)
+{
+    if (count > 0 && engine->transport->ops->woken != NULL) {
+        engine->transport->ops->woken(engine->transport, descriptors, count);
+    }
+}
+
 // Where workers are split. -1: no bell, the timer has to do.
 static int take_bell(struct co_engine *engine, struct pollfd *descriptor)
 {
@@ -65,11 +72,11 @@ static void give_bell(struct co_engine *engine, int bell, bool was_woken)
 static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
 {
     struct pollfd descriptors[DESCRIPTORS_MAX], of_bell;
-    int count = 0, ready = 0, bell = take_bell(engine, &of_bell);
+    int count = 0, of_network = 0, ready = 0, bell = take_bell(engine, &of_bell);
     // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_workers_kick.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
-        count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
+        of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
     }
     if (count >= 0 && bell >= 0) {
         descriptors[count++] = of_bell;
@@ -80,6 +87,7 @@ static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
         ready = ppoll(descriptors, (nfds_t)count, &pause, NULL);
         if (ready > 0) {
+            co_wait_woken(engine, descriptors, of_network);
             co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
         }
     } else if (count < 0) {

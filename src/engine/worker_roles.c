@@ -37,13 +37,19 @@ static bool take_call(struct co_worker *worker)
     return was_called;
 }
 
-// Nothing moved: sleeps for what could come next.
+// Operations in shared memory, whose writers wake nobody.
+static bool has_memory_to_watch(const struct co_engine *engine)
+{
+    bool has_tasks = co_load_relaxed(&engine->background) > 0; // relaxed: who submits calls afterwards
+    return has_tasks && (engine->mcast == NULL || co_load_relaxed(&engine->in_memory) > 0);
+}
+
+// Sleeps for what could come next: descriptors and timers say whether there is anything left to move now.
 static void rest(struct co_worker *worker)
 {
     struct co_engine *engine = worker->engine;
     struct pollfd descriptors[CO_WORKER_DESCRIPTORS_MAX + 1];
-    bool has_tasks = co_load_relaxed(&engine->background) > 0; // relaxed: who submits calls afterwards
-    bool in_memory = has_tasks && (engine->mcast == NULL || co_load_relaxed(&engine->in_memory) > 0);
+    bool in_memory = has_memory_to_watch(engine);
     worker->nap_ns = worker->nap_ns < NAP_LEAST_NS ? NAP_LEAST_NS : worker->nap_ns;
     uint64_t most_ns = in_memory ? worker->nap_ns : UINT64_MAX;
     int count = 0;
@@ -54,8 +60,8 @@ static void rest(struct co_worker *worker)
         count = 0;
         most_ns = NAP_BUSY_NS;
     }
-    if (most_ns > 0) {
-        co_worker_sleep(worker, descriptors, count, most_ns);
+    if (most_ns > 0 && co_worker_sleep(worker, descriptors, count, most_ns)) {
+        co_wait_woken(engine, descriptors, count);
     }
     worker->nap_ns = worker->nap_ns * 2 < NAP_MOST_NS ? worker->nap_ns * 2 : NAP_MOST_NS;
 }
@@ -98,9 +104,10 @@ void co_worker_first_turn(struct co_worker *worker)
     if (moved > 0) {
         co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
         worker->nap_ns = NAP_LEAST_NS;
-    } else if (moved < 0) {
+    }
+    if (moved < 0) {
         wait_for_holder(worker);
-    } else {
+    } else if (moved == 0 || !has_memory_to_watch(engine)) {
         rest(worker);
     }
 }

@@ -70,7 +70,9 @@ int co_lanes_progress(struct co_mcast *mcast)
         if (lane == NULL) {
             continue;
         }
-        int status = co_receive_lane_fill(lane); // unless its thread is at it
+        const struct co_transport_ops *ops = mcast->transport->ops;
+        bool is_quiet = ops->lane_is_quiet != NULL && ops->lane_is_quiet(mcast->transport, i);
+        int status = is_quiet ? 0 : co_receive_lane_fill(lane); // unless its thread is at it
         if (status < 0) {
             return status;
         }

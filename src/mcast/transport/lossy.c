@@ -253,6 +253,12 @@ static int lossy_lane_descriptor(struct co_transport *transport, unsigned index)
     return below->ops->lane_descriptor(below, index);
 }
 
+static bool lossy_lane_is_quiet(const struct co_transport *transport, unsigned index)
+{
+    const struct co_transport *below = ((const struct lossy *)transport)->below;
+    return below->ops->lane_is_quiet != NULL && below->ops->lane_is_quiet(below, index);
+}
+
 static int lossy_join(struct co_transport *transport, unsigned index)
 {
     struct co_transport *below = ((struct lossy *)transport)->below;
@@ -269,6 +275,14 @@ static int lossy_descriptors(struct co_transport *transport, struct pollfd *fds,
 {
     struct co_transport *below = ((struct lossy *)transport)->below;
     return below->ops->descriptors(below, fds, room, want_write);
+}
+
+static void lossy_woken(struct co_transport *transport, const struct pollfd *fds, int count)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    if (below->ops->woken != NULL) {
+        below->ops->woken(below, fds, count);
+    }
 }
 
 static uint64_t lossy_next_event_ns(struct co_transport *transport)
@@ -304,7 +318,9 @@ static const struct co_transport_ops lossy_ops = {
     .lane_open = lossy_lane_open,
     .lane_receive = lossy_lane_receive,
     .lane_descriptor = lossy_lane_descriptor,
+    .lane_is_quiet = lossy_lane_is_quiet,
     .descriptors = lossy_descriptors,
+    .woken = lossy_woken,
     .next_event_ns = lossy_next_event_ns,
     .dead_peer = lossy_dead_peer,
     .close = lossy_close,

@@ -9,6 +9,7 @@
 #define CASTOFF_MCAST_TRANSPORT_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -58,8 +59,15 @@ struct co_transport_ops {
     int (*lane_receive)(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg);
     int (*lane_descriptor)(struct co_transport *transport, unsigned index); // readable: lane_receive has something
 
+    // By the holder after poll, of a group with a lane: there was nothing for it a moment ago, lane_receive can be
+    // spared.
+    bool (*lane_is_quiet)(const struct co_transport *transport, unsigned index);
+
     // Descriptors to sleep on; with want_write also for room in the send queue. Returns how many were filled in.
     int (*descriptors)(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
+    // Somebody has slept on them, and this is how poll(2) left them: the transport's next poll asks no more (NULL: it
+    // makes no difference). Any thread.
+    void (*woken)(struct co_transport *transport, const struct pollfd *fds, int count);
 
     // Earliest moment at which poll has something to do of its own accord (delays, virtual time), 0: none.
     uint64_t (*next_event_ns)(struct co_transport *transport);

@@ -61,6 +61,11 @@ int co_udp_lane_descriptor(struct co_transport *transport, unsigned index)
     return udp->group_fds[index];
 }
 
+bool co_udp_lane_is_quiet(const struct co_transport *transport, unsigned index)
+{
+    return ((const struct co_udp *)transport)->quiet_lanes >> index & 1;
+}
+
 void co_udp_lane_close(struct co_udp *udp, unsigned index)
 {
     free(udp->lanes[index]);

@@ -120,36 +120,65 @@ static int drain(struct co_udp *udp, int socket, unsigned budget, struct co_udp_
     return count < 0 ? judge(udp, socket, count) : 0;
 }
 
-// Which sockets have something, in one call: unicast first, for control must not wait behind a flood of chunks.
-static unsigned list_ready(struct co_udp *udp, int ready[CO_UDP_GROUPS_MAX + 1])
+// Which sockets have something, lanes' included, in one call.
+static uint32_t ask(struct co_udp *udp)
 {
     struct pollfd fds[CO_UDP_GROUPS_MAX + 1] = {{.fd = udp->unicast_fd, .events = POLLIN}};
-    int sockets[CO_UDP_GROUPS_MAX + 1] = {CO_UDP_UNICAST};
-    unsigned count = 1, found = 0;
-    for (unsigned i = 0; i < udp->groups.count; i++) {
-        unsigned group = (udp->receiver.first_group + i) % udp->groups.count;
-        if (udp->group_fds[group] >= 0 && udp->lanes[group] == NULL) {
-            fds[count] = (struct pollfd){.fd = udp->group_fds[group], .events = POLLIN};
-            sockets[count++] = (int)group;
+    nfds_t count = 1;
+    for (unsigned group = 0; group < udp->groups.count; group++) {
+        if (udp->group_fds[group] >= 0) {
+            fds[count++] = (struct pollfd){.fd = udp->group_fds[group], .events = POLLIN};
         }
     }
     if (count == 1) {
-        ready[0] = CO_UDP_UNICAST;
-        return 1;
+        return CO_UDP_UNICAST_BIT;
     }
-    udp->receiver.first_group = (udp->receiver.first_group + 1) % udp->groups.count;
     co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
     if (poll(fds, count, 0) <= 0) {
         return 0;
     }
-    for (unsigned i = 0; i < count; i++) {
-        if (fds[i].revents) {
-            ready[found++] = sockets[i];
-        }
-    }
     if (fds[0].revents & POLLERR) {
         co_udp_dead_note(udp);
     }
+    return co_udp_ready_bits(udp, fds, (int)count);
+}
+
+uint32_t co_udp_ready_bits(const struct co_udp *udp, const struct pollfd *fds, int count)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < count; i++) {
+        if (!(fds[i].revents & (POLLIN | POLLERR))) {
+            continue;
+        }
+        bits |= fds[i].fd == udp->unicast_fd ? CO_UDP_UNICAST_BIT : 0;
+        for (unsigned group = 0; group < udp->groups.count; group++) {
+            bits |= fds[i].fd == udp->group_fds[group] ? UINT32_C(1) << group : 0;
+        }
+    }
+    return bits;
+}
+
+void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count)
+{
+    struct co_udp *udp = (struct co_udp *)transport;
+    // relaxed: a word that comes too late or twice only means that poll asks, or finds a socket empty
+    co_store_relaxed(&udp->woken, CO_UDP_WOKEN_BIT | co_udp_ready_bits(udp, fds, count));
+}
+
+// Unicast first, for control must not wait behind a flood of chunks; of the groups each in turn.
+static unsigned list_ready(struct co_udp *udp, uint32_t bits, int ready[CO_UDP_GROUPS_MAX + 1])
+{
+    unsigned found = 0;
+    if (bits & CO_UDP_UNICAST_BIT) {
+        ready[found++] = CO_UDP_UNICAST;
+    }
+    for (unsigned i = 0; i < udp->groups.count; i++) {
+        unsigned group = (udp->receiver.first_group + i) % udp->groups.count;
+        if (bits >> group & 1 && udp->lanes[group] == NULL) {
+            ready[found++] = (int)group;
+        }
+    }
+    udp->receiver.first_group = (udp->receiver.first_group + 1) % udp->groups.count;
     return found;
 }
 
@@ -166,11 +195,11 @@ static int drain_busy(struct co_udp *udp, unsigned budget, struct co_udp_taken *
     return drain(udp, receiver->busy, budget, taken, deliver, arg);
 }
 
-static int drain_ready(struct co_udp *udp, unsigned budget, struct co_udp_taken *taken, co_deliver_fn deliver,
-                       void *arg)
+static int drain_ready(struct co_udp *udp, uint32_t bits, unsigned budget, struct co_udp_taken *taken,
+                       co_deliver_fn deliver, void *arg)
 {
     int ready[CO_UDP_GROUPS_MAX + 1], error = 0;
-    unsigned count = list_ready(udp, ready), most = 0;
+    unsigned count = list_ready(udp, bits, ready), most = 0;
     udp->receiver.busy = CO_UDP_NOBODY;
     for (unsigned i = 0; i < count && taken->datagrams < budget && !error; i++) {
         unsigned before = taken->datagrams;
@@ -187,9 +216,16 @@ int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn d
 {
     struct co_udp *udp = (struct co_udp *)transport;
     struct co_udp_taken taken = {0};
-    int error = drain_busy(udp, budget, &taken, deliver, arg);
+    uint32_t bits = co_load_relaxed(&udp->woken); // relaxed: as in co_udp_woken
+    if (bits != 0) {
+        co_store_relaxed(&udp->woken, 0);
+    }
+    int error = bits != 0 ? 0 : drain_busy(udp, budget, &taken, deliver, arg);
+    udp->quiet_lanes = 0;
     if (taken.datagrams == 0 && !error) {
-        error = drain_ready(udp, budget, &taken, deliver, arg);
+        bits = bits != 0 ? bits : ask(udp);
+        udp->quiet_lanes = ~bits;
+        error = drain_ready(udp, bits, budget, &taken, deliver, arg);
     }
     if (taken.datagrams > 0) {
         co_udp_count_received(&taken);

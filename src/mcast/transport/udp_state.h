@@ -36,6 +36,8 @@
 #define CO_UDP_BUSY_POLLS 3      // of a busy socket before the others are asked, too
 #define CO_UDP_UNICAST (-1)      // sockets by number: this one or the index of a group
 #define CO_UDP_NOBODY (-2)
+#define CO_UDP_UNICAST_BIT (UINT32_C(1) << CO_UDP_GROUPS_MAX) // of sockets that have something; a group's: its index
+#define CO_UDP_WOKEN_BIT (UINT32_C(1) << 31)                  // somebody has asked
 // One message of up to 64 KiB; the odd rest keeps the slots' first lines out of the same cache sets.
 #define CO_UDP_SLOT_BYTES (65536 + 1984)
 
@@ -95,6 +97,8 @@ struct co_udp {
     int *dead; // peers that dead_peer has still to tell
     int dead_count;
     struct co_udp_receiver receiver;
+    _Atomic uint32_t woken; // bits for the next poll, 0: it has to ask itself
+    uint32_t quiet_lanes;   // by group, as of the last poll
 };
 
 // udp_interface.c: 0, or -ENODEV with the reason.
@@ -124,11 +128,14 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
 
 // udp_receive.c
 int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count);
+uint32_t co_udp_ready_bits(const struct co_udp *udp, const struct pollfd *fds, int count);
 
 // udp_lane.c
 int co_udp_lane_open(struct co_transport *transport, unsigned index);
 int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg);
 int co_udp_lane_descriptor(struct co_transport *transport, unsigned index);
+bool co_udp_lane_is_quiet(const struct co_transport *transport, unsigned index);
 void co_udp_lane_close(struct co_udp *udp, unsigned index);
 
 // udp_receive.c, for udp_lane.c: delivers the datagrams that the kernel has joined into one message, counts them, and
