@@ -4,7 +4,8 @@
 // ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run build/bench/coll --calls
 // bcast --sizes 8,4096). Rank 0 prints one line for each side, call and size:
 //   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
-// where each time is that of the slowest rank in one round.
+// where each time is that of the slowest rank in one round. The start of a nonblocking call ends on each rank for
+// itself: its times are sorted there first, so that the percentiles are those of the slowest rank.
 #include "coll.h"
 
 #include <math.h>
@@ -96,6 +97,12 @@ static bool goes_on(struct coll_run *run, int rounds, double start)
     return more;
 }
 
+static int compare_times(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static void print_rows(struct coll_run *run, struct point *point, int rounds)
 {
     double *slowest_times = calloc((size_t)rounds, sizeof *slowest_times);
@@ -104,8 +111,11 @@ static void print_rows(struct coll_run *run, struct point *point, int rounds)
         if (!point->is_in[s]) {
             continue;
         }
-        MPI_Reduce(point->times + (size_t)s * (size_t)run->options.rounds_max, slowest_times, rounds, MPI_DOUBLE,
-                   MPI_MAX, 0, run->control);
+        double *times = point->times + (size_t)s * (size_t)run->options.rounds_max;
+        if (point->call == COLL_ISTART) {
+            qsort(times, (size_t)rounds, sizeof *times, compare_times);
+        }
+        MPI_Reduce(times, slowest_times, rounds, MPI_DOUBLE, MPI_MAX, 0, run->control);
         MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run->control);
         if (run->rank == 0) {
             printf("row %s %zu %d %s %llu %d", coll_call_names[point->call], point->bytes, point->batch,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# M6: how long the start of MPI_Iallgather takes while the last rank is 20 ms late; slowest rank of each round.
+# M6: how long the start of MPI_Iallgather takes while the last rank is 20 ms late: times of the rank with the largest median.
 . "$(dirname "$0")/figure.sh"
 what="Iallgather start while a rank is late, 4 hosts, 8 B - 1 MiB: p50 (p99) of the slowest rank"
 reach="p50 < 20 us at every size"
