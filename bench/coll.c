@@ -5,7 +5,7 @@
 // bcast --sizes 8,4096). Rank 0 prints one line for each side, call and size:
 //   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
 // where each time is that of the slowest rank in one round. The start of a nonblocking call ends on each rank for
-// itself: its times are sorted there first, so that the percentiles are those of the slowest rank.
+// itself: its times are those of one rank, the one with the largest median.
 #include "coll.h"
 
 #include <math.h>
@@ -103,6 +103,32 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double median(const double *times, int count)
+{
+    double *sorted = malloc((size_t)count * sizeof *sorted);
+    memcpy(sorted, times, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare_times);
+    double middle = sorted[count / 2];
+    free(sorted);
+    return middle;
+}
+
+static void slowest_of_rounds(struct coll_run *run, enum coll_call call, const double *times, int rounds, double *out)
+{
+    struct {
+        double median;
+        int rank;
+    } mine = {0, run->rank}, slow;
+    if (call != COLL_ISTART) {
+        MPI_Reduce(times, out, rounds, MPI_DOUBLE, MPI_MAX, 0, run->control);
+        return;
+    }
+    mine.median = median(times, rounds);
+    MPI_Allreduce(&mine, &slow, 1, MPI_DOUBLE_INT, MPI_MAXLOC, run->control);
+    memcpy(out, times, (size_t)rounds * sizeof *out);
+    MPI_Bcast(out, rounds, MPI_DOUBLE, slow.rank, run->control);
+}
+
 static void print_rows(struct coll_run *run, struct point *point, int rounds)
 {
     double *slowest_times = calloc((size_t)rounds, sizeof *slowest_times);
@@ -111,11 +137,8 @@ static void print_rows(struct coll_run *run, struct point *point, int rounds)
         if (!point->is_in[s]) {
             continue;
         }
-        double *times = point->times + (size_t)s * (size_t)run->options.rounds_max;
-        if (point->call == COLL_ISTART) {
-            qsort(times, (size_t)rounds, sizeof *times, compare_times);
-        }
-        MPI_Reduce(times, slowest_times, rounds, MPI_DOUBLE, MPI_MAX, 0, run->control);
+        slowest_of_rounds(run, point->call, point->times + (size_t)s * (size_t)run->options.rounds_max, rounds,
+                          slowest_times);
         MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run->control);
         if (run->rank == 0) {
             printf("row %s %zu %d %s %llu %d", coll_call_names[point->call], point->bytes, point->batch,
