@@ -248,7 +248,8 @@ void co_early_drop_all(struct co_mcast_group *group);
 void co_operation_transmit(struct co_mcast_op *op);
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
 int co_repairs_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, int member);
-bool co_operation_has_room(const struct co_mcast_op *op);
+// False: the own block waits for credit, which is asked for from now on.
+bool co_operation_has_room(struct co_mcast_op *op);
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
 void co_send_batch_close(struct co_send_batch *batch);
 
@@ -274,6 +275,8 @@ void co_report_done(struct co_mcast_op *op);
 void co_report_due(struct co_mcast_group *group);
 void co_report_send(struct co_mcast_group *group, int member, uint32_t echo);
 void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
+// Opens the window as far as all members have what was sent.
+void co_report_credit(struct co_mcast_group *group);
 bool co_report_right_has(const struct co_mcast_group *group, uint32_t number);
 void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control);
 void co_nudge_due(struct co_mcast_group *group);

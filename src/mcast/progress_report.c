@@ -170,6 +170,16 @@ static void take_credit(struct co_mcast_group *group, int from, const struct co_
     co_group_activate(group);
 }
 
+void co_report_credit(struct co_mcast_group *group)
+{
+    uint32_t credited = subtree_received(group, group->self);
+    if (credited != group->window.credited) {
+        uint32_t senders = group->newest == NULL ? 1 : (uint32_t)co_operation_senders(group->newest);
+        co_send_window_credit(&group->window, credited, senders);
+        group->nudges = 0;
+    }
+}
+
 void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
 {
     struct co_progress_body progress;
@@ -183,12 +193,7 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
         take_credit(group, from, &entry);
     }
     group->window.lost = co_serial_max(group->window.lost, progress.lost);
-    uint32_t credited = subtree_received(group, group->self);
-    if (credited != group->window.credited) {
-        uint32_t senders = group->newest == NULL ? 1 : (uint32_t)co_operation_senders(group->newest);
-        co_send_window_credit(&group->window, credited, senders);
-        group->nudges = 0;
-    }
+    co_report_credit(group);
     if (progress.echo != 0 && progress.echo == group->nudge_sequence) {
         co_round_trip_sample(&group->mcast->trip, group->mcast->now_ns - group->nudged_ns);
         group->nudge_sequence = 0;

@@ -127,27 +127,27 @@ static void announce_end(struct co_mcast_op *op, unsigned subgroup)
     }
 }
 
-bool co_operation_has_room(const struct co_mcast_op *op)
+bool co_operation_has_room(struct co_mcast_op *op)
 {
-    uint32_t room = co_send_window_room(&op->group->window, (uint32_t)co_operation_senders(op));
-    return room > 0 && is_worth_sending(op->group, room, op->send_chunks - op->next_psn);
+    struct co_mcast_group *group = op->group;
+    uint32_t room = co_send_window_room(&group->window, (uint32_t)co_operation_senders(op));
+    bool has_room = room > 0 && is_worth_sending(group, room, op->send_chunks - op->next_psn);
+    if (!has_room && !group->is_stalled) {
+        co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
+    }
+    group->is_stalled = !has_room;
+    return has_room;
 }
 
 // What of the own block may leave now: at most a batch, whole batches to one subgroup. False: the window is closed.
 static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
 {
-    struct co_mcast_group *group = op->group;
-    const struct co_mcast *mcast = group->mcast;
-    uint32_t left = op->send_chunks - op->next_psn;
-    uint32_t room = co_send_window_room(&group->window, (uint32_t)co_operation_senders(op));
-    if (room == 0 || !is_worth_sending(group, room, left)) {
-        if (!group->is_stalled) {
-            group->is_stalled = true;
-            co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
-        }
+    const struct co_mcast *mcast = op->group->mcast;
+    if (!co_operation_has_room(op)) {
         return false;
     }
-    group->is_stalled = false;
+    uint32_t left = op->send_chunks - op->next_psn;
+    uint32_t room = co_send_window_room(&op->group->window, (uint32_t)co_operation_senders(op));
     uint32_t count = left < room ? left : room, batch = mcast->batch_room - op->next_psn % mcast->batch_room;
     *part = (struct co_send_part){.op = op,
                                   .first = op->next_psn,
@@ -231,6 +231,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
     }
     mcast->part.op = NULL;
+    co_report_credit(op->group); // which may have come before we knew what it is for
     co_operation_part_sent(op);
     return has_room;
 }
