@@ -21,6 +21,7 @@ CO_SETTING(TUNE, "CASTOFF_TUNE", TEXT, "", 0, 0, NULL, true, "file with decision
 CO_SETTING(FAULT, "CASTOFF_FAULT", TEXT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7,kind=data; blackhole=1 drops all multicast")
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", CHOICE, "auto", 0, 0, "auto|shm|udp|none", true, "transports allowed: shm inside a node only, udp between nodes too, none for native only")
 CO_SETTING(MPMD, "CASTOFF_MPMD", BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")
+CO_SETTING(NODE_RANKS, "CASTOFF_NODE_RANKS", INT, "0", 0, 65535, NULL, true, "ranks of a host that count as a node, for trials of the network path on one host (with CASTOFF_UDP_INTERFACE=lo); 0: all of them")
 CO_SETTING(SPIN, "CASTOFF_SPIN", INT, "2000", 0, 100000000, NULL, false, "polls before a waiting call yields the processor (0 when there are more ranks than cores)")
 CO_SETTING(SHM_TEAM, "CASTOFF_SHM_TEAM", SIZE, "64K", 16384, 16777216, NULL, true, "shared memory of one communicator in use; less where /dev/shm is small")
 CO_SETTING(SHM_STAGING, "CASTOFF_SHM_STAGING", SIZE, "8M", 0, 1073741824, NULL, true, "shared memory of a node that large operations borrow from, 256K a writer; 0: none")

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Private communicators and the exchanges on them. Nodes are what native calls a node, numbered by their first rank.
+// Private communicators and the exchanges on them. Nodes are what native calls a node, or parts of it where the setting
+// wants that, numbered by their first rank.
 #include "pmpi/bootstrap.h"
 
+#include "base/settings.h"
 #include "pmpi/layer.h"
 
 #include <errno.h>
@@ -110,15 +112,31 @@ static int number_nodes(int *first_of_rank, int size)
     return count;
 }
 
+// Cuts what native calls a node into nodes of so many ranks, for those who want a network between ranks of one host.
+static int cut_node(MPI_Comm *node, int most_ranks)
+{
+    MPI_Comm whole = *node;
+    int rank = 0;
+    co_next.Comm_rank(whole, &rank);
+    if (co_next.Comm_split(whole, rank / most_ranks, rank, node) != MPI_SUCCESS) {
+        *node = NULL;
+    }
+    co_next.Comm_free(&whole);
+    return *node == NULL ? -EIO : 0;
+}
+
 static int find_nodes(int *node_of_rank)
 {
-    int first = co_layer.rank;
+    int first = co_layer.rank, most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS);
     if (co_next.Comm_split_type(co_layer.world, MPI_COMM_TYPE_SHARED, co_layer.rank, co_next.info_null,
                                 &co_layer.node) != MPI_SUCCESS) {
         co_layer.node = NULL;
         return -EIO;
     }
     co_next.Comm_set_errhandler(co_layer.node, co_next.errors_return);
+    if (most_ranks > 0 && cut_node(&co_layer.node, most_ranks) < 0) {
+        return -EIO;
+    }
     if (co_next.Allreduce(&co_layer.rank, &first, 1, co_next.integer, co_next.minimum, co_layer.node) != MPI_SUCCESS ||
         co_next.Allgather(&first, 1, co_next.integer, node_of_rank, 1, co_next.integer, co_layer.world) !=
             MPI_SUCCESS) {
