@@ -14,6 +14,9 @@
 // The status is filled by us and read by the library's own Get_count: the layouts must be the same.
 _Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI 4.1 only");
 
+// Not the constant of the mpi.h that castoff is built with: others write more (MPICH up to 8192 bytes).
+#define VERSION_MAX 16384
+
 struct co_next_mpi co_next;
 _Atomic bool co_next_is_resolved;
 
@@ -24,13 +27,23 @@ static void *find(const char *symbol)
     return dlsym(library, symbol);
 }
 
-static void *find_or_end(const char *symbol)
+static bool lacks_functions;
+
+// Stands for a function that the library underneath has as a macro or not at all. Programs made for that library do not
+// call it.
+static void absent(void)
+{
+    co_log_write(CO_LOG_ERROR, CO_SUBSYS_PMPI,
+                 "the MPI library of this program lacks a function that is called; run the program without castoff");
+    abort();
+}
+
+static void *find_or_absent(const char *symbol)
 {
     void *address = find(symbol);
     if (address == NULL) {
-        co_log_write(CO_LOG_ERROR, CO_SUBSYS_PMPI,
-                     "the MPI library of this program has no %s; run the program without castoff", symbol);
-        abort();
+        lacks_functions = true;
+        address = (void *)absent;
     }
     return address;
 }
@@ -82,7 +95,7 @@ static void resolve(void)
             library = RTLD_NEXT;
         }
     }
-#define CO_NEXT_FIND(name) *(void **)&co_next.name = find_or_end("PMPI_" #name);
+#define CO_NEXT_FIND(name) *(void **)&co_next.name = find_or_absent("PMPI_" #name);
     CO_NEXT_WRAPPED(CO_NEXT_FIND)
     CO_NEXT_CALLED(CO_NEXT_FIND)
 #undef CO_NEXT_FIND
@@ -100,7 +113,7 @@ void co_next_mpi_resolve(void)
 
 const char *co_next_mpi_mismatch(void)
 {
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    char version[VERSION_MAX] = "";
     int length = 0;
     void *const handles[] = {co_next.comm_world,   co_next.comm_self,     co_next.comm_null, co_next.request_null,
                              co_next.byte,         co_next.datatype_null, co_next.integer,   co_next.uint64,
@@ -110,10 +123,12 @@ const char *co_next_mpi_mismatch(void)
     if (strncmp(version, "Open MPI v4.1", strlen("Open MPI v4.1")) != 0) {
         return "the MPI library is not Open MPI 4.1, for which castoff was built";
     }
+    bool lacks_names = lacks_functions;
     for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
-        if (handles[i] == NULL) {
-            return "the MPI library lacks names that Open MPI 4.1 has";
-        }
+        lacks_names = lacks_names || handles[i] == NULL;
+    }
+    if (lacks_names) {
+        return "the MPI library lacks names that Open MPI 4.1 has";
     }
     if (co_next.progress == NULL || co_next.progress_register == NULL || co_next.progress_unregister == NULL) {
         return "the progress loop of Open MPI (libopen-pal.so.40) was not found";
