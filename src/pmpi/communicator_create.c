@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The blocking calls that make communicators: native makes it, then castoff follows it. MPI_Comm_idup stays native:
-// its members may not exchange anything when it returns. Not hot.
+// The calls that make communicators: native makes it, then castoff follows it. Two are handed on and not followed:
+// members of an MPI_Comm_idup may not exchange anything when it returns, and intercommunicators stay native. Not hot.
 #include "pmpi/communicator_follow.h"
 #include "pmpi/communicator_hint.h"
 #include "pmpi/communicators.h"
@@ -80,6 +80,17 @@ int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm *newintracomm)
     return follow_if(co_next_mpi_get()->Intercomm_merge(intercomm, high, newintracomm), newintracomm, false);
 }
 
+int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request)
+{
+    return co_next_mpi_get()->Comm_idup(comm, newcomm, request);
+}
+
+int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm bridge_comm, int remote_leader, int tag,
+                          MPI_Comm *newintercomm)
+{
+    return co_next_mpi_get()->Intercomm_create(local_comm, local_leader, bridge_comm, remote_leader, tag, newintercomm);
+}
+
 int PMPI_Cart_create(MPI_Comm old_comm, int ndims, const int dims[], const int periods[], int reorder,
                      MPI_Comm *comm_cart)
 {
@@ -119,10 +130,12 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
 
 CO_EXPORT(Comm_dup);
 CO_EXPORT(Comm_dup_with_info);
+CO_EXPORT(Comm_idup);
 CO_EXPORT(Comm_create);
 CO_EXPORT(Comm_create_group);
 CO_EXPORT(Comm_split);
 CO_EXPORT(Comm_split_type);
+CO_EXPORT(Intercomm_create);
 CO_EXPORT(Intercomm_merge);
 CO_EXPORT(Cart_create);
 CO_EXPORT(Cart_sub);
