@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "base/counters.h"
+#include "base/mix_bits.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -20,11 +21,8 @@
 // Two halves of a split may carry the same id at the same time; their first members differ.
 static uint64_t directory_key(uint64_t team_id, int first_member)
 {
-    uint64_t key = team_id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)first_member + 1;
+    uint64_t key = co_mix_bits(team_id * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)first_member + 1);
 
-    key = (key ^ (key >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    key = (key ^ (key >> 27)) * UINT64_C(0x94d049bb133111eb);
-    key ^= key >> 31;
     return key ? key : 1;
 }
 
