@@ -37,11 +37,6 @@ static void plan_bcast(struct co_task *task)
     }
 }
 
-static size_t total_bytes(const struct co_task *task)
-{
-    return task->bytes * (size_t)task->team->size;
-}
-
 static size_t own_place(const struct co_task *task)
 {
     const struct co_team *team = task->team;
@@ -62,14 +57,14 @@ static int plan_allgather(struct co_task *task)
     if (team->slot == 0) {
         task->gathered = task->buffer;
         if (!team->is_node_ordered) {
-            task->gathered = malloc(total_bytes(task));
+            task->gathered = malloc(co_task_total_bytes(task));
             if (task->gathered == NULL) {
                 return -ENOMEM;
             }
         }
     }
     if (team->node_size > 1) {
-        add_step(task, CO_STEP_GATHER, 0);
+        add_step(task, CO_STEP_SHM_GATHER, 0);
     }
     if (team->slot == 0) {
         add_step(task, CO_STEP_NET_ALLGATHER, 0);
@@ -122,8 +117,7 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
     struct co_team *team = task->team;
     switch (task->plan[task->at]) {
     case CO_STEP_SHM_BCAST:
-        co_shm_bcast_start(&task->shm, team->shm, task->shm_root[task->at], task->buffer,
-                           task->call == CO_CALL_BCAST ? task->bytes : total_bytes(task));
+        co_shm_bcast_start(&task->shm, team->shm, task->shm_root[task->at], task->buffer, co_task_total_bytes(task));
         return 0;
     case CO_STEP_NET_BCAST:
         return co_mcast_bcast_start(&task->net, team->group, team->rank_node[task->root], task->buffer, task->bytes,
@@ -133,7 +127,7 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
         co_shm_allgather_start(&task->shm, team->shm, in_place ? NULL : task->mine, task->buffer, task->bytes);
         return 0;
     }
-    case CO_STEP_GATHER:
+    case CO_STEP_SHM_GATHER:
         begin_gather(task);
         return 0;
     default:

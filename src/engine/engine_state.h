@@ -27,10 +27,10 @@
 #define CO_PLAN_STEPS 4
 #define CO_EXCHANGE_BYTES 128 // most that a rank tells all others in one exchange
 
-enum co_step { CO_STEP_SHM_BCAST, CO_STEP_NET_BCAST, CO_STEP_SHM_ALLGATHER, CO_STEP_GATHER, CO_STEP_NET_ALLGATHER };
+enum co_step { CO_STEP_SHM_BCAST, CO_STEP_NET_BCAST, CO_STEP_SHM_ALLGATHER, CO_STEP_SHM_GATHER, CO_STEP_NET_ALLGATHER };
 
-// One operation under way. Flat data: what a proxy process would need to know stands in it as numbers and offsets of
-// the caller's buffers.
+// One operation under way. What a proxy process would have to be told is call, root, bytes and where the caller's two
+// buffers are; the rest is found anew from those and the team.
 struct co_task {
     struct co_mpsc_node submitted; // first: the queue's node is the task
     struct co_task *next;          // in its team's list
@@ -124,6 +124,7 @@ void co_transports_close(struct co_engine *engine);
 // task.c
 void co_task_submit(struct co_task *task);
 int co_tasks_progress(struct co_engine *engine, uint64_t now_ns); // lock held
+size_t co_task_total_bytes(const struct co_task *task);           // the message, or the blocks of all ranks
 const struct co_task *co_task_head(const struct co_engine *engine);
 void co_task_describe(const struct co_task *task, char *text, size_t room);
 

@@ -9,7 +9,7 @@
 
 #include "engine/engine_state.h"
 
-static size_t total_bytes(const struct co_task *task)
+size_t co_task_total_bytes(const struct co_task *task)
 {
     return task->call == CO_CALL_BCAST ? task->bytes : task->bytes * (size_t)task->team->size;
 }
@@ -20,7 +20,8 @@ void co_task_submit(struct co_task *task)
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
     co_add_relaxed(&engine->outstanding, 1);
-    task->is_long = !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, total_bytes(task));
+    task->is_long =
+        !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
     task->is_background = task->is_background || task->is_long;
     if (task->is_background) {
         co_add_relaxed(&engine->background, 1);
