@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Small allgathers by way of one member, the collector: everybody sends it the own block, and it broadcasts all of them
-// together. P - 1 datagrams and one multicast in place of P multicasts: every host takes one datagram in place of P -
-// 1, which is what counts as long as a block is smaller than what a datagram costs. From the broadcast on it is a
-// Bcast.
+// together. One multicast and a datagram from each of the others in place of P multicasts: every host but the collector
+// takes one datagram in place of P - 1, which is what counts as long as a block is smaller than what a datagram costs.
+// From the broadcast on it is a Bcast.
 //
 // A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
 // again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.

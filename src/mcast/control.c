@@ -3,17 +3,8 @@
 // Seals and sends control messages. Each carries the sending rank's next sequence, which is its nonce and lets the
 // receiver take it once. A message that the local queue refuses is gone: every control message is asked for again by
 // whoever needs it. Warm.
-#include <endian.h>
-#include <string.h>
-
 #include "base/counters.h"
 #include "mcast/endpoint.h"
-
-void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c)
-{
-    uint32_t words[3] = {htole32(a), htole32(b), htole32(c)};
-    memcpy(nonce, words, sizeof(words));
-}
 
 int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
                     enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,

@@ -196,7 +196,6 @@ int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, 
                     size_t body_bytes);
 int co_control_send_member(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
                            uint16_t entries, const void *body, size_t body_bytes);
-void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c);
 
 static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
 {

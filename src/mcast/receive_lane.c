@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/order.h"
-#include "mcast/endpoint.h"
 
 enum { EMPTY, FILLING, FULL };
 

@@ -87,8 +87,12 @@ uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_bl
     struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[op->root]};
     struct co_chunk as = {.source = (uint16_t)op->group->self, .is_contribution = true};
     uint32_t at = first;
-    for (int sent = 1; sent > 0 && at<part->chunks; at += sent> 0 ? (uint32_t)sent : 0) {
-        sent = send_some(op, part, &as, at, part->chunks - at, to);
+    while (at < part->chunks) {
+        int sent = send_some(op, part, &as, at, part->chunks - at, to);
+        if (sent <= 0) {
+            break;
+        }
+        at += (uint32_t)sent;
     }
     return at - first;
 }

@@ -216,3 +216,9 @@ void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, uns
     range->first = le32toh(wire.first);
     range->count = le32toh(wire.count);
 }
+
+void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c)
+{
+    uint32_t words[3] = {htole32(a), htole32(b), htole32(c)};
+    memcpy(nonce, words, sizeof(words));
+}

@@ -27,6 +27,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mcast/auth.h"
+
 #define CO_WIRE_VERSION 1
 #define CO_WIRE_HEAD_BYTES 24
 #define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_SENT
@@ -104,10 +106,10 @@ static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_
     return (uint32_t)((block_bytes + chunk_bytes - 1) / chunk_bytes);
 }
 
-// A chunk's head stands before a contribution too.
 // Kind by the first byte, or -EPROTO: other version, unknown kind, too short.
 int co_wire_kind(const uint8_t *data, size_t bytes);
 
+// A chunk's head stands before a contribution too.
 void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk);
 // `bytes`: head and payload without the tag. The payload's size must be the one that PSN and block size demand. 0 or
 // -EPROTO.
@@ -116,6 +118,10 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
 void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_control *control, size_t body_bytes);
 // `bytes`: head and body without the tag. Body and entries must agree with the type. 0 or -EPROTO.
 int co_wire_control_decode(struct co_control *control, const uint8_t *data, size_t bytes);
+
+// The nonce of a tag, little-endian: team, operation and PSN of a chunk; both halves of a control message's sequence,
+// and 0.
+void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c);
 
 // Bodies, encoded in place (`to` has room) and decoded from a body that co_wire_control_decode accepted.
 size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,
