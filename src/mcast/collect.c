@@ -7,7 +7,8 @@
 //
 // A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
 // again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.
-// Hot.
+// The collector has nothing to send to those it waits for, and only who sends to a dead member is told of it: those who
+// are late are nudged now and then. Hot.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #define PATIENCE_LEAST_NS UINT64_C(1000000)
 #define PATIENCE_MOST_NS UINT64_C(100000000)
 #define QUEUE_FULL_NS UINT64_C(100000)
+#define LATE_NS UINT64_C(100000000)
 
 bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes)
 {
@@ -68,6 +70,7 @@ void co_collect_start(struct co_mcast_op *op)
     op->send_chunks = op->blocks[0].chunks; // later blocks of ours wait for this one
     op->parts[group->self].count = op->parts[group->self].chunks;
     op->parts_missing = group->count - 1;
+    op->contribution_due_ns = group->mcast->now_ns + LATE_NS;
 }
 
 void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
@@ -97,22 +100,46 @@ void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, cons
     }
 }
 
-// The first chunk of the broadcast says that the collector has everything.
+static void nudge_late(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    for (int i = 0; i < group->count; i++) {
+        if (!co_receive_block_is_complete(&op->parts[i])) {
+            co_control_send_member(group, i, CO_CONTROL_NUDGE, CO_NUDGE_NO_SOURCE, 0, NULL, 0);
+        }
+    }
+}
+
+// The first chunk of the broadcast says that the collector has everything; there, the whole block does.
 static bool is_answered(const struct co_mcast_op *op)
 {
     return op->state != 0 || op->blocks[0].count > 0;
 }
 
+static void act(struct co_mcast_op *op, bool *has_nudged)
+{
+    if (op->root == op->group->self) {
+        if (!*has_nudged) { // once for all that are outstanding: who is late for one is late for the next
+            nudge_late(op);
+        }
+        *has_nudged = true;
+        op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
+        return;
+    }
+    if (op->contributed == 0) {
+        co_counter_add(CO_COUNT_CONTRIBUTED_AGAIN, 1);
+    }
+    contribute(op);
+}
+
 void co_collect_due(struct co_mcast_group *group)
 {
+    bool has_nudged = false;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (op->contribution_due_ns != 0 && is_answered(op)) {
             op->contribution_due_ns = 0;
         } else if (op->contribution_due_ns != 0 && op->contribution_due_ns <= group->mcast->now_ns) {
-            if (op->contributed == 0) {
-                co_counter_add(CO_COUNT_CONTRIBUTED_AGAIN, 1);
-            }
-            contribute(op);
+            act(op, &has_nudged);
         }
     }
 }

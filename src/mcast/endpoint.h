@@ -29,6 +29,7 @@
 #define CO_FETCH_RANGES_MAX 128
 #define CO_EARLY_FETCHES 16    // requests kept for operations that have yet to begin
 #define CO_LINGERING_GROUPS 64 // closed groups that still answer a neighbour
+#define CO_NUDGE_NO_SOURCE UINT32_MAX
 #define CO_NEVER UINT64_MAX
 
 // One operation of a group. In the group's list from its start until nobody can ask for its bytes.
@@ -54,7 +55,7 @@ struct co_mcast_op {
     // An allgather by way of a collector (the root then); NULL and 0 otherwise.
     struct co_receive_block *parts; // at the collector, by member: their blocks
     int parts_missing;
-    uint64_t contribution_due_ns; // elsewhere: when to send ours again, 0: no more
+    uint64_t contribution_due_ns; // when to send ours again, at the collector to nudge who is late; 0: no more
     unsigned contributions;       // sent so far
     uint32_t contributed;         // chunks of the one that is being sent
     size_t storage_bytes;         // of the single allocation behind this struct

@@ -214,9 +214,7 @@ static bool waits_for_right(const struct co_mcast_group *group, bool *is_large)
     return waits;
 }
 
-#define NO_SOURCE UINT32_MAX
-
-// For the credit of `source`, or for the handshake (NO_SOURCE).
+// For the credit of `source`, or for the handshake (CO_NUDGE_NO_SOURCE).
 static void nudge(struct co_mcast_group *group, int member, uint32_t source)
 {
     co_control_send_member(group, member, CO_CONTROL_NUDGE, source, 0, NULL, 0);
@@ -272,7 +270,7 @@ void co_nudge_due(struct co_mcast_group *group)
         return;
     }
     if (for_right) {
-        nudge(group, group->right, NO_SOURCE);
+        nudge(group, group->right, CO_NUDGE_NO_SOURCE);
     }
     if (group->is_stalled) {
         nudge_laggards(group, group->self);

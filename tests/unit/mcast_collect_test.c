@@ -216,6 +216,46 @@ static void different_sizes(void **state)
     }
 }
 
+static void kill_member(struct world *world, int rank)
+{
+    co_loopback_kill(world->hub, rank);
+    co_mcast_close(world->mcast[rank]);
+    world->transport[rank]->ops->close(world->transport[rank]);
+    co_auth_close(world->auth[rank]);
+    world->mcast[rank] = NULL;
+}
+
+// Only who sends to the dead one is told of it, and a collector that waits has nothing to send.
+static void dead_member(void **state)
+{
+    (void)state;
+    for (int dead = 0; dead < MEMBERS; dead++) {
+        struct world_options options = collecting(MEMBERS);
+        struct world world;
+        world_open(&world, &options);
+        world_allgather(&world, 40, 1);
+        world_settle(&world, LIMIT_NS);
+        struct gather gathers[MEMBERS] = {{NULL, NULL}};
+        struct co_mcast_op *ops[MEMBERS] = {NULL};
+        kill_member(&world, dead);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            if (rank != dead) {
+                gathers[rank] = start(&world, rank, 40, 2);
+                ops[rank] = gathers[rank].op;
+            }
+        }
+        world_run(&world, ops, MEMBERS, LIMIT_NS);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            if (rank != dead) {
+                assert_true(co_mcast_op_state(ops[rank]) < 0);
+                co_mcast_op_release(ops[rank]);
+            }
+            free(gathers[rank].buffer);
+        }
+        world_close(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +265,7 @@ int main(void)
         cmocka_unit_test(late_collector),
         cmocka_unit_test(waiting_collector_tells_for_whom),
         cmocka_unit_test(different_sizes),
+        cmocka_unit_test(dead_member),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
