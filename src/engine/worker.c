@@ -72,14 +72,18 @@ int co_worker_start(struct co_worker *worker)
         int error = pthread_create(&worker->thread, NULL, work, worker);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         if (error != 0) {
-            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread (error %d): operations move inside MPI calls only",
-                   error);
+            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "a worker thread cannot be had (error %d)", error);
         }
         co_store_relaxed(&worker->state, error == 0 ? STARTED : CANNOT_START); // relaxed: under the lock
     }
     int state = co_load_relaxed(&worker->state); // relaxed: still under the lock
     co_trylock_drop(&worker->starts);
     return state == STARTED ? 0 : -EAGAIN;
+}
+
+bool co_worker_is_refused(const struct co_worker *worker)
+{
+    return co_load_relaxed(&((struct co_worker *)worker)->state) == CANNOT_START; // relaxed: for a report
 }
 
 static void interrupt(struct co_worker *worker)

@@ -46,6 +46,8 @@ struct co_worker {
 // 0 or -errno. The thread is made by start, or else by the first call or notice.
 int co_worker_open(struct co_worker *worker, struct co_engine *engine, co_worker_turn_fn turn, unsigned subgroup);
 int co_worker_start(struct co_worker *worker);
+// It could not be started, and will not be.
+bool co_worker_is_refused(const struct co_worker *worker);
 // Ends the thread; none is made any more. Calls and notices may still come, and do nothing.
 void co_worker_stop(struct co_worker *worker);
 // Stops it; nobody may call it afterwards. Both leave a zeroed worker alone.

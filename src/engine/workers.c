@@ -155,7 +155,7 @@ void co_workers_close(struct co_engine *engine)
 void co_workers_describe(const struct co_engine *engine, char *text, size_t room)
 {
     const struct co_workers *workers = engine->workers;
-    if (workers == NULL) {
+    if (workers == NULL || co_worker_is_refused(&workers->first)) {
         snprintf(text, room, "callers");
     } else if (!co_workers_are_split(engine)) {
         snprintf(text, room, "worker thread and callers");

@@ -2,7 +2,10 @@
 //
 // Worker threads split by direction and subgroup: long operations that they move while the caller sleeps, beside small
 // ones and nonblocking ones, with and without lost datagrams; a team that breaks and a transport that breaks while a
-// part of a block is being sent; and nothing runs when nothing is outstanding.
+// part of a block is being sent; nothing runs when nothing is outstanding; and threads that cannot be had.
+#define _GNU_SOURCE // RTLD_NEXT
+#include <dlfcn.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -21,6 +24,16 @@
 #include "engine_job.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 6 };
+
+static _Atomic int threads_left = 1000; // that may be started
+
+// Ours stands before the C library's.
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg)
+{
+    int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+    return atomic_fetch_sub(&threads_left, 1) > 0 ? create(thread, attributes, run, arg) : EAGAIN;
+}
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
 {
@@ -137,6 +150,23 @@ static void their_number_is_told(void **state)
 {
     (void)state;
     run(2, (const int[]){0, 1}, say_workers);
+}
+
+static void callers_do_it(struct job_rank *rank)
+{
+    char text[600];
+    job_require(rank->open_status == 0, rank->why);
+    co_engine_describe(rank->engine, text, sizeof(text));
+    job_require(strstr(text, "progress: callers") != NULL, text);
+    mixed(rank);
+}
+
+static void without_threads_callers_do_it(void **state)
+{
+    (void)state;
+    atomic_store(&threads_left, 3); // the ranks
+    run(3, (const int[]){0, 1, 2}, callers_do_it);
+    atomic_store(&threads_left, 1000);
 }
 
 // The root's team breaks while its block is on the way: the call returns, and only when nobody reads the buffer.
@@ -256,13 +286,10 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_workers_move_it_all),
-        cmocka_unit_test(they_repair_what_is_lost),
-        cmocka_unit_test(their_number_is_told),
-        cmocka_unit_test(a_team_may_break_meanwhile),
-        cmocka_unit_test(the_transport_may_break_meanwhile),
-        cmocka_unit_test(they_keep_out_of_callers_way),
-        cmocka_unit_test(idle_ones_sleep),
+        cmocka_unit_test(several_workers_move_it_all),   cmocka_unit_test(they_repair_what_is_lost),
+        cmocka_unit_test(without_threads_callers_do_it), cmocka_unit_test(their_number_is_told),
+        cmocka_unit_test(a_team_may_break_meanwhile),    cmocka_unit_test(the_transport_may_break_meanwhile),
+        cmocka_unit_test(they_keep_out_of_callers_way),  cmocka_unit_test(idle_ones_sleep),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
