@@ -79,7 +79,7 @@ int co_engine_progress(struct co_engine *engine);
 struct co_wait {
     const char *call;          // "MPI_Wait"
     unsigned turns, all_turns; // since the last event, since the start
-    uint64_t last_event_ns, look_ns, seen_events, seen_completed, inline_moved;
+    uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved;
     bool has_told;
     const struct co_shm_op *inline_op; // an operation that runs outside the engine
 };

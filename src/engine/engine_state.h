@@ -98,8 +98,10 @@ struct co_engine {
     struct co_trylock lock; // holder moves the engine
     struct co_mpsc_queue submissions;
     struct co_team *active;
-    unsigned idle_looks;          // by the holder: turns at which a network without work was left alone
-    _Atomic uint64_t events;      // that have moved something, written by the holder
+    unsigned idle_looks;       // by the holder: turns at which a network without work was left alone
+    _Atomic uint64_t events;   // that have moved something, written by the holder
+    _Atomic uint64_t advances; // ... and brought an operation nearer to its end
+    uint64_t task_advances;
     _Atomic unsigned outstanding; // tasks
     _Atomic unsigned background;  // of these, nonblocking ones
     _Atomic unsigned in_memory;   // of these, in a step of shared memory, which no descriptor tells about

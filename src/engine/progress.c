@@ -47,6 +47,14 @@ static void give_network_up(struct co_engine *engine, int error)
     co_store_relaxed(&engine->network_is_busy, false);
 }
 
+// Of operations; repeated questions of neighbours are events, too, but no progress.
+static void note_advance(struct co_engine *engine, int of_tasks)
+{
+    engine->task_advances += (uint64_t)of_tasks;
+    uint64_t of_network = engine->mcast == NULL ? 0 : co_mcast_advances(engine->mcast);
+    co_store_relaxed(&engine->advances, engine->task_advances + of_network); // relaxed: one writer, a hint
+}
+
 static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_look)
 {
     if (co_load_relaxed(&engine->network_error) != 0 ||
@@ -70,11 +78,12 @@ static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_loo
 static int move(struct co_engine *engine, bool must_look)
 {
     uint64_t now_ns = co_clock_now_ns();
-    int events = co_tasks_progress(engine, now_ns);
+    int events = co_tasks_progress(engine, now_ns), of_tasks = events;
     if (engine->mcast != NULL) {
         events += move_network(engine, now_ns, must_look);
     }
     if (events > 0) {
+        note_advance(engine, of_tasks);
         co_store_relaxed(&engine->events, co_load_relaxed(&engine->events) + 1); // relaxed: one writer, a hint
     }
     return events;

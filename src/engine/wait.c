@@ -139,7 +139,7 @@ static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uin
     char what[400], stack[4000];
     describe_wait(engine, wait, what, sizeof(what));
     co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no progress in %s for %lu s: %s", wait->call,
-           (unsigned long)((now_ns - wait->last_event_ns) / CO_NS_PER_S), what);
+           (unsigned long)((now_ns - wait->last_advance_ns) / CO_NS_PER_S), what);
     if (co_log_is_on(CO_LOG_WARN, CO_SUBSYS_ENGINE)) {
         co_stack_trace_print(stack, sizeof(stack));
         co_log_text(stack);
@@ -148,11 +148,12 @@ static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uin
 
 static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
 {
+    wait->last_advance_ns = wait->last_advance_ns == 0 ? now_ns : wait->last_advance_ns;
     if (now_ns >= wait->look_ns) {
         wait->look_ns = now_ns + DEAD_PEER_NS;
         co_engine_look_for_the_gone(engine);
     }
-    if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_event_ns > engine->stall_ns) {
+    if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_advance_ns > engine->stall_ns) {
         wait->has_told = true;
         tell_stall(engine, wait, now_ns);
     }
@@ -163,7 +164,13 @@ static bool has_moved(struct co_engine *engine, struct co_wait *wait)
 {
     uint64_t events = co_load_relaxed(&engine->events); // relaxed: a hint
     uint64_t inline_moved = wait->inline_op == NULL ? 0 : co_shm_op_moved(wait->inline_op);
+    uint64_t advances = co_load_relaxed(&engine->advances);
     bool moved = events != wait->seen_events || inline_moved != wait->inline_moved;
+    if (advances != wait->seen_advances || inline_moved != wait->inline_moved) {
+        wait->last_advance_ns = 0;
+        wait->has_told = false;
+        wait->seen_advances = advances;
+    }
     wait->seen_events = events;
     wait->inline_moved = inline_moved;
     return moved;
@@ -219,7 +226,6 @@ static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
     if (has_moved(engine, wait) || wait->last_event_ns == 0) {
         wait->last_event_ns = now_ns;
         wait->look_ns = now_ns + DEAD_PEER_NS;
-        wait->has_told = false;
     }
     look_around(engine, wait, now_ns);
     move_native(engine);
@@ -243,7 +249,6 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     if (has_moved(engine, wait)) {
         wait->turns = 0;
         wait->last_event_ns = 0;
-        wait->has_told = false;
     } else if (wait->turns < engine->spin_turns && (engine->mcast == NULL || wait->inline_op != NULL)) {
         co_cpu_relax();
     } else {

@@ -94,6 +94,7 @@ void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, cons
     co_counter_add(CO_COUNT_DATA_PLACED, 1);
     co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
     op->last_event_ns = group->mcast->now_ns;
+    group->mcast->advances++;
     if (co_receive_block_is_complete(part) && --op->parts_missing == 0) {
         op->may_send = true;
         co_operation_own_block_is_here(op);

@@ -159,6 +159,11 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     return mcast->events;
 }
 
+uint64_t co_mcast_advances(const struct co_mcast *mcast)
+{
+    return mcast->advances;
+}
+
 bool co_mcast_is_idle(const struct co_mcast *mcast)
 {
     return mcast->active == NULL && mcast->probe.state != 0 && mcast->repair_head == mcast->repair_tail;

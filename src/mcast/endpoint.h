@@ -178,6 +178,7 @@ struct co_mcast {
     bool wants_write;
     bool is_behind; // datagrams are waiting: what seems to be missing may be among them
     int events;
+    uint64_t advances;
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
     unsigned repair_head, repair_tail;        // free-running

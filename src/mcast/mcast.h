@@ -68,6 +68,10 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns);
 // By the holder: since the last question something has come up for the sending thread.
 bool co_mcast_wants_sender(struct co_mcast *mcast);
 
+// Grows whenever an operation has come nearer to its end: bytes placed or sent, credit, a neighbour's word, the end.
+// Words that only repeat what is missing do not count.
+uint64_t co_mcast_advances(const struct co_mcast *mcast);
+
 // Nothing outstanding: no operation, no kept copy, no acknowledgement owed.
 bool co_mcast_is_idle(const struct co_mcast *mcast);
 

@@ -103,6 +103,7 @@ void co_operation_fail(struct co_mcast_op *op, int error)
         op->state = error;
         write_off(op);
         op->group->mcast->events++;
+        op->group->mcast->advances++;
     }
 }
 
@@ -132,6 +133,7 @@ static void settle(struct co_mcast_op *op)
     if (op->right_has_it || keep_copy(op)) {
         op->state = 1;
         op->group->mcast->events++;
+        op->group->mcast->advances++;
     }
 }
 

@@ -64,6 +64,7 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     co_counter_add(CO_COUNT_DATA_PLACED, 1);
     co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
     op->last_event_ns = now_ns;
+    group->mcast->advances++;
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->has_news = true;

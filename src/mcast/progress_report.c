@@ -148,6 +148,7 @@ static void take_handshake(struct co_mcast_group *group, const struct co_progres
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (!op->right_has_it && co_report_right_has(group, op->number)) {
             op->right_has_it = true;
+            group->mcast->advances++;
             op->last_event_ns = group->mcast->now_ns;
             group->nudges = 0;
         } else if (op->state == 1) {
@@ -177,6 +178,7 @@ void co_report_credit(struct co_mcast_group *group)
         uint32_t senders = group->newest == NULL ? 1 : (uint32_t)co_operation_senders(group->newest);
         co_send_window_credit(&group->window, credited, senders);
         group->nudges = 0;
+        group->mcast->advances++;
     }
 }
 

@@ -179,6 +179,7 @@ static bool account(const struct co_send_part *part)
     op->group->window.sent += sent;
     op->last_sent_ns = op->last_event_ns = mcast->now_ns;
     mcast->events++;
+    mcast->advances++;
     if (op->next_psn == op->send_chunks) {
         announce_end(op, part->subgroup);
     }

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
 
@@ -103,14 +104,18 @@ static void copies_for_a_late_neighbour_stay(void **state)
     struct co_mcast_op *ops[2];
     unsigned char data[150] = {0};
     send_and_close(&world, ops);
+    uint64_t advances = co_mcast_advances(world.mcast[0]), control = co_counter_read(CO_COUNT_CONTROL_RECEIVED);
     pass(&world, 40 * SECOND_NS); // it answers, but has not come to the operation
     assert_int_equal(world.mcast[0]->kept_bytes, 150);
+    assert_true(co_counter_read(CO_COUNT_CONTROL_RECEIVED) > control + 100);
+    assert_true(co_mcast_advances(world.mcast[0]) == advances); // the stall watchdog may speak
     start_kept(&world, ops, data, 1);
     world_run(&world, ops + 1, 1, SECOND_NS);
     assert_int_equal(co_mcast_op_state(ops[1]), 1);
     assert_true(pattern_matches(data, sizeof(data), 5));
     co_mcast_op_release(ops[1]);
     world_settle(&world, 30 * SECOND_NS);
+    assert_true(co_mcast_advances(world.mcast[0]) > advances);
     assert_int_equal(world.mcast[0]->kept_bytes, 0);
     world_close(&world);
 }
