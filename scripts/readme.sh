@@ -21,7 +21,7 @@ measurements() {
         echo "Not measured yet: \`make bench-all\` writes docs/measurements.md, \`make readme\` copies the table here."
         return
     fi
-    awk '/^## / { exit } /^- |^\|/ { if (/^\|/ && !table++) { print "" } print }' docs/measurements.md
+    awk '/^## / { exit } /^- |^  |^\|/ { if (/^\|/ && !table++) { print "" } print }' docs/measurements.md
     echo
     echo "Written by \`make bench-all\` into [docs/measurements.md](docs/measurements.md), which has the command of each figure,"
     echo "the reasons for those that are not reached, and the tables behind them."
