@@ -10,9 +10,9 @@ BEGIN {
 
 /^$/ { lines = 0; next }
 
-/^#CASTOFF_/ {
-    split(substr($0, 2), parts, "=")
-    value = substr($0, length(parts[1]) + 3)
+/^#export CASTOFF_/ {
+    split(substr($0, 9), parts, "=")
+    value = substr($0, length(parts[1]) + 10)
     star = sub(/ \[same on all ranks\]$/, "", range) ? " *" : ""
     printf "| `%s`%s | %s | %s | %s |\n", parts[1], star, value == "" ? "" : "`" value "`", range, meaning
     next

@@ -85,15 +85,15 @@ void co_settings_print_template(FILE *stream)
 {
     fputs("# SPDX-License-Identifier: BSD-3-Clause\n"
           "#\n"
-          "# Every setting of castoff at its default. Export the ones you want to change; an empty value counts as\n"
-          "# unset. Sizes take K, M or G (powers of 1024), times ns, us, ms or s. Settings marked [same on all ranks]\n"
+          "# Every setting of castoff at its default, to edit and source: take the # from those to change. An empty value\n"
+          "# counts as unset. Sizes take K, M or G (powers of 1024), times ns, us, ms or s. Settings marked [same on all ranks]\n"
           "# must be equal everywhere, or castoff stays off. Made by `make env.example` from the settings table.\n",
           stream);
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
         const struct co_setting_row *row = co_setting_row(id);
         char range[128];
         co_setting_range_print(range, id);
-        fprintf(stream, "\n# %s\n# %s%s\n#%s=%s\n", row->help, range, row->agreed ? " [same on all ranks]" : "",
+        fprintf(stream, "\n# %s\n# %s%s\n#export %s=%s\n", row->help, range, row->agreed ? " [same on all ranks]" : "",
                 row->name, row->value);
     }
 }

@@ -24,6 +24,14 @@ ok() { # what, command...
 
 documents="README.md CONTRIBUTING.md docs/*.md tests/*/README.md"
 
+# Prints lines of the machine's list in docs/measurements.md that README.md cuts off.
+cut_lines() {
+    sed -n '/^|/q; /^- /,/^$/p' docs/measurements.md | while IFS= read -r line; do
+        grep -qxF -e "$line" README.md || echo "README.md lacks: $line"
+    done >"$work/cut"
+    ! grep . "$work/cut"
+}
+
 # Prints links of a document that lead nowhere.
 dead_links() {
     for document in $documents; do
@@ -36,7 +44,7 @@ dead_links() {
 
 # Settings that a document names and the program does not have. CASTOFF_LAB_* are the laboratory's, not settings.
 unknown_settings() {
-    sed -n 's/^#\(CASTOFF_[A-Z0-9_]*\)=.*/\1/p' env.example | sort -u >"$work/known"
+    sed -n 's/^#export \(CASTOFF_[A-Z0-9_]*\)=.*/\1/p' env.example | sort -u >"$work/known"
     # shellcheck disable=SC2086 # a list of patterns
     grep -oh '\bCASTOFF_[A-Z0-9_]*[A-Z0-9]\b' $documents docs/man/* | grep -v '^CASTOFF_LAB_\|^CASTOFF_LIBRARY$' |
         sort -u >"$work/named"
@@ -66,6 +74,7 @@ unsaid_lines() {
 }
 
 ok "README.md: its blocks are up to date (make readme)" bash scripts/readme.sh --check
+ok "README.md: all lines about the measured machine" cut_lines
 ok "links lead to files" dead_links
 ok "documents name settings that exist" unknown_settings
 ok "docs/clusters.md quotes lines that castoff says" unsaid_lines
