@@ -15,6 +15,7 @@
 #include "base/settings.h"
 #include "child.h"
 #include "places.h"
+#include "set_option.h"
 
 enum { SETTINGS_MAX = 64, OPTION_WARM_UP = 256, OPTION_JSON, OPTION_CSV, OPTION_SVG, OPTION_SHOW };
 
@@ -73,6 +74,9 @@ static bool take_option(struct request *request, int option)
     default: // 's'
         if (request->setting_count == SETTINGS_MAX) {
             co_command_complain(&co_command_ab, "more than %d --set", SETTINGS_MAX);
+            return false;
+        }
+        if (!co_set_option_take(&co_command_ab, optarg, (char[CO_SET_NAME_MAX]){0})) {
             return false;
         }
         request->settings[request->setting_count++] = optarg;

@@ -8,6 +8,7 @@
 
 #include "base/settings.h"
 #include "command.h"
+#include "set_option.h"
 
 enum {
     OPTION_LAB = 256,
@@ -159,6 +160,9 @@ static bool take_option(struct co_bench_request *request, struct co_bench_lab *l
     case OPTION_SET:
         if (request->setting_count == BENCH_SETTINGS_MAX) {
             co_command_complain(&co_command_bench, "more than %d --set", BENCH_SETTINGS_MAX);
+            return false;
+        }
+        if (!co_set_option_take(&co_command_bench, optarg, (char[CO_SET_NAME_MAX]){0})) {
             return false;
         }
         request->settings[request->setting_count++] = optarg;

@@ -14,6 +14,7 @@
 #include "base/settings.h"
 #include "places.h"
 #include "program.h"
+#include "set_option.h"
 
 enum { OPTION_ENV = 256, OPTION_PATH };
 
@@ -35,56 +36,28 @@ struct plan {
     char preload[2 * PATH_MAX];
 };
 
-static const struct co_setting_row *row_named(const char *name)
+static int take_set(const char *text)
 {
-    for (int id = 0; id < CO_SETTING_COUNT; id++) {
-        const struct co_setting_row *row = co_setting_row((enum co_setting_id)id);
-        if (strcmp(row->name, name) == 0) {
-            return row;
-        }
+    char name[CO_SET_NAME_MAX];
+    const char *value = co_set_option_take(&co_command_run, text, name);
+    if (!value) {
+        return TOOL_USAGE;
     }
-    return NULL;
+    setenv(name, value, 1);
+    return TOOL_OK;
 }
 
-// Says what is wrong with CASTOFF_NAME=VALUE given by hand; a typing error here is worth stopping for.
-static bool setting_is_right(const char *name, const char *value)
-{
-    const struct co_setting_row *row = row_named(name);
-    int64_t number;
-    if (!row) {
-        const char *nearest = co_settings_nearest(name);
-        co_command_complain(&co_command_run, "unknown setting %s%s%s%s", name, nearest ? "; did you mean " : "",
-                            nearest ? nearest : "", nearest ? "?" : " (castoff info --settings lists them)");
-        return false;
-    }
-    if (*value && co_setting_parse(row, value, &number)) {
-        co_command_complain(&co_command_run, "%s cannot be '%s': it takes %s", name, value,
-                            row->choices ? row->choices : row->help);
-        return false;
-    }
-    return true;
-}
-
-// "NAME=VALUE" into the environment. Checked settings may leave out CASTOFF_ and win over what is there;
-// forwarded ones (--env) give way to it.
-static int set_from(const char *text, bool checked)
+// "NAME=VALUE" of --env: any name, and it gives way to what is there.
+static int take_env(const char *text)
 {
     const char *equals = strchr(text, '=');
-    if (!equals || equals == text) {
+    char *name = equals && equals != text ? strndup(text, (size_t)(equals - text)) : NULL;
+    if (!name) {
         co_command_complain(&co_command_run, "'%s' is not NAME=VALUE", text);
         return TOOL_USAGE;
     }
-    char name[256];
-    bool is_full = !checked || strncmp(text, "CASTOFF_", 8) == 0;
-    int length = snprintf(name, sizeof name, "%s%.*s", is_full ? "" : "CASTOFF_", (int)(equals - text), text);
-    if (length >= (int)sizeof name) {
-        co_command_complain(&co_command_run, "the name in '%.40s...' is too long", text);
-        return TOOL_USAGE;
-    }
-    if (checked && !setting_is_right(name, equals + 1)) {
-        return TOOL_USAGE;
-    }
-    setenv(name, equals + 1, checked);
+    setenv(name, equals + 1, 0);
+    free(name);
     return TOOL_OK;
 }
 
@@ -92,9 +65,9 @@ static int take_option(struct plan *plan, int option)
 {
     switch (option) {
     case 's':
-        return set_from(optarg, true);
+        return take_set(optarg);
     case OPTION_ENV:
-        return set_from(optarg, false);
+        return take_env(optarg);
     case 'r':
         setenv("CASTOFF_REPORT", optarg, 1);
         return TOOL_OK;

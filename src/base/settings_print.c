@@ -83,12 +83,13 @@ void co_setting_range_print(char range[128], enum co_setting_id id)
 
 void co_settings_print_template(FILE *stream)
 {
-    fputs("# SPDX-License-Identifier: BSD-3-Clause\n"
-          "#\n"
-          "# Every setting of castoff at its default, to edit and source: take the # from those to change. An empty value\n"
-          "# counts as unset. Sizes take K, M or G (powers of 1024), times ns, us, ms or s. Settings marked [same on all ranks]\n"
-          "# must be equal everywhere, or castoff stays off. Made by `make env.example` from the settings table.\n",
-          stream);
+    fputs(
+        "# SPDX-License-Identifier: BSD-3-Clause\n"
+        "#\n"
+        "# Every setting of castoff at its default, to edit and source: take the # from those to change. An empty value\n"
+        "# counts as unset. Sizes take K, M or G (powers of 1024), times ns, us, ms or s. Settings marked [same on all ranks]\n"
+        "# must be equal everywhere, or castoff stays off. Made by `make env.example` from the settings table.\n",
+        stream);
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
         const struct co_setting_row *row = co_setting_row(id);
         char range[128];

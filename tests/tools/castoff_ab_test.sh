@@ -39,6 +39,10 @@ ok "bad number: status 2" status_is 2
 LD_PRELOAD=$work/bin/libcastoff.so run "$castoff" ab -- true
 ok "preloaded already: refused" err_has 'LD_PRELOAD names libcastoff.so already'
 
+run "$castoff" ab --set BCATS=no -- sh -c "echo >$work/ran"
+ok "an unknown setting is refused" status_is 2
+ok "with a suggestion" err_has 'did you mean CASTOFF_BCAST?'
+ok "before anything runs" [ ! -e "$work/ran" ]
 run "$castoff" ab -n 1 --warm-up 0 --set LOG=info --show -- env
 ok "--set reaches the side with castoff" out_has '^CASTOFF_LOG=info$'
 run "$castoff" ab -n 1 --warm-up 0 -- sh -c "exec $castoff run --set LOG=debug -- sh -c 'exit 0'"

@@ -62,6 +62,8 @@ run "$castoff" bench --sizes 8:x
 ok "bench: bad sizes" err_has "'8:x' is no list of sizes"
 run "$castoff" bench --calls scan
 ok "bench: bad calls" err_has "'scan' is none of the calls"
+run "$castoff" bench --set BCATS=no
+ok "bench: an unknown setting, said once" [ "$(grep -c 'did you mean CASTOFF_BCAST?' "$work/err")" -eq 1 ]
 run "$castoff" bench -n 0
 ok "bench: bad ranks" status_is 2
 

@@ -36,7 +36,10 @@ ok "with a suggestion" err_has 'did you mean CASTOFF_BCAST?'
 ok "and nothing runs" times_loaded 0
 run "$castoff" run --set CASTOFF_BCAST=perhaps -- true
 ok "a wrong value is refused" status_is 2
-ok "with what it takes" err_has 'auto|yes|no'
+ok "with what it takes" err_has "it takes auto, yes or no"
+run "$castoff" run --set SHM_TEAM=1T -- true
+ok "a size out of range is refused" status_is 2
+ok "with the range" err_has 'it takes 16K to 16M'
 run "$castoff" run --set CASTOFF_BCAST -- true
 ok "a setting without value is refused" status_is 2
 

@@ -104,7 +104,7 @@ static void the_template_changes_nothing(void **state)
 
     (void)state;
     for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
-        assert_int_equal(line[0], '#'); // read by a shell as it is, it sets nothing
+        assert_int_equal(line[0], '#');                     // read by a shell as it is, it sets nothing
         rows += strncmp(line, "#export CASTOFF_", 16) == 0; // without the # it must reach mpirun
     }
     assert_int_equal(rows, CO_SETTING_COUNT);
