@@ -250,6 +250,10 @@ static int run(int argc, char **argv)
         co_command_complain(&co_command_bench, "'%s' is not an option", argv[optind]);
         return TOOL_USAGE;
     }
+    if (!lab.hosts && (lab.rate || lab.arguments)) {
+        co_command_complain(&co_command_bench, "--rate and --lab-options are the laboratory's: --lab HOSTS is missing");
+        return TOOL_USAGE;
+    }
     // Inside the laboratory the words that led here are still there.
     if (lab.hosts && !co_environment("CASTOFF_LAB_MPIRUN")) {
         return co_bench_lab_enter(&lab, argc, argv);

@@ -64,6 +64,9 @@ run "$castoff" bench --calls scan
 ok "bench: bad calls" err_has "'scan' is none of the calls"
 run "$castoff" bench --set BCATS=no
 ok "bench: an unknown setting, said once" [ "$(grep -c 'did you mean CASTOFF_BCAST?' "$work/err")" -eq 1 ]
+run "$castoff" bench --rate 200mbit --calls bcast --sizes 8
+ok "bench: a rate without the laboratory" err_has '--lab HOSTS is missing'
+ok "bench: a rate without the laboratory: status 2" status_is 2
 run "$castoff" bench -n 0
 ok "bench: bad ranks" status_is 2
 
