@@ -5,6 +5,7 @@
 #define CASTOFF_TOOLS_AB_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "digest.h"
 #include "statistics.h"
@@ -30,7 +31,7 @@ extern const char *const co_ab_side_names[AB_SIDES];
 int co_ab_sides_make(char **sides[AB_SIDES], char *const *settings, int argc, char **argv, char *why, size_t why_room);
 
 // ab_output.c
-void co_ab_print(const struct co_ab *ab);
+void co_ab_print(const struct co_ab *ab, FILE *stream);
 // 0 or -errno; `path` "-" is standard output for JSON and CSV.
 int co_ab_write_json(const struct co_ab *ab, const char *path);
 int co_ab_write_csv(const struct co_ab *ab, const char *path);

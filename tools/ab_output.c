@@ -22,20 +22,20 @@ static double *sorted_copy(const struct co_ab *ab, int side)
     return copy;
 }
 
-static void print_output_check(const struct co_ab *ab)
+static void print_output_check(const struct co_ab *ab, FILE *stream)
 {
     if (ab->repeats == CO_DIGEST_DIFFERENT) {
-        puts("# output: changes from run to run without castoff too, so it was not compared");
+        fputs("# output: changes from run to run without castoff too, so it was not compared\n", stream);
     } else if (ab->match == CO_DIGEST_DIFFERENT) {
-        puts("# output: DIFFERENT with castoff");
+        fputs("# output: DIFFERENT with castoff\n", stream);
     } else {
-        printf("# output: the same on both sides%s\n",
-               ab->match == CO_DIGEST_SAME_LINES || ab->repeats == CO_DIGEST_SAME_LINES ? " (lines in another order)"
-                                                                                        : "");
+        fprintf(stream, "# output: the same on both sides%s\n",
+                ab->match == CO_DIGEST_SAME_LINES || ab->repeats == CO_DIGEST_SAME_LINES ? " (lines in another order)"
+                                                                                         : "");
     }
 }
 
-static void print_plot(double *const sorted[AB_SIDES], size_t pairs)
+static void print_plot(double *const sorted[AB_SIDES], size_t pairs, FILE *stream)
 {
     double low = sorted[AB_WITHOUT][0], high = sorted[AB_WITHOUT][pairs - 1];
     low = sorted[AB_WITH][0] < low ? sorted[AB_WITH][0] : low;
@@ -43,36 +43,36 @@ static void print_plot(double *const sorted[AB_SIDES], size_t pairs)
     for (int side = 0; side < AB_SIDES; side++) {
         char line[CO_PLOT_WIDTH + 1];
         co_plot_strip(line, sorted[side], pairs, low, high);
-        printf("# %-8s [%s]\n", co_ab_side_names[side], line);
+        fprintf(stream, "# %-8s [%s]\n", co_ab_side_names[side], line);
     }
-    printf("# %8s  %-*.4f%*.4f s\n", "", CO_PLOT_WIDTH / 2, low, CO_PLOT_WIDTH / 2, high);
+    fprintf(stream, "# %8s  %-*.4f%*.4f s\n", "", CO_PLOT_WIDTH / 2, low, CO_PLOT_WIDTH / 2, high);
 }
 
-void co_ab_print(const struct co_ab *ab)
+void co_ab_print(const struct co_ab *ab, FILE *stream)
 {
     double *sorted[AB_SIDES] = {sorted_copy(ab, AB_WITHOUT), sorted_copy(ab, AB_WITH)};
     char interval[64];
-    printf("# castoff ab: %zu pairs, interleaved, wall time of", ab->pairs);
+    fprintf(stream, "# castoff ab: %zu pairs, interleaved, wall time of", ab->pairs);
     for (char *const *word = ab->command; *word; word++) {
-        printf(" %s", *word);
+        fprintf(stream, " %s", *word);
     }
-    puts("\n# side        median s       min s       max s");
+    fputs("\n# side        median s       min s       max s\n", stream);
     for (int side = 0; side < AB_SIDES && sorted[AB_WITHOUT] && sorted[AB_WITH]; side++) {
-        printf("%-10s %11.4f %11.4f %11.4f\n", co_ab_side_names[side], co_statistics_median(sorted[side], ab->pairs),
-               sorted[side][0], sorted[side][ab->pairs - 1]);
+        fprintf(stream, "%-10s %11.4f %11.4f %11.4f\n", co_ab_side_names[side],
+                co_statistics_median(sorted[side], ab->pairs), sorted[side][0], sorted[side][ab->pairs - 1]);
     }
     co_statistics_ratio_text(&ab->ratio, interval, sizeof interval);
-    printf("# ratio without/with %.3f   95%% interval %.3f - %.3f   %s\n", ab->ratio.ratio, ab->ratio.low,
-           ab->ratio.high,
-           ab->ratio.verdict == CO_FASTER   ? "castoff is faster"
-           : ab->ratio.verdict == CO_SLOWER ? "castoff is slower"
-                                            : interval);
+    fprintf(stream, "# ratio without/with %.3f   95%% interval %.3f - %.3f   %s\n", ab->ratio.ratio, ab->ratio.low,
+            ab->ratio.high,
+            ab->ratio.verdict == CO_FASTER   ? "castoff is faster"
+            : ab->ratio.verdict == CO_SLOWER ? "castoff is slower"
+                                             : interval);
     if (*ab->taken) {
-        printf("# taken by castoff: %s\n", ab->taken);
+        fprintf(stream, "# taken by castoff: %s\n", ab->taken);
     }
-    print_output_check(ab);
+    print_output_check(ab, stream);
     if (sorted[AB_WITHOUT] && sorted[AB_WITH]) {
-        print_plot(sorted, ab->pairs);
+        print_plot(sorted, ab->pairs, stream);
     }
     free(sorted[AB_WITHOUT]);
     free(sorted[AB_WITH]);

@@ -84,17 +84,25 @@ static bool take_option(struct request *request, int option)
     }
 }
 
+// Where the table and the command's output go: standard output belongs to JSON and CSV when they are asked for there.
+static FILE *stream_for_people(const struct request *request)
+{
+    bool is_piped =
+        (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
+    return is_piped ? stderr : stdout;
+}
+
 struct output {
     struct co_digest digest;
-    bool is_shown;
+    FILE *shown; // NULL: not shown
 };
 
 static void take_output(void *arg, const char *bytes, size_t count)
 {
     struct output *output = arg;
     co_digest_add(&output->digest, bytes, count);
-    if (output->is_shown) {
-        fwrite(bytes, 1, count, stdout);
+    if (output->shown) {
+        fwrite(bytes, 1, count, output->shown);
     }
 }
 
@@ -107,7 +115,7 @@ static enum co_digest_match worse(enum co_digest_match a, enum co_digest_match b
 static int run_side(const struct request *request, struct co_ab *ab, int side, int number)
 {
     struct co_child_result result;
-    struct output output = {.is_shown = request->shows_output};
+    struct output output = {.shown = request->shows_output ? stream_for_people(request) : NULL};
     co_digest_start(&output.digest);
     int failed = co_child_run(&result, request->argv[side], take_output, &output);
     co_digest_end(&output.digest);
@@ -220,7 +228,7 @@ static int compare(struct request *request, struct co_ab *ab)
         if (co_statistics_ratio(&ab->ratio, ab->seconds[AB_WITHOUT], ab->seconds[AB_WITH], ab->pairs)) {
             return TOOL_FAILED;
         }
-        co_ab_print(ab);
+        co_ab_print(ab, stream_for_people(request));
         status = write_outputs(request, ab);
         if (status == TOOL_OK && ab->repeats != CO_DIGEST_DIFFERENT && ab->match == CO_DIGEST_DIFFERENT) {
             status = TOOL_FAILED;

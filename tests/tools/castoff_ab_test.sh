@@ -17,6 +17,11 @@ ok "nothing stays in /tmp" [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'cas
 run "$castoff" ab -n 2 --warm-up 0 -- sh -c 'echo x >>'"$work"'/order; echo "${LD_PRELOAD:+y}" >>'"$work"'/order'
 ok "sides take turns" [ "$(tr -d '\n' <"$work/order")" = "xxyxyx" ]
 
+run "$castoff" ab -n 2 --csv - --show -- echo hello
+ok "CSV on standard output: nothing else there" [ "$(grep -vc '^pair,\|^[12],' "$work/out")" -eq 0 ]
+ok "CSV on standard output: the table for people" err_has '^without '
+ok "CSV on standard output: the command's output" err_has '^hello$'
+
 run "$castoff" ab -n 2 --warm-up 0 -- sh -c 'echo "hello${LD_PRELOAD:+ castoff}"'
 ok "different output: said" out_has '# output: DIFFERENT with castoff'
 ok "different output: status 1" status_is 1
