@@ -115,20 +115,51 @@ static int make_preload(struct plan *plan)
     return TOOL_OK;
 }
 
+// In quotes where a shell would take it apart or change it.
+static void show_word(FILE *stream, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, stream);
+        return;
+    }
+    fputc('\'', stream);
+    for (; *word; word++) {
+        fputs(*word == '\'' ? "'\\''" : (char[]){*word, '\0'}, stream);
+    }
+    fputc('\'', stream);
+}
+
+// One line is enough for a job, as far as launchers tell their ranks.
+static bool is_first_of_job(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && rank == NULL; i++) {
+        rank = co_environment(names[i]);
+    }
+    return rank == NULL || strcmp(rank, "0") == 0;
+}
+
 static void show(const struct plan *plan, FILE *stream, char **argv, bool preloads)
 {
     for (int id = 0; id < CO_SETTING_COUNT; id++) {
         const char *name = co_setting_row((enum co_setting_id)id)->name;
         const char *value = co_environment(name);
         if (value && *value) {
-            fprintf(stream, "%s='%s' ", name, value);
+            fprintf(stream, "%s=", name);
+            show_word(stream, value);
+            fputc(' ', stream);
         }
     }
     if (preloads) {
-        fprintf(stream, "LD_PRELOAD='%s' ", plan->preload);
+        fputs("LD_PRELOAD=", stream);
+        show_word(stream, plan->preload);
+        fputc(' ', stream);
     }
     for (; *argv; argv++) {
-        fprintf(stream, "%s%s", *argv, argv[1] ? " " : "\n");
+        show_word(stream, *argv);
+        fputs(argv[1] ? " " : "\n", stream);
     }
     fflush(stream);
 }
@@ -144,9 +175,10 @@ static int become(struct plan *plan, char **argv)
         return failed == -EACCES || failed == -EISDIR ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
     }
     const char *obstacle = co_program_kind_text(co_program_look(path));
-    if (obstacle) {
+    if (obstacle && is_first_of_job()) {
         co_command_complain(&co_command_run, "%s %s; it runs without castoff", argv[0], obstacle);
-    } else {
+    }
+    if (!obstacle) {
         int status = make_preload(plan);
         if (status) {
             return status;

@@ -61,8 +61,8 @@ run "$castoff" run --frobnicate -- true
 ok "unknown option: status 2" status_is 2
 ok "unknown option: by the command's name" err_has "^castoff run: unrecognized option '--frobnicate'"
 
-run "$castoff" run -n -- true x
-ok "dry run prints" out_has "^LD_PRELOAD='$work/bin/libcastoff.so' true x\$"
+run "$castoff" run -n -- true x "a b'c"
+ok "dry run prints" out_has "^LD_PRELOAD=$work/bin/libcastoff.so true x 'a b'\\\\''c'\$"
 ok "dry run runs nothing" times_loaded 0
 ok "dry run: status 0" status_is 0
 run "$castoff" run -v -- true
@@ -75,6 +75,8 @@ if ${CC:-cc} -static -o "$work/static" "$work/static.c" 2>/dev/null; then
     ok "static program runs" status_is 5
     ok "static program: one clear line" err_has 'is statically linked'
     ok "one line only" [ "$(wc -l <"$work/err")" -eq 1 ]
+    PMIX_RANK=1 run "$castoff" run -- "$work/static"
+    ok "static program: not a line from every rank" err_is_empty
 else
     skip "static program" "no static libc"
 fi
