@@ -39,22 +39,25 @@ static void print_call(FILE *out, enum co_call call, const struct co_call_counts
 
 static void print_counters(FILE *out, const struct co_report *report)
 {
-    fputs("counters\n", out);
+    const char *heading = "counters\n";
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {
         const struct co_counter_row *row = co_counter_row((enum co_counter_id)i);
         if (report->counters[i] > 0) {
-            fprintf(out, "  %-26s %14" PRIu64 " %s (%s)\n", row->name, report->counters[i], row->unit, row->help);
+            fprintf(out, "%s  %-36s %14" PRIu64 " %s (%s)\n", heading, row->name, report->counters[i], row->unit,
+                    row->help);
+            heading = "";
         }
     }
 }
 
 static void print_settings(FILE *out)
 {
-    fputs("settings that differ from the default\n", out);
+    const char *heading = "settings that differ from the default\n";
     for (int i = 0; i < CO_SETTING_COUNT; i++) {
         if (!co_setting_is_default((enum co_setting_id)i)) {
-            fprintf(out, "  %s=%s\n", co_setting_row((enum co_setting_id)i)->name,
+            fprintf(out, "%s  %s=%s\n", heading, co_setting_row((enum co_setting_id)i)->name,
                     co_setting_text((enum co_setting_id)i));
+            heading = "";
         }
     }
 }
@@ -79,8 +82,8 @@ char *co_report_text(const struct co_report *report)
     if (out == NULL) {
         return NULL;
     }
-    fprintf(out, "castoff report: %d ranks on %d nodes, %s", report->ranks, report->nodes,
-            report->has_started ? "served" : "all native");
+    fprintf(out, "castoff report: %d rank%s on %d node%s, %s", report->ranks, report->ranks == 1 ? "" : "s",
+            report->nodes, report->nodes == 1 ? "" : "s", report->has_started ? "served" : "all native");
     if (report->ranks_counted < report->ranks) {
         fprintf(out, "; counted on %d of them only", report->ranks_counted);
     }
