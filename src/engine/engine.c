@@ -24,7 +24,12 @@ static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
         co_tune_table_built_in(&engine->tune);
         return 0;
     }
-    return co_tune_table_load(&engine->tune, path, why, why_room);
+    char reason[300] = "";
+    int status = co_tune_table_load(&engine->tune, path, reason, sizeof(reason));
+    if (status < 0) {
+        snprintf(why, why_room, "CASTOFF_TUNE: %s", reason);
+    }
+    return status;
 }
 
 // A table that only some ranks could read, or that differs, would split the job.
@@ -157,8 +162,8 @@ void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
                  co_shm_node_single_copy_reason(engine->shm));
     }
     co_workers_describe(engine, progress, sizeof(progress));
-    snprintf(text, room, "shm: %s\nudp: %s%s\nprogress: %s, %d cores for %d ranks of this node\n", shm,
+    snprintf(text, room, "shm: %s\nudp: %s%s\nprogress: %s, %d core%s for %d rank%s of this node\n", shm,
              engine->has_multicast ? "" : "not used, ",
              engine->bootstrap.node_count == 1 ? "one node only" : engine->network, progress, engine->cores,
-             engine->bootstrap.node_size);
+             engine->cores == 1 ? "" : "s", engine->bootstrap.node_size, engine->bootstrap.node_size == 1 ? "" : "s");
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "mcast/transport/lossy.h"
 #include "pmpi/agreement.h"
 #include "pmpi/bootstrap.h"
 #include "pmpi/communicator_follow.h"
@@ -21,6 +22,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define WHY_MAX 600
 
@@ -47,6 +49,28 @@ static void complain(void)
     const char *sentence;
     for (size_t i = 0; co_layer.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
         co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "%s", sentence);
+    }
+    struct co_fault_plan plan;
+    char word[120] = "";
+    if (co_layer.rank == 0 && co_fault_plan_parse(&plan, co_setting_text(CO_SET_FAULT), word, sizeof word) != 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "CASTOFF_FAULT: '%s' is no fault such as drop=0.01; none is injected",
+               word);
+    }
+}
+
+// What a job that is served says when it is asked to talk: the lines that the report has.
+static void tell_served(void)
+{
+    char lines[1000];
+    char *rest = NULL;
+    if (co_layer.rank != 0) {
+        return;
+    }
+    co_engine_describe(co_layer.engine, lines, sizeof lines);
+    co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff serves this job: %d ranks, nodes: %d", co_layer.size,
+           co_layer.node_count);
+    for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "%s", line);
     }
 }
 
@@ -162,6 +186,7 @@ static void start_serving(void)
     }
     co_datatypes_open();
     pthread_atfork(NULL, NULL, forget_in_child);
+    tell_served();
 }
 
 // The first attribute of MPI_COMM_SELF is the last to be deleted in MPI_Finalize: programs that communicate in their

@@ -54,7 +54,8 @@ int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64
         return -EINVAL;
     }
     if (parse_range(range, &first_ip, &addresses) != 0) {
-        snprintf(why, why_room, "\"%s\" is no range of multicast addresses such as 239.192.0.0/16", range);
+        snprintf(why, why_room, "\"%s\" is no range of multicast addresses such as 239.192.0.0/16 (CASTOFF_UDP_GROUP)",
+                 range);
         return -EINVAL;
     }
     if (addresses < count) {

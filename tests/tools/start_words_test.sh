@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What the library itself says when a job of one node starts and ends: which setting is wrong, and what is used.
+. "$(dirname "$0")/check.sh"
+
+if ! command -v mpirun >/dev/null; then
+    skip "all" "no mpirun; the package openmpi-bin has it"
+    finish
+fi
+make -s -C "$top" build/libcastoff.so >"$work/make" 2>&1 || cat "$work/make"
+ln -sf "$build/libcastoff.so" "$work/bin/libcastoff.so"
+
+job() { # NAME=VALUE...: a job of two ranks under these settings
+    run env "$@" "$castoff" mpirun -n 2 "$build/bench/demo_app" 1 1
+}
+said_once() { [ "$(grep -c "$1" "$work/err")" -eq 1 ]; }
+
+job CASTOFF_LOG=
+ok "a healthy job: status 0" status_is 0
+ok "a healthy job says nothing" err_is_empty
+job CASTOFF_LOG=info
+ok "info: served" said_once '^\[0@.* info: castoff serves this job: 2 ranks, nodes: 1$'
+ok "info: shared memory" said_once '^\[0@.* info: shm: '
+ok "info: progress" said_once '^\[0@.* info: progress: '
+job CASTOFF_TUNE="$work/there-is-no-table"
+ok "a tune table that is not there: the setting is named" said_once 'castoff is off for this job.*CASTOFF_TUNE: .*No such file'
+job CASTOFF_FAULT=drop=0.1,frob=1
+ok "a wrong fault, on one node too" said_once "CASTOFF_FAULT: 'frob=1' is no fault"
+job CASTOFF_TRANSPORT=none CASTOFF_REPORT=-
+ok "report: head" said_once '^castoff report: 2 ranks on 1 node, all native$'
+ok "report: no heading without lines" [ "$(grep -c '^counters$' "$work/err")" -eq 0 ]
+job CASTOFF_REPORT=-
+ok "report: counters" said_once '^counters$'
+finish
