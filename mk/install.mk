@@ -6,14 +6,17 @@
 PREFIX ?= /usr/local
 prefix  = $(DESTDIR)$(PREFIX)
 
+# The laboratory without its tests.
+LAB_SCRIPTS := $(filter-out %_test.sh %_test_inside.sh,$(wildcard tests/lab/*.sh))
+
 .PHONY: install uninstall
 install: all bench-programs
 	install -d $(prefix)/bin $(prefix)/lib/castoff/bench $(prefix)/share/castoff/lab $(prefix)/share/man/man1 $(prefix)/share/man/man7
 	install -m 755 $(BUILD)/castoff $(prefix)/bin
 	install -m 644 $(BUILD)/libcastoff.so $(BUILD)/libcastoff-*.so $(prefix)/lib/castoff
 	install -m 755 $(BENCH_PROGS) $(prefix)/lib/castoff/bench
-	install -m 644 tests/lab/*.c tests/lab/README.md $(prefix)/share/castoff/lab
-	install -m 755 tests/lab/*.sh $(prefix)/share/castoff/lab
+	install -m 644 tests/lab/inject.c tests/lab/README.md $(prefix)/share/castoff/lab
+	install -m 755 $(LAB_SCRIPTS) $(prefix)/share/castoff/lab
 	install -m 644 docs/man/castoff.1 $(prefix)/share/man/man1
 	install -m 644 docs/man/castoff.7 $(prefix)/share/man/man7
 
