@@ -73,7 +73,7 @@ FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t wh
     }
     FILE *file = fopen(path, "w"); // a clear word now instead of gnuplot's later
     if (!file) {
-        snprintf(why, why_room, "%s: %s", path, strerror(errno));
+        snprintf(why, why_room, "%s", strerror(errno));
         return NULL;
     }
     fclose(file);

@@ -67,6 +67,8 @@ fi
 if command -v gnuplot >/dev/null; then
     run "$castoff" ab -n 2 --svg "$work/ab.svg" -- true
     ok "SVG" grep -q '<svg' "$work/ab.svg"
+    run "$castoff" ab -n 1 --warm-up 0 --svg "$work/none/ab.svg" -- true
+    ok "SVG that cannot be written: said" err_has "cannot write $work/none/ab.svg: No such file"
 else
     skip "SVG" "no gnuplot; the package gnuplot-nox has it"
 fi
