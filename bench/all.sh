@@ -3,7 +3,8 @@
 #
 # Measures every figure and writes docs/measurements.md whole: machine, date, one table row for each figure with its
 # command, reasons for those not reached (bench/reasons.txt), and the tables behind them. About half an hour. Called by
-# `make bench-all`; bench/all.sh BUILD [FIGURE...] measures only some and keeps earlier rows of the others.
+# `make bench-all`; bench/all.sh BUILD [FIGURE...] measures only some and takes the others from earlier runs of this
+# build folder; where one is missing, docs/measurements.md stays as it is.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 build=$(cd "${1:-$top/build}" && pwd) || exit 1
@@ -11,8 +12,9 @@ shift
 export FIGURES_BUILD=$build FIGURES_OUT=$build/figures
 cd "$top" || exit 1
 mkdir -p "$FIGURES_OUT"
+all=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M21)
 figures=("$@")
-((${#figures[@]} > 0)) || figures=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M21)
+((${#figures[@]} > 0)) || figures=("${all[@]}")
 for figure in "${figures[@]}"; do
     echo "== $figure" >&2
     timeout 900 "$top/bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row" ||
@@ -20,5 +22,13 @@ for figure in "${figures[@]}"; do
             "bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row"
     cut -f 1,4,5,6 "$FIGURES_OUT/$figure.row" >&2
 done
-"$top/bench/write_measurements.sh" "$FIGURES_OUT" >"$FIGURES_OUT/measurements.md" &&
+"$top/bench/write_measurements.sh" "$FIGURES_OUT" >"$FIGURES_OUT/measurements.md" || exit
+missing=()
+for figure in "${all[@]}"; do
+    [ -e "$FIGURES_OUT/$figure.row" ] || missing+=("$figure")
+done
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "docs/measurements.md stays as it is, for here are no rows of ${missing[*]}; the others: $FIGURES_OUT/measurements.md" >&2
+else
     cp "$FIGURES_OUT/measurements.md" "$top/docs/measurements.md"
+fi
