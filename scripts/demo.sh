@@ -37,7 +37,11 @@ show() {
     timeout -k 10 "$limit" "$@" </dev/null 2> >(grep --line-buffered -v 'plm:rsh: Warning: setpgid' >&2)
     status=$?
     echo
-    [ "$status" -eq 0 ] || echo "demo: this command ended with status $status"
+    case $status in
+    0) ;;
+    124 | 137) echo "demo: this command had not ended after $limit s, on a machine with a load of $(cut -d' ' -f1 /proc/loadavg)" ;;
+    *) echo "demo: this command ended with status $status" ;;
+    esac
     return "$status"
 }
 
