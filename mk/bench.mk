@@ -46,4 +46,4 @@ bench-all: lib tools bench-programs bench-micro
 
 .SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)
 
--include $(COLL_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d)
+-include $(COLL_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d)
