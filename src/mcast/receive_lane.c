@@ -57,7 +57,7 @@ int co_receive_lane_fill(struct co_receive_lane *lane)
         return expected == FULL ? 1 : 0;
     }
     lane->count = 0;
-    int status = lane->transport->ops->lane_receive(lane->transport, lane->index, hold, lane);
+    int status = lane->transport->ops->lane_receive(lane->transport, lane->index, hold, lane, &lane->has_more);
     int count = (int)lane->count;
     co_store_release(&lane->state, count > 0 ? FULL : EMPTY); // release F2: the datagrams; F1 to the next who fills
     return status < 0 ? status : count;

@@ -44,6 +44,7 @@ struct co_receive_lane {
     struct co_auth *auth; // of its own
     size_t tag_bytes;
     struct co_lane_sender senders[CO_LANE_SENDERS];
+    bool has_more; // others may be waiting in the kernel
     unsigned count;
     struct co_lane_datagram datagrams[CO_LANE_DATAGRAMS];
 };

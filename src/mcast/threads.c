@@ -6,8 +6,6 @@
 
 #include "mcast/endpoint.h"
 
-#define BEHIND_DATAGRAMS 256 // in one fill: more of them are probably waiting
-
 int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup)
 {
     if (subgroup >= mcast->config.subgroups || subgroup >= CO_MCAST_LANES_MAX || mcast->lanes[subgroup] != NULL) {
@@ -77,7 +75,7 @@ int co_lanes_progress(struct co_mcast *mcast)
             return status;
         }
         if (co_receive_lane_take(lane)) {
-            mcast->is_behind = mcast->is_behind || lane->count >= BEHIND_DATAGRAMS;
+            mcast->is_behind = mcast->is_behind || lane->has_more;
             deliver_all(mcast, lane);
             co_receive_lane_give(lane);
         }

@@ -25,6 +25,7 @@ struct fake {
     uint8_t datagrams[ROOM][DATAGRAM];
     size_t bytes[ROOM];
     int count, repeat, status;
+    bool has_more;
 };
 
 static int fake_join(struct co_transport *transport, unsigned index)
@@ -38,10 +39,12 @@ static int fake_lane_open(struct co_transport *transport, unsigned index)
     return fake_join(transport, index);
 }
 
-static int fake_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg)
+static int fake_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
+                             bool *has_more)
 {
     struct fake *fake = (struct fake *)transport;
     assert_int_equal(index, 0);
+    *has_more = fake->has_more;
     for (int turn = 0; turn < fake->repeat; turn++) {
         for (int i = 0; i < fake->count; i++) {
             deliver(arg, fake->datagrams[i], fake->bytes[i]);
@@ -116,10 +119,13 @@ static void full_until_given_back(void **state)
     assert_true(co_receive_lane_fill(rig.lane) > 0); // still waits, nothing is received over it
     assert_true(co_receive_lane_take(rig.lane));
     assert_int_equal(rig.lane->count, 2);
+    assert_false(rig.lane->has_more);
     assert_int_equal(rig.lane->datagrams[1].data[CO_WIRE_HEAD_BYTES], 1);
     co_receive_lane_give(rig.lane);
     assert_false(co_receive_lane_take(rig.lane));
+    rig.fake.has_more = true;
     assert_int_equal(co_receive_lane_fill(rig.lane), 2);
+    assert_true(rig.lane->has_more);
     close_rig(&rig);
 }
 

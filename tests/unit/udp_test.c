@@ -51,6 +51,85 @@ static void connecting_is_checked(void **state)
     udp->ops->close(udp);
 }
 
+static void open_pair(struct co_transport *pair[2], bool plain)
+{
+    struct co_udp_config config = udp_on_loopback(udp_fresh_tag());
+    struct co_udp_address addresses[2];
+    config.plain = plain;
+    for (int i = 0; i < 2; i++) {
+        pair[i] = udp_opened(&config, &addresses[i]);
+    }
+    assert_int_equal(pair[1]->ops->join(pair[1], 2), 0);
+}
+
+static void send_one(struct co_transport *from, size_t bytes)
+{
+    static const uint8_t zeros[200];
+    struct co_tx_datagram datagram = {.head = zeros, .head_bytes = (uint32_t)bytes};
+    assert_int_equal(from->ops->send(from, (struct co_destination){CO_TO_GROUP, 2}, &datagram, 1), 1);
+}
+
+// Who has slept on the descriptors knows what is ready: poll asks no more, once.
+static void what_a_sleeper_found(void **state)
+{
+    (void)state;
+    struct co_transport *pair[2];
+    struct pollfd fds[8];
+    size_t bytes = 0;
+    open_pair(pair, true);
+    const struct co_transport_ops *ops = pair[1]->ops;
+    send_one(pair[0], 100);
+    int count = ops->descriptors(pair[1], fds, 8, 0);
+    assert_true(poll(fds, (nfds_t)count, WAIT_MS) > 0);
+    ops->woken(pair[1], fds, count);
+    uint64_t calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
+    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 1);
+    assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS) - calls, 1);
+    send_one(pair[0], 100);
+    assert_true(sleep_on(pair[1]));
+    for (int i = 0; i < count; i++) {
+        fds[i].revents = 0; // somebody slept and found nothing, before it came
+    }
+    ops->woken(pair[1], fds, count);
+    calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
+    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 0);
+    assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS), calls);
+    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 1);
+    assert_int_equal(bytes, 200);
+    pair[0]->ops->close(pair[0]);
+    ops->close(pair[1]);
+}
+
+static void a_lane_tells_of_more(void **state)
+{
+    (void)state;
+    enum { SENT = 20, ROOM = 16 };
+    struct co_transport *pair[2];
+    bool has_more = false;
+    size_t bytes = 0;
+    open_pair(pair, true);
+    const struct co_transport_ops *ops = pair[1]->ops;
+    assert_int_equal(ops->lane_open(pair[1], 2), 0);
+    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 0);
+    assert_true(ops->lane_is_quiet(pair[1], 2));
+    for (int i = 0; i < SENT; i++) {
+        send_one(pair[0], 100 + (size_t)i % 2); // not one message for the kernel
+    }
+    assert_true(sleep_on(pair[1]));
+    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 0); // not poll's
+    assert_false(ops->lane_is_quiet(pair[1], 2));
+    int taken = 0;
+    for (int turn = 0; taken < SENT; turn++) {
+        int got = ops->lane_receive(pair[1], 2, count_bytes, &bytes, &has_more);
+        assert_true(got > 0);
+        assert_int_equal(has_more, turn == 0 && got == ROOM);
+        taken += got;
+    }
+    assert_int_equal(bytes, SENT * 100 + SENT / 2);
+    pair[0]->ops->close(pair[0]);
+    ops->close(pair[1]);
+}
+
 // One MiB of full datagrams in batches as large as the transport likes; counts the system calls of both sides.
 static void transfer_mib(bool plain, uint64_t *send_calls, uint64_t *receive_calls)
 {
@@ -182,10 +261,9 @@ static void processes_of_a_host_each_get_a_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(connecting_is_checked),
-        cmocka_unit_test(a_mebibyte_takes_few_system_calls),
-        cmocka_unit_test(other_jobs_are_not_heard),
-        cmocka_unit_test(processes_of_a_host_each_get_a_copy),
+        cmocka_unit_test(what_a_sleeper_found),     cmocka_unit_test(a_lane_tells_of_more),
+        cmocka_unit_test(connecting_is_checked),    cmocka_unit_test(a_mebibyte_takes_few_system_calls),
+        cmocka_unit_test(other_jobs_are_not_heard), cmocka_unit_test(processes_of_a_host_each_get_a_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -241,10 +241,11 @@ static int lossy_lane_open(struct co_transport *transport, unsigned index)
     return below->ops->lane_open == NULL ? -ENOTSUP : below->ops->lane_open(below, index);
 }
 
-static int lossy_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg)
+static int lossy_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
+                              bool *has_more)
 {
     struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->lane_receive(below, index, deliver, arg);
+    return below->ops->lane_receive(below, index, deliver, arg, has_more);
 }
 
 static int lossy_lane_descriptor(struct co_transport *transport, unsigned index)

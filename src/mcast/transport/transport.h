@@ -54,9 +54,11 @@ struct co_transport_ops {
     // Receiving by several threads (NULL: the transport cannot). lane_open gives a joined group memory of its own, for
     // good, and poll leaves it alone from then on; 0 or -errno. lane_receive takes what there is for that group and
     // delivers it: any thread, one at a time for one group, beside the holder of the engine. What it delivers stays
-    // valid until the group's next lane_receive. Returns how many, or -errno when broken.
+    // valid until the group's next lane_receive. Returns how many, or -errno when broken; *has_more: there was no room
+    // for all, so others may be waiting.
     int (*lane_open)(struct co_transport *transport, unsigned index);
-    int (*lane_receive)(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg);
+    int (*lane_receive)(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
+                        bool *has_more);
     int (*lane_descriptor)(struct co_transport *transport, unsigned index); // readable: lane_receive has something
 
     // By the holder after poll, of a group with a lane: there was nothing for it a moment ago, lane_receive can be

@@ -34,7 +34,8 @@ int co_udp_lane_open(struct co_transport *transport, unsigned index)
     return 0;
 }
 
-int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg)
+int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
+                        bool *has_more)
 {
     struct co_udp *udp = (struct co_udp *)transport;
     struct co_udp_lane *lane = udp->lanes[index];
@@ -44,6 +45,7 @@ int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliv
     }
     co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
     int count = recvmmsg(udp->group_fds[index], lane->messages, CO_UDP_LANE_SLOTS, MSG_DONTWAIT, NULL);
+    *has_more = count == CO_UDP_LANE_SLOTS;
     if (count < 0) {
         return co_udp_receive_error(errno);
     }

@@ -133,7 +133,8 @@ uint32_t co_udp_ready_bits(const struct co_udp *udp, const struct pollfd *fds, i
 
 // udp_lane.c
 int co_udp_lane_open(struct co_transport *transport, unsigned index);
-int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg);
+int co_udp_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
+                        bool *has_more);
 int co_udp_lane_descriptor(struct co_transport *transport, unsigned index);
 bool co_udp_lane_is_quiet(const struct co_transport *transport, unsigned index);
 void co_udp_lane_close(struct co_udp *udp, unsigned index);
