@@ -99,6 +99,19 @@ static int agree_on_memory(struct co_engine *engine, const struct co_bootstrap *
     return exchanged < 0 ? exchanged : status;
 }
 
+// A rank that could get no thread does not answer while it computes: then nobody may take silence for death.
+static void open_workers(struct co_engine *engine)
+{
+    int status = co_workers_open(engine), worst = status;
+    if (status < 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread: operations move inside MPI calls only");
+    }
+    if (engine->mcast != NULL) {
+        int exchanged = engine->bootstrap.minimum(engine->bootstrap.arg, &worst, 1);
+        co_mcast_expect_answers(engine->mcast, exchanged == 0 && worst == 0);
+    }
+}
+
 int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
 {
     struct co_engine *engine = make_engine(bootstrap);
@@ -126,8 +139,8 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     free(engine->exchange);
     engine->exchange = NULL;
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
-    if (engine->uses_threads && co_workers_open(engine) < 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread: operations move inside MPI calls only");
+    if (engine->uses_threads) {
+        open_workers(engine);
     }
     *out = engine;
     return 0;

@@ -161,6 +161,7 @@ void co_wait_woken(struct co_engine *engine, const struct pollfd *descriptors, i
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns);
 
 // workers.c
+// 0, or -errno where this rank has no thread that would answer its neighbours.
 int co_workers_open(struct co_engine *engine);
 void co_workers_close(struct co_engine *engine);
 void co_workers_wake(struct co_engine *engine);   // an operation that they shall start at once

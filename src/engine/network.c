@@ -97,8 +97,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
                                      .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
                                      .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
                                      .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),
-                                     .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
-                                     .peers_answer = engine->uses_threads};
+                                     .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S};
     return co_mcast_open(&engine->mcast, &config);
 }
 

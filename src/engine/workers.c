@@ -124,7 +124,7 @@ int co_workers_open(struct co_engine *engine)
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "one worker thread for everything (error %d)", -status);
         }
     }
-    return 0;
+    return engine->mcast == NULL ? 0 : co_worker_start(&workers->first); // neighbours count on its answers
 }
 
 void co_workers_close(struct co_engine *engine)

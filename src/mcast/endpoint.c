@@ -159,6 +159,11 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     return mcast->events;
 }
 
+void co_mcast_expect_answers(struct co_mcast *mcast, bool peers_answer)
+{
+    mcast->config.peers_answer = peers_answer;
+}
+
 uint64_t co_mcast_advances(const struct co_mcast *mcast)
 {
     return mcast->advances;

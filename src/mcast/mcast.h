@@ -35,7 +35,7 @@ struct co_mcast_config {
     unsigned ack_radix;
     uint64_t cutoff_ns;   // floor of the cutoff timer
     uint64_t deadline_ns; // silence of a peer that had begun; 0: none
-    bool peers_answer;    // all ranks run worker threads, so that silence of a live peer means something
+    bool peers_answer;    // see co_mcast_expect_answers
 };
 
 // What a datagram carries beside the payload of a chunk: head and tag.
@@ -46,6 +46,9 @@ enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_t
 
 int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config);
 void co_mcast_close(struct co_mcast *mcast);
+
+// Whether all ranks run worker threads, so that a live peer is never silent for long. By the holder, before operations.
+void co_mcast_expect_answers(struct co_mcast *mcast, bool peers_answer);
 
 // Receives, sends, runs timers. Returns the number of events (0: nothing moved) or -errno when the transport broke.
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);

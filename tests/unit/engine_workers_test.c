@@ -21,6 +21,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "mcast/endpoint.h"
 #include "engine_job.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 6 };
@@ -169,6 +170,25 @@ static void without_threads_callers_do_it(void **state)
     atomic_store(&threads_left, 1000);
 }
 
+static void answers_are_expected(struct job_rank *rank)
+{
+    job_require(rank->engine->mcast->config.peers_answer, "silence is not taken for death");
+}
+
+static void answers_are_not_expected(struct job_rank *rank)
+{
+    job_require(!rank->engine->mcast->config.peers_answer, "a rank without a thread would be taken for dead");
+}
+
+static void silence_means_something_where_all_have_threads(void **state)
+{
+    (void)state;
+    run(3, (const int[]){0, 1, 2}, answers_are_expected);
+    atomic_store(&threads_left, 3 + 1); // one rank gets one
+    run(3, (const int[]){0, 1, 2}, answers_are_not_expected);
+    atomic_store(&threads_left, 1000);
+}
+
 // The root's team breaks while its block is on the way: the call returns, and only when nobody reads the buffer.
 static void break_while_sending(struct job_rank *rank)
 {
@@ -286,10 +306,15 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_workers_move_it_all),   cmocka_unit_test(they_repair_what_is_lost),
-        cmocka_unit_test(without_threads_callers_do_it), cmocka_unit_test(their_number_is_told),
-        cmocka_unit_test(a_team_may_break_meanwhile),    cmocka_unit_test(the_transport_may_break_meanwhile),
-        cmocka_unit_test(they_keep_out_of_callers_way),  cmocka_unit_test(idle_ones_sleep),
+        cmocka_unit_test(several_workers_move_it_all),
+        cmocka_unit_test(they_repair_what_is_lost),
+        cmocka_unit_test(without_threads_callers_do_it),
+        cmocka_unit_test(silence_means_something_where_all_have_threads),
+        cmocka_unit_test(their_number_is_told),
+        cmocka_unit_test(a_team_may_break_meanwhile),
+        cmocka_unit_test(the_transport_may_break_meanwhile),
+        cmocka_unit_test(they_keep_out_of_callers_way),
+        cmocka_unit_test(idle_ones_sleep),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
