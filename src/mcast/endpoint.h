@@ -27,8 +27,10 @@
 #define CO_REPAIR_QUEUE 256
 #define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_FETCH_RANGES_MAX 128
-#define CO_EARLY_FETCHES 16    // requests kept for operations that have yet to begin
-#define CO_LINGERING_GROUPS 64 // closed groups that still answer a neighbour
+#define CO_EARLY_FETCHES 16 // requests kept for operations that have yet to begin
+// Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
+#define CO_LINGERING_GROUPS 16
+#define CO_LINGERING_BYTES ((size_t)1 << 20)
 #define CO_NUDGE_NO_SOURCE UINT32_MAX
 #define CO_NEVER UINT64_MAX
 
@@ -88,7 +90,8 @@ struct co_mcast_group {
     struct co_mcast_group *next_active; // has operations or owes something
     struct co_mcast_group *next_lingering;
     bool is_active, is_closing, is_lingering;
-    int broken; // 0, or -errno with which every operation fails
+    size_t storage_bytes; // of this struct and its arrays
+    int broken;           // 0, or -errno with which every operation fails
     uint64_t team_id;
     int count, self, left, right;
     int *members;         // world ranks
@@ -169,6 +172,7 @@ struct co_mcast {
     struct co_mcast_group *active;
     struct co_mcast_group *lingering_first, **lingering_end;
     int lingering_count;
+    size_t lingering_bytes;
     struct co_fixed_pool early;
     size_t kept_bytes;
     uint64_t control_sequence;

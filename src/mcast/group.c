@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A team's members on this endpoint: set-up, look-up by wire id, timers, and the way out. A closed group lingers while
-// it keeps copies for its neighbour, and then among the last few closed ones, because a neighbour whose report was
-// lost may still ask what we have. Warm; set-up allocates, nothing else does.
+// it keeps copies for its neighbour, and then among the closed ones that memory is left for, because a neighbour whose
+// report was lost may still ask what we have. Warm; set-up allocates, nothing else does.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,37 +62,33 @@ static void unregister_group(struct co_mcast_group *group)
     }
 }
 
-static void free_arrays(struct co_mcast_group *group)
+static uint32_t *take(uint32_t **storage, size_t words)
 {
-    free(group->members);
-    free(group->first_unit);
-    free(group->received);
-    free(group->reported);
-    free(group->latest);
-    free(group->credit_every);
-    free(group->unheard);
-    free(group->seen_in_turn);
-    free(group->child_received);
+    uint32_t *part = *storage;
+    *storage += words;
+    return part;
 }
 
+// One allocation, which begins with `members`.
 static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
 {
     group->child_room = count - 1 < radix ? count - 1 : radix;
-    size_t n = (size_t)count;
-    size_t room = (size_t)(group->child_room > 0 ? group->child_room : 1);
-    group->members = calloc(n, sizeof(*group->members));
-    group->first_unit = calloc(n + 1, sizeof(*group->first_unit));
-    group->received = calloc(n, sizeof(*group->received));
-    group->reported = calloc(n, sizeof(*group->reported));
-    group->latest = calloc(n, sizeof(*group->latest));
-    group->credit_every = calloc(n, sizeof(*group->credit_every));
-    group->unheard = calloc(n, sizeof(*group->unheard));
-    group->seen_in_turn = calloc(n, sizeof(*group->seen_in_turn));
-    group->child_received = calloc(n * room, sizeof(*group->child_received));
-    bool failed = group->members == NULL || group->first_unit == NULL || group->received == NULL ||
-                  group->reported == NULL || group->latest == NULL || group->child_received == NULL ||
-                  group->credit_every == NULL || group->unheard == NULL || group->seen_in_turn == NULL;
-    return failed ? -ENOMEM : 0;
+    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 8 * n + 1 + children;
+    uint32_t *storage = calloc(words, sizeof(*storage));
+    if (storage == NULL) {
+        return -ENOMEM;
+    }
+    group->storage_bytes = sizeof(*group) + words * sizeof(*storage);
+    group->members = (int *)take(&storage, n);
+    group->first_unit = take(&storage, n + 1);
+    group->received = take(&storage, n);
+    group->reported = take(&storage, n);
+    group->latest = take(&storage, n);
+    group->credit_every = take(&storage, n);
+    group->unheard = take(&storage, n);
+    group->seen_in_turn = take(&storage, n);
+    group->child_received = take(&storage, children);
+    return 0;
 }
 
 static void fill(struct co_mcast_group *group, const int *members, const int *units)
@@ -138,7 +134,7 @@ int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uin
         status = register_group(group);
     }
     if (status < 0) {
-        free_arrays(group);
+        free(group->members);
         free(group);
         return status;
     }
@@ -152,7 +148,7 @@ void co_group_free(struct co_mcast_group *group)
     co_early_drop_all(group);
     group->is_closing = true;
     co_repair_forget(group);
-    free_arrays(group);
+    free(group->members);
     free(group);
 }
 
@@ -163,14 +159,17 @@ void co_group_linger(struct co_mcast_group *group)
     group->next_lingering = NULL;
     *mcast->lingering_end = group;
     mcast->lingering_end = &group->next_lingering;
-    if (++mcast->lingering_count <= CO_LINGERING_GROUPS) {
-        return;
-    }
+    mcast->lingering_count++;
+    mcast->lingering_bytes += group->storage_bytes;
     struct co_mcast_group *eldest = mcast->lingering_first;
-    if (!eldest->is_active) { // otherwise its turn comes with the next one
+    // An active one's turn comes with the next one.
+    while (mcast->lingering_count > CO_LINGERING_GROUPS && mcast->lingering_bytes > CO_LINGERING_BYTES &&
+           !eldest->is_active) {
         mcast->lingering_first = eldest->next_lingering;
         mcast->lingering_count--;
+        mcast->lingering_bytes -= eldest->storage_bytes;
         co_group_free(eldest);
+        eldest = mcast->lingering_first;
     }
 }
 
