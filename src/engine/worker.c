@@ -24,15 +24,15 @@ bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int c
     bool has_timer = most_ns != UINT64_MAX;
     atomic_store(&worker->sleep, has_timer ? CO_WORKER_NAPS : CO_WORKER_SLEEPS_WITHOUT_TIMER);
     bool has_word = atomic_load(&worker->is_called) || atomic_load(&worker->must_stop);
-    bool sleeps = !has_word && (has_timer || !atomic_load(&worker->has_notice));
-    if (sleeps) {
-        sleeps = ppoll(descriptors, (nfds_t)count + 1, has_timer ? &pause : NULL, NULL) >= 0;
+    bool found = false;
+    if (!has_word && (has_timer || !atomic_load(&worker->has_notice))) {
+        found = ppoll(descriptors, (nfds_t)count + 1, has_timer ? &pause : NULL, NULL) > 0;
     }
     atomic_store(&worker->sleep, CO_WORKER_AWAKE);
-    while (sleeps && descriptors[count].revents != 0 && read(worker->wake_fd, &calls, sizeof(calls)) < 0 &&
+    while (found && descriptors[count].revents != 0 && read(worker->wake_fd, &calls, sizeof(calls)) < 0 &&
            errno == EINTR) {
     }
-    return sleeps;
+    return found;
 }
 
 void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns, uint64_t most_ns)

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "mcast/transport/udp_state.h"
 
@@ -162,6 +163,7 @@ void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int 
 {
     struct co_udp *udp = (struct co_udp *)transport;
     // relaxed: a word that comes too late or twice only means that poll asks, or finds a socket empty
+    co_store_relaxed(&udp->woken_ns, co_clock_now_ns());
     co_store_relaxed(&udp->woken, CO_UDP_WOKEN_BIT | co_udp_ready_bits(udp, fds, count));
 }
 
@@ -219,6 +221,8 @@ int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn d
     uint32_t bits = co_load_relaxed(&udp->woken); // relaxed: as in co_udp_woken
     if (bits != 0) {
         co_store_relaxed(&udp->woken, 0);
+        // Who was off the processor meanwhile must look again, or he takes for lost what has come.
+        bits = co_clock_now_ns() - co_load_relaxed(&udp->woken_ns) < CO_UDP_WOKEN_NS ? bits : 0;
     }
     int error = bits != 0 ? 0 : drain_busy(udp, budget, &taken, deliver, arg);
     udp->quiet_lanes = 0;

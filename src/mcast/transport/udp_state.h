@@ -37,6 +37,7 @@
 #define CO_UDP_UNICAST (-1)      // sockets by number: this one or the index of a group
 #define CO_UDP_NOBODY (-2)
 #define CO_UDP_UNICAST_BIT (UINT32_C(1) << CO_UDP_GROUPS_MAX) // of sockets that have something; a group's: its index
+#define CO_UDP_WOKEN_NS (20 * CO_NS_PER_US)                   // then a sleeper's word is old
 #define CO_UDP_WOKEN_BIT (UINT32_C(1) << 31)                  // somebody has asked
 // One message of up to 64 KiB; the odd rest keeps the slots' first lines out of the same cache sets.
 #define CO_UDP_SLOT_BYTES (65536 + 1984)
@@ -97,8 +98,9 @@ struct co_udp {
     int *dead; // peers that dead_peer has still to tell
     int dead_count;
     struct co_udp_receiver receiver;
-    _Atomic uint32_t woken; // bits for the next poll, 0: it has to ask itself
-    uint32_t quiet_lanes;   // by group, as of the last poll
+    _Atomic uint32_t woken;    // bits for the next poll, 0: it has to ask itself
+    _Atomic uint64_t woken_ns; // when they were found
+    uint32_t quiet_lanes;      // by group, as of the last poll
 };
 
 // udp_interface.c: 0, or -ENODEV with the reason.
