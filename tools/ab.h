@@ -9,6 +9,7 @@
 
 #include "digest.h"
 #include "statistics.h"
+#include "wrapper.h"
 
 enum { AB_WITHOUT, AB_WITH, AB_SIDES };
 
@@ -25,10 +26,18 @@ struct co_ab {
 
 extern const char *const co_ab_side_names[AB_SIDES];
 
+struct co_ab_sides {
+    char **argv[AB_SIDES]; // command lines, NULL at the end
+    char **made[AB_SIDES]; // of these, the ones that are not the user's own
+    struct co_wrapper wrapper;
+};
+
 // ab_sides.c: both command lines for the one that the user gave (argc words, NULL at the end); `settings`, NAME=VALUE
-// and NULL at the end, are for the side with castoff. 0 or -errno with one sentence in why. The words belong to the
-// inputs, the lists to the process until it ends.
-int co_ab_sides_make(char **sides[AB_SIDES], char *const *settings, int argc, char **argv, char *why, size_t why_room);
+// and NULL at the end, are for the side with castoff. 0 or -errno with one sentence in why. The user's words stay the
+// user's, and must stay.
+int co_ab_sides_make(struct co_ab_sides *sides, char *const *settings, int argc, char **argv, char *why,
+                     size_t why_room);
+void co_ab_sides_release(struct co_ab_sides *sides);
 
 // ab_output.c
 void co_ab_print(const struct co_ab *ab, FILE *stream);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "launcher.h"
-#include "wrapper.h"
 
 // Position of the word "castoff" in front of "run", or -1.
 static int find_castoff_run(char **argv)
@@ -59,28 +58,49 @@ static int program_after(char **argv, int at)
     return at;
 }
 
-int co_ab_sides_make(char **sides[AB_SIDES], char *const *settings, int argc, char **argv, char *why, size_t why_room)
+static int make(struct co_ab_sides *sides, int argc, char **argv, char *why, size_t why_room)
 {
-    struct co_wrapper wrapper;
-    struct co_launcher_plan plan;
+    const struct co_wrapper *wrapper = &sides->wrapper;
     int at = find_castoff_run(argv);
-    snprintf(why, why_room, "out of memory, or too many CASTOFF_ variables");
-    if (co_wrapper_make(&wrapper, settings)) {
-        return -ENOMEM;
-    }
-    sides[AB_WITHOUT] = argv;
     if (at >= 0) {
         int program = program_after(argv, at);
         // Their own options stay, ours come behind them so that --set wins.
         bool has_end = strcmp(argv[program - 1], "--") == 0;
-        sides[AB_WITHOUT] = splice(argv, argc, at, program, NULL, 0);
-        sides[AB_WITH] = splice(argv, argc, program - has_end, program, wrapper.words + 2, wrapper.count - 2);
-    } else if (co_launcher_is_mpirun(argv[0])) {
-        int failed = co_launcher_plan_make(&plan, argc, argv, wrapper.words, wrapper.count, why, why_room);
-        sides[AB_WITH] = plan.argv;
-        return failed;
-    } else {
-        sides[AB_WITH] = splice(argv, argc, 0, 0, wrapper.words, wrapper.count);
+        sides->made[AB_WITHOUT] = splice(argv, argc, at, program, NULL, 0);
+        sides->made[AB_WITH] = splice(argv, argc, program - has_end, program, wrapper->words + 2, wrapper->count - 2);
+        return sides->made[AB_WITHOUT] && sides->made[AB_WITH] ? 0 : -ENOMEM;
     }
-    return sides[AB_WITHOUT] && sides[AB_WITH] ? 0 : -ENOMEM;
+    if (co_launcher_is_mpirun(argv[0])) {
+        struct co_launcher_plan plan;
+        int failed = co_launcher_plan_make(&plan, argc, argv, wrapper->words, wrapper->count, why, why_room);
+        sides->made[AB_WITH] = failed ? NULL : plan.argv;
+        return failed;
+    }
+    sides->made[AB_WITH] = splice(argv, argc, 0, 0, wrapper->words, wrapper->count);
+    return sides->made[AB_WITH] ? 0 : -ENOMEM;
+}
+
+int co_ab_sides_make(struct co_ab_sides *sides, char *const *settings, int argc, char **argv, char *why,
+                     size_t why_room)
+{
+    *sides = (struct co_ab_sides){0};
+    snprintf(why, why_room, "out of memory, or too many CASTOFF_ variables");
+    int failed = co_wrapper_make(&sides->wrapper, settings);
+    failed = failed ? failed : make(sides, argc, argv, why, why_room);
+    if (failed) {
+        co_ab_sides_release(sides);
+        return failed;
+    }
+    for (int side = 0; side < AB_SIDES; side++) {
+        sides->argv[side] = sides->made[side] ? sides->made[side] : argv;
+    }
+    return 0;
+}
+
+void co_ab_sides_release(struct co_ab_sides *sides)
+{
+    free(sides->made[AB_WITHOUT]);
+    free(sides->made[AB_WITH]);
+    co_wrapper_release(&sides->wrapper);
+    *sides = (struct co_ab_sides){0};
 }

@@ -25,7 +25,7 @@ struct request {
     bool shows_output;
     char *settings[SETTINGS_MAX + 2];
     int setting_count;
-    char **argv[AB_SIDES];
+    struct co_ab_sides sides;
     char report[64]; // where castoff's side reports, "" when no place was found
 };
 
@@ -117,10 +117,10 @@ static int run_side(const struct request *request, struct co_ab *ab, int side, i
     struct co_child_result result;
     struct output output = {.shown = request->shows_output ? stream_for_people(request) : NULL};
     co_digest_start(&output.digest);
-    int failed = co_child_run(&result, request->argv[side], take_output, &output);
+    int failed = co_child_run(&result, request->sides.argv[side], take_output, &output);
     co_digest_end(&output.digest);
     if (failed) {
-        co_command_complain(&co_command_ab, "cannot start '%s': %s", request->argv[side][0], strerror(-failed));
+        co_command_complain(&co_command_ab, "cannot start '%s': %s", request->sides.argv[side][0], strerror(-failed));
         return failed == -EACCES ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
     }
     if (result.interrupted) {
@@ -269,7 +269,7 @@ static int run(int argc, char **argv)
     ask_for_report(&request);
     ab.command = argv + optind;
     int status = TOOL_USAGE;
-    if (co_ab_sides_make(request.argv, request.settings, argc - optind, argv + optind, why, sizeof why)) {
+    if (co_ab_sides_make(&request.sides, request.settings, argc - optind, argv + optind, why, sizeof why)) {
         co_command_complain(&co_command_ab, "%s", why);
     } else {
         status = compare(&request, &ab);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Builds the words that stand before a wrapped program. What it allocates lives until the command ends. Cold.
+// Builds the words that stand before a wrapped program. Cold.
 #include "wrapper.h"
 
 #include <errno.h>
@@ -49,4 +49,11 @@ int co_wrapper_make(struct co_wrapper *wrapper, char *const *settings)
         }
     }
     return failed ? failed : put(wrapper, "--");
+}
+
+void co_wrapper_release(struct co_wrapper *wrapper)
+{
+    while (wrapper->count > 0) {
+        free(wrapper->words[--wrapper->count]);
+    }
 }

@@ -14,5 +14,7 @@ struct co_wrapper {
 
 // `settings`: more NAME=VALUE words that win over the environment, NULL-terminated, or NULL. 0 or -errno.
 int co_wrapper_make(struct co_wrapper *wrapper, char *const *settings);
+// For those who go on afterwards; a command that ends leaves it to the system.
+void co_wrapper_release(struct co_wrapper *wrapper);
 
 #endif
