@@ -25,13 +25,15 @@ static int find_castoff_run(char **argv)
     return -1;
 }
 
-// The words of `argv` with those from `at` to `until` replaced.
+// The words of `argv` with those from `at` to `until` replaced, by none where count is 0.
 static char **splice(char **argv, int argc, int at, int until, char *const *words, int count)
 {
     char **result = calloc((size_t)(argc + count) + 1, sizeof *result);
     if (result) {
         memcpy(result, argv, (size_t)at * sizeof *argv);
-        memcpy(result + at, words, (size_t)count * sizeof *words);
+        if (count > 0) {
+            memcpy(result + at, words, (size_t)count * sizeof *words);
+        }
         memcpy(result + at + count, argv + until, (size_t)(argc - until) * sizeof *argv);
     }
     return result;
