@@ -31,7 +31,7 @@ case $? in
     77) echo "SKIP all: ${reason#lab: skipped: }" && echo "0 passed, 0 failed, 1 skipped" && exit 77 ;;
     *) echo "FAIL a lab of one host: $reason" && echo "0 passed, 1 failed, 0 skipped" && exit 1 ;;
 esac
-make -s -C "$top" lib tools mpi-tests || exit 1
+make -s -C "$top" lib tools mpi-tests bench-programs || exit 1
 
 # What a program prints does not depend on where its ranks are: native MPI on this machine alone is the reference.
 native() { # program ranks...
@@ -69,6 +69,8 @@ run_inside deaths 60 --hosts 4 --ranks-per-host 2
 run_inside crowded 60 --hosts 4 --ranks-per-host 2
 run_inside fat_tree 40 --hosts 5 --topology fat-tree --spines 2
 run_inside snooping 40 --hosts 4 --snooping
+run_inside model 60 --hosts 8 --rate 200mbit --snooping
+run_inside model_fat_tree 60 --hosts 8 --rate 200mbit --topology fat-tree --snooping
 run_inside two_networks 40 --hosts 3 --ranks-per-host 2 --decoy
 run_inside lossy 60 --hosts 4 --loss 50
 run_inside faults 100 --hosts 4

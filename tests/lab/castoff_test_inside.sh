@@ -182,6 +182,41 @@ case_snooping() {
     check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
 }
 
+# Bytes that crossed the links, by the switches' counters, over those of the cost model, in percent. Heads, tags and
+# frames make them more; credit, handshakes and what the launcher says during the job are in them, too.
+links_against_model() { # call algorithm least most words-of-ports.sh...
+    local call=$1 algorithm=$2 least=$3 most=$4 model crossed percent
+    shift 4
+    model=$("$castoff" bench --model --hosts 8 --leaf "${leaf:-8}" --pod 8 --collective "$call" --bytes 262144 |
+        awk -v name="$algorithm" '$1 == name { print $3 }')
+    # lab-mpirun takes the settings of this shell to none but the first host.
+    crossed=$(env -u CASTOFF_BCAST -u CASTOFF_ALLGATHER -u CASTOFF_IALLGATHER -u CASTOFF_STALL_S \
+        CASTOFF_LAB_MPIRUN_ARGS="${lab_arguments[*]}" \
+        "$top/bench/figures/ports.sh" "$call" 262144 8 -n 8 "$@" 2>"$shared/ports.err")
+    if [[ -z $model || -z $crossed ]]; then
+        fail "$call by $algorithm" "no figures: $(tail -n 1 "$shared/ports.err")"
+        return
+    fi
+    percent=$((crossed * 100 / (8 * model)))
+    if ((percent >= least && percent <= most)); then
+        pass "$call by $algorithm crosses the links of the cost model ($percent % of its bytes)"
+    else
+        fail "$call by $algorithm crosses the links of the cost model" "$percent % of its bytes"
+    fi
+}
+
+case_model() {
+    local stock=(--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allgather_algorithm 4)
+    links_against_model allgather multicast 103 120 -- "$castoff" run -- "$top/build/bench/traffic"
+    links_against_model bcast multicast 103 120 -- "$castoff" run -- "$top/build/bench/traffic"
+    links_against_model allgather ring 102 115 "${stock[@]}" -- "$top/build/bench/traffic"
+}
+
+case_model_fat_tree() {
+    local leaf=4
+    case_model
+}
+
 # The first interface of each host leads nowhere.
 case_two_networks() {
     check_run "the network that all hosts share" 4 iallgather_outstanding "$multicast_used and nodes == 2"
