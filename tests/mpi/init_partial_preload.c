@@ -6,7 +6,7 @@
 // arguments: preload
 // arguments: setting
 // arguments: switch
-// complaint: .
+// complaint: once: runs on native MPI: (rank 1 runs without castoff|CASTOFF_BCAST differs between the ranks)
 // expect: right bytes, no hang
 #include "oracle/verdict.h"
 

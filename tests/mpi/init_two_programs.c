@@ -3,7 +3,7 @@
 // told otherwise. Collectives over all ranks and inside each program must work.
 // ranks: 2
 // programs: 2
-// complaint: .
+// complaint: once: runs on native MPI: it has 2 programs
 // expect: right bytes
 #include "oracle/verdict.h"
 

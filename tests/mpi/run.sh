@@ -206,7 +206,8 @@ wrong_words() {
     if [ -z "$complaint" ]; then
         [ -z "$said" ] || echo "unexpected complaint: ${said%%$'\n'*}"
     elif [ "$mode" = on ]; then
-        grep -qE "$complaint" <<<"$said" || echo "no complaint that matches '$complaint'"
+        grep -qE "${complaint#once: }" <<<"$said" || echo "no complaint that matches '${complaint#once: }'"
+        [ "$complaint" = "${complaint#once: }" ] || [ "$(grep -c . <<<"$said")" -eq 1 ] || echo "more than one line: $said"
     fi
 }
 
