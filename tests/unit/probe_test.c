@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/counters.h"
 #include "mcast_world.h"
 
 enum { MEMBERS = 4 };
@@ -92,12 +93,37 @@ static void losses_do_not_make_deaf(void **state)
     world_close(&world);
 }
 
+// The word that it is over may be lost as often as it is said: then everybody goes by what came here.
+static void the_last_word_may_be_lost(void **state)
+{
+    (void)state;
+    struct world world;
+    open_world(&world, NULL);
+    leave(&world, 3, 1);
+    struct co_mcast *prober = world.mcast[0];
+    while (co_counter_read(CO_COUNT_CONTROL_RECEIVED) == 0 || co_loopback_now_ns(world.hub) < DEADLINE_NS / 2) {
+        assert_true(world_turn(&world)); // rank 3 lacks a subgroup, so the prober goes on
+    }
+    world.mcast[0] = NULL; // and never comes to say anything
+    while (co_mcast_probe_state(world.mcast[1]) == 0) {
+        assert_true(world_turn(&world) || co_mcast_probe_state(world.mcast[1]) != 0);
+    }
+    assert_int_equal(co_mcast_probe_state(world.mcast[1]), 1);
+    assert_int_equal(co_mcast_probe_state(world.mcast[2]), 1);
+    assert_int_equal(co_mcast_probe_state(world.mcast[3]), -ETIMEDOUT);
+    world.mcast[0] = prober;
+    co_mcast_progress(prober, co_loopback_now_ns(world.hub));
+    assert_int_equal(co_mcast_probe_state(prober), -ETIMEDOUT); // the verdict that counts where they are compared
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_hear),
         cmocka_unit_test(the_deaf_are_known),
         cmocka_unit_test(losses_do_not_make_deaf),
+        cmocka_unit_test(the_last_word_may_be_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
