@@ -74,7 +74,7 @@ static int run_all_steps(int which, void (*body)(struct job_rank *rank), void (*
     victim = which;
     for (step = 0; step < STEPS_MAX; step++) {
         has_failed = false;
-        engine_job_run(job, RANKS, nodes, body);
+        engine_job_run_in(job, RANKS, nodes, body);
         if (check != NULL) {
             check(job);
         }
@@ -179,7 +179,7 @@ static void giving_up_reaches_all(void **state)
     (void)state;
     struct engine_job *job = malloc(sizeof(*job));
     for (victim = 0; victim < RANKS; victim++) {
-        engine_job_run(job, RANKS, nodes, one_gives_up);
+        engine_job_run_in(job, RANKS, nodes, one_gives_up);
     }
     free(job);
 }

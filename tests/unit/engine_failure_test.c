@@ -68,13 +68,11 @@ static void one_breaks(struct job_rank *rank)
 
 static void break_each(int size, const int *nodes)
 {
-    struct engine_job *job = malloc(sizeof(*job));
     for (call = CO_CALL_BCAST; call < CO_CALL_COUNT; call++) {
         for (traitor = 0; traitor < size; traitor++) {
-            engine_job_run(job, size, nodes, one_breaks);
+            engine_job_run(size, nodes, one_breaks);
         }
     }
-    free(job);
 }
 
 static void all_on_one_node_learn_of_it(void **state)
@@ -115,12 +113,10 @@ static void the_transport_breaks(struct job_rank *rank)
 static void a_broken_transport_fails_what_needs_it(void **state)
 {
     (void)state;
-    struct engine_job *job = malloc(sizeof(*job));
     traitor = 1;
     for (call = CO_CALL_BCAST; call < CO_CALL_COUNT; call++) {
-        engine_job_run(job, 4, (const int[]){0, 0, 1, 1}, the_transport_breaks);
+        engine_job_run(4, (const int[]){0, 0, 1, 1}, the_transport_breaks);
     }
-    free(job);
 }
 
 static void one_is_gone(struct job_rank *rank)
@@ -144,12 +140,10 @@ static void one_is_gone(struct job_rank *rank)
 static void only_teams_of_the_dead_fail(void **state)
 {
     (void)state;
-    struct engine_job *job = malloc(sizeof(*job));
     traitor = 1;
     for (call = CO_CALL_ALLGATHER; call < CO_CALL_COUNT; call++) { // the root of a bcast waits for nobody
-        engine_job_run(job, 3, (const int[]){0, 0, 0}, one_is_gone);
+        engine_job_run(3, (const int[]){0, 0, 0}, one_is_gone);
     }
-    free(job);
 }
 
 int main(void)

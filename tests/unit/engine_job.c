@@ -145,7 +145,7 @@ static void place(struct engine_job *job, int size, const int *node_of_rank)
     }
 }
 
-void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank))
+void engine_job_run_in(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank))
 {
     memset(job, 0, sizeof(*job));
     job->size = size;
@@ -162,6 +162,14 @@ void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, v
     for (int node = 0; node < job->nodes; node++) {
         pthread_barrier_destroy(&job->by_node[node]);
     }
+}
+
+void engine_job_run(int size, const int *node_of_rank, void (*body)(struct job_rank *rank))
+{
+    struct engine_job *job = malloc(sizeof(*job));
+    job_require(job != NULL, "no memory");
+    engine_job_run_in(job, size, node_of_rank, body);
+    free(job);
 }
 
 struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *members, int count)
@@ -202,4 +210,12 @@ int engine_job_set_up(void **state)
     engine_job_set("CASTOFF_LOG", "error");
     engine_job_set("CASTOFF_UDP_INTERFACE", "lo");
     return 0;
+}
+
+int engine_job_set_up_split(void **state)
+{
+    setenv("CASTOFF_PROGRESS", "threads", 1);
+    setenv("CASTOFF_WORKERS", "3", 1);
+    setenv("CASTOFF_UDP_SUBGROUPS", "2", 1);
+    return engine_job_set_up(state);
 }

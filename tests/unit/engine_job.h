@@ -39,7 +39,9 @@ struct engine_job {
 extern void (*engine_job_before_open)(struct job_rank *rank);
 
 // Runs `body` on every rank with an open engine (or open_status < 0), then closes the engines.
-void engine_job_run(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank));
+void engine_job_run(int size, const int *node_of_rank, void (*body)(struct job_rank *rank));
+// The same for those who look afterwards at what became of the ranks.
+void engine_job_run_in(struct engine_job *job, int size, const int *node_of_rank, void (*body)(struct job_rank *rank));
 
 // A team of the given world ranks seen from one of them; fails the test when it cannot be opened.
 struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *members, int count);
@@ -52,6 +54,7 @@ void engine_job_set(const char *name, const char *value);
 
 // Multicast over the loopback interface, little noise, and a hang ends as a failure. For cmocka's group.
 int engine_job_set_up(void **state);
+int engine_job_set_up_split(void **state); // with worker threads by direction and subgroup
 
 // Prints and ends the process: cmocka's own assertions must not be used in other threads.
 void job_require(bool condition, const char *what);

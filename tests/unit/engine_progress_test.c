@@ -57,11 +57,9 @@ static void nobody_calls(struct job_rank *rank)
 
 static void run(int size, const int *nodes, const char *progress, void (*body)(struct job_rank *))
 {
-    struct engine_job *job = malloc(sizeof(*job));
     engine_job_set("CASTOFF_PROGRESS", progress);
-    engine_job_run(job, size, nodes, body);
+    engine_job_run(size, nodes, body);
     engine_job_set("CASTOFF_PROGRESS", NULL);
-    free(job);
 }
 
 static void a_worker_moves_everything(void **state)

@@ -23,22 +23,15 @@ static void all_refuse(struct job_rank *rank)
     job_require(rank->engine == NULL, "an output was set on failure");
 }
 
-static void run(int size, const int *nodes, void (*body)(struct job_rank *))
-{
-    struct engine_job *job = malloc(sizeof(*job));
-    engine_job_run(job, size, nodes, body);
-    free(job);
-}
-
 static void no_transport_is_allowed(void **state)
 {
     (void)state;
     engine_job_set("CASTOFF_TRANSPORT", "none");
     expected_word = "CASTOFF_TRANSPORT=none";
-    run(2, (const int[]){0, 0}, all_refuse);
+    engine_job_run(2, (const int[]){0, 0}, all_refuse);
     engine_job_set("CASTOFF_TRANSPORT", "shm");
     expected_word = "CASTOFF_TRANSPORT=shm";
-    run(2, (const int[]){0, 1}, all_refuse);
+    engine_job_run(2, (const int[]){0, 1}, all_refuse);
     engine_job_set("CASTOFF_TRANSPORT", NULL);
 }
 
@@ -48,7 +41,7 @@ static void a_black_hole_is_noticed(void **state)
     engine_job_set("CASTOFF_PROBE", "50ms");
     engine_job_set("CASTOFF_FAULT", "blackhole=1");
     expected_word = "not heard";
-    run(3, (const int[]){0, 1, 2}, all_refuse);
+    engine_job_run(3, (const int[]){0, 1, 2}, all_refuse);
     engine_job_set("CASTOFF_FAULT", NULL);
     engine_job_set("CASTOFF_PROBE", NULL);
 }
@@ -58,7 +51,7 @@ static void an_interface_that_is_none(void **state)
     (void)state;
     engine_job_set("CASTOFF_UDP_INTERFACE", "nosuch0");
     expected_word = "nosuch0";
-    run(2, (const int[]){0, 1}, all_refuse);
+    engine_job_run(2, (const int[]){0, 1}, all_refuse);
     engine_job_set("CASTOFF_UDP_INTERFACE", "lo");
 }
 
@@ -87,12 +80,12 @@ static void without_multicast_nodes_are_served_alone(void **state)
     engine_job_set("CASTOFF_BCAST", "yes");
     engine_job_set("CASTOFF_TRANSPORT", "shm");
     expected_word = "CASTOFF_TRANSPORT=shm";
-    run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
+    engine_job_run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
     engine_job_set("CASTOFF_TRANSPORT", NULL);
     engine_job_set("CASTOFF_PROBE", "50ms");
     engine_job_set("CASTOFF_FAULT", "blackhole=1");
     expected_word = "not heard";
-    run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
+    engine_job_run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
     engine_job_set("CASTOFF_FAULT", NULL);
     engine_job_set("CASTOFF_PROBE", NULL);
     engine_job_set("CASTOFF_BCAST", NULL);
@@ -111,7 +104,7 @@ static void facts_are_these(struct job_rank *rank)
 static void facts_of_a_team(void **state)
 {
     (void)state;
-    run(5, (const int[]){0, 1, 1, 2, 1}, facts_are_these);
+    engine_job_run(5, (const int[]){0, 1, 1, 2, 1}, facts_are_these);
 }
 
 static void description_has_the_word(struct job_rank *rank)
@@ -126,10 +119,10 @@ static void offload_can_be_switched_off(void **state)
 {
     (void)state;
     expected_word = "gso yes, gro yes"; // every kernel since Linux 5.0
-    run(2, (const int[]){0, 1}, description_has_the_word);
+    engine_job_run(2, (const int[]){0, 1}, description_has_the_word);
     engine_job_set("CASTOFF_UDP_OFFLOAD", "no");
     expected_word = "gso no, gro no";
-    run(2, (const int[]){0, 1}, description_has_the_word);
+    engine_job_run(2, (const int[]){0, 1}, description_has_the_word);
     engine_job_set("CASTOFF_UDP_OFFLOAD", NULL);
 }
 
@@ -138,7 +131,7 @@ static void a_table_that_cannot_be_read(void **state)
     (void)state;
     engine_job_set("CASTOFF_TUNE", "/nonexistent/table");
     expected_word = "/nonexistent/table";
-    run(2, (const int[]){0, 0}, all_refuse);
+    engine_job_run(2, (const int[]){0, 0}, all_refuse);
     engine_job_set("CASTOFF_TUNE", NULL);
 }
 

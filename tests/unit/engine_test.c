@@ -140,36 +140,29 @@ static void halves(struct job_rank *rank)
     everything_on(rank, 10, members, size);
 }
 
-static void run(int size, const int *nodes, void (*body)(struct job_rank *))
-{
-    struct engine_job *job = malloc(sizeof(*job));
-    engine_job_run(job, size, nodes, body);
-    free(job);
-}
-
 static void one_node(void **state)
 {
     (void)state;
-    run(2, (const int[]){0, 0}, whole_job);
-    run(5, (const int[]){0, 0, 0, 0, 0}, whole_job);
-    run(4, (const int[]){0, 0, 0, 0}, halves);
+    engine_job_run(2, (const int[]){0, 0}, whole_job);
+    engine_job_run(5, (const int[]){0, 0, 0, 0, 0}, whole_job);
+    engine_job_run(4, (const int[]){0, 0, 0, 0}, halves);
 }
 
 static void one_rank_a_node(void **state)
 {
     (void)state;
-    run(2, (const int[]){0, 1}, whole_job);
-    run(5, (const int[]){0, 1, 2, 3, 4}, whole_job);
-    run(4, (const int[]){0, 1, 2, 3}, halves);
+    engine_job_run(2, (const int[]){0, 1}, whole_job);
+    engine_job_run(5, (const int[]){0, 1, 2, 3, 4}, whole_job);
+    engine_job_run(4, (const int[]){0, 1, 2, 3}, halves);
 }
 
 static void several_ranks_on_several_nodes(void **state)
 {
     (void)state;
-    run(4, (const int[]){0, 0, 1, 1}, whole_job);
-    run(5, (const int[]){0, 1, 0, 1, 0}, whole_job); // not node by node
-    run(6, (const int[]){0, 0, 0, 1, 2, 2}, whole_job);
-    run(6, (const int[]){0, 1, 1, 0, 2, 0}, halves);
+    engine_job_run(4, (const int[]){0, 0, 1, 1}, whole_job);
+    engine_job_run(5, (const int[]){0, 1, 0, 1, 0}, whole_job); // not node by node
+    engine_job_run(6, (const int[]){0, 0, 0, 1, 2, 2}, whole_job);
+    engine_job_run(6, (const int[]){0, 1, 1, 0, 2, 0}, halves);
 }
 
 static _Atomic int arrived;
@@ -206,7 +199,7 @@ static void idle_ranks_answer(void **state)
     setenv("CASTOFF_FAULT", "drop=0.4,kind=control,seed=5", 1);
     co_settings_forget();
     co_settings_load();
-    run(3, (const int[]){0, 1, 2}, finish_then_idle);
+    engine_job_run(3, (const int[]){0, 1, 2}, finish_then_idle);
     unsetenv("CASTOFF_FAULT");
     co_settings_forget();
     co_settings_load();

@@ -115,38 +115,23 @@ static void many_long_ones(struct job_rank *rank)
     }
 }
 
-static void run(int size, const int *nodes, void (*body)(struct job_rank *))
-{
-    struct engine_job *job = malloc(sizeof(*job));
-    engine_job_run(job, size, nodes, body);
-    free(job);
-}
-
 static void a_small_one_needs_no_end_of_a_long_one(void **state)
 {
     (void)state;
-    run(2, (const int[]){0, 1}, small_beside_long);
-    run(3, (const int[]){0, 1, 1}, small_beside_long);
+    engine_job_run(2, (const int[]){0, 1}, small_beside_long);
+    engine_job_run(3, (const int[]){0, 1, 1}, small_beside_long);
 }
 
 static void a_small_one_is_told_to_the_workers(void **state)
 {
     (void)state;
-    run(2, (const int[]){0, 1}, small_while_all_sleep);
+    engine_job_run(2, (const int[]){0, 1}, small_while_all_sleep);
 }
 
 static void threads_wait_side_by_side(void **state)
 {
     (void)state;
-    run(3, (const int[]){0, 1, 2}, many_long_ones);
-}
-
-static int set_up(void **state)
-{
-    setenv("CASTOFF_PROGRESS", "threads", 1);
-    setenv("CASTOFF_WORKERS", "3", 1);
-    setenv("CASTOFF_UDP_SUBGROUPS", "2", 1);
-    return engine_job_set_up(state);
+    engine_job_run(3, (const int[]){0, 1, 2}, many_long_ones);
 }
 
 int main(void)
@@ -156,5 +141,5 @@ int main(void)
         cmocka_unit_test(a_small_one_needs_no_end_of_a_long_one),
         cmocka_unit_test(threads_wait_side_by_side),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, engine_job_set_up_split, NULL);
 }

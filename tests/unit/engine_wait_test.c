@@ -73,7 +73,6 @@ static void one_is_late(struct job_rank *rank)
 
 static void run_with_log(int size, const int *nodes, const char *word)
 {
-    struct engine_job *job = malloc(sizeof(*job));
     expected_word = word;
     snprintf(log_path, sizeof(log_path), "/tmp/castoff-wait-test-XXXXXX");
     int file = mkstemp(log_path);
@@ -83,14 +82,13 @@ static void run_with_log(int size, const int *nodes, const char *word)
     engine_job_set("CASTOFF_LOG_FILE", log_path);
     engine_job_set("CASTOFF_PROGRESS", "caller");
     co_log_open(0);
-    engine_job_run(job, size, nodes, one_is_late);
+    engine_job_run(size, nodes, one_is_late);
     co_log_close();
     engine_job_set("CASTOFF_PROGRESS", NULL);
     engine_job_set("CASTOFF_LOG_FILE", NULL);
     engine_job_set("CASTOFF_LOG", "error");
     co_log_open(-1);
     unlink(log_path);
-    free(job);
 }
 
 static void a_stall_is_told_once(void **state)
@@ -129,14 +127,12 @@ static void late_until_native_moved(struct job_rank *rank)
 static void native_moves_meanwhile(void **state)
 {
     (void)state;
-    struct engine_job *job = malloc(sizeof(*job));
     for (call = CO_CALL_ALLGATHER; call < CO_CALL_COUNT; call++) {
         atomic_store(&native_calls, 0);
-        engine_job_run(job, 2, (const int[]){0, 0}, late_until_native_moved);
+        engine_job_run(2, (const int[]){0, 0}, late_until_native_moved);
         atomic_store(&native_calls, 0);
-        engine_job_run(job, 2, (const int[]){0, 1}, late_until_native_moved);
+        engine_job_run(2, (const int[]){0, 1}, late_until_native_moved);
     }
-    free(job);
 }
 
 int main(void)

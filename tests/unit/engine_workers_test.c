@@ -115,19 +115,12 @@ static void mixed(struct job_rank *rank)
     co_team_close(other);
 }
 
-static void run(int size, const int *nodes, void (*body)(struct job_rank *))
-{
-    struct engine_job *job = malloc(sizeof(*job));
-    engine_job_run(job, size, nodes, body);
-    free(job);
-}
-
 static void several_workers_move_it_all(void **state)
 {
     (void)state;
     uint64_t before = co_counter_read(CO_COUNT_PROGRESS_WORKER);
-    run(3, (const int[]){0, 1, 2}, mixed);
-    run(4, (const int[]){0, 0, 1, 1}, mixed);
+    engine_job_run(3, (const int[]){0, 1, 2}, mixed);
+    engine_job_run(4, (const int[]){0, 0, 1, 1}, mixed);
     assert_true(co_counter_read(CO_COUNT_PROGRESS_WORKER) > before);
 }
 
@@ -135,7 +128,7 @@ static void they_repair_what_is_lost(void **state)
 {
     (void)state;
     engine_job_set("CASTOFF_FAULT", "drop=0.03,dup=0.02,reorder=0.02,corrupt=0.01,seed=11");
-    run(3, (const int[]){0, 1, 2}, mixed);
+    engine_job_run(3, (const int[]){0, 1, 2}, mixed);
     engine_job_set("CASTOFF_FAULT", NULL);
 }
 
@@ -150,7 +143,7 @@ static void say_workers(struct job_rank *rank)
 static void their_number_is_told(void **state)
 {
     (void)state;
-    run(2, (const int[]){0, 1}, say_workers);
+    engine_job_run(2, (const int[]){0, 1}, say_workers);
 }
 
 static void callers_do_it(struct job_rank *rank)
@@ -166,7 +159,7 @@ static void without_threads_callers_do_it(void **state)
 {
     (void)state;
     atomic_store(&threads_left, 3); // the ranks
-    run(3, (const int[]){0, 1, 2}, callers_do_it);
+    engine_job_run(3, (const int[]){0, 1, 2}, callers_do_it);
     atomic_store(&threads_left, 1000);
 }
 
@@ -183,9 +176,9 @@ static void answers_are_not_expected(struct job_rank *rank)
 static void silence_means_something_where_all_have_threads(void **state)
 {
     (void)state;
-    run(3, (const int[]){0, 1, 2}, answers_are_expected);
+    engine_job_run(3, (const int[]){0, 1, 2}, answers_are_expected);
     atomic_store(&threads_left, 3 + 1); // one rank gets one
-    run(3, (const int[]){0, 1, 2}, answers_are_not_expected);
+    engine_job_run(3, (const int[]){0, 1, 2}, answers_are_not_expected);
     atomic_store(&threads_left, 1000);
 }
 
@@ -214,7 +207,7 @@ static void a_team_may_break_meanwhile(void **state)
 {
     (void)state;
     for (int i = 0; i < 5; i++) {
-        run(3, (const int[]){0, 1, 2}, break_while_sending);
+        engine_job_run(3, (const int[]){0, 1, 2}, break_while_sending);
     }
 }
 
@@ -243,7 +236,7 @@ static void break_transport(struct job_rank *rank)
 static void the_transport_may_break_meanwhile(void **state)
 {
     (void)state;
-    run(3, (const int[]){0, 1, 2}, break_transport);
+    engine_job_run(3, (const int[]){0, 1, 2}, break_transport);
 }
 
 static void be_idle(struct job_rank *rank)
@@ -286,21 +279,13 @@ static void wait_long(struct job_rank *rank)
 static void they_keep_out_of_callers_way(void **state)
 {
     (void)state;
-    run(3, (const int[]){0, 1, 2}, wait_long);
+    engine_job_run(3, (const int[]){0, 1, 2}, wait_long);
 }
 
 static void idle_ones_sleep(void **state)
 {
     (void)state;
-    run(3, (const int[]){0, 1, 2}, be_idle);
-}
-
-static int set_up(void **state)
-{
-    setenv("CASTOFF_PROGRESS", "threads", 1);
-    setenv("CASTOFF_WORKERS", "3", 1);
-    setenv("CASTOFF_UDP_SUBGROUPS", "2", 1);
-    return engine_job_set_up(state);
+    engine_job_run(3, (const int[]){0, 1, 2}, be_idle);
 }
 
 int main(void)
@@ -316,5 +301,5 @@ int main(void)
         cmocka_unit_test(they_keep_out_of_callers_way),
         cmocka_unit_test(idle_ones_sleep),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    return cmocka_run_group_tests(tests, engine_job_set_up_split, NULL);
 }
