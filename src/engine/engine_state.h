@@ -171,7 +171,7 @@ bool co_workers_are_split(const struct co_engine *engine);
 // A blocking operation that they should move while its caller sleeps.
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
 // Wakes callers that sleep on a bell: something has come or ended.
-void co_workers_kick(struct co_engine *engine);
+void co_callers_ring(struct co_engine *engine);
 struct co_bells *co_workers_bells(const struct co_engine *engine); // NULL where the workers are not split
 void co_workers_describe(const struct co_engine *engine, char *text, size_t room);
 

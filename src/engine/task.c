@@ -134,8 +134,8 @@ static void complete(struct co_task *task)
     }
     co_sub_relaxed(&engine->outstanding, 1);
     co_store_release(&task->is_done, 1);     // release K1, read by K1 in co_task_is_done: result and bytes are there
-    atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_workers_kick
-    co_workers_kick(engine);
+    atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_callers_ring
+    co_callers_ring(engine);
 }
 
 // Returns how many ended or moved.

@@ -73,7 +73,7 @@ static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
 {
     struct pollfd descriptors[DESCRIPTORS_MAX], of_bell;
     int count = 0, of_network = 0, ready = 0, bell = take_bell(engine, &of_bell);
-    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_workers_kick.
+    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_callers_ring.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
         of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
@@ -108,7 +108,7 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
     struct pollfd of_bell;
     int ready = 0, bell = take_bell(engine, &of_bell);
     struct timespec pause = {0, SLEEP_MOST_NS};
-    atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_workers_kick
+    atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_callers_ring
     if (atomic_load(&engine->completed) == wait->seen_completed) {
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
         ready = ppoll(&of_bell, bell >= 0 ? 1 : 0, &pause, NULL);

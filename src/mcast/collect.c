@@ -11,13 +11,12 @@
 // are late are nudged now and then. Hot.
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/counters.h"
 #include "base/mix_bits.h"
 #include "mcast/endpoint.h"
 
-#define MEMBERS_LEAST 4 // below, the collector's turn costs more than it saves
+#define MEMBERS_LEAST 4 // below, few deliveries are saved for the turn that is added
 #define PATIENCE_LEAST_NS UINT64_C(1000000)
 #define PATIENCE_MOST_NS UINT64_C(100000000)
 #define QUEUE_FULL_NS UINT64_C(100000)
@@ -28,7 +27,7 @@ bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes)
     return group->count >= MEMBERS_LEAST && bytes <= group->mcast->config.collect_bytes;
 }
 
-// Teams of the same members have different ones.
+// Not the same one for every team of the same members.
 int co_collect_member(const struct co_mcast_group *group)
 {
     return (int)(group->team_id % (uint64_t)group->count);
@@ -90,11 +89,7 @@ void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, cons
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return;
     }
-    memcpy(op->buffer + part->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
-    co_counter_add(CO_COUNT_DATA_PLACED, 1);
-    co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
-    op->last_event_ns = group->mcast->now_ns;
-    group->mcast->advances++;
+    co_chunk_copy(op, part, chunk, payload, bytes);
     if (co_receive_block_is_complete(part) && --op->parts_missing == 0) {
         op->may_send = true;
         co_operation_own_block_is_here(op);

@@ -60,7 +60,6 @@ struct co_mcast_op {
     uint64_t contribution_due_ns; // when to send ours again, at the collector to nudge who is late; 0: no more
     unsigned contributions;       // sent so far
     uint32_t contributed;         // chunks of the one that is being sent
-    size_t storage_bytes;         // of the single allocation behind this struct
 };
 
 struct co_early_chunk {
@@ -244,6 +243,8 @@ uint64_t co_collect_due_ns(const struct co_mcast_group *group);
 bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
 
 // place.c
+void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
+                   const uint8_t *payload, size_t bytes);
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_replay(struct co_mcast_op *op);

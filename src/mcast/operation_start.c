@@ -55,7 +55,6 @@ static struct co_mcast_op *allocate(struct co_mcast_group *group, const struct s
     if (op == NULL) {
         return NULL;
     }
-    op->storage_bytes = storage;
     op->blocks = (struct co_receive_block *)(op + 1);
     op->parts = shape->parts > 0 ? op->blocks + shape->blocks : NULL;
     uint64_t *bits = (uint64_t *)((char *)op + head);

@@ -29,6 +29,17 @@ static void learn_round_trip(struct co_mcast_group *group, uint64_t answer_ns)
     }
 }
 
+void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
+                   const uint8_t *payload, size_t bytes)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    memcpy(op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
+    co_counter_add(CO_COUNT_DATA_PLACED, 1);
+    co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
+    op->last_event_ns = mcast->now_ns;
+    mcast->advances++;
+}
+
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
@@ -60,11 +71,7 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     if (chunk->is_repair && block->last_request != 0) {
         group->answered = co_serial_max(group->answered, block->first_request);
     }
-    memcpy(op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
-    co_counter_add(CO_COUNT_DATA_PLACED, 1);
-    co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
-    op->last_event_ns = now_ns;
-    group->mcast->advances++;
+    co_chunk_copy(op, block, chunk, payload, bytes);
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->has_news = true;
