@@ -3,8 +3,8 @@
 // The tag at the end of every datagram. With authentication it is AES-256-GCM over header and payload as
 // associated data (libsodium; ChaCha20-Poly1305 where the processor has no AES), under a key of the sending
 // rank that is derived from the job's random key; without, a seeded XXH3 check that finds damage, not malice.
-// The nonce is the chunk's identity, which no two different contents ever share, so a repaired chunk sent by
-// another node is bit for bit the original. Hot; one thread at a time for one struct co_auth.
+// The nonce is the chunk's identity, which no two different contents ever share, so any member can seal a repair. Hot;
+// one thread at a time for one struct co_auth.
 #ifndef CASTOFF_MCAST_AUTH_H
 #define CASTOFF_MCAST_AUTH_H
 

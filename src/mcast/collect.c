@@ -49,7 +49,7 @@ static void contribute(struct co_mcast_op *op)
         return;
     }
     op->contributed = 0;
-    uint64_t patience = 2 * co_repair_timing(group).retry_ns;
+    uint64_t patience = 2 * co_control_timeout_ns(group->mcast);
     patience = patience < PATIENCE_LEAST_NS ? PATIENCE_LEAST_NS : patience;
     for (unsigned i = 0; i < op->contributions && patience < PATIENCE_MOST_NS; i++) {
         patience *= 2;

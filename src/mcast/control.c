@@ -6,6 +6,16 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 
+#define ANSWER_UNKNOWN_NS UINT64_C(1000000) // before the first answer
+#define ANSWER_LEAST_NS UINT64_C(500000)
+#define ANSWER_MOST_NS UINT64_C(25000000)
+
+uint64_t co_control_timeout_ns(const struct co_mcast *mcast)
+{
+    const struct co_round_trip *trip = &mcast->trip;
+    return trip->smoothed_ns == 0 ? ANSWER_UNKNOWN_NS : co_round_trip_timeout_ns(trip, ANSWER_LEAST_NS, ANSWER_MOST_NS);
+}
+
 int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
                     enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
                     size_t body_bytes)
@@ -18,7 +28,7 @@ int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, 
                                  .sequence = ++mcast->control_sequence};
     uint8_t head[CO_WIRE_HEAD_BYTES], tag[CO_AUTH_TAG_MAX], nonce[CO_AUTH_NONCE_BYTES];
     co_wire_control_encode(head, &control, body_bytes);
-    co_wire_nonce(nonce, (uint32_t)control.sequence, (uint32_t)(control.sequence >> 32), 0);
+    co_wire_control_nonce(nonce, control.sequence);
     co_auth_seal(mcast->config.auth, CO_AUTH_CONTROL, mcast->config.world_rank, team_id, nonce, head, sizeof(head),
                  body, body_bytes, tag);
     struct co_tx_datagram datagram = {.head = head,

@@ -5,7 +5,7 @@
 //   group.c      members, life                operation.c         finish, keep, free
 //   operation_start.c  shape and memory       collect.c           small allgathers by way of one member
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
-//   repair.c     ask for and serve ranges     control.c           seal and send control messages
+//   repair_request.c   ask for missing ranges   repair_serve.c    serve them; control.c  seal and send messages
 //   threads.c    sending and receiving beside the engine
 //   progress_report.c  handshake and credit   probe.c             set-up probe
 // One thread at a time for an endpoint (the engine's lock); warm and hot.
@@ -25,7 +25,8 @@
 #include "mcast/wire.h"
 
 #define CO_REPAIR_QUEUE 256
-#define CO_CONTROL_MAX 1200 // body bytes of one control message
+#define CO_REQUESTS_TIMED 32 // at most CO_WIRE_REQUEST_LABELS
+#define CO_CONTROL_MAX 1200  // body bytes of one control message
 #define CO_FETCH_RANGES_MAX 128
 #define CO_EARLY_FETCHES 16 // requests kept for operations that have yet to begin
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
@@ -50,6 +51,7 @@ struct co_mcast_op {
     uint64_t last_sent_ns;          // of its chunks
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
+    bool owes_end;     // all of the own block has left, but the queue had no room for the word that says so
     bool is_sending;   // a part of the own block is with the sending thread: the buffer stays ours
     int failure;       // what came up meanwhile, the state when that part is back
     uint64_t **wanted; // for each block, chunks that the right neighbour asked for before we had them; NULL: none
@@ -71,16 +73,19 @@ struct co_early_chunk {
 
 struct co_repair {
     struct co_mcast_group *group;
-    uint32_t operation, first, count;
+    uint32_t operation, first, count; // of chunks; 0: PARKED, in its place among the answers
     uint16_t source;
-    int to; // member
+    uint8_t request; // label, 0: it waited for the chunks
+    int to;          // member
 };
 
 // A request for an operation that has not begun here: answered when it begins.
 struct co_early_fetch {
+    struct co_early_fetch *next;
     uint32_t operation;
     struct co_fetch_body body;
-    struct co_fetch_range range; // from the first to the last chunk asked for
+    unsigned count;
+    struct co_fetch_range ranges[];
 };
 
 struct co_mcast_group {
@@ -106,17 +111,17 @@ struct co_mcast_group {
     uint32_t *unheard;      // blocks in a row that came by repair alone
     uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
     uint32_t turn;
-    uint32_t requests, answered; // number of the last request, and of the latest one known to be answered
-    uint32_t *child_received;    // [source * child_room + slot]
+    uint32_t requests, answered;              // number of the last request, and of the latest one known to be answered
+    uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
+    uint32_t *child_received;                 // [source * child_room + slot]
     int child_room;
     uint32_t quantum;         // chunks after which credit is reported unasked
     uint64_t widest_gap_ns;   // between arrivals within a block, decaying: what silence is normal here
     uint32_t lost;            // chunks asked for
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
-    bool has_news;                                         // something was placed since credit was last looked at
-    struct co_early_fetch early_fetches[CO_EARLY_FETCHES]; // of the right neighbour
-    unsigned early_fetch_count;
+    bool has_news;                        // something was placed since credit was last looked at
+    struct co_early_fetch *early_fetches; // of the right neighbour, as they came
     // Sending.
     struct co_send_window window;
     // The right neighbour, and patience with those we wait for.
@@ -175,7 +180,8 @@ struct co_mcast {
     struct co_fixed_pool early;
     size_t kept_bytes;
     uint64_t control_sequence;
-    struct co_round_trip trip;
+    struct co_round_trip trip;        // of control messages
+    struct co_round_trip answer_trip; // from a request to its first repair
     uint64_t now_ns;
     uint64_t timer_ns; // nothing to do before, unless a datagram comes
     bool wants_write;
@@ -195,7 +201,8 @@ struct co_mcast {
     uint8_t control[CO_WIRE_HEAD_BYTES + CO_CONTROL_MAX];
 };
 
-// control.c
+// control.c: what may pass before a message counts as unanswered
+uint64_t co_control_timeout_ns(const struct co_mcast *mcast);
 int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
                     enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
                     size_t body_bytes);
@@ -252,8 +259,9 @@ void co_early_drop_all(struct co_mcast_group *group);
 
 // transmit.c
 void co_operation_transmit(struct co_mcast_op *op);
+void co_operation_announce_end(struct co_mcast_op *op);
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
-int co_repairs_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, int member);
+int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair); // a batch of it; how many left, or -errno
 // False: the own block waits for credit, which is asked for from now on.
 bool co_operation_has_room(struct co_mcast_op *op);
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
@@ -263,18 +271,21 @@ void co_send_batch_close(struct co_send_batch *batch);
 int co_lanes_progress(struct co_mcast *mcast);
 void co_threads_close(struct co_mcast *mcast);
 
-// repair.c
+// repair_request.c
 void co_repair_request(struct co_mcast_group *group);
-void co_repair_start(struct co_mcast_op *op);
+uint64_t co_repair_due_ns(struct co_mcast_group *group);
+void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk); // a first transmission
+void co_repair_answered(struct co_mcast_group *group, uint8_t request);          // a label, or 0
+void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
 void co_repair_block_arrived(struct co_mcast_op *op, int source);
+
+// repair_serve.c
+void co_repair_start(struct co_mcast_op *op);
 void co_repair_serve(struct co_mcast *mcast);
 void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control,
                           const uint8_t *body);
-void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn);
+void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn); // to the right neighbour, if it wants it
 void co_repair_forget(struct co_mcast_group *group);
-void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk);
-uint64_t co_repair_due_ns(struct co_mcast_group *group);
-struct co_repair_timing co_repair_timing(const struct co_mcast_group *group);
 
 // progress_report.c
 void co_report_done(struct co_mcast_op *op);

@@ -47,7 +47,7 @@ static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes
         return;
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
-    co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
+    co_wire_chunk_nonce(nonce, &chunk);
     struct co_mcast_group *group =
         verified_group(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
     if (group == NULL) {
@@ -110,6 +110,9 @@ static void dispatch_control(struct co_mcast_group *group, const struct co_contr
     case CO_CONTROL_FETCH:
         co_repair_take_fetch(group, control->source, control, body);
         break;
+    case CO_CONTROL_PARKED:
+        co_repair_take_parked(group, control, body);
+        break;
     case CO_CONTROL_SENT:
         take_end(group, control->source, control->operation);
         break;
@@ -162,7 +165,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
         return;
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
-    co_wire_nonce(nonce, (uint32_t)control.sequence, (uint32_t)(control.sequence >> 32), 0);
+    co_wire_control_nonce(nonce, control.sequence);
     struct co_mcast_group *group = NULL;
     int rank = control.source;
     if (is_probe(control.type)) {

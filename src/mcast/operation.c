@@ -217,6 +217,9 @@ void co_operations_settle(struct co_mcast_group *group)
             send_own_block(op);
             is_in_turn = !has_to_send(op);
         }
+        if (op->owes_end) {
+            co_operation_announce_end(op);
+        }
         settle(op);
         bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
         if (op->is_released && is_over) {

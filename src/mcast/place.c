@@ -18,17 +18,6 @@ static void learn_gap(struct co_mcast_group *group, const struct co_receive_bloc
     }
 }
 
-// An answer may have waited for the neighbour's own repair. That is not the round trip, so one sample moves the
-// estimate only a little; a queue that has really grown does so again and again.
-static void learn_round_trip(struct co_mcast_group *group, uint64_t answer_ns)
-{
-    struct co_round_trip *trip = &group->mcast->trip;
-    uint64_t most = trip->smoothed_ns + trip->smoothed_ns / 2;
-    if (answer_ns > 0) {
-        co_round_trip_sample(trip, most > 0 && answer_ns > most ? most : answer_ns);
-    }
-}
-
 void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
                    const uint8_t *payload, size_t bytes)
 {
@@ -59,17 +48,13 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         co_operation_fail(op, -EMSGSIZE);
         return;
     }
-    uint64_t now_ns = group->mcast->now_ns;
-    bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, now_ns);
+    bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, group->mcast->now_ns);
     if (chunk->is_repair) {
-        learn_round_trip(group, co_receive_block_answer_ns(block, chunk->psn, is_new, now_ns));
+        co_repair_answered(group, chunk->request);
     }
     if (!is_new) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return;
-    }
-    if (chunk->is_repair && block->last_request != 0) {
-        group->answered = co_serial_max(group->answered, block->first_request);
     }
     co_chunk_copy(op, block, chunk, payload, bytes);
     learn_gap(group, block);

@@ -260,9 +260,8 @@ void co_nudge_due(struct co_mcast_group *group)
         return;
     }
     uint64_t now_ns = group->mcast->now_ns;
-    struct co_repair_timing timing = co_repair_timing(group);
     uint64_t answer_ns = is_large || group->is_stalled ? CREDIT_NS : LAZY_NS;
-    uint64_t patience = (answer_ns + timing.retry_ns) << (group->nudges < 5 ? group->nudges : 5);
+    uint64_t patience = (answer_ns + co_control_timeout_ns(group->mcast)) << (group->nudges < 5 ? group->nudges : 5);
     patience = patience > NUDGE_MOST_NS ? NUDGE_MOST_NS : patience;
     if (group->nudge_due_ns == CO_NEVER) {
         group->nudge_due_ns = now_ns + patience;

@@ -14,6 +14,9 @@
 #define ANNOUNCED_FACTOR 20
 #define GATHER_FACTOR 8   // reorder times that a gap waits for company
 #define PATIENT_RETRIES 4 // requests or answers are lost too: the first retries come at an even pace
+#define PROBES 2          // so many retries are for one chunk: the answer shows what else has been lost
+#define PARKED_FACTOR 2   // times the time of an answer, that what waits at the neighbour is given
+#define PARKED_DEAF_FACTOR 8
 #define RETRY_DOUBLINGS_MAX 7
 #define LATE_RETRY_MOST_NS UINT64_C(100000000)
 #define LOST_RETRY_MOST_NS UINT64_C(50000000)
@@ -66,11 +69,10 @@ bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool 
     }
     if (is_repair) {
         block->repaired_ns = now_ns;
-        block->is_passed = block->is_passed || (block->check_psn > 0 && psn >= block->check_psn);
+        block->retries = 0;
     } else {
         hear(block, now_ns);
     }
-    block->retries = 0;
     return true;
 }
 
@@ -78,6 +80,7 @@ void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns)
 {
     if (block->in_tail && block->next_psn < block->chunks && block->repaired_ns == 0) {
         block->retry_ns = now_ns;
+        block->retries = block->retries < PROBES ? PROBES : block->retries; // all of it
     }
     block->next_psn = block->chunks;
 }
@@ -110,21 +113,30 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     return silent_since(block, timing) + (silence > cutoff ? silence : cutoff);
 }
 
-// When an answer to a later request says that this one's is lost; never for a tail, which may wait at the neighbour,
-// who has it no more than we.
+// How long what waits at the neighbour is waited for. Who is deaf waits until the source has sent it.
+static uint64_t parked_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    bool is_deaf = timing->is_deaf && !block->is_heard;
+    return (is_deaf ? PARKED_DEAF_FACTOR : PARKED_FACTOR) * timing->retry_ns;
+}
+
+// When what is watched counts as lost again since a later request has been answered. What waits at the neighbour is not
+// asked for as fast.
 static uint64_t overtaken_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
-    bool is_overtaken = !block->in_tail && co_serial_before(block->last_request, timing->answered);
-    return is_overtaken ? block->requested_ns + 3 * timing->trip_ns : UINT64_MAX;
+    if (block->check_psn == 0 || !co_serial_before(block->check_request, timing->answered)) {
+        return UINT64_MAX;
+    }
+    return block->check_ns + (block->is_parked ? parked_ns(block, timing) : timing->trip_ns + timing->reorder_ns);
 }
 
 static uint64_t retry_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
-    uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->retry_ns;
+    uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
-    uint64_t check_ns = block->is_passed ? block->check_ns + timing->retry_ns : UINT64_MAX;
+    uint64_t unparked_ns = block->is_parked ? block->requested_ns + parked_ns(block, timing) : 0;
     uint64_t overtaken_ns = overtaken_at(block, timing);
-    retry_ns = check_ns < retry_ns ? check_ns : retry_ns;
+    retry_ns = unparked_ns > retry_ns ? unparked_ns : retry_ns;
     return overtaken_ns < retry_ns ? overtaken_ns : retry_ns;
 }
 
@@ -172,26 +184,6 @@ uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const str
     return due;
 }
 
-uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn, bool is_new, uint64_t now_ns)
-{
-    if (!is_new) {
-        uint64_t slow_ns = psn == block->slow_psn ? block->slow_ns : 0;
-        block->slow_ns = slow_ns > 0 ? 0 : block->slow_ns;
-        return slow_ns;
-    }
-    if (block->asked_ns == 0) {
-        return 0;
-    }
-    uint64_t taken_ns = now_ns - block->asked_ns;
-    block->asked_ns = 0;
-    if (!block->was_retried) {
-        return taken_ns;
-    }
-    block->slow_ns = taken_ns;
-    block->slow_psn = psn;
-    return 0;
-}
-
 // Collects missing ranges in [from, limit), at most `budget` chunks; returns how far the search came.
 static uint32_t collect(const struct co_receive_block *block, uint32_t from, uint32_t limit, uint32_t budget,
                         struct co_request *request, uint32_t *collected)
@@ -219,40 +211,50 @@ static uint32_t collect(const struct co_receive_block *block, uint32_t from, uin
 
 // Patience is for a sender that may not have begun; what is missing of a block under way is lost, and the next request
 // may be lost too.
-static uint64_t backed_off(const struct co_receive_block *block, uint64_t retry_ns)
+static uint64_t patience(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
+    if (block->retries < PROBES) {
+        return timing->probe_ns;
+    }
     uint32_t doublings = block->retries > PATIENT_RETRIES ? block->retries - PATIENT_RETRIES : 0;
-    uint64_t wait = retry_ns << (doublings < RETRY_DOUBLINGS_MAX ? doublings : RETRY_DOUBLINGS_MAX);
+    uint64_t wait = timing->retry_ns << (doublings < RETRY_DOUBLINGS_MAX ? doublings : RETRY_DOUBLINGS_MAX);
     uint64_t most = block->count == 0 ? LATE_RETRY_MOST_NS : LOST_RETRY_MOST_NS;
-    return wait < most ? wait : retry_ns > most ? retry_ns : most;
+    return wait < most ? wait : timing->retry_ns > most ? timing->retry_ns : most;
 }
 
-// What is asked for from now on is watched together with what was asked for before.
-static void watch(struct co_receive_block *block, uint64_t now_ns)
+// All that has been asked for is watched, by its latest request.
+static void watch(struct co_receive_block *block)
 {
     block->check_psn = block->asked_below;
-    block->check_ns = now_ns;
-    block->is_passed = false;
+    block->check_request = block->last_request;
+    block->check_ns = block->requested_ns;
+}
+
+static void note_request(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns)
+{
+    block->last_request = timing->request;
+    block->requested_ns = now_ns;
 }
 
 // False: everything that was watched is here.
 static bool ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
                       struct co_request *request)
 {
-    bool is_path_alive = now_ns >= overtaken_at(block, timing);
-    bool is_overdue = !is_path_alive && (!block->is_passed || now_ns < block->check_ns + timing->retry_ns);
-    uint32_t limit = is_overdue || is_path_alive ? block->asked_below : block->check_psn;
-    uint32_t collected;
-    collect(block, 0, limit, CO_REQUEST_BUDGET, request, &collected);
-    watch(block, now_ns);
-    block->was_retried = block->was_retried || collected > 0;
-    if (!is_overdue) {
-        block->check_psn = collected > 0 ? limit : block->check_psn;
-        return collected > 0;
+    bool is_overdue = now_ns < overtaken_at(block, timing); // else the way is open, and needs no patience
+    bool is_probe = is_overdue && block->retries < PROBES;
+    uint32_t limit = is_overdue ? block->asked_below : block->check_psn, collected;
+    collect(block, 0, limit, is_probe ? 1 : CO_REQUEST_BUDGET, request, &collected);
+    if (collected > 0 && !is_probe) {
+        note_request(block, timing, now_ns);
+        block->is_parked = false;
     }
-    block->retries += !is_path_alive;
-    block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
-    return true;
+    watch(block);
+    if (collected > 0) {
+        note_request(block, timing, now_ns);
+        block->retries += is_overdue;
+        block->retry_ns = now_ns + patience(block, timing);
+    }
+    return collected > 0;
 }
 
 // How far the block may be asked for now; asked_below when there is nothing new to ask.
@@ -285,8 +287,6 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
     }
     if (block->asked_missing > 0 && now_ns >= retry_at(block, timing) && ask_again(block, timing, now_ns, request)) {
         request->is_retry = true;
-        block->last_request = timing->request;
-        block->requested_ns = now_ns;
         return request->count;
     }
     uint32_t limit = askable_limit(block, timing, now_ns);
@@ -296,20 +296,18 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
     uint32_t collected;
     uint32_t end =
         collect(block, block->asked_below, limit, CO_REQUEST_BUDGET - block->asked_missing, request, &collected);
-    if (collected > 0 && block->asked_missing == 0) {
-        block->retry_ns = now_ns + backed_off(block, timing->retry_ns);
-    }
     bool is_first = block->asked_missing == 0;
+    if (collected > 0) {
+        note_request(block, timing, now_ns);
+    }
+    if (collected > 0 && is_first) {
+        block->retry_ns = now_ns + patience(block, timing);
+    }
     block->asked_below = end;
     block->asked_missing += collected;
     block->gap_since_ns = 0;
     if (is_first) {
-        watch(block, now_ns);
-        block->asked_ns = collected > 0 ? now_ns : 0;
-        block->was_retried = false;
-        block->first_request = timing->request;
+        watch(block);
     }
-    block->last_request = timing->request;
-    block->requested_ns = now_ns;
     return request->count;
 }

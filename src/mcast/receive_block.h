@@ -24,25 +24,20 @@ struct co_receive_block {
     uint32_t next_psn;      // one past the highest PSN seen
     uint32_t asked_below;   // every chunk below is there or has been asked for
     uint32_t asked_missing; // chunks below asked_below that are not there
-    uint32_t retries;       // since the last arrival
+    uint32_t retries;       // since the last repair
     bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
     bool is_heard;          // at least one first transmission has come
     uint64_t last_ns;       // last first transmission, or start: repairs say nothing about the sender
     uint64_t gap_since_ns;  // when the oldest gap that has not been asked for was noticed, 0 none
     uint64_t retry_ns;      // when to ask again
-    // What was asked for first comes first. Once a repair from beyond check_psn is here, what is missing below it and
-    // was asked for at check_ns has been lost again.
+    uint32_t last_request;  // number of the last request for chunks of this block
+    uint64_t requested_ns;  // when it left
+    // Requests of a group are numbered, and the neighbour answers in order: once the answer to a later one than
+    // check_request has come, of whatever block, what is still missing below check_psn has been lost again.
     uint32_t check_psn; // 0: nothing is watched
-    bool is_passed;
-    uint64_t check_ns;
-    // Requests of a group are numbered, and the neighbour answers in order: the answer to a later one, of whatever
-    // block, says that this block's request or its answer is lost. first: since nothing was outstanding.
-    uint32_t first_request, last_request;
-    uint64_t requested_ns; // when the last one left
-    uint64_t asked_ns;     // when a request left while none was outstanding, 0: none is being timed
-    bool was_retried;      // since asked_ns
-    uint64_t slow_ns;      // what the answer to slow_psn took, after a retry
-    uint32_t slow_psn;
+    uint32_t check_request;
+    uint64_t check_ns;      // when that left
+    bool is_parked;         // some of what was asked for waits at the neighbour, who has it no more than we
     uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
     uint64_t widest_gap_ns; // between first transmissions, decaying: a slow or bursty sender is not a lossy one
 };
@@ -50,7 +45,8 @@ struct co_receive_block {
 struct co_repair_timing {
     uint64_t cutoff_ns;  // floor of the silence that counts as loss
     uint64_t retry_ns;   // time within which an answer should have come
-    uint64_t trip_ns;    // time that an answer usually takes, 0: not known
+    uint64_t probe_ns;   // time after which it is worth asking for one chunk again, at most that
+    uint64_t trip_ns;    // what it takes on average, 0: not known
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
     uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
     bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
@@ -77,12 +73,6 @@ static inline bool co_receive_block_is_complete(const struct co_receive_block *b
 
 // Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns);
-
-// A repair of `psn` has come, new or again. Returns the time that the answer to a request took, 0: this tells nothing.
-// The first repair counts: later ones may have waited until the neighbour was repaired itself.
-// The answer to a retry tells nothing by itself, but when it comes twice the first request was only slow to be
-// answered.
-uint64_t co_receive_block_answer_ns(struct co_receive_block *block, uint32_t psn, bool is_new, uint64_t now_ns);
 
 // The source says that it has sent everything: what is missing now is lost, no cutoff needed. Who had guessed so, and
 // was not answered, asks again.

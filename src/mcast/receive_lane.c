@@ -28,7 +28,7 @@ static void verify(struct co_receive_lane *lane, struct co_lane_datagram *datagr
         return;
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
-    co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
+    co_wire_chunk_nonce(nonce, &chunk);
     datagram->team_id = sender->team_id;
     datagram->rank = sender->rank;
     datagram->is_verified =

@@ -44,7 +44,7 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
         const uint8_t *payload = op->buffer + block->offset + start;
         uint8_t nonce[CO_AUTH_NONCE_BYTES];
         co_wire_chunk_encode(batch->heads[i], &chunk);
-        co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
+        co_wire_chunk_nonce(nonce, &chunk);
         co_auth_seal(batch->auth, co_chunk_domain(&chunk), group->members[chunk.source], group->team_id, nonce,
                      batch->heads[i], CO_WIRE_HEAD_BYTES, payload, bytes, batch->tails[i]);
         batch->datagrams[i] = (struct co_tx_datagram){.head = batch->heads[i],
@@ -74,11 +74,11 @@ static int send_some(struct co_mcast_op *op, const struct co_receive_block *bloc
     return sent;
 }
 
-int co_repairs_send(struct co_mcast_op *op, int source, uint32_t first, uint32_t count, int member)
+int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair)
 {
-    struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[member]};
-    struct co_chunk as = {.source = (uint16_t)source, .is_repair = true};
-    return send_some(op, co_operation_block(op, source), &as, first, count, to);
+    struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[repair->to]};
+    struct co_chunk as = {.source = repair->source, .is_repair = true, .request = repair->request};
+    return send_some(op, co_operation_block(op, repair->source), &as, repair->first, repair->count, to);
 }
 
 // To the collector, until the queue is full. Returns how many left.
@@ -121,13 +121,22 @@ static bool is_worth_sending(const struct co_mcast_group *group, uint32_t room, 
     return room >= left || room >= batch || group->window.sent == group->window.credited;
 }
 
-// Follows the last chunk of a longer block, so that receivers need no timer to know that a missing tail is lost.
-static void announce_end(struct co_mcast_op *op, unsigned subgroup)
+static unsigned subgroup_of(const struct co_mcast *mcast, uint32_t psn)
+{
+    return psn / mcast->batch_room % mcast->config.subgroups;
+}
+
+// Follows the last chunk of a longer block, so that receivers need no timer to know that a missing tail is lost. That
+// chunk has often filled the local queue: then again when there is room.
+void co_operation_announce_end(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
+    struct co_mcast *mcast = group->mcast;
+    struct co_destination to = {CO_TO_GROUP, subgroup_of(mcast, op->send_chunks - 1)};
     if (op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
-        co_control_send(group->mcast, group->team_id, group->self, (struct co_destination){CO_TO_GROUP, subgroup},
-                        CO_CONTROL_SENT, op->number, 0, NULL, 0);
+        op->owes_end =
+            co_control_send(mcast, group->team_id, group->self, to, CO_CONTROL_SENT, op->number, 0, NULL, 0) == 0;
+        mcast->wants_write = mcast->wants_write || op->owes_end;
     }
 }
 
@@ -157,7 +166,7 @@ static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
                                   .first = op->next_psn,
                                   .count = count < batch ? count : batch,
                                   .credit_shift = credit_shift(op),
-                                  .subgroup = op->next_psn / mcast->batch_room % mcast->config.subgroups};
+                                  .subgroup = subgroup_of(mcast, op->next_psn)};
     return true;
 }
 
@@ -181,7 +190,7 @@ static bool account(const struct co_send_part *part)
     mcast->events++;
     mcast->advances++;
     if (op->next_psn == op->send_chunks) {
-        announce_end(op, part->subgroup);
+        co_operation_announce_end(op);
     }
     return sent == part->count;
 }

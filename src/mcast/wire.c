@@ -34,7 +34,8 @@ struct wire_credit {
 } __attribute__((packed));
 
 struct wire_fetch {
-    uint16_t source, why;
+    uint16_t source;
+    uint8_t why, request;
 } __attribute__((packed));
 
 struct wire_range {
@@ -63,11 +64,24 @@ int co_wire_kind(const uint8_t *data, size_t bytes)
     return kind >= CO_WIRE_CHUNK && kind <= CO_WIRE_CONTRIBUTION ? kind : -EPROTO;
 }
 
+static uint8_t how_of(const struct co_chunk *chunk)
+{
+    return chunk->is_repair ? (uint8_t)(chunk->request << 1 | 1) : (uint8_t)(chunk->credit_shift << 1);
+}
+
+static bool is_how_valid(const struct co_chunk *chunk)
+{
+    if (chunk->is_repair) {
+        return chunk->request == 0 || co_wire_is_request_label(chunk->request);
+    }
+    return chunk->credit_shift <= (chunk->is_contribution ? 0 : CO_WIRE_CREDIT_SHIFT_MAX);
+}
+
 void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk)
 {
     struct wire_chunk wire = {
         .version_kind = version_and_kind(chunk->is_contribution ? CO_WIRE_CONTRIBUTION : CO_WIRE_CHUNK),
-        .how = (uint8_t)(chunk->credit_shift << 1 | chunk->is_repair),
+        .how = how_of(chunk),
         .source = htole16(chunk->source),
         .team = htole32(chunk->team),
         .operation = htole32(chunk->operation),
@@ -95,9 +109,10 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
     chunk->block_bytes = (uint64_t)le16toh(wire.block_high) << 32 | le32toh(wire.block_low);
     chunk->is_contribution = kind == CO_WIRE_CONTRIBUTION;
     chunk->is_repair = wire.how & 1;
-    chunk->credit_shift = wire.how >> 1;
-    if (chunk->credit_shift > (chunk->is_repair ? 0 : CO_WIRE_CREDIT_SHIFT_MAX) || chunk->chunk_bytes == 0 ||
-        chunk->block_bytes == 0 || (chunk->is_contribution && wire.how != 0)) {
+    chunk->credit_shift = chunk->is_repair ? 0 : wire.how >> 1;
+    chunk->request = chunk->is_repair ? wire.how >> 1 : 0;
+    if (!is_how_valid(chunk) || (chunk->is_contribution && chunk->is_repair) || chunk->chunk_bytes == 0 ||
+        chunk->block_bytes == 0) {
         return -EPROTO;
     }
     uint64_t start = (uint64_t)chunk->psn * chunk->chunk_bytes;
@@ -131,6 +146,8 @@ static size_t expected_body_bytes(enum co_control_type type, uint16_t entries)
         return sizeof(struct wire_progress) + entries * sizeof(struct wire_credit);
     case CO_CONTROL_FETCH:
         return sizeof(struct wire_fetch) + entries * sizeof(struct wire_range);
+    case CO_CONTROL_PARKED:
+        return sizeof(struct wire_fetch);
     default:
         return 0;
     }
@@ -192,7 +209,7 @@ void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, u
 size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
                             unsigned count)
 {
-    struct wire_fetch wire = {htole16(body->source), htole16(body->why)};
+    struct wire_fetch wire = {htole16(body->source), body->why, body->request};
     memcpy(to, &wire, sizeof(wire));
     for (unsigned i = 0; i < count; i++) {
         struct wire_range range = {htole32(ranges[i].first), htole32(ranges[i].count)};
@@ -206,7 +223,8 @@ void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from)
     struct wire_fetch wire;
     memcpy(&wire, from, sizeof(wire));
     body->source = le16toh(wire.source);
-    body->why = le16toh(wire.why);
+    body->why = wire.why;
+    body->request = co_wire_is_request_label(wire.request) ? wire.request : 0;
 }
 
 void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index)
@@ -217,8 +235,14 @@ void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, uns
     range->count = le32toh(wire.count);
 }
 
-void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c)
+void co_wire_chunk_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_chunk *chunk)
 {
-    uint32_t words[3] = {htole32(a), htole32(b), htole32(c)};
+    uint32_t words[3] = {htole32(how_of(chunk)), htole32(chunk->operation), htole32(chunk->psn)};
+    memcpy(nonce, words, sizeof(words));
+}
+
+void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint64_t sequence)
+{
+    uint32_t words[3] = {htole32((uint32_t)sequence), htole32((uint32_t)(sequence >> 32)), 0};
     memcpy(nonce, words, sizeof(words));
 }

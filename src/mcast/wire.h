@@ -51,6 +51,7 @@ enum co_control_type {
     CO_CONTROL_PROBE_DONE,
     CO_CONTROL_SENT,   // the source has sent the whole block of this operation
     CO_CONTROL_FAILED, // the team has lost a member: give up
+    CO_CONTROL_PARKED, // some of what you asked for is not here yet, and comes unasked when it is
     CO_CONTROL_TYPE_END
 };
 
@@ -65,6 +66,7 @@ struct co_chunk {
     bool is_contribution; // to the collector alone, and no credit is asked for
     uint8_t
         credit_shift; // of a first transmission: report every 2^(credit_shift - 1) chunks of the source; 0: as usual
+    uint8_t request;  // of a repair: label of the request that it answers at once, 0: of none
 };
 
 struct co_control {
@@ -93,13 +95,25 @@ enum co_fetch_why {
     CO_FETCH_GUESS = 1, // there was silence: the chunks may still be on their way, or may not have been sent
     CO_FETCH_DEAF = 2   // the source's multicast does not come here: send them as soon as they exist
 };
-struct co_fetch_body { // followed by `entries` of co_fetch_range
+struct co_fetch_body { // followed by `entries` of co_fetch_range; of PARKED too, without any
     uint16_t source;
-    uint16_t why; // enum co_fetch_why
+    uint8_t why;     // enum co_fetch_why
+    uint8_t request; // label that repairs shall bear which are sent at once; 0: none
 };
 struct co_fetch_range {
     uint32_t first, count; // chunks; count > 0
 };
+
+// Label of the group's request with that number: none is 0, and the last 64 differ.
+#define CO_WIRE_REQUEST_LABELS 64U
+static inline uint8_t co_wire_request_label(uint32_t number)
+{
+    return (uint8_t)(CO_WIRE_REQUEST_LABELS | (number & (CO_WIRE_REQUEST_LABELS - 1)));
+}
+static inline bool co_wire_is_request_label(uint8_t label)
+{
+    return label >= CO_WIRE_REQUEST_LABELS && label < 2 * CO_WIRE_REQUEST_LABELS;
+}
 
 static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_bytes)
 {
@@ -119,9 +133,10 @@ void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_co
 // `bytes`: head and body without the tag. Body and entries must agree with the type. 0 or -EPROTO.
 int co_wire_control_decode(struct co_control *control, const uint8_t *data, size_t bytes);
 
-// The nonce of a tag, little-endian: team, operation and PSN of a chunk; both halves of a control message's sequence,
-// and 0.
-void co_wire_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t a, uint32_t b, uint32_t c);
+// The nonce of a tag. No two different heads of one source and domain share one: of a chunk it tells the second byte of
+// the head, operation and PSN; of a control message the sequence.
+void co_wire_chunk_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_chunk *chunk);
+void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint64_t sequence);
 
 // Bodies, encoded in place (`to` has room) and decoded from a body that co_wire_control_decode accepted.
 size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,

@@ -18,7 +18,7 @@
 #define ROOM 128
 
 static const struct co_repair_timing TIMING = {
-    .cutoff_ns = 1000, .retry_ns = 5000, .trip_ns = 500, .reorder_ns = 100, .is_next = true};
+    .cutoff_ns = 1000, .retry_ns = 5000, .probe_ns = 5000, .trip_ns = 500, .reorder_ns = 100, .is_next = true};
 
 struct bench {
     struct co_receive_block block;

@@ -65,6 +65,67 @@ static void who_hears_nothing_asks_at_once(void **state)
     assert_range(&bench, 0, 0, 20);
 }
 
+// What went unanswered is probed for by one chunk, whose answer tells about all that was asked for before.
+static void one_chunk_tells_about_all(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing timing = TIMING;
+    timing.probe_ns = 1000;
+    timing.request = 3;
+    bench_open(&bench, 20, 0);
+    take(&bench, 10, 10);
+    ask_with(&bench, &timing, 10, ROOM);
+    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    assert_range(&bench, 0, 0, 10);
+    timing.request = 4;
+    assert_int_equal(ask_with(&bench, &timing, 1109, ROOM), 0);
+    assert_int_equal(ask_with(&bench, &timing, 1110, ROOM), 1);
+    assert_range(&bench, 0, 0, 1);
+    co_receive_block_accept(&bench.block, 0, true, 1200);
+    timing.request = 5;
+    assert_int_equal(ask_with(&bench, &timing, 1200, ROOM), 0);
+    timing.answered = 4;
+    assert_int_equal(ask_with(&bench, &timing, 1200, ROOM), 1);
+    assert_range(&bench, 0, 1, 9);
+}
+
+static void what_waits_at_the_neighbour_is_given_time(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing timing = TIMING;
+    timing.probe_ns = 1000;
+    timing.request = 3;
+    bench_open(&bench, 20, 0);
+    take(&bench, 10, 10);
+    ask_with(&bench, &timing, 10, ROOM);
+    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    bench.block.is_parked = true;
+    timing.request = 5;
+    timing.answered = 4;
+    assert_int_equal(ask_with(&bench, &timing, 110 + 2 * TIMING.retry_ns - 1, ROOM), 0);
+    assert_int_equal(ask_with(&bench, &timing, 110 + 2 * TIMING.retry_ns, ROOM), 1);
+    assert_range(&bench, 0, 0, 10);
+    assert_false(bench.block.is_parked); // until it is told again
+}
+
+// First transmissions that stream by are no answers: patience grows although they come.
+static void only_repairs_end_the_patience(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 500, 0);
+    unsigned retries = 0;
+    for (uint32_t psn = 1; psn < 400; psn++) {
+        uint64_t now_ns = psn * TIMING.retry_ns / 10;
+        take(&bench, psn, now_ns);
+        ask(&bench, now_ns);
+        retries += bench.request.is_retry;
+    }
+    assert_in_range(retries, 8, 10); // after 1, 1, 1, 1, 1, 2, 4, 8, 16 times the retry time
+}
+
 // An answer to a later request has come: what this one asked for is lost again, known long before its time is over.
 static void overtaken_requests_are_repeated(void **state)
 {
@@ -76,15 +137,21 @@ static void overtaken_requests_are_repeated(void **state)
     timing.request = 7;
     ask_with(&bench, &timing, 10, ROOM);
     assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    uint64_t at = 110 + TIMING.trip_ns + TIMING.reorder_ns;
     timing.answered = 7; // its own
-    assert_int_equal(ask_with(&bench, &timing, 110 + 3 * TIMING.trip_ns, ROOM), 0);
+    assert_int_equal(ask_with(&bench, &timing, at, ROOM), 0);
     timing.request = 9;
     timing.answered = 8;
-    assert_int_equal(ask_with(&bench, &timing, 110 + 3 * TIMING.trip_ns, ROOM), 1);
+    assert_int_equal(ask_with(&bench, &timing, at - 1, ROOM), 0);
+    assert_int_equal(ask_with(&bench, &timing, at, ROOM), 1);
     assert_true(bench.request.is_retry);
     assert_range(&bench, 0, 0, 1);
-    assert_int_equal(bench.block.retries, 0);                                       // the way is open: no patience
-    assert_int_equal(ask_with(&bench, &timing, 111 + 3 * TIMING.trip_ns, ROOM), 0); // once
+    assert_int_equal(bench.block.retries, 0);                     // the way is open: no patience
+    assert_int_equal(ask_with(&bench, &timing, at + 1, ROOM), 0); // once
+    timing.answered = 9;
+    assert_int_equal(ask_with(&bench, &timing, 2 * at, ROOM), 0); // its own again
+    timing.answered = 10;
+    assert_int_equal(ask_with(&bench, &timing, 2 * at, ROOM), 1);
 }
 
 static uint32_t count_missing(const struct bench *bench, uint32_t below)
@@ -152,9 +219,15 @@ static void any_schedule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gaps_gather_while_chunks_stream_in), cmocka_unit_test(guesses_are_told_from_proof),
-        cmocka_unit_test(silence_is_that_of_the_next_block),  cmocka_unit_test(who_hears_nothing_asks_at_once),
-        cmocka_unit_test(overtaken_requests_are_repeated),    cmocka_unit_test(any_schedule),
+        cmocka_unit_test(gaps_gather_while_chunks_stream_in),
+        cmocka_unit_test(guesses_are_told_from_proof),
+        cmocka_unit_test(silence_is_that_of_the_next_block),
+        cmocka_unit_test(who_hears_nothing_asks_at_once),
+        cmocka_unit_test(overtaken_requests_are_repeated),
+        cmocka_unit_test(only_repairs_end_the_patience),
+        cmocka_unit_test(one_chunk_tells_about_all),
+        cmocka_unit_test(what_waits_at_the_neighbour_is_given_time),
+        cmocka_unit_test(any_schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,8 +126,12 @@ static void repairs_do_not_end_the_tail(void **state)
     co_receive_block_accept(&bench.block, 2, true, 1100);
     assert_int_equal(bench.block.asked_missing, 2);
     assert_int_equal(ask(&bench, 1101), 0); // 1 and 3 stay asked for
-    assert_int_equal(ask(&bench, 1000 + 20 * TIMING.retry_ns), 2);
-    assert_true(bench.request.is_retry);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ask(&bench, due(&bench)), 1);
+        assert_true(bench.request.is_retry);
+        assert_range(&bench, 0, 1, 1);
+    }
+    assert_int_equal(ask(&bench, due(&bench)), 2);
     assert_range(&bench, 0, 1, 1);
     assert_range(&bench, 1, 3, 1);
 }
@@ -147,7 +151,7 @@ static void retries_double_and_an_arrival_resets_them(void **state)
         at += wait;
         assert_int_equal(ask(&bench, at), 1);
         assert_true(bench.request.is_retry);
-        assert_range(&bench, 0, 0, 3);
+        assert_range(&bench, 0, 0, i < 2 ? 1 : 3); // a chunk may tell about all
     }
     co_receive_block_accept(&bench.block, 0, true, at + 1);
     assert_int_equal(bench.block.retries, 0);

@@ -94,7 +94,7 @@ static void add_chunk(struct rig *rig, uint16_t source, int rank, uint32_t psn)
     uint8_t *data = fake->datagrams[fake->count], nonce[CO_AUTH_NONCE_BYTES];
     co_wire_chunk_encode(data, &chunk);
     memset(data + CO_WIRE_HEAD_BYTES, (int)psn, PAYLOAD);
-    co_wire_nonce(nonce, chunk.team, chunk.operation, chunk.psn);
+    co_wire_chunk_nonce(nonce, &chunk);
     co_auth_seal(rig->auth, CO_AUTH_CHUNK, rank, TEAM, nonce, data, CO_WIRE_HEAD_BYTES + PAYLOAD, NULL, 0,
                  data + CO_WIRE_HEAD_BYTES + PAYLOAD);
     fake->bytes[fake->count++] = DATAGRAM;

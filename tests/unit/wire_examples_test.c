@@ -85,9 +85,9 @@ static void put_number(uint8_t *to, uint64_t number, int bytes)
 }
 
 // As the document says it, not as the code does it.
-static void make_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint32_t operation, uint32_t psn)
+static void make_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint8_t how, uint32_t operation, uint32_t psn)
 {
-    put_number(nonce, (uint32_t)TEAM, 4);
+    put_number(nonce, how, 4);
     put_number(nonce + 4, operation, 4);
     put_number(nonce + 8, psn, 4);
 }
@@ -128,7 +128,7 @@ static void check_chunk(const struct example *example, bool is_repair)
     assert_int_equal(chunk.block_bytes, 1437);
     assert_int_equal(chunk.chunk_bytes, 1432);
     assert_memory_equal(example->bytes + CO_WIRE_HEAD_BYTES, "hello", 5);
-    make_nonce(nonce, chunk.operation, chunk.psn);
+    make_nonce(nonce, example->bytes[1], chunk.operation, chunk.psn);
     check_tags(example, is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK, 5, nonce);
 }
 

@@ -59,7 +59,15 @@ static void chunk_bytes(void **state)
     assert_int_equal(back.block_bytes, chunk.block_bytes);
     assert_true(back.is_repair);
     assert_int_equal(back.credit_shift, 0);
+    assert_int_equal(back.request, 0);
+    chunk.request = co_wire_request_label(5 + 3 * CO_WIRE_REQUEST_LABELS);
+    co_wire_chunk_encode(data, &chunk);
+    assert_int_equal(data[1], 0x8b);
+    assert_int_equal(co_wire_chunk_decode(&back, data, sizeof(data)), 0);
+    assert_true(back.is_repair);
+    assert_int_equal(back.request, 0x45);
     chunk.is_repair = false;
+    chunk.request = 0;
     chunk.credit_shift = 5;
     co_wire_chunk_encode(data, &chunk);
     assert_int_equal(data[1], 10);
@@ -86,6 +94,26 @@ static void contribution_bytes(void **state)
         data[1] = (uint8_t)how;
         assert_true(co_wire_chunk_decode(&back, data, sizeof(data)) < 0);
     }
+}
+
+// Two heads that differ have two nonces, or the key would be given away.
+static void nonces(void **state)
+{
+    (void)state;
+    struct co_chunk chunk = golden_chunk();
+    static const uint8_t golden[] = {1, 0, 0, 0, 0xef, 0xcd, 0xab, 0x89, 4, 0, 0, 0};
+    uint8_t nonce[CO_AUTH_NONCE_BYTES], head[CO_WIRE_HEAD_BYTES];
+    co_wire_chunk_nonce(nonce, &chunk);
+    assert_memory_equal(nonce, golden, sizeof(golden));
+    for (uint8_t request = 0; request < 2 * CO_WIRE_REQUEST_LABELS; request++) {
+        chunk.request = request;
+        co_wire_chunk_encode(head, &chunk);
+        co_wire_chunk_nonce(nonce, &chunk);
+        assert_int_equal(nonce[0], head[1]);
+    }
+    co_wire_control_nonce(nonce, UINT64_C(0x0102030405060708));
+    static const uint8_t control[] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0};
+    assert_memory_equal(nonce, control, sizeof(control));
 }
 
 static void block_of_48_bits(void **state)
@@ -143,15 +171,19 @@ static void progress_body(void **state)
 static void fetch_body(void **state)
 {
     (void)state;
-    static const uint8_t golden[] = {0x0b, 0x0a, 2, 0, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
+    static const uint8_t golden[] = {0x0b, 0x0a, 2, 0x43, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
     struct co_fetch_range ranges[] = {{0x01020304, 5}, {UINT32_MAX, 1}}, range;
     uint8_t data[sizeof(golden)];
-    struct co_fetch_body body = {0x0a0b, CO_FETCH_DEAF}, back;
+    struct co_fetch_body body = {0x0a0b, CO_FETCH_DEAF, co_wire_request_label(67)}, back;
     assert_int_equal(co_wire_fetch_encode(data, &body, ranges, 2), sizeof(golden));
     assert_memory_equal(data, golden, sizeof(golden));
     co_wire_fetch_decode(&back, data);
     assert_int_equal(back.source, 0x0a0b);
     assert_int_equal(back.why, CO_FETCH_DEAF);
+    assert_int_equal(back.request, 0x43);
+    data[3] = 0x3f; // no label
+    co_wire_fetch_decode(&back, data);
+    assert_int_equal(back.request, 0);
     for (unsigned i = 0; i < 2; i++) {
         co_wire_range_decode(&range, data, i);
         assert_memory_equal(&range, &ranges[i], sizeof(range));
@@ -177,7 +209,7 @@ static void chunks_refused(void **state)
     assert_true(decode_chunk_with(0, 0x10, good) < 0); // another kind
     assert_true(decode_chunk_with(0, 0x12, good) < 0);
     assert_true(decode_chunk_with(0, 0x13, good) < 0);
-    assert_true(decode_chunk_with(1, 3, good) < 0); // a repair that wants credit
+    assert_true(decode_chunk_with(1, 3, good) < 0); // a repair with what is no label of a request
     assert_int_equal(decode_chunk_with(1, CO_WIRE_CREDIT_SHIFT_MAX << 1, good), 0);
     assert_true(decode_chunk_with(1, (CO_WIRE_CREDIT_SHIFT_MAX + 1) << 1, good) < 0); // more than can be counted
     assert_true(decode_chunk_with(12, 5, good) < 0);                                  // PSN beyond the block
@@ -209,10 +241,12 @@ static int decode_control(enum co_control_type type, uint16_t entries, size_t bo
 static void control_refused(void **state)
 {
     (void)state;
-    static const size_t fixed[CO_CONTROL_TYPE_END] = {[CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4};
+    static const size_t fixed[CO_CONTROL_TYPE_END] = {
+        [CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4, [CO_CONTROL_PARKED] = 4};
     for (unsigned type = 1; type < CO_CONTROL_TYPE_END; type++) {
         for (uint16_t entries = 0; entries < 40; entries++) {
-            size_t body = fixed[type] + (fixed[type] > 0 ? entries * 8U : 0);
+            bool has_entries = type == CO_CONTROL_PROGRESS || type == CO_CONTROL_FETCH;
+            size_t body = fixed[type] + (has_entries ? entries * 8U : 0);
             assert_int_equal(decode_control(type, entries, body, body), 0);
             assert_true(decode_control(type, entries, body, body + 1) < 0);
             assert_true(decode_control(type, entries, body + 1, body + 1) < 0);
@@ -279,10 +313,18 @@ static void chunk_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunk_bytes),    cmocka_unit_test(contribution_bytes), cmocka_unit_test(block_of_48_bits),
-        cmocka_unit_test(control_bytes),  cmocka_unit_test(progress_body),      cmocka_unit_test(fetch_body),
-        cmocka_unit_test(chunks_refused), cmocka_unit_test(control_refused),    cmocka_unit_test(too_short),
-        cmocka_unit_test(junk),           cmocka_unit_test(chunk_counts),
+        cmocka_unit_test(chunk_bytes),
+        cmocka_unit_test(contribution_bytes),
+        cmocka_unit_test(block_of_48_bits),
+        cmocka_unit_test(control_bytes),
+        cmocka_unit_test(progress_body),
+        cmocka_unit_test(fetch_body),
+        cmocka_unit_test(nonces),
+        cmocka_unit_test(chunks_refused),
+        cmocka_unit_test(control_refused),
+        cmocka_unit_test(too_short),
+        cmocka_unit_test(junk),
+        cmocka_unit_test(chunk_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

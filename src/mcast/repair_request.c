@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The slow path, the asker's side: exact missing ranges are asked of the left neighbour in the ring (S1, section 3.3),
+// now and then of the block's owner, should the neighbour be stuck. Requests are numbered, answers name the number:
+// that gives the time an answer takes, waiting behind other traffic included, and shows what was lost again. Cold
+// without loss.
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+
+// Before the first answer nothing is known of the queues that it waits in.
+#define RETRY_UNKNOWN_NS UINT64_C(20000000)
+#define RETRY_LEAST_NS UINT64_C(500000)
+#define RETRY_MOST_NS UINT64_C(100000000)
+#define RETRIES_TO_SOURCE 6 // every so many requests of the neighbour go unanswered, one goes to the owner
+#define CUTOFF_MOST 25      // times its floor
+#define REORDER_NS UINT64_C(100000)
+#define DEAF_BLOCKS 3 // that came by repair alone
+
+static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
+{
+    return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
+}
+
+static struct co_repair_timing repair_timing(const struct co_mcast_group *group)
+{
+    const struct co_mcast *mcast = group->mcast;
+    const struct co_round_trip *answer = &mcast->answer_trip;
+    uint64_t cutoff = mcast->config.cutoff_ns;
+    uint64_t retry =
+        answer->smoothed_ns == 0 ? RETRY_UNKNOWN_NS : co_round_trip_timeout_ns(answer, RETRY_LEAST_NS, RETRY_MOST_NS);
+    return (struct co_repair_timing){
+        .cutoff_ns = within(2 * (answer->smoothed_ns + group->widest_gap_ns), cutoff, CUTOFF_MOST * cutoff),
+        .retry_ns = retry,
+        .probe_ns = answer->smoothed_ns == 0 ? retry : within(2 * answer->smoothed_ns, RETRY_LEAST_NS, retry),
+        .trip_ns = answer->smoothed_ns,
+        .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
+}
+
+static int holder_to_ask(const struct co_mcast_group *group, int source, const struct co_receive_block *block)
+{
+    const struct co_mcast *mcast = group->mcast;
+    bool left_is_dead = mcast->peers[group->members[group->left]].is_dead;
+    return left_is_dead || block->retries % RETRIES_TO_SOURCE == RETRIES_TO_SOURCE - 1 ? source : group->left;
+}
+
+static void request_block(struct co_mcast_op *op, int index, const struct co_repair_timing *timing)
+{
+    struct co_mcast_group *group = op->group;
+    struct co_mcast *mcast = group->mcast;
+    struct co_receive_block *block = &op->blocks[index];
+    struct co_fetch_range ranges[CO_FETCH_RANGES_MAX];
+    struct co_request request = {.ranges = ranges, .room = CO_FETCH_RANGES_MAX};
+    if (co_receive_block_request(block, timing, mcast->now_ns, &request) == 0) {
+        return;
+    }
+    group->requests++;
+    group->requested_ns[group->requests % CO_REQUESTS_TIMED] = mcast->now_ns;
+    int holder = holder_to_ask(group, co_operation_source(op, index), block);
+    bool is_deaf = timing->is_deaf && !block->is_heard;
+    struct co_fetch_body fetch = {.source = (uint16_t)co_operation_source(op, index),
+                                  .why = is_deaf             ? CO_FETCH_DEAF
+                                         : request.is_proven ? CO_FETCH_LOST
+                                                             : CO_FETCH_GUESS,
+                                  .request = holder == group->left ? co_wire_request_label(group->requests) : 0};
+    uint8_t body[CO_CONTROL_MAX];
+    size_t bytes = co_wire_fetch_encode(body, &fetch, ranges, request.count);
+    co_control_send_member(group, holder, CO_CONTROL_FETCH, op->number, (uint16_t)request.count, body, bytes);
+    co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
+    for (unsigned i = 0; i < request.count && !request.is_retry && !block->in_tail; i++) {
+        group->lost += ranges[i].count; // beyond doubt: later chunks have come
+    }
+    mcast->events++;
+}
+
+// Who answers does so in the order of the requests, so the answer to one says that what is still missing of earlier
+// ones has been lost, or waits until the neighbour has it.
+void co_repair_answered(struct co_mcast_group *group, uint8_t request)
+{
+    if (request == 0) {
+        return;
+    }
+    uint32_t age = (group->requests - request) % CO_WIRE_REQUEST_LABELS, number = group->requests - age;
+    if (age < CO_REQUESTS_TIMED && co_serial_before(group->answered, number)) {
+        uint64_t asked_ns = group->requested_ns[number % CO_REQUESTS_TIMED];
+        co_round_trip_sample(&group->mcast->answer_trip, group->mcast->now_ns - asked_ns);
+        group->answered = number;
+    }
+}
+
+void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+{
+    struct co_fetch_body fetch;
+    co_wire_fetch_decode(&fetch, body);
+    co_repair_answered(group, fetch.request);
+    struct co_mcast_op *op = co_operation_find(group, control->operation);
+    struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, fetch.source);
+    if (block != NULL) {
+        block->is_parked = true;
+    }
+}
+
+// A source sends its blocks in order: what it sends now says that everything before has left.
+void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
+{
+    group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
+    group->unheard[chunk->source] = 0;
+    group->credit_every[chunk->source] = chunk->credit_shift == 0 ? 0 : UINT32_C(1) << (chunk->credit_shift - 1);
+    if (!co_serial_before(group->latest[chunk->source], chunk->operation)) {
+        return;
+    }
+    group->latest[chunk->source] = chunk->operation;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        struct co_receive_block *block = co_operation_block(op, chunk->source);
+        if (co_serial_before(op->number, chunk->operation) && block != NULL) {
+            co_receive_block_all_sent(block, group->mcast->now_ns);
+        }
+    }
+}
+
+// What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
+static void look_at_source(struct co_mcast_group *group, int source, struct co_repair_timing *timing)
+{
+    timing->heard_ns = group->mcast->peers[group->members[source]].heard_ns;
+    timing->is_next = group->seen_in_turn[source] != group->turn;
+    timing->request = group->requests + 1;
+    timing->answered = group->answered;
+    timing->is_deaf = group->unheard[source] >= DEAF_BLOCKS;
+    group->seen_in_turn[source] = group->turn;
+}
+
+// A collector's own block has yet to be put together, but nobody else has it.
+static bool awaits_block(const struct co_mcast_op *op, int index)
+{
+    return !co_receive_block_is_complete(&op->blocks[index]) && co_operation_source(op, index) != op->group->self;
+}
+
+uint64_t co_repair_due_ns(struct co_mcast_group *group)
+{
+    uint64_t due = CO_NEVER;
+    struct co_repair_timing timing = repair_timing(group);
+    group->turn++;
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
+            if (!awaits_block(op, i)) {
+                continue;
+            }
+            look_at_source(group, co_operation_source(op, i), &timing);
+            uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
+            due = block_due < due ? block_due : due;
+        }
+    }
+    return due;
+}
+
+void co_repair_request(struct co_mcast_group *group)
+{
+    if (group->mcast->is_behind) {
+        return;
+    }
+    struct co_repair_timing timing = repair_timing(group);
+    group->turn++;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
+            if (!awaits_block(op, i)) {
+                continue;
+            }
+            look_at_source(group, co_operation_source(op, i), &timing);
+            if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns) {
+                request_block(op, i, &timing);
+            }
+        }
+    }
+}
+
+// Of a block that came by repair alone nobody has heard the source: when that is so again and again, its multicast
+// does not come here.
+void co_repair_block_arrived(struct co_mcast_op *op, int source)
+{
+    if (!co_operation_block(op, source)->is_heard && op->group->unheard[source] < DEAF_BLOCKS) {
+        op->group->unheard[source]++;
+    }
+    for (struct co_mcast_op *later = op->next; later != NULL; later = later->next) {
+        struct co_receive_block *block = co_operation_block(later, source);
+        if (block != NULL && !co_receive_block_is_complete(block)) {
+            co_receive_block_is_next(block, op->group->mcast->now_ns);
+            return;
+        }
+    }
+}

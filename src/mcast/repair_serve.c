@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The slow path, the holder's side: ranges are served to whoever asks. A neighbour that lacks a chunk too remembers who
+// wants it and passes it on when its own repair brings it, so in the worst case this is the ring algorithm (S1, section
+// 3.3). A wanted chunk that comes by multicast is not passed on: the asker most likely heard it as well. Cold without
+// loss.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+
+static bool is_queued(const struct co_mcast *mcast, const struct co_repair *repair)
+{
+    for (unsigned i = mcast->repair_head; i != mcast->repair_tail; i++) {
+        const struct co_repair *other = &mcast->repairs[i % CO_REPAIR_QUEUE];
+        if (other->group == repair->group && other->operation == repair->operation && other->source == repair->source &&
+            other->to == repair->to && other->first <= repair->first &&
+            other->first + other->count >= repair->first + repair->count) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// A full queue drops what is asked, since the asker will ask again.
+static void queue_answer(struct co_mcast *mcast, const struct co_repair *repair)
+{
+    if (mcast->repair_tail - mcast->repair_head < CO_REPAIR_QUEUE) {
+        mcast->repairs[mcast->repair_tail++ % CO_REPAIR_QUEUE] = *repair;
+        mcast->timer_ns = 0;
+    }
+}
+
+static void queue_repair(struct co_mcast *mcast, const struct co_repair *repair)
+{
+    if (mcast->repair_tail != mcast->repair_head) {
+        struct co_repair *last = &mcast->repairs[(mcast->repair_tail - 1) % CO_REPAIR_QUEUE];
+        if (last->group == repair->group && last->operation == repair->operation && last->source == repair->source &&
+            last->request == repair->request && last->to == repair->to && last->count > 0 &&
+            last->first + last->count == repair->first) {
+            last->count += repair->count;
+            return;
+        }
+    }
+    if (!is_queued(mcast, repair)) {
+        queue_answer(mcast, repair);
+    }
+}
+
+// The word that not all of it is here, in its place among the answers.
+static void queue_parked(struct co_mcast_group *group, int to, uint32_t operation, const struct co_fetch_body *fetch)
+{
+    struct co_repair parked = {group, operation, 0, 0, fetch->source, fetch->request, to};
+    queue_answer(group->mcast, &parked);
+}
+
+static void park(struct co_mcast_op *op, int source, uint32_t first, uint32_t last)
+{
+    int index = op->root >= 0 ? 0 : source;
+    if (op->wanted == NULL) {
+        op->wanted = calloc((size_t)op->block_count, sizeof(*op->wanted));
+    }
+    if (op->wanted == NULL) {
+        return; // the asker will ask again
+    }
+    if (op->wanted[index] == NULL) {
+        op->wanted[index] = calloc(co_chunk_bitmap_words(op->blocks[index].chunks), sizeof(uint64_t));
+    }
+    if (op->wanted[index] == NULL) {
+        return;
+    }
+    for (uint32_t psn = first; psn < last; psn++) {
+        co_chunk_bitmap_set(op->wanted[index], psn);
+    }
+    co_counter_add(CO_COUNT_FETCH_PARKED, 1);
+}
+
+// Who only guesses that our chunks are lost is about to get them, unless we have stopped for want of credit.
+static bool is_stuck(const struct co_mcast_op *op)
+{
+    const struct co_mcast *mcast = op->group->mcast;
+    return mcast->now_ns - op->last_sent_ns >= co_control_timeout_ns(mcast);
+}
+
+// Up to where an asked range of our own block is answered: the rest is not lost, it is under way or yet to be sent. A
+// guess about a long block is answered by the word that all is sent: it follows the chunks through the queues, and
+// whoever still misses some when it comes asks in earnest. Short blocks are not worth the detour.
+static uint32_t answerable(struct co_mcast_op *op, int from, const struct co_fetch_body *fetch, uint32_t first,
+                           uint32_t end)
+{
+    uint32_t limit = op->next_psn;
+    if (fetch->why == CO_FETCH_GUESS && op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
+        if (op->next_psn == op->send_chunks) {
+            co_control_send_member(op->group, from, CO_CONTROL_SENT, op->number, 0, NULL, 0);
+        }
+        limit = op->next_psn < op->send_chunks && is_stuck(op) ? op->next_psn : first;
+    }
+    limit = op->send_chunks == 0 || limit > end ? end : limit < first ? first : limit;
+    if (limit < end && fetch->why == CO_FETCH_DEAF && from == op->group->right) {
+        park(op, fetch->source, limit, end);
+    }
+    return limit;
+}
+
+// Splits an asked range into what is here (queued) and what is not (parked for the right neighbour). True: all is here.
+static bool serve_range(struct co_mcast_op *op, int from, const struct co_fetch_body *fetch,
+                        const struct co_fetch_range *range)
+{
+    struct co_mcast_group *group = op->group;
+    struct co_receive_block *block = co_operation_block(op, fetch->source);
+    if (block == NULL || range->count == 0 || range->first >= block->chunks ||
+        range->count > block->chunks - range->first) {
+        co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+        return true;
+    }
+    uint32_t end = range->first + range->count;
+    bool is_all_here = true;
+    if (fetch->source == group->self) {
+        uint32_t limit = answerable(op, from, fetch, range->first, end);
+        is_all_here = limit == end;
+        end = limit;
+    }
+    for (uint32_t at = range->first; at < end;) {
+        bool is_here = co_chunk_bitmap_has(block->arrived, at);
+        uint32_t until = co_chunk_bitmap_find(block->arrived, at, end, !is_here);
+        if (is_here) {
+            struct co_repair repair = {group, op->number, at, until - at, fetch->source, fetch->request, from};
+            queue_repair(group->mcast, &repair);
+        } else if (from == group->right) {
+            park(op, fetch->source, at, until);
+            op->passes_all = op->passes_all || fetch->why == CO_FETCH_DEAF;
+        }
+        is_all_here = is_all_here && is_here;
+        at = until;
+    }
+    return is_all_here;
+}
+
+// New requests of one block are for chunks beyond those of earlier ones; where they overlap somebody asks again.
+static bool is_asked_again(const struct co_early_fetch *before, const struct co_early_fetch *now)
+{
+    const struct co_fetch_range *last_before = &before->ranges[before->count - 1], *last = &now->ranges[now->count - 1];
+    return before->operation == now->operation && before->body.source == now->body.source &&
+           before->ranges[0].first < (uint64_t)last->first + last->count &&
+           now->ranges[0].first < (uint64_t)last_before->first + last_before->count;
+}
+
+// A full store forgets: the neighbour asks again.
+static void keep_early(struct co_mcast_group *group, const struct co_fetch_body *fetch,
+                       const struct co_control *control, const uint8_t *body)
+{
+    unsigned count = control->entries;
+    struct co_early_fetch *early = count == 0 ? NULL : malloc(sizeof(*early) + count * sizeof(early->ranges[0]));
+    if (early == NULL) {
+        return;
+    }
+    *early = (struct co_early_fetch){.operation = control->operation, .body = *fetch, .count = count};
+    early->body.request = 0; // the answer comes when the operation begins, which is no round trip
+    for (unsigned i = 0; i < count; i++) {
+        co_wire_range_decode(&early->ranges[i], body, i);
+    }
+    unsigned kept = 0;
+    struct co_early_fetch **link = &group->early_fetches;
+    while (*link != NULL) {
+        struct co_early_fetch *before = *link;
+        if (is_asked_again(before, early)) {
+            *link = before->next;
+            free(before);
+            continue;
+        }
+        kept++;
+        link = &before->next;
+    }
+    *link = early;
+    if (kept == CO_EARLY_FETCHES) {
+        *link = NULL;
+        free(early);
+    }
+}
+
+// Answers what the right neighbour asked before the operation began here.
+void co_repair_start(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    for (struct co_early_fetch **link = &group->early_fetches; *link != NULL;) {
+        struct co_early_fetch *early = *link;
+        if (co_serial_before(op->number, early->operation)) {
+            link = &early->next;
+            continue;
+        }
+        for (unsigned i = 0; i < early->count && early->operation == op->number; i++) {
+            serve_range(op, group->right, &early->body, &early->ranges[i]);
+        }
+        *link = early->next;
+        free(early);
+    }
+}
+
+void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
+{
+    struct co_fetch_body fetch;
+    co_wire_fetch_decode(&fetch, body);
+    struct co_mcast_op *op = co_operation_find(group, control->operation);
+    if (op == NULL && from == group->right && !co_serial_before(control->operation, group->next_operation)) {
+        keep_early(group, &fetch, control, body);
+        queue_parked(group, from, control->operation, &fetch);
+        return;
+    }
+    if (op == NULL || op->state < 0) {
+        return; // not begun here, or over: the asker tries again or elsewhere
+    }
+    co_counter_add(CO_COUNT_FETCH_SERVED, 1);
+    bool is_all_here = true;
+    for (unsigned i = 0; i < control->entries; i++) {
+        struct co_fetch_range range;
+        co_wire_range_decode(&range, body, i);
+        is_all_here = serve_range(op, from, &fetch, &range) && is_all_here;
+    }
+    if (!is_all_here) {
+        queue_parked(group, from, op->number, &fetch);
+    }
+}
+
+void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn)
+{
+    int index = op->root >= 0 ? 0 : source;
+    uint64_t *wanted = op->wanted[index];
+    if (wanted != NULL && co_chunk_bitmap_has(wanted, psn)) {
+        co_chunk_bitmap_clear(wanted, psn);
+        struct co_repair repair = {op->group, op->number, psn, 1, (uint16_t)source, 0, op->group->right};
+        queue_repair(op->group->mcast, &repair);
+    }
+}
+
+static int send_parked(const struct co_repair *repair)
+{
+    uint8_t body[sizeof(struct co_fetch_body)];
+    struct co_fetch_body fetch = {.source = repair->source, .request = repair->request};
+    size_t bytes = co_wire_fetch_encode(body, &fetch, NULL, 0);
+    return co_control_send_member(repair->group, repair->to, CO_CONTROL_PARKED, repair->operation, 0, body, bytes);
+}
+
+// How many chunks left, 0: the queue is full; negative: it has no end to wait for.
+static int send_repair(struct co_repair *repair)
+{
+    struct co_mcast_op *op = co_operation_find(repair->group, repair->operation);
+    if (op == NULL || op->state < 0) {
+        return -ESTALE;
+    }
+    struct co_mcast *mcast = repair->group->mcast;
+    int sent = co_repairs_send(op, repair);
+    for (int i = 0; i < sent; i++) {
+        co_counter_add(CO_COUNT_FETCH_BYTES, mcast->batch.datagrams[i].payload_bytes);
+    }
+    return sent;
+}
+
+void co_repair_serve(struct co_mcast *mcast)
+{
+    while (mcast->repair_head != mcast->repair_tail) {
+        struct co_repair *repair = &mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
+        int sent = repair->group == NULL ? -ESTALE : repair->count == 0 ? send_parked(repair) : send_repair(repair);
+        if (sent == 0) {
+            mcast->wants_write = true;
+            return;
+        }
+        mcast->events++;
+        if (sent < 0 || (uint32_t)sent >= repair->count) {
+            mcast->repair_head++;
+        } else {
+            repair->first += (uint32_t)sent;
+            repair->count -= (uint32_t)sent;
+        }
+    }
+}
+
+// A group that goes away leaves nothing behind that points to it; what is queued for an operation that is gone is
+// skipped when its turn comes.
+void co_repair_forget(struct co_mcast_group *group)
+{
+    struct co_mcast *mcast = group->mcast;
+    for (unsigned i = mcast->repair_head; i != mcast->repair_tail; i++) {
+        if (mcast->repairs[i % CO_REPAIR_QUEUE].group == group) {
+            mcast->repairs[i % CO_REPAIR_QUEUE].group = NULL;
+        }
+    }
+    while (group->early_fetches != NULL) {
+        struct co_early_fetch *early = group->early_fetches;
+        group->early_fetches = early->next;
+        free(early);
+    }
+}
