@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counters.h"
 #include "engine/engine_state.h"
 
 static void free_team(struct co_team *team)
@@ -117,6 +118,14 @@ static int open_group(struct co_team *team, const int *world_ranks)
     return status;
 }
 
+// Memory of this rank; what the members of a node share is counted where it is touched.
+static size_t storage_bytes(const struct co_team *team)
+{
+    size_t bytes = sizeof(*team) + (4 * (size_t)team->size + (size_t)team->node_size) * sizeof(int);
+    bytes += team->shm != NULL ? co_shm_team_bytes(team->shm) : 0;
+    return bytes + (team->group != NULL ? co_mcast_group_bytes(team->group) : 0);
+}
+
 int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size,
                  int rank)
 {
@@ -150,6 +159,7 @@ int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, co
         free_team(team);
         return status;
     }
+    co_counter_raise(CO_COUNT_COMMUNICATOR_HIGH, storage_bytes(team));
     *out = team;
     return 0;
 }

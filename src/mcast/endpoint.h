@@ -51,10 +51,11 @@ struct co_mcast_op {
     uint64_t last_sent_ns;          // of its chunks
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
-    bool owes_end;     // all of the own block has left, but the queue had no room for the word that says so
-    bool is_sending;   // a part of the own block is with the sending thread: the buffer stays ours
-    int failure;       // what came up meanwhile, the state when that part is back
-    uint64_t **wanted; // for each block, chunks that the right neighbour asked for before we had them; NULL: none
+    bool owes_end;       // all of the own block has left, but the queue had no room for the word that says so
+    bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
+    int failure;         // what came up meanwhile, the state when that part is back
+    size_t bitmap_bytes; // of its blocks, and of what is wanted
+    uint64_t **wanted;   // for each block, chunks that the right neighbour asked for before we had them; NULL: none
     uint64_t last_event_ns;
     // An allgather by way of a collector (the root then); NULL and 0 otherwise.
     struct co_receive_block *parts; // at the collector, by member: their blocks
@@ -179,6 +180,7 @@ struct co_mcast {
     size_t lingering_bytes;
     struct co_fixed_pool early;
     size_t kept_bytes;
+    size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
     struct co_round_trip trip;        // of control messages
     struct co_round_trip answer_trip; // from a request to its first repair
@@ -239,6 +241,7 @@ struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group);
 void co_operation_part_sent(struct co_mcast_op *op);
 
 void co_operation_own_block_is_here(struct co_mcast_op *op);
+void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes);
 
 // collect.c
 bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes);

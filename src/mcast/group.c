@@ -142,6 +142,11 @@ int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uin
     return 0;
 }
 
+size_t co_mcast_group_bytes(const struct co_mcast_group *group)
+{
+    return group->storage_bytes;
+}
+
 void co_group_free(struct co_mcast_group *group)
 {
     unregister_group(group);

@@ -86,6 +86,7 @@ uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write)
 // of its node, at least 1), NULL: 1 each. Both are copied. The group joins its subgroups on the transport.
 int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
                         const int *units, int count, int self);
+size_t co_mcast_group_bytes(const struct co_mcast_group *group); // memory that it takes
 // All operations must be done. Kept copies that a neighbour may still fetch stay until acknowledged.
 void co_mcast_group_close(struct co_mcast_group *group);
 // This member can do nothing more for the group: its operations fail with `error`, and the other members are told.

@@ -81,6 +81,14 @@ void co_operation_own_block_is_here(struct co_mcast_op *op)
     }
 }
 
+void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    op->bitmap_bytes += bytes;
+    mcast->bitmap_bytes += bytes;
+    co_counter_raise(CO_COUNT_BITMAP_HIGH, mcast->bitmap_bytes);
+}
+
 // Chunks that nobody will place or send any more are written off, or the credit of those who sent or await them would
 // be short for ever: others may complete the operation, and the group goes on.
 static void write_off(struct co_mcast_op *op)
@@ -198,6 +206,7 @@ static void free_operation(struct co_mcast_op *op)
         }
         free(op->wanted);
     }
+    mcast->bitmap_bytes -= op->bitmap_bytes;
     free(op);
 }
 

@@ -50,11 +50,13 @@ static struct co_mcast_op *allocate(struct co_mcast_group *group, const struct s
     int all = shape->blocks + shape->parts;
     size_t head = sizeof(struct co_mcast_op) + (size_t)all * sizeof(struct co_receive_block);
     head = (head + 7) & ~(size_t)7;
-    size_t storage = head + bitmap_words(group, shape) * sizeof(uint64_t);
-    struct co_mcast_op *op = calloc(1, storage);
+    size_t bitmap = bitmap_words(group, shape) * sizeof(uint64_t);
+    struct co_mcast_op *op = calloc(1, head + bitmap);
     if (op == NULL) {
         return NULL;
     }
+    op->group = group;
+    co_operation_count_bitmap(op, bitmap);
     op->blocks = (struct co_receive_block *)(op + 1);
     op->parts = shape->parts > 0 ? op->blocks + shape->blocks : NULL;
     uint64_t *bits = (uint64_t *)((char *)op + head);
@@ -110,7 +112,6 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
         return -ENOMEM;
     }
     group->mcast->now_ns = now_ns;
-    op->group = group;
     op->number = group->next_operation++;
     group->started++;
     op->root = shape->root;

@@ -65,10 +65,12 @@ static void park(struct co_mcast_op *op, int source, uint32_t first, uint32_t la
         return; // the asker will ask again
     }
     if (op->wanted[index] == NULL) {
-        op->wanted[index] = calloc(co_chunk_bitmap_words(op->blocks[index].chunks), sizeof(uint64_t));
-    }
-    if (op->wanted[index] == NULL) {
-        return;
+        size_t words = co_chunk_bitmap_words(op->blocks[index].chunks);
+        op->wanted[index] = calloc(words, sizeof(uint64_t));
+        if (op->wanted[index] == NULL) {
+            return;
+        }
+        co_operation_count_bitmap(op, words * sizeof(uint64_t));
     }
     for (uint32_t psn = first; psn < last; psn++) {
         co_chunk_bitmap_set(op->wanted[index], psn);

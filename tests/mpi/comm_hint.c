@@ -9,6 +9,9 @@
 // report: calls["MPI_Bcast"]["declined"] == {"switched_off_by_info": 9 * ranks}
 // report: calls["MPI_Bcast"]["taken"] == 6 * ranks
 // report: calls["MPI_Iallgather"]["taken"] == ranks and calls["MPI_Iallgather"]["declined"] == {}
+// report: counters["communicator_high_water_bytes"] > 0
+// report: (counters["communicator_shared_high_water_bytes"] > 0) == ("CASTOFF_FAULT" not in settings)
+// report: (counters["bitmap_high_water_bytes"] > 0) == ("CASTOFF_FAULT" in settings)
 #include "oracle/verdict.h"
 
 #include <stdlib.h>

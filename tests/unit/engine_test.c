@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/counters.h"
 #include "base/settings.h"
 #include "engine_job.h"
 
@@ -205,6 +206,27 @@ static void idle_ranks_answer(void **state)
     co_settings_load();
 }
 
+static void open_and_close(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    co_team_close(engine_job_world(rank, 12));
+}
+
+// A team of more ranks takes more, and those who speak for a node take most.
+static void memory_is_counted(void **state)
+{
+    (void)state;
+    uint64_t high[3];
+    const int size[3] = {2, 3, 3}, nodes[3][3] = {{0, 0}, {0, 0, 0}, {0, 0, 1}};
+    for (int i = 0; i < 3; i++) {
+        co_store_relaxed(&co_counter_values[CO_COUNT_COMMUNICATOR_HIGH], 0); // relaxed: one thread
+        engine_job_run(size[i], nodes[i], open_and_close);
+        high[i] = co_counter_read(CO_COUNT_COMMUNICATOR_HIGH);
+    }
+    assert_int_equal(high[1] - high[0], 6 * sizeof(int)); // four places, and twice who shares the node
+    assert_true(high[2] > high[1]);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -221,6 +243,7 @@ int main(void)
         cmocka_unit_test(one_rank_a_node),
         cmocka_unit_test(several_ranks_on_several_nodes),
         cmocka_unit_test(idle_ranks_answer),
+        cmocka_unit_test(memory_is_counted),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
 
@@ -68,6 +69,7 @@ static void come_and_go(const struct world_options *options, unsigned count, boo
     for (int rank = 0; rank < MEMBERS; rank++) {
         const struct co_mcast *mcast = world.mcast[rank];
         assert_int_equal(mcast->kept_bytes, 0);
+        assert_int_equal(mcast->bitmap_bytes, 0);
         assert_int_equal(mcast->early.in_use, 0);
         assert_in_range(mcast->lingering_bytes, 0, CO_LINGERING_BYTES);
         assert_in_range(mcast->groups.count, 1, 8); // alike ones share their place
@@ -102,12 +104,51 @@ static void late_members(void **state)
     come_and_go(&options, 200, true);
 }
 
+// A bit for each of 640 chunks and a few more: at each end, and once more at whom a deaf neighbour asks.
+static void bitmaps(void **state)
+{
+    enum { CHUNKS = 641, ONE = 11 * 8 };
+    static const char *const faults[] = {NULL, "blackhole=1"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct world_options options = world_defaults(MEMBERS);
+        options.faults = faults[i];
+        struct world world;
+        world_open(&world, &options);
+        co_store_relaxed(&co_counter_values[CO_COUNT_BITMAP_HIGH], 0); // relaxed: one thread
+        world_bcast(&world, 0, CHUNKS * options.chunk_bytes, 1);
+        assert_int_equal(co_counter_read(CO_COUNT_BITMAP_HIGH), i == 0 ? ONE : 2 * ONE);
+        world_allgather(&world, CHUNKS * options.chunk_bytes, 2);
+        assert_in_range(co_counter_read(CO_COUNT_BITMAP_HIGH), MEMBERS * ONE, (MEMBERS * 2 + 1) * ONE);
+        world_settle(&world, UINT64_C(2000000000));
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            assert_int_equal(world.mcast[rank]->bitmap_bytes, 0);
+        }
+        world_close(&world);
+    }
+}
+
+static void memory_of_a_group(void **state)
+{
+    (void)state;
+    size_t bytes[2];
+    for (int i = 0; i < 2; i++) {
+        struct world_options options = world_defaults(MEMBERS + i);
+        struct world world;
+        world_open(&world, &options);
+        bytes[i] = co_mcast_group_bytes(world.group[0]);
+        world_close(&world);
+    }
+    // Eight words for a member, and one for each of its children in each source's tree of credit.
+    size_t more_children = (MEMBERS + 1) * MEMBERS - MEMBERS * (MEMBERS - 1);
+    assert_int_equal(bytes[1] - bytes[0], (8 + more_children) * sizeof(uint32_t));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand),
-        cmocka_unit_test(with_loss),
-        cmocka_unit_test(late_members),
+        cmocka_unit_test(ten_thousand), cmocka_unit_test(with_loss),         cmocka_unit_test(late_members),
+        cmocka_unit_test(bitmaps),      cmocka_unit_test(memory_of_a_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

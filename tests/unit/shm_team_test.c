@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A team's edges: alone, no bytes, nonsense refused, nothing moves before the others come, credit that runs out, the
-// line for the watchdog, and the bytes in the counters.
+// line for the watchdog, and bytes and memory in the counters.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,6 +121,34 @@ static int counted(struct shm_rank *self)
     return 0;
 }
 
+// What the members together have touched, page by page: lines for all, the other rings for who writes them.
+static int pages_touched(struct shm_rank *self)
+{
+    static const struct {
+        int root;
+        size_t bytes;
+        uint64_t pages;
+    } steps[] = {{0, 1, 6}, {1, 1, 6}, {0, 600, 8}, {0, 600, 8}, {1, 5000, 16}, {1, 600, 18}, {0, 5000, 26}};
+    struct co_shm_team *team;
+
+    co_store_relaxed(&co_counter_values[CO_COUNT_COMMUNICATOR_SHARED_HIGH], 0); // relaxed: a barrier follows
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    SHM_CHECK(team->shape.lane_bytes == 13 * CO_SHM_PAGE);
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        shm_job_barrier(self);
+        SHM_CHECK(shm_job_check_bcast(self, team, i, steps[i].root, steps[i].bytes) == 0);
+        shm_job_barrier(self);
+        SHM_CHECK(co_counter_read(CO_COUNT_COMMUNICATOR_SHARED_HIGH) == steps[i].pages * CO_SHM_PAGE);
+    }
+    co_shm_team_close(team);
+    shm_job_barrier(self);
+    SHM_CHECK(shm_job_open_team(self, &team, 2) == 0);
+    SHM_CHECK(shm_job_check_bcast(self, team, 1, 0, 5000) == 0);
+    SHM_CHECK(co_counter_read(CO_COUNT_COMMUNICATOR_SHARED_HIGH) == 26 * CO_SHM_PAGE); // counted anew, and less
+    co_shm_team_close(team);
+    return 0;
+}
+
 static void run(int size, bool threads, shm_rank_function *function)
 {
     struct shm_job_options options = {.size = size, .threads = threads};
@@ -159,12 +187,20 @@ static void bytes_are_counted(void **state)
     run(2, false, counted);
 }
 
+static void memory_is_counted(void **state)
+{
+    struct shm_job_options options = {.size = 2, .threads = true, .single_copy = CO_NO, .team_bytes = 65536};
+
+    (void)state;
+    assert_int_equal(shm_job_run(&options, pages_touched), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_team_of_one),       cmocka_unit_test(no_bytes_need_nobody),
         cmocka_unit_test(nonsense_is_refused), cmocka_unit_test(a_writer_waits_when_all_slots_are_full),
-        cmocka_unit_test(bytes_are_counted),
+        cmocka_unit_test(bytes_are_counted),   cmocka_unit_test(memory_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@ bool co_shm_node_is_gone(const struct co_shm_node *node, int rank); // the same 
 // order, `self` the own position. -ENOSPC when the directory is full. Memory is touched at the first operation.
 int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
                      int count, int self);
+size_t co_shm_team_bytes(const struct co_shm_team *team); // memory of this process that it takes
 void co_shm_team_close(struct co_shm_team *team);
 
 // Tells the other members that this one will not go on, for instance because it cannot get what it was to pass on.

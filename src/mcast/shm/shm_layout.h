@@ -53,7 +53,7 @@ struct co_shm_entry {
     uint32_t joined;
     uint32_t left;
     uint32_t generation;      // teams that had this entry before
-    _Atomic uint32_t touched; // some page of the area was used
+    _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area was used
     _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
 };
 

@@ -55,6 +55,11 @@ int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_
     return 0;
 }
 
+size_t co_shm_team_bytes(const struct co_shm_team *team)
+{
+    return sizeof *team + (size_t)team->count * sizeof(int);
+}
+
 static void flush_counts(struct co_shm_team *team)
 {
     co_counter_add(CO_COUNT_SHM_BYTES, team->bytes_uncounted);
@@ -105,18 +110,32 @@ int co_shm_touch(char *first, size_t length)
     return is_full ? -ENOMEM : 0;
 }
 
+// First page of a lane behind a ring.
+static size_t page_behind(const struct co_shm_ring_shape *ring)
+{
+    return (ring->offset + (size_t)(ring->mask + 1) * ring->stride + CO_SHM_PAGE - 1) / CO_SHM_PAGE;
+}
+
+// A page that two rings share counts as the first one's; the first ring of all, and so its page, is always in use.
+static void count_pages(const struct co_shm_team *team, unsigned ring)
+{
+    size_t before = ring == 0 ? 0 : page_behind(&team->shape.ring[ring - 1]);
+    uint32_t pages = (uint32_t)(page_behind(&team->shape.ring[ring]) - before);
+
+    // relaxed: what is left to do is read after the lock of the directory, which this member takes again to leave
+    uint32_t touched = co_add_relaxed(&team->node->entries[team->entry].touched, pages) + pages;
+    co_counter_raise(CO_COUNT_COMMUNICATOR_SHARED_HIGH, (uint64_t)touched * CO_SHM_PAGE);
+}
+
 // Makes the pages of a ring exist before its writer needs them.
 static int touch_ring(struct co_shm_team *team, unsigned ring)
 {
     const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
     size_t first = shape->offset / CO_SHM_PAGE * CO_SHM_PAGE;
-    size_t end = shape->offset + (size_t)(shape->mask + 1) * shape->stride;
-    size_t length = (end - first + CO_SHM_PAGE - 1) / CO_SHM_PAGE * CO_SHM_PAGE;
 
     team->touched |= 1u << ring;
-    // relaxed: read after the lock of the directory, which this member takes again to leave
-    co_store_relaxed(&team->node->entries[team->entry].touched, 1);
-    return co_shm_touch(co_shm_lane(team, team->self) + first, length);
+    count_pages(team, ring);
+    return co_shm_touch(co_shm_lane(team, team->self) + first, page_behind(shape) * CO_SHM_PAGE - first);
 }
 
 static uint64_t consumed_by(const struct co_shm_team *team, int member, unsigned ring)
