@@ -4,7 +4,7 @@
 // The others of a broadcast need no leaf: they may have their bytes, now and in the next call. The program's own
 // malloc refuses the one size that only such a copy has.
 // ranks: 3
-// modes: on faults
+// modes: on faults damage
 // complaint: error: MPI_Bcast failed: Cannot allocate memory
 // expect: errors on the communicator concerned
 // taken: MPI_Bcast MPI_Allgather MPI_Iallgather
