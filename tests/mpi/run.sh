@@ -143,23 +143,6 @@ mode_settings() {
     fi
 }
 
-# Which conditions does the report $1 not meet? Each line of $2 is one, in Python, about the report's keys.
-not_reported() {
-    python3 -S - "$1" "$2" <<'PYTHON'
-import json, sys
-try:
-    report = json.load(open(sys.argv[1]))
-except (OSError, ValueError) as error:
-    sys.exit(print("unusable:", error))
-def holds(condition):
-    try:
-        return eval(condition, {}, report)
-    except (KeyError, NameError, TypeError) as error:
-        print("no", error, end=" in ")
-print(*[line for line in sys.argv[2].splitlines() if line and not holds(line)], sep="; ")
-PYTHON
-}
-
 # Runs the program once; the caller's variables describe the unit. Output goes to $log.out and $log.err.
 launch() {
     local options command=() exports=() setting
@@ -234,7 +217,7 @@ verdict() {
     elif words=$(wrong_words) && [ -n "$words" ]; then
         echo "$words"
     elif [[ $mode != native && $mode != off ]] && [ -n "$conditions" ]; then
-        missing=$(not_reported "$log.json" "$conditions")
+        missing=$(python3 -S "$here/oracle/not_reported.py" "$log.json" "$conditions")
         echo "${missing:+the report does not say: }${missing:-pass}"
     else
         echo pass
@@ -254,7 +237,7 @@ show_failure() {
 # One program with one rank count, argument line and tool position, in all modes: one line of output.
 run_unit() {
     local source_file=$1 ranks=$2 arguments=$3 tool=$4
-    local name call unit row="" failures="" mode log native_log result status started left mark label
+    local name call unit row="" failures="" mode log native_log result status started left mark label lacking
     local mpirun_options environment expected_status taken report complaint copies programs launcher limit only_modes
     name=$(basename "${source_file%.*}")
     label="${arguments:+ $arguments}"
@@ -276,8 +259,14 @@ run_unit() {
     only_modes=$(header_or "$source_file" modes "$all_modes")
     native_log=$log_dir/${unit// /_}.$ranks.native
     rm -f "$native_log".*
+    lacking=$(lacking_memory "$(header_or "$source_file" memory 0)")
     for mode in $modes; do
         [[ " $only_modes " == *" $mode "* ]] || continue
+        if [ -n "$lacking" ]; then
+            echo skip >>"$log_dir/results"
+            row=" skipped: $lacking"
+            continue
+        fi
         log=$log_dir/${unit// /_}.$ranks.$mode
         mark=$$.${unit// /_}.$ranks.$mode
         rm -f "$log".*
@@ -317,6 +306,13 @@ left_in_shared_memory() {
         done
         echo "$file"
     done
+}
+
+# Says so when less than $1 GiB of memory are available.
+lacking_memory() {
+    local there
+    there=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
+    [ "${there:-0}" -ge "$1" ] || echo "needs $1 GiB of memory, ${there:-none} available"
 }
 
 # Runs a unit in the background as soon as fewer than $parallel are running.
