@@ -77,7 +77,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
         datagram = facts[rank].datagram_bytes < datagram ? facts[rank].datagram_bytes : datagram;
         uint64_t granted = facts[rank].receive_buffer_bytes;
         receive_buffer = granted > 0 && granted < receive_buffer ? granted : receive_buffer;
-        if (!facts[rank].has_aes) {
+        if (facts[rank].lacks_aes) {
             co_auth_use_portable(engine->auth); // one rank without it decides for all: they check each other's tags
         }
     }

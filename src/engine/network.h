@@ -22,7 +22,7 @@ struct co_rank_facts {
     struct co_udp_address address;
     int32_t udp_status;
     int32_t shm_ok, single_copy;
-    int32_t has_aes;
+    int32_t lacks_aes;
     uint64_t datagram_bytes, receive_buffer_bytes;
 };
 

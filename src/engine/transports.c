@@ -53,7 +53,7 @@ static void tell_mine(struct co_engine *engine, struct co_rank_facts *mine, int 
 {
     mine->shm_ok = shm_status == 0;
     mine->single_copy = engine->shm == NULL || co_shm_node_single_copy(engine->shm);
-    mine->has_aes = engine->auth == NULL || strstr(co_auth_name(engine->auth), "chacha") == NULL;
+    mine->lacks_aes = engine->auth != NULL && co_auth_is_portable(engine->auth);
     if (engine->transport != NULL) {
         mine->datagram_bytes = engine->transport->max_datagram_bytes;
         mine->receive_buffer_bytes = engine->transport->receive_buffer_bytes;

@@ -233,6 +233,11 @@ int co_auth_copy(struct co_auth **out, const struct co_auth *auth)
     return status;
 }
 
+bool co_auth_is_portable(const struct co_auth *auth)
+{
+    return auth->keyed && !auth->has_aes;
+}
+
 void co_auth_use_portable(struct co_auth *auth)
 {
     auth->has_aes = false;
@@ -272,7 +277,7 @@ size_t co_auth_tag_bytes(const struct co_auth *auth)
 
 const char *co_auth_name(const struct co_auth *auth)
 {
-    return !auth->keyed ? "xxh3" : auth->has_aes ? "aes-256-gcm" : "chacha20-poly1305";
+    return !auth->keyed ? "xxh3" : co_auth_is_portable(auth) ? "chacha20-poly1305" : "aes-256-gcm";
 }
 
 int co_auth_random_key(uint8_t key[CO_AUTH_KEY_BYTES])

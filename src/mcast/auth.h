@@ -30,8 +30,11 @@ void co_auth_close(struct co_auth *auth);
 size_t co_auth_tag_bytes(const struct co_auth *auth); // 16 keyed, 8 not
 const char *co_auth_name(const struct co_auth *auth); // "aes-256-gcm", "chacha20-poly1305", "xxh3"
 
-// Gives up AES for ChaCha20-Poly1305 although this processor has it: all ranks must call it when the name above
-// differs between them, since they check each other's tags. Before the first seal.
+// Keyed without AES: this processor lacks what libsodium needs for it, or it was given up.
+bool co_auth_is_portable(const struct co_auth *auth);
+// Gives up AES for ChaCha20-Poly1305 although this processor has it: all ranks must call it when the form of one of
+// them is portable, since they check each other's tags. Before the first seal. Without a key there is nothing to give
+// up.
 void co_auth_use_portable(struct co_auth *auth);
 
 // Writes the tag over head and payload (either may be empty). `team` is the full 64-bit team id, of which the wire

@@ -187,6 +187,9 @@ static void forms_have_names_and_sizes(void **state)
     assert_string_equal(co_auth_name(check), "xxh3");
     assert_true(strcmp(co_auth_name(keyed), "aes-256-gcm") == 0 ||
                 strcmp(co_auth_name(keyed), "chacha20-poly1305") == 0);
+    assert_int_equal(co_auth_is_portable(keyed), strcmp(co_auth_name(keyed), "aes-256-gcm") != 0);
+    assert_true(co_auth_is_portable(portable));
+    assert_false(co_auth_is_portable(check));
     co_auth_close(keyed);
     co_auth_close(portable);
     co_auth_close(check);
