@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report for people: calls with their reasons and times, counters that moved, settings that differ from the
-// default. End only.
+// The report for people: calls that were made with their reasons and times, counters that moved, settings that differ
+// from the default. End only.
 #define _GNU_SOURCE
 #include "pmpi/report.h"
 
@@ -35,6 +35,18 @@ static void print_call(FILE *out, enum co_call call, const struct co_call_counts
     }
     print_times(out, "taken", counts->taken_in);
     print_times(out, "declined", counts->declined_in);
+}
+
+static void print_calls(FILE *out, const struct co_report *report)
+{
+    const char *heading = "calls (bytes: Bcast the message, Allgather one block)\n";
+    for (int call = 0; call < CO_CALL_COUNT; call++) {
+        if (report->calls[call].seen > 0) {
+            fputs(heading, out);
+            print_call(out, (enum co_call)call, &report->calls[call]);
+            heading = "";
+        }
+    }
 }
 
 static void print_counters(FILE *out, const struct co_report *report)
@@ -87,10 +99,8 @@ char *co_report_text(const struct co_report *report)
     if (report->ranks_counted < report->ranks) {
         fprintf(out, "; counted on %d of them only", report->ranks_counted);
     }
-    fprintf(out, "\n%scalls (bytes: Bcast the message, Allgather one block)\n", report->transports);
-    for (int call = 0; call < CO_CALL_COUNT; call++) {
-        print_call(out, (enum co_call)call, &report->calls[call]);
-    }
+    fprintf(out, "\n%s", report->transports);
+    print_calls(out, report);
     print_sites(out, report);
     print_counters(out, report);
     print_settings(out);

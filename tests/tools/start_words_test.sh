@@ -32,4 +32,8 @@ ok "report: head" said_once '^castoff report: 2 ranks on 1 node, all native$'
 ok "report: no heading without lines" [ "$(grep -c '^counters$' "$work/err")" -eq 0 ]
 job CASTOFF_REPORT=-
 ok "report: counters" said_once '^counters$'
+ok "report: a call that was made" said_once '^  MPI_Bcast  *seen [1-9]'
+ok "report: no call that nobody made" [ "$(grep -c MPI_Iallgather "$work/err")" -eq 0 ]
+job CASTOFF_REPORT="$work/report.json"
+ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 finish
