@@ -148,14 +148,14 @@ int co_bench_tune_write(const struct co_bench_results *results, const char *path
     struct co_tune_table *table = calloc(1, sizeof *table);
     char *text = calloc(1, TEXT_ROOM);
     int failed = table && text ? 0 : -ENOMEM;
-    snprintf(why, why_room, "out of memory");
+    snprintf(why, why_room, "%s: out of memory", path);
     // An earlier table keeps its rows for other calls and places.
     if (!failed && access(path, F_OK) == 0) {
         failed = co_tune_table_load(table, path, why, why_room);
     }
     failed = failed ? failed : co_bench_tune_make(table, results, where_are_we());
     if (failed == -E2BIG) {
-        snprintf(why, why_room, "more than %d rows", CO_TUNE_ROWS_MAX);
+        snprintf(why, why_room, "%s: more than %d rows", path, CO_TUNE_ROWS_MAX);
     }
     FILE *file = failed ? NULL : fopen(path, "w");
     if (file) {

@@ -4,6 +4,7 @@
 // Reads options, has the jobs run (bench_job.c), prints and writes what came out. Cold.
 #include "bench.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/settings.h"
@@ -193,12 +194,15 @@ static int write_file(const char *path, int failed, const char *why)
 
 static int write_files(const struct co_bench_request *request, const struct co_bench_results *results)
 {
-    char svg_why[256] = "", tune_why[512] = "";
+    char svg_why[256] = "", tune_why[PATH_MAX + 256] = "";
     const char *json = request->json, *csv = request->csv, *svg = request->svg, *tune = request->tune;
     int status = write_file(json, json ? co_bench_json_write(results, json) : 0, NULL);
     status |= write_file(csv, csv ? co_bench_csv_write(results, csv) : 0, NULL);
     status |= write_file(svg, svg ? co_bench_svg_write(results, svg, svg_why, sizeof svg_why) : 0, svg_why);
-    status |= write_file(tune, tune ? co_bench_tune_write(results, tune, tune_why, sizeof tune_why) : 0, tune_why);
+    if (tune && co_bench_tune_write(results, tune, tune_why, sizeof tune_why)) {
+        co_command_complain(&co_command_bench, "the table is not written: %s", tune_why); // names the file
+        status |= TOOL_FAILED;
+    }
     return status;
 }
 

@@ -150,11 +150,29 @@ static void probe_udp(struct co_transport_state *state)
              read_limit("/proc/sys/net/ipv4/igmp_max_memberships"));
 }
 
+enum { TRANSPORT_AUTO, TRANSPORT_SHM, TRANSPORT_UDP, TRANSPORT_NONE }; // positions in the setting's choices
+
+// What is off by a setting is not tried out.
+static bool is_off(struct co_transport_state *state, int64_t without_it)
+{
+    int64_t allowed = co_setting_number(CO_SET_TRANSPORT);
+    if (!co_setting_number(CO_SET_ENABLE)) {
+        snprintf(state->detail, sizeof state->detail, "off by CASTOFF_ENABLE=%s", co_setting_text(CO_SET_ENABLE));
+    } else if (allowed == TRANSPORT_NONE || allowed == without_it) {
+        snprintf(state->detail, sizeof state->detail, "off by CASTOFF_TRANSPORT=%s", co_setting_text(CO_SET_TRANSPORT));
+    }
+    return state->detail[0] != '\0';
+}
+
 void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
 {
     states[0] = (struct co_transport_state){.name = "shm"};
     states[1] = (struct co_transport_state){.name = "udp"};
     states[2] = (struct co_transport_state){.name = "verbs", .detail = "not part of this release"};
-    probe_shm(&states[0]);
-    probe_udp(&states[1]);
+    if (!is_off(&states[0], TRANSPORT_NONE)) {
+        probe_shm(&states[0]);
+    }
+    if (!is_off(&states[1], TRANSPORT_SHM)) {
+        probe_udp(&states[1]);
+    }
 }

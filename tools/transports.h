@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `castoff info` says of each transport on this host: usable, or why not. Tries things out (a segment, a copy
-// between two children, a socket) and leaves nothing behind. Cold.
+// What `castoff info` says of each transport on this host: usable, or why not: a setting that keeps it off,
+// or what was found by trying it out (a segment, a copy between two children, a socket). Leaves nothing behind. Cold.
 #ifndef CASTOFF_TOOLS_TRANSPORTS_H
 #define CASTOFF_TOOLS_TRANSPORTS_H
 

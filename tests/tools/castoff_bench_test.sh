@@ -25,6 +25,14 @@ for transport in shm udp verbs; do
     ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
 done
 ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
+CASTOFF_TRANSPORT=none run "$castoff" info --transports
+ok "info: none, shm is off by the setting" out_has '^shm *not usable: off by CASTOFF_TRANSPORT=none$'
+ok "info: none, udp is off by the setting" out_has '^udp *not usable: off by CASTOFF_TRANSPORT=none$'
+CASTOFF_TRANSPORT=shm run "$castoff" info --transports
+ok "info: shm is on where it is asked for" out_has '^shm *\(not \)\?usable: */dev/shm\|^shm *not usable: no segment'
+ok "info: shm, udp is off by the setting" out_has '^udp *not usable: off by CASTOFF_TRANSPORT=shm$'
+CASTOFF_ENABLE=no run "$castoff" info --json
+ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 2 ]
 run "$castoff" info --template
 ok "template" out_has 'CASTOFF_BCAST='
 { cat "$top/docs/man/castoff.7.head"; "$castoff" info --man; cat "$top/docs/man/castoff.7.tail"; } >"$work/castoff.7"
@@ -90,7 +98,11 @@ ok "tune: rows of this place go" [ -z "$(grep 'bytes 3-4' "$work/table")" ]
 printf 'nonsense\n' >"$work/table"
 run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/table"
 ok "tune: a file that is no table is not overwritten" grep -q nonsense "$work/table"
-ok "tune: and named" err_has 'line 1'
+ok "tune: and named" err_has "^castoff bench: the table is not written: $work/table: line 1: "
+run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/none/table"
+ok "tune: a place that cannot be written is named" err_has "table is not written: $work/none/table: No such file"
+ok "tune: once" [ "$(grep -o "$work/none/table" "$work/err" | wc -l)" -eq 1 ]
+ok "tune: a place that cannot be written: status 1" status_is 1
 run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --force
 ok "the preload reaches the benchmark's ranks" loaded_into coll
 mv "$work/bin/bench" "$work/bin/away"
