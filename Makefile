@@ -15,6 +15,17 @@ ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -Isrc -fPIC -fvisibility=hidden -pthr
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
 LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN))
 
+# The dynamic linker takes LD_PRELOAD apart at blanks and colons: a library below such a folder reaches no program.
+PLACE_FAULT := $(if $(filter-out 1,$(words $(CURDIR))),blank,$(if $(findstring :,$(CURDIR)),colon))
+PLACE_TEXT   = the path of this folder ($(CURDIR)) has a $(PLACE_FAULT), and nothing can be preloaded from there
+ifneq ($(PLACE_FAULT),)
+ifneq ($(filter demo test tool-tests bench-all plot,$(MAKECMDGOALS)),)
+$(error $(PLACE_TEXT): move it)
+else ifeq ($(MAKELEVEL),0)
+$(warning $(PLACE_TEXT): move it, or use castoff from where make install puts it)
+endif
+endif
+
 ifeq ($(V),0)
 Q := @
 say = @printf '  %-4s %s\n' $(1) $(2)
