@@ -143,6 +143,8 @@ struct reader {
     int ranks, rows, failed;
     char *line;
     size_t used, room;
+    char error[4096]; // a line of standard error, in the laboratory
+    size_t error_used;
 };
 
 static void end_line(struct reader *reader)
@@ -155,6 +157,15 @@ static void end_line(struct reader *reader)
         fprintf(stderr, "\r%s job, %d ranks: %d rows ", reader->job, reader->ranks, reader->rows);
     }
     reader->used = 0;
+}
+
+static void end_error(struct reader *reader)
+{
+    reader->error[reader->error_used] = '\0';
+    if (!strstr(reader->error, "plm:rsh: Warning: setpgid(")) {
+        fputs(reader->error, stderr);
+    }
+    reader->error_used = 0;
 }
 
 static void take_output(void *arg, const char *bytes, size_t count)
@@ -175,6 +186,19 @@ static void take_output(void *arg, const char *bytes, size_t count)
             end_line(reader);
         } else {
             reader->line[reader->used++] = bytes[i];
+        }
+    }
+}
+
+// In the laboratory: all but a line that mpirun prints when a process that it started is faster than itself, which
+// harms nothing.
+static void take_errors(void *arg, const char *bytes, size_t count)
+{
+    struct reader *reader = arg;
+    for (size_t i = 0; i < count; i++) {
+        reader->error[reader->error_used++] = bytes[i];
+        if (bytes[i] == '\n' || reader->error_used + 1 == sizeof reader->error) {
+            end_error(reader);
         }
     }
 }
@@ -210,7 +234,9 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
         return TOOL_FAILED;
     }
     put_program(&words, request, program, !job->variable);
-    int failed = co_child_run(&result, words.list, take_output, &reader);
+    bool in_lab = co_environment("CASTOFF_LAB_MPIRUN");
+    int failed = co_child_run(&result, words.list, take_output, in_lab ? take_errors : NULL, &reader);
+    end_error(&reader);
     if (isatty(STDERR_FILENO)) {
         fputs("\r                                          \r", stderr);
     }

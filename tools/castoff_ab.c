@@ -117,7 +117,7 @@ static int run_side(const struct request *request, struct co_ab *ab, int side, i
     struct co_child_result result;
     struct output output = {.shown = request->shows_output ? stream_for_people(request) : NULL};
     co_digest_start(&output.digest);
-    int failed = co_child_run(&result, request->sides.argv[side], take_output, &output);
+    int failed = co_child_run(&result, request->sides.argv[side], take_output, NULL, &output);
     co_digest_end(&output.digest);
     if (failed) {
         co_command_complain(&co_command_ab, "cannot start '%s': %s", request->sides.argv[side][0], strerror(-failed));

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,27 +39,44 @@ static void set_handlers(struct sigaction before[PASSED_ON])
     }
 }
 
-static int start(pid_t *pid, char *const *argv, int output)
+static int start(pid_t *pid, char *const *argv, int output, int errors)
 {
     extern char **environ;
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (errors >= 0) {
+        posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
+    }
     int failed = posix_spawnp(pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return -failed;
 }
 
-static void read_all(int fd, co_child_output_fn output, void *arg)
+// False at the end.
+static bool read_some(int fd, co_child_output_fn take, void *arg)
 {
     char bytes[1 << 16];
-    for (;;) {
-        ssize_t got = read(fd, bytes, sizeof bytes);
-        if (got > 0) {
-            output(arg, bytes, (size_t)got);
-        } else if (got == 0 || errno != EINTR) {
-            return;
+    ssize_t got = read(fd, bytes, sizeof bytes);
+    if (got > 0 && take) {
+        take(arg, bytes, (size_t)got);
+    }
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+// Until both ends are closed; a negative one is.
+static void read_all(int output_end, int errors_end, co_child_output_fn output, co_child_output_fn errors, void *arg)
+{
+    struct pollfd from[2] = {{.fd = output_end, .events = POLLIN}, {.fd = errors_end, .events = POLLIN}};
+    while (from[0].fd >= 0 || from[1].fd >= 0) {
+        if (poll(from, 2, -1) < 0) {
+            continue; // EINTR: a signal that was passed on
+        }
+        for (int i = 0; i < 2; i++) {
+            if (from[i].fd >= 0 && from[i].revents && !read_some(from[i].fd, i == 0 ? output : errors, arg)) {
+                from[i].fd = -1;
+            }
         }
     }
 }
@@ -73,31 +92,46 @@ static int wait_for(pid_t pid)
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int co_child_run(struct co_child_result *result, char *const *argv, co_child_output_fn output, void *arg)
+static void close_pair(int ends[2])
 {
-    int ends[2];
+    for (int i = 0; i < 2; i++) {
+        if (ends[i] >= 0) {
+            close(ends[i]);
+        }
+    }
+}
+
+int co_child_run(struct co_child_result *result, char *const *argv, co_child_output_fn output,
+                 co_child_output_fn errors, void *arg)
+{
+    int ends[2], error_ends[2] = {-1, -1};
     pid_t pid;
     struct sigaction before[PASSED_ON];
     if (pipe2(ends, O_CLOEXEC)) {
         return -errno;
     }
+    if (errors && pipe2(error_ends, O_CLOEXEC)) {
+        int failed = -errno;
+        close_pair(ends);
+        return failed;
+    }
     caught_signal = 0;
     set_handlers(before);
     uint64_t began = co_clock_now_ns();
-    int failed = start(&pid, argv, ends[1]);
-    close(ends[1]);
+    int failed = start(&pid, argv, ends[1], error_ends[1]);
+    close_pair((int[]){ends[1], error_ends[1]});
     if (!failed) {
         current_child = (sig_atomic_t)pid;
         if (caught_signal) { // came between spawn and the line above
             kill(pid, caught_signal);
         }
-        read_all(ends[0], output, arg);
+        read_all(ends[0], error_ends[0], output, errors, arg);
         result->status = wait_for(pid);
         result->elapsed_ns = co_clock_now_ns() - began;
         result->interrupted = caught_signal;
         current_child = 0;
     }
-    close(ends[0]);
+    close_pair((int[]){ends[0], error_ends[0]});
     for (int i = 0; i < PASSED_ON; i++) {
         sigaction(passed_on[i], &before[i], NULL);
     }

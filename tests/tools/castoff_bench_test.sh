@@ -105,6 +105,19 @@ ok "tune: once" [ "$(grep -o "$work/none/table" "$work/err" | wc -l)" -eq 1 ]
 ok "tune: a place that cannot be written: status 1" status_is 1
 run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --force
 ok "the preload reaches the benchmark's ranks" loaded_into coll
+cat >"$work/lab-mpirun" <<'END'
+#!/bin/sh
+echo '[h0:1] plm:rsh: Warning: setpgid(2,2) failed in parent with errno=Permission denied(13)' >&2
+echo 'a word that matters' >&2
+printf 'another one, without an end' >&2
+exit 7
+END
+chmod +x "$work/lab-mpirun"
+CASTOFF_LAB_HOSTS=2 CASTOFF_LAB_MPIRUN=$work/lab-mpirun CASTOFF_LAB_MPIRUN_ARGS=--host run "$castoff" bench --stock-only -n 2
+ok "the laboratory: the job's status" status_is 7
+ok "the laboratory: words of the job" err_has '^a word that matters$'
+ok "the laboratory: to the last one" err_has '^another one, without an end'
+ok "the laboratory: without mpirun's race at its start" [ "$(grep -c setpgid "$work/err")" -eq 0 ]
 mv "$work/bin/bench" "$work/bin/away"
 run "$castoff" bench -n 2
 ok "missing program: said" err_has 'make bench-programs'
