@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What leaves an endpoint of the loopback transport: a link of given rate with a bounded queue before it. One thread,
+// tests only.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "mcast/transport/loopback_state.h"
+
+static size_t egress_backlog_bytes(const struct co_loopback_endpoint *endpoint)
+{
+    const struct co_loopback_hub *hub = endpoint->hub;
+    if (endpoint->egress_free_ns <= hub->now_ns) {
+        return 0;
+    }
+    unsigned __int128 waiting = (unsigned __int128)(endpoint->egress_free_ns - hub->now_ns) * hub->config.bytes_per_s;
+    return (size_t)(waiting / CO_NS_PER_S);
+}
+
+static uint64_t wire_ns(const struct co_loopback_hub *hub, size_t bytes)
+{
+    uint64_t rate = hub->config.bytes_per_s;
+    return rate ? (bytes * CO_NS_PER_S + rate - 1) / rate : 0;
+}
+
+// An empty queue takes a datagram of any size, or a large one could never leave.
+static bool egress_has_room(const struct co_loopback_endpoint *endpoint, size_t bytes)
+{
+    size_t bound = endpoint->hub->config.egress_queue_bytes, backlog = egress_backlog_bytes(endpoint);
+    return bound == 0 || backlog == 0 || backlog + bytes <= bound;
+}
+
+uint64_t co_loopback_room_ns(const struct co_loopback_endpoint *endpoint)
+{
+    size_t bound = endpoint->hub->config.egress_queue_bytes, bytes = endpoint->refused_bytes;
+    if (bytes == 0 || egress_has_room(endpoint, bytes)) {
+        return 0;
+    }
+    uint64_t early = bytes < bound ? (bound - bytes) * CO_NS_PER_S / endpoint->hub->config.bytes_per_s : 0;
+    uint64_t at = endpoint->egress_free_ns > early ? endpoint->egress_free_ns - early : 0;
+    return at > endpoint->hub->now_ns ? at : endpoint->hub->now_ns + 1;
+}
+
+static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destination to,
+                        const struct co_tx_datagram *datagram, size_t bytes)
+{
+    struct co_loopback_hub *hub = endpoint->hub;
+    struct co_loopback_parcel *parcel = co_loopback_parcel_make(datagram);
+    if (!parcel) {
+        return -ENOMEM;
+    }
+    uint64_t start_ns = endpoint->egress_free_ns > hub->now_ns ? endpoint->egress_free_ns : hub->now_ns;
+    uint64_t leaves_ns = start_ns + wire_ns(hub, bytes);
+    struct co_loopback_flight flight = {
+        .arrival_ns = leaves_ns + hub->config.latency_ns,
+        .order = hub->next_order++,
+        .to = to,
+        .from = endpoint->rank,
+        .parcel = parcel,
+    };
+    int error = co_loopback_flights_push(&hub->flights, flight);
+    if (error) {
+        free(parcel);
+        return error;
+    }
+    endpoint->egress_free_ns = leaves_ns;
+    return 0;
+}
+
+int co_loopback_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
+                     unsigned count)
+{
+    struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
+    struct co_loopback_hub *hub = endpoint->hub;
+    unsigned known = to.kind == CO_TO_GROUP ? CO_LOOPBACK_GROUPS : (unsigned)hub->config.endpoints;
+    if (to.index >= known) {
+        return -EINVAL;
+    }
+    if (!endpoint->open) {
+        return (int)count; // killed: nobody hears it any more
+    }
+    if (to.kind == CO_TO_PEER && endpoint->told_dead[to.index]) {
+        return -ECONNREFUSED;
+    }
+    unsigned accepted = 0;
+    endpoint->refused_bytes = 0;
+    for (; accepted < count; accepted++) {
+        const struct co_tx_datagram *datagram = &batch[accepted];
+        size_t bytes = (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
+        if (bytes > transport->max_datagram_bytes) {
+            return -EMSGSIZE;
+        }
+        if (!egress_has_room(endpoint, bytes)) {
+            endpoint->refused_bytes = bytes;
+            break;
+        }
+        int error = flight_start(endpoint, to, datagram, bytes);
+        if (error) {
+            return error;
+        }
+    }
+    co_loopback_advance(hub, hub->now_ns);
+    return (int)accepted;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private to the loopback transport: its structs, shared by loopback.c (hub, clock, endpoints), loopback_send.c (what
+// leaves) and loopback_queue.c (what has arrived).
+#ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_STATE_H
+#define CASTOFF_MCAST_TRANSPORT_LOOPBACK_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcast/transport/loopback.h"
+#include "mcast/transport/loopback_flights.h"
+
+#define CO_LOOPBACK_GROUPS 16
+
+struct co_loopback_endpoint {
+    struct co_transport transport; // first: ops get a pointer to it
+    struct co_loopback_hub *hub;
+    int rank;
+    unsigned joined; // bit for each group
+    bool open, gone;
+    uint64_t egress_free_ns;           // when everything accepted so far has left
+    size_t refused_bytes;              // size of the datagram that found no room, 0: none
+    struct co_loopback_parcel **queue; // ring of what has arrived
+    size_t queue_room, queue_first, queue_count, queue_bytes;
+    bool *told_dead; // peers known to be gone
+    int *dead;       // of these, the ones that dead_peer has still to tell
+    int dead_count;
+};
+
+struct co_loopback_hub {
+    struct co_loopback_config config;
+    uint64_t now_ns, next_order;
+    struct co_loopback_endpoint *endpoints;
+    struct co_loopback_flights flights;
+};
+
+// loopback_queue.c. A full queue, or no memory for a longer one, loses the parcel as a socket would.
+void co_loopback_queue_push(struct co_loopback_endpoint *endpoint, struct co_loopback_parcel *parcel);
+struct co_loopback_parcel *co_loopback_queue_pop(struct co_loopback_endpoint *endpoint); // not of an empty one
+void co_loopback_queue_clear(struct co_loopback_endpoint *endpoint);
+
+// loopback_send.c
+int co_loopback_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
+                     unsigned count);
+// When a refused datagram will fit, 0: none was refused or it fits now.
+uint64_t co_loopback_room_ns(const struct co_loopback_endpoint *endpoint);
+
+#endif
