@@ -95,8 +95,9 @@ static void answer(struct receiver *receiver, enum word word, uint64_t number)
     receiver->udp->ops->send(receiver->udp, (struct co_destination){CO_TO_PEER, 0}, &receiver->answer, 1);
 }
 
-static void hear(void *arg, const uint8_t *data, size_t bytes)
+static void hear(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
+    (void)immediate;
     struct receiver *receiver = arg;
     struct head head;
 
@@ -165,8 +166,9 @@ static int place_of(struct sender *sender, uint32_t id)
     return i < sender->receivers ? i : -1;
 }
 
-static void collect(void *arg, const uint8_t *data, size_t bytes)
+static void collect(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
+    (void)immediate;
     struct sender *sender = arg;
     struct head head;
 

@@ -217,7 +217,7 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
 }
 
 // endpoint_receive.c
-void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes);
+void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes, uint32_t immediate);
 
 // group.c
 struct co_mcast_group *co_group_find(struct co_mcast *mcast, uint32_t wire_team);

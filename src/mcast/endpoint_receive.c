@@ -191,8 +191,9 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     }
 }
 
-void co_endpoint_deliver(void *arg, const uint8_t *data, size_t bytes)
+void co_endpoint_deliver(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
+    (void)immediate; // says no more than the head, which the tag covers
     struct co_mcast *mcast = arg;
     if (bytes < mcast->tag_bytes) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);

@@ -35,8 +35,9 @@ static void verify(struct co_receive_lane *lane, struct co_lane_datagram *datagr
         co_auth_verify(lane->auth, CO_AUTH_CHUNK, sender->rank, sender->team_id, nonce, datagram->data, bytes);
 }
 
-static void hold(void *arg, const uint8_t *data, size_t bytes)
+static void hold(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
+    (void)immediate;
     struct co_receive_lane *lane = arg;
     if (lane->count == CO_LANE_DATAGRAMS) {
         return; // many tiny ones: dropped as if the socket had been full

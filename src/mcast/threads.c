@@ -55,7 +55,7 @@ static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)
     mcast->lane = lane;
     for (unsigned i = 0; i < lane->count; i++) {
         mcast->lane_datagram = &lane->datagrams[i];
-        co_endpoint_deliver(mcast, lane->datagrams[i].data, lane->datagrams[i].bytes);
+        co_endpoint_deliver(mcast, lane->datagrams[i].data, lane->datagrams[i].bytes, 0);
     }
     mcast->lane = NULL;
     mcast->lane_datagram = NULL;

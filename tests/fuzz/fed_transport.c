@@ -55,7 +55,7 @@ static int fed_poll(struct co_transport *transport, unsigned budget, co_deliver_
     fed->has_datagram = false;
     uint8_t *copy = malloc(fed->bytes ? fed->bytes : 1); // exactly as long, so that reading on is seen
     memcpy(copy, fed->datagram, fed->bytes);
-    deliver(arg, copy, fed->bytes);
+    deliver(arg, copy, fed->bytes, 0);
     free(copy);
     return 1;
 }

@@ -54,9 +54,9 @@ static int send_many(struct net *net, int from, struct co_destination to, unsign
     return net->ends[from]->ops->send(net->ends[from], to, batch, count);
 }
 
-static void ignore(void *arg, const uint8_t *data, size_t size)
+static void ignore(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
 {
-    (void)arg, (void)data, (void)size;
+    (void)arg, (void)data, (void)size, (void)immediate;
 }
 
 static int receive(struct net *net, int at)

@@ -86,8 +86,9 @@ unsigned lossy_net_send(struct lossy_net *net, struct co_destination to, enum co
     return taken;
 }
 
-static void note(void *arg, const uint8_t *data, size_t bytes)
+static void note(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
+    (void)immediate;
     (void)arg;
     uint32_t number = UINT32_MAX;
     bool damaged = false;

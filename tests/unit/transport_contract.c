@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The contract of datagram transports as tests.
+// The contract of datagram transports as tests: what every transport does.
 #include "transport_contract.h"
 
 #include <errno.h>
@@ -298,8 +298,9 @@ struct echo {
     unsigned count;
 };
 
-static void answer(void *arg, const uint8_t *data, size_t size)
+static void answer(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
 {
+    (void)immediate;
     struct echo *echo = arg;
     struct co_tx_datagram datagram = {.head = data, .head_bytes = (uint32_t)size};
 
@@ -323,12 +324,12 @@ static void receivers_may_answer_at_once(void **state)
     }
 }
 
-static void leave_all(void *arg, const uint8_t *data, size_t size)
+static void leave_all(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
 {
     struct echo *echo = arg;
     struct co_transport *end = echo->rig->ends[1];
 
-    (void)data, (void)size;
+    (void)data, (void)size, (void)immediate;
     echo->count++;
     for (unsigned index = 0; index < 4; index++) {
         end->ops->leave(end, index);
@@ -358,23 +359,6 @@ static void receivers_may_leave_at_once(void **state)
     assert_false(rig_received(78));
 }
 
-static int open_rig(void **state)
-{
-    struct transport_rig *rig = *state;
-    return rig->open(rig) ? 0 : -1;
-}
-
-static int close_rig(void **state)
-{
-    transport_rig_close(*state);
-    return 0;
-}
-
-#define ON_RIG(test)                                                                                                   \
-    {                                                                                                                  \
-#test, test, open_rig, close_rig, rig                                                                          \
-    }
-
 int transport_contract_run(struct transport_rig *rig)
 {
     const struct CMUnitTest tests[] = {
@@ -395,5 +379,5 @@ int transport_contract_run(struct transport_rig *rig)
         ON_RIG(receivers_may_answer_at_once),
         ON_RIG(receivers_may_leave_at_once),
     };
-    return cmocka_run_group_tests_name(rig->name, tests, NULL, NULL);
+    return cmocka_run_group_tests_name(rig->name, tests, NULL, NULL) + transport_contract_offers_run(rig);
 }

@@ -9,5 +9,11 @@
 
 // Runs all tests of the contract on one rig; returns how many failed.
 int transport_contract_run(struct transport_rig *rig);
+int transport_contract_offers_run(struct transport_rig *rig); // part of it
+
+#define ON_RIG(test)                                                                                                   \
+    {                                                                                                                  \
+#test, test, rig_set_up, rig_take_down, rig                                                                    \
+    }
 
 #endif

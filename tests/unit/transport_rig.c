@@ -37,7 +37,7 @@ static void fill(uint8_t *bytes, uint32_t number, size_t size)
     }
 }
 
-static void take(void *arg, const uint8_t *data, size_t size)
+static void take(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
 {
     struct rig_inbox *to = arg;
     uint32_t number = 0;
@@ -50,6 +50,7 @@ static void take(void *arg, const uint8_t *data, size_t size)
     }
     assert_true(to->count < RIG_INBOX_MAX);
     to->sizes[to->count] = size;
+    to->immediates[to->count] = immediate;
     to->numbers[to->count++] = number;
 }
 
@@ -102,6 +103,11 @@ bool rig_received(uint32_t number)
     return false;
 }
 
+uint32_t rig_immediate(uint32_t number)
+{
+    return ~number;
+}
+
 int rig_send(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,
              size_t size, size_t last_size)
 {
@@ -121,6 +127,7 @@ int rig_send(struct transport_rig *rig, unsigned from, struct co_destination to,
             .payload_bytes = (uint32_t)(all - head - tail),
             .tail = datagram + all - tail,
             .tail_bytes = (uint32_t)tail,
+            .immediate = rig_immediate(first + i),
         };
     }
     int result = rig->ends[from]->ops->send(rig->ends[from], to, batch, count);
@@ -139,8 +146,15 @@ void rig_join(struct transport_rig *rig, unsigned at, unsigned index)
     assert_int_equal(rig->ends[at]->ops->join(rig->ends[at], index), 0);
 }
 
-void transport_rig_close(struct transport_rig *rig)
+int rig_set_up(void **state)
 {
+    struct transport_rig *rig = *state;
+    return rig->open(rig) ? 0 : -1;
+}
+
+int rig_take_down(void **state)
+{
+    struct transport_rig *rig = *state;
     for (unsigned i = 0; i < RIG_ENDS; i++) {
         if (rig->ends[i]) {
             rig->ends[i]->ops->close(rig->ends[i]);
@@ -151,4 +165,5 @@ void transport_rig_close(struct transport_rig *rig)
         co_loopback_hub_close(rig->hub);
         rig->hub = NULL;
     }
+    return 0;
 }

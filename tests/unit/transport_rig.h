@@ -22,6 +22,7 @@ struct transport_rig {
     // Opens ends[0 ... RIG_ENDS - 1] as world ranks, all connected; none has joined a group. False: not possible here.
     bool (*open)(struct transport_rig *rig);
     bool is_virtual;       // time is the hub's, no descriptors
+    bool like_verbs;       // loopback with the manners of verbs
     unsigned budget_slack; // datagrams by which poll may exceed its budget
     const char *fault;     // plan of a lossy transport around each end, or NULL
     unsigned mtu;          // udp
@@ -30,8 +31,9 @@ struct transport_rig {
     struct co_transport *ends[RIG_ENDS];
 };
 
-// Adds nothing to what `open` did; frees all.
-void transport_rig_close(struct transport_rig *rig);
+// Fixtures of a test, whose initial state is the rig.
+int rig_set_up(void **state);
+int rig_take_down(void **state);
 
 struct co_destination rig_group(unsigned index);
 struct co_destination rig_peer(unsigned rank);
@@ -40,7 +42,7 @@ void rig_join(struct transport_rig *rig, unsigned at, unsigned index);
 // What was received: numbers and sizes; contents are judged on arrival.
 struct rig_inbox {
     unsigned count, wrong;
-    uint32_t numbers[RIG_INBOX_MAX];
+    uint32_t numbers[RIG_INBOX_MAX], immediates[RIG_INBOX_MAX];
     size_t sizes[RIG_INBOX_MAX];
 };
 extern struct rig_inbox rig_inbox;
@@ -52,6 +54,9 @@ int rig_poll(struct transport_rig *rig, unsigned at, unsigned budget);
 bool rig_wait(struct transport_rig *rig, unsigned at);
 // Receives until `count` datagrams are in the inbox; it starts empty.
 void rig_receive(struct transport_rig *rig, unsigned at, unsigned count);
+
+// What datagram `number` carries beside its bytes.
+uint32_t rig_immediate(uint32_t number);
 
 // Sends datagrams first ... first + count - 1 of `size` bytes, the last of `last_size`, cut into three pieces.
 int rig_send(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,

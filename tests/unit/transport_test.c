@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The contract of transport_contract.c on every transport: loopback, lossy without faults over it, UDP on the loopback
-// interface with and without offload and with the largest packets, and lossy without faults over UDP.
+// The contract of transport_contract.c on every transport: loopback, as it is and like verbs, lossy without faults over
+// it, UDP on the loopback interface with and without offload and with the largest packets, and lossy without faults
+// over UDP.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -50,7 +51,8 @@ static bool open_loopback(struct transport_rig *rig)
                                         .max_datagram_bytes = 1472,
                                         .latency_ns = 1000,
                                         .bytes_per_s = 1000000000,
-                                        .egress_queue_bytes = 20000};
+                                        .egress_queue_bytes = 20000,
+                                        .like_verbs = rig->like_verbs};
 
     assert_int_equal(co_loopback_hub_open(&rig->hub, &config), 0);
     for (int i = 0; i < RIG_ENDS; i++) {
@@ -92,7 +94,13 @@ int main(void)
 {
     struct transport_rig rigs[] = {
         {.name = "loopback", .open = open_loopback, .is_virtual = true},
+        {.name = "loopback like verbs", .open = open_loopback, .is_virtual = true, .like_verbs = true},
         {.name = "lossy over loopback", .open = open_loopback, .is_virtual = true, .fault = ""},
+        {.name = "lossy over loopback like verbs",
+         .open = open_loopback,
+         .is_virtual = true,
+         .like_verbs = true,
+         .fault = ""},
         {.name = "udp", .open = open_udp, .mtu = 1500, .budget_slack = 64},
         {.name = "udp without offload", .open = open_udp, .mtu = 1500, .plain = true},
         {.name = "udp with the largest packets", .open = open_udp, .mtu = 65535, .budget_slack = 64},

@@ -19,8 +19,9 @@
 
 #define WAIT_MS 10000
 
-static void count_bytes(void *arg, const uint8_t *data, size_t size)
+static void count_bytes(void *arg, const uint8_t *data, size_t size, uint32_t immediate)
 {
+    (void)immediate;
     (void)data;
     *(size_t *)arg += size;
 }

@@ -58,7 +58,7 @@ static int loopback_poll(struct co_transport *transport, unsigned budget, co_del
     unsigned done = 0;
     while (done < budget && endpoint->queue_count > 0) {
         struct co_loopback_parcel *parcel = co_loopback_queue_pop(endpoint);
-        deliver(arg, parcel->data, parcel->bytes);
+        deliver(arg, parcel->data, parcel->bytes, endpoint->transport.has_immediate ? parcel->immediate : 0);
         co_loopback_parcel_drop(parcel);
         done++;
     }
@@ -177,6 +177,7 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
         .transport = {.ops = &loopback_ops,
                       .max_datagram_bytes = hub->config.max_datagram_bytes,
                       .max_batch = 64,
+                      .has_immediate = hub->config.like_verbs,
                       .receive_buffer_bytes = hub->config.ingress_queue_bytes},
         .hub = hub,
         .rank = rank,

@@ -5,6 +5,7 @@
 #ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_H
 #define CASTOFF_MCAST_TRANSPORT_LOOPBACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct co_loopback_config {
     uint64_t bytes_per_s;       // egress rate of each endpoint; 0: infinite
     size_t egress_queue_bytes;  // send refuses (back-pressure) beyond it; 0: unbounded
     size_t ingress_queue_bytes; // arriving datagrams are dropped beyond it; 0: unbounded
+    bool like_verbs;            // carries immediates
 };
 
 int co_loopback_hub_open(struct co_loopback_hub **out, const struct co_loopback_config *config);

@@ -17,6 +17,7 @@ struct co_loopback_parcel *co_loopback_parcel_make(const struct co_tx_datagram *
         return NULL;
     }
     parcel->references = 1;
+    parcel->immediate = datagram->immediate;
     parcel->bytes = 0;
     for (int i = 0; i < 3; i++) {
         if (sizes[i] > 0) {

@@ -14,6 +14,7 @@
 struct co_loopback_parcel {
     unsigned references;
     size_t bytes;
+    uint32_t immediate;
     uint8_t data[];
 };
 

@@ -2,8 +2,8 @@
 //
 // Contract of the datagram transports under the reliable multicast protocol: they move batches of datagrams
 // to a group or to one peer, unreliably and in any order, and never read what is inside. udp, loopback (in
-// process, virtual time, for tests), lossy (a decorator over any of them); verbs fits the same table. Calls come
-// from whoever holds the engine, one at a time, except that one thread may send and others may receive from lanes
+// process, virtual time, for tests, on request with the manners of verbs), lossy (a decorator over any of them). Calls
+// come from whoever holds the engine, one at a time, except that one thread may send and others may receive from lanes
 // beside it where lane_receive is there; none may block.
 #ifndef CASTOFF_MCAST_TRANSPORT_H
 #define CASTOFF_MCAST_TRANSPORT_H
@@ -25,12 +25,14 @@ struct co_destination {
 struct co_tx_datagram {
     const void *head, *payload, *tail;
     uint32_t head_bytes, payload_bytes, tail_bytes;
-    uint32_t immediate; // for transports that carry 32 bits beside the payload (verbs); others ignore it
+    uint32_t immediate; // arrives beside the bytes where has_immediate; others ignore it
 };
 
 // Called once for each datagram during poll or lane_receive. During poll `data` is valid until it returns and must not
 // be kept; it may send, join and leave, but not poll. During lane_receive it may do nothing with the transport.
-typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes);
+// `immediate` is the sender's where has_immediate, else 0: good for finding a place fast, never for proving anything,
+// for no tag covers it.
+typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate);
 
 struct co_transport;
 
@@ -84,6 +86,7 @@ struct co_transport_ops {
 struct co_transport {
     const struct co_transport_ops *ops;
     size_t max_datagram_bytes;   // head + payload + tail
+    bool has_immediate;          // every datagram arrives with the immediate that it was sent with
     unsigned max_batch;          // datagrams that one send takes with profit (segments of one offloaded send)
     size_t receive_buffer_bytes; // what the kernel granted, as payload; bounds the window. 0: no bound
 };

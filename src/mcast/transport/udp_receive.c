@@ -39,7 +39,7 @@ void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken,
     do { // an empty datagram is one, too
         size_t size = bytes - at < segment ? bytes - at : segment;
         __builtin_prefetch(data + at + size); // the next one's header
-        deliver(arg, data + at, size);
+        deliver(arg, data + at, size, 0);
         taken->datagrams++;
         at += size;
     } while (at < bytes);
