@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The fault injector: a transport on top of another one that mistreats what is sent. Used by tests and, through
-// CASTOFF_FAULT, in real jobs. Speed matters little, sameness does: the fate of a datagram is a hash of
-// the seed and its number, so a datagram that found no room meets the same fate when it is offered again.
+// CASTOFF_FAULT, in real jobs. lossy_fate.c throws the dice.
 #include "mcast/transport/lossy.h"
 
 #include <errno.h>
@@ -12,6 +11,7 @@
 #include "base/counters.h"
 #include "base/mix_bits.h"
 #include "base/order.h"
+#include "mcast/transport/lossy_fate.h"
 #include "mcast/transport/lossy_held.h"
 
 struct lossy {
@@ -23,80 +23,26 @@ struct lossy {
     co_now_fn now;
     void *now_arg;
     uint64_t seed;
-    uint64_t sent, sent_to_groups, sent_data; // datagrams so far, the numbers that decide
+    struct co_lossy_count sent; // the numbers that decide
     struct co_lossy_held held;
     uint8_t *damaged; // room for one datagram
 };
 
-// The draws for one datagram, each from its own stream so that one rate does not shift the others.
-enum draw { DRAW_DROP, DRAW_DUPLICATE, DRAW_REORDER, DRAW_DELAY, DRAW_CORRUPT, DRAW_TRUNCATE, DRAW_WHERE, DRAW_COUNT };
-
-struct fate {
-    bool dropped, duplicated, corrupted, truncated;
-    uint64_t hold_ns;
-    uint64_t where; // random bits for the place of the damage
-};
-
-static uint64_t draw_bits(const struct lossy *lossy, enum draw draw)
-{
-    return co_mix_bits(lossy->seed + co_mix_bits(lossy->sent * DRAW_COUNT + (uint64_t)draw + 1));
-}
-
-static bool draw_hits(const struct lossy *lossy, enum draw draw, double rate)
-{
-    return rate > 0 && (double)(draw_bits(lossy, draw) >> 11) * 0x1p-53 < rate;
-}
-
-static bool script_names(const struct co_fault_plan *plan, uint64_t number)
-{
-    for (unsigned i = 0; i < plan->script_count; i++) {
-        if (plan->script[i] == number) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static struct fate decide(const struct lossy *lossy, struct co_destination to, enum co_fault_kind kind)
-{
-    const struct co_fault_plan *plan = &lossy->plan;
-    struct fate fate = {0};
-    if (to.kind == CO_TO_GROUP && plan->blackhole && lossy->sent_to_groups >= plan->blackhole_after) {
-        fate.dropped = true;
-    }
-    if (kind == CO_FAULT_DATA && script_names(plan, lossy->sent_data)) {
-        fate.dropped = true;
-    }
-    if (!(kind & plan->kinds) || fate.dropped) {
-        return fate;
-    }
-    fate.dropped = draw_hits(lossy, DRAW_DROP, plan->drop);
-    fate.duplicated = draw_hits(lossy, DRAW_DUPLICATE, plan->duplicate);
-    fate.corrupted = draw_hits(lossy, DRAW_CORRUPT, plan->corrupt);
-    fate.truncated = draw_hits(lossy, DRAW_TRUNCATE, plan->truncate);
-    fate.where = draw_bits(lossy, DRAW_WHERE);
-    if (draw_hits(lossy, DRAW_DELAY, plan->delay)) {
-        fate.hold_ns = plan->delay_ns;
-    } else if (draw_hits(lossy, DRAW_REORDER, plan->reorder)) {
-        fate.hold_ns = 1 + fate.where % (plan->delay_ns ? plan->delay_ns : 1);
-    }
-    return fate;
-}
-
-static bool is_untouched(const struct fate *fate)
+static bool is_untouched(const struct co_lossy_fate *fate)
 {
     return !fate->dropped && !fate->duplicated && !fate->corrupted && !fate->truncated && fate->hold_ns == 0;
 }
 
 static void count_sent(struct lossy *lossy, struct co_destination to, enum co_fault_kind kind)
 {
-    lossy->sent++;
-    lossy->sent_to_groups += to.kind == CO_TO_GROUP;
-    lossy->sent_data += kind == CO_FAULT_DATA;
+    lossy->sent.all++;
+    lossy->sent.to_groups += to.kind == CO_TO_GROUP;
+    lossy->sent.data += kind == CO_FAULT_DATA;
 }
 
 // A copy with one bit flipped or its end cut off; the caller's bytes stay as they are.
-static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_datagram *datagram, const struct fate *fate)
+static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_datagram *datagram,
+                                    const struct co_lossy_fate *fate)
 {
     uint32_t bytes = co_lossy_flatten(lossy->damaged, datagram);
     if (fate->truncated && bytes > 0) {
@@ -110,7 +56,7 @@ static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_data
 
 // One datagram that does not go through unharmed: 1 taken, 0 no room, or -errno.
 static int mistreat(struct lossy *lossy, struct co_destination to, const struct co_tx_datagram *datagram,
-                    const struct fate *fate, uint64_t now_ns)
+                    const struct co_lossy_fate *fate, uint64_t now_ns)
 {
     if (fate->dropped) {
         return 1;
@@ -156,7 +102,7 @@ static unsigned untouched_run(struct lossy *lossy, struct co_destination to, con
     unsigned run = 0;
     for (; run < count; run++) {
         enum co_fault_kind kind = kind_of(lossy, to, &batch[run]);
-        struct fate fate = decide(lossy, to, kind);
+        struct co_lossy_fate fate = co_lossy_fate(&lossy->plan, lossy->seed, &lossy->sent, to, kind);
         if (!is_untouched(&fate)) {
             break;
         }
@@ -169,13 +115,11 @@ static unsigned untouched_run(struct lossy *lossy, struct co_destination to, con
 static int pass_run(struct lossy *lossy, struct co_destination to, const struct co_tx_datagram *batch, unsigned count,
                     unsigned *run)
 {
-    uint64_t sent = lossy->sent, groups = lossy->sent_to_groups, data = lossy->sent_data;
+    struct co_lossy_count sent = lossy->sent;
     *run = untouched_run(lossy, to, batch, count);
     int accepted = *run ? lossy->below->ops->send(lossy->below, to, batch, *run) : 0;
     if (accepted != (int)*run) {
         lossy->sent = sent; // what was not taken is drawn again: the same numbers, hence the same fate
-        lossy->sent_to_groups = groups;
-        lossy->sent_data = data;
         for (int i = 0; i < accepted; i++) {
             count_sent(lossy, to, kind_of(lossy, to, &batch[i]));
         }
@@ -198,7 +142,7 @@ static int send_all(struct lossy *lossy, struct co_destination to, const struct 
             break;
         }
         enum co_fault_kind kind = kind_of(lossy, to, &batch[done]);
-        struct fate fate = decide(lossy, to, kind);
+        struct co_lossy_fate fate = co_lossy_fate(&lossy->plan, lossy->seed, &lossy->sent, to, kind);
         int taken = mistreat(lossy, to, &batch[done], &fate, now_ns);
         if (taken <= 0) {
             return taken < 0 && done == 0 ? taken : (int)done;
