@@ -71,8 +71,11 @@ unsigned lossy_net_send(struct lossy_net *net, struct co_destination to, enum co
             for (size_t at = 0; at < sizeof payloads[i]; at++) {
                 payloads[i][at] = pattern(number, at);
             }
-            batch[i] = (struct co_tx_datagram){
-                .head = heads[i], .head_bytes = 8, .payload = payloads[i], .payload_bytes = LOSSY_DATAGRAM_BYTES - 8};
+            batch[i] = (struct co_tx_datagram){.head = heads[i],
+                                               .head_bytes = 8,
+                                               .payload = payloads[i],
+                                               .payload_bytes = LOSSY_DATAGRAM_BYTES - 8,
+                                               .immediate = number + 1};
         }
         memcpy(before, payloads, sizeof before);
         int result = net->sender->ops->send(net->sender, to, batch, size);
@@ -88,7 +91,6 @@ unsigned lossy_net_send(struct lossy_net *net, struct co_destination to, enum co
 
 static void note(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
-    (void)immediate;
     (void)arg;
     uint32_t number = UINT32_MAX;
     bool damaged = false;
@@ -103,6 +105,7 @@ static void note(void *arg, const uint8_t *data, size_t bytes, uint32_t immediat
     }
     damaged |= data[5] || data[6] || data[7] || number >= LOSSY_SEEN_MAX;
     lossy_seen.damaged += damaged;
+    lossy_seen.with_immediate += immediate == number + 1;
     assert_true(lossy_seen.count < LOSSY_SEEN_MAX);
     lossy_seen.numbers[lossy_seen.count++] = number;
 }

@@ -19,6 +19,7 @@ struct lossy_net {
 // What arrived, by the number that each datagram carries in its first bytes.
 struct lossy_seen {
     unsigned count, damaged, shortened;
+    unsigned with_immediate; // that came with theirs
     uint32_t numbers[LOSSY_SEEN_MAX];
 };
 

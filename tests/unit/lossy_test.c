@@ -66,6 +66,21 @@ static void one_seed_one_fate(void **state)
     }
 }
 
+static void immediates_stay_with_their_datagrams(void **state)
+{
+    (void)state;
+    struct lossy_net net =
+        lossy_net_open("dup=0.5,reorder=0.3,seed=4", (struct co_loopback_config){.like_verbs = true});
+
+    for (uint32_t i = 0; i < 200; i++) {
+        assert_int_equal(lossy_net_send(&net, lossy_to_group, CO_FAULT_DATA, i, 1), 1);
+    }
+    lossy_net_let_time_pass(&net);
+    assert_in_range(lossy_net_receive(&net), 201, 399);
+    assert_int_equal(lossy_seen.with_immediate, lossy_seen.count);
+    lossy_net_close(&net);
+}
+
 // A full queue below refuses some; offered again they meet the fate that they would have met at once.
 static void back_pressure_does_not_change_fate(void **state)
 {
@@ -260,6 +275,7 @@ int main(void)
         cmocka_unit_test(no_fault_changes_nothing),
         cmocka_unit_test(rates_come_out),
         cmocka_unit_test(one_seed_one_fate),
+        cmocka_unit_test(immediates_stay_with_their_datagrams),
         cmocka_unit_test(back_pressure_does_not_change_fate),
         cmocka_unit_test(everything_twice),
         cmocka_unit_test(second_copies_survive_a_full_queue),

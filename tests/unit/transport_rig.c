@@ -30,7 +30,7 @@ static uint8_t content(uint32_t number, size_t at)
     return at < 4 ? (uint8_t)(number >> (8 * at)) : (uint8_t)(number * 131 + at * 7);
 }
 
-static void fill(uint8_t *bytes, uint32_t number, size_t size)
+void rig_fill(uint8_t *bytes, uint32_t number, size_t size)
 {
     for (size_t at = 0; at < size; at++) {
         bytes[at] = content(number, at);
@@ -108,32 +108,85 @@ uint32_t rig_immediate(uint32_t number)
     return ~number;
 }
 
+// The transport may not look at it any more.
+static void spoil(struct rig_lent *lent)
+{
+    memset(lent->bytes, 0xee, lent->room);
+    free(lent->bytes);
+    *lent = (struct rig_lent){0};
+}
+
+void rig_take_back(struct transport_rig *rig, bool by_force)
+{
+    for (struct rig_lent *lent = rig->lent; lent < rig->lent + RIG_LENT_MAX; lent++) {
+        struct co_transport *end = lent->bytes ? rig->ends[lent->end] : NULL;
+        if (end && lent->region && (by_force || !end->ops->region_is_busy(end, lent->region))) {
+            end->ops->region_close(end, lent->region);
+            spoil(lent);
+        }
+    }
+}
+
+// Room for a batch, in a region where the transport wants one: then it stays with the rig until it is idle.
+static struct rig_lent *lend(struct transport_rig *rig, unsigned from, size_t room)
+{
+    struct co_transport *end = rig->ends[from];
+    struct rig_lent *lent = rig->lent;
+
+    rig_take_back(rig, false);
+    while (lent->bytes) {
+        assert_true(++lent < rig->lent + RIG_LENT_MAX);
+    }
+    *lent = (struct rig_lent){.bytes = calloc(1, room), .room = room, .end = from};
+    assert_non_null(lent->bytes);
+    if (end->ops->region_open && end->ops->region_open(end, &lent->region, lent->bytes, room, false)) {
+        assert_null(lent->region); // only given when there is one
+    }
+    return lent;
+}
+
 int rig_send(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,
              size_t size, size_t last_size)
 {
     struct co_tx_datagram batch[RIG_BATCH_MAX];
-    uint8_t *bytes = calloc(RIG_BATCH_MAX, size + 1);
+    struct rig_lent *lent = lend(rig, from, RIG_BATCH_MAX * (size + 1));
+    uint8_t pieces[RIG_BATCH_MAX][40]; // heads and tails may change at once
 
-    assert_non_null(bytes);
     for (unsigned i = 0; i < count; i++) {
-        uint8_t *datagram = bytes + i * size;
+        uint8_t *datagram = lent->bytes + i * size;
         size_t all = i + 1 == count ? last_size : size, head = all < 24 ? all : 24;
         size_t tail = all - head < 16 ? 0 : 16;
-        fill(datagram, first + i, all);
+        rig_fill(datagram, first + i, all);
+        memcpy(pieces[i], datagram, head);
+        memcpy(pieces[i] + 24, datagram + all - tail, tail);
         batch[i] = (struct co_tx_datagram){
-            .head = datagram,
+            .head = pieces[i],
             .head_bytes = (uint32_t)head,
             .payload = datagram + head,
             .payload_bytes = (uint32_t)(all - head - tail),
-            .tail = datagram + all - tail,
+            .tail = pieces[i] + 24,
             .tail_bytes = (uint32_t)tail,
+            .region = lent->region,
             .immediate = rig_immediate(first + i),
         };
     }
     int result = rig->ends[from]->ops->send(rig->ends[from], to, batch, count);
-    memset(bytes, 0xee, RIG_BATCH_MAX * (size + 1)); // the transport may not look at them any more
-    free(bytes);
+    memset(pieces, 0xee, sizeof pieces);
+    if (!lent->region) {
+        spoil(lent);
+    }
     return result;
+}
+
+void rig_send_all(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,
+                  size_t size)
+{
+    for (unsigned sent = 0; sent < count;) {
+        int result = rig_send(rig, from, to, first + sent, count - sent, size, size);
+        assert_in_range(result, 0, count - sent);
+        sent += (unsigned)result;
+        assert_true(sent == count || result > 0 || rig_wait(rig, from));
+    }
 }
 
 void rig_send_one(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t number)
@@ -155,6 +208,7 @@ int rig_set_up(void **state)
 int rig_take_down(void **state)
 {
     struct transport_rig *rig = *state;
+    rig_take_back(rig, true);
     for (unsigned i = 0; i < RIG_ENDS; i++) {
         if (rig->ends[i]) {
             rig->ends[i]->ops->close(rig->ends[i]);

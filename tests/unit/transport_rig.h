@@ -16,6 +16,15 @@
 #define RIG_INBOX_MAX 4096
 #define RIG_BATCH_MAX 64
 #define RIG_ENDS 3
+#define RIG_LENT_MAX 128
+
+// What a batch is sent from, while the transport may still read it.
+struct rig_lent {
+    uint8_t *bytes; // NULL: free
+    size_t room;
+    unsigned end;
+    struct co_region *region;
+};
 
 struct transport_rig {
     const char *name;
@@ -29,6 +38,7 @@ struct transport_rig {
     bool plain;            // udp without offload
     struct co_loopback_hub *hub;
     struct co_transport *ends[RIG_ENDS];
+    struct rig_lent lent[RIG_LENT_MAX];
 };
 
 // Fixtures of a test, whose initial state is the rig.
@@ -55,12 +65,18 @@ bool rig_wait(struct transport_rig *rig, unsigned at);
 // Receives until `count` datagrams are in the inbox; it starts empty.
 void rig_receive(struct transport_rig *rig, unsigned at, unsigned count);
 
-// What datagram `number` carries beside its bytes.
+// The bytes of datagram `number`, and what it carries beside them.
+void rig_fill(uint8_t *bytes, uint32_t number, size_t size);
 uint32_t rig_immediate(uint32_t number);
 
 // Sends datagrams first ... first + count - 1 of `size` bytes, the last of `last_size`, cut into three pieces.
 int rig_send(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,
              size_t size, size_t last_size);
+// All of them, in as many calls as it takes.
+void rig_send_all(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t first, unsigned count,
+                  size_t size);
+// Frees what the transport reads no more, or all of it: then what has yet to leave is lost.
+void rig_take_back(struct transport_rig *rig, bool by_force);
 // One small datagram that must be accepted.
 void rig_send_one(struct transport_rig *rig, unsigned from, struct co_destination to, uint32_t number);
 

@@ -23,6 +23,10 @@ static void peer_is_dead(struct co_loopback_hub *hub, int sender, int peer)
 
 static void flight_land(struct co_loopback_hub *hub, const struct co_loopback_flight *flight)
 {
+    if (flight->parcel->is_lost) {
+        co_loopback_parcel_drop(flight->parcel);
+        return;
+    }
     if (flight->to.kind == CO_TO_PEER) {
         struct co_loopback_endpoint *peer = &hub->endpoints[flight->to.index];
         if (peer->open) {
@@ -46,6 +50,9 @@ void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns)
     if (to_ns > hub->now_ns) {
         hub->now_ns = to_ns;
     }
+    for (int i = 0; i < hub->config.endpoints; i++) {
+        co_loopback_unsent_leave(&hub->endpoints[i]);
+    }
     while (hub->flights.count > 0 && hub->flights.heap[0].arrival_ns <= hub->now_ns) {
         struct co_loopback_flight flight = co_loopback_flights_pop(&hub->flights);
         flight_land(hub, &flight);
@@ -56,6 +63,9 @@ static int loopback_poll(struct co_transport *transport, unsigned budget, co_del
 {
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
     unsigned done = 0;
+    if (endpoint->is_broken) {
+        return -EIO;
+    }
     while (done < budget && endpoint->queue_count > 0) {
         struct co_loopback_parcel *parcel = co_loopback_queue_pop(endpoint);
         deliver(arg, parcel->data, parcel->bytes, endpoint->transport.has_immediate ? parcel->immediate : 0);
@@ -105,6 +115,7 @@ static void endpoint_stop(struct co_loopback_endpoint *endpoint)
     endpoint->open = false;
     endpoint->gone = true;
     endpoint->joined = 0;
+    co_loopback_unsent_lose(endpoint);
     co_loopback_queue_clear(endpoint);
     endpoint->queue_first = endpoint->queue_bytes = 0;
 }
@@ -112,6 +123,7 @@ static void endpoint_stop(struct co_loopback_endpoint *endpoint)
 static void loopback_close(struct co_transport *transport)
 {
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
+    assert(endpoint->regions == NULL);
     endpoint_stop(endpoint);
     free(endpoint->told_dead);
     free(endpoint->dead);
@@ -125,6 +137,21 @@ static const struct co_transport_ops loopback_ops = {
     .join = loopback_join,
     .leave = loopback_leave,
     .send = co_loopback_send,
+    .poll = loopback_poll,
+    .descriptors = loopback_descriptors,
+    .next_event_ns = loopback_next_event_ns,
+    .dead_peer = loopback_dead_peer,
+    .close = loopback_close,
+};
+
+static const struct co_transport_ops verbs_ops = {
+    .name = "loopback like verbs",
+    .join = loopback_join,
+    .leave = loopback_leave,
+    .send = co_loopback_send,
+    .region_open = co_loopback_region_open,
+    .region_is_busy = co_loopback_region_is_busy,
+    .region_close = co_loopback_region_close,
     .poll = loopback_poll,
     .descriptors = loopback_descriptors,
     .next_event_ns = loopback_next_event_ns,
@@ -173,11 +200,12 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
         free(dead);
         return -ENOMEM;
     }
+    bool like_verbs = hub->config.like_verbs;
     *endpoint = (struct co_loopback_endpoint){
-        .transport = {.ops = &loopback_ops,
+        .transport = {.ops = like_verbs ? &verbs_ops : &loopback_ops,
                       .max_datagram_bytes = hub->config.max_datagram_bytes,
-                      .max_batch = 64,
-                      .has_immediate = hub->config.like_verbs,
+                      .max_batch = like_verbs ? CO_LOOPBACK_BATCH : 64,
+                      .has_immediate = like_verbs,
                       .receive_buffer_bytes = hub->config.ingress_queue_bytes},
         .hub = hub,
         .rank = rank,
@@ -194,15 +222,25 @@ uint64_t co_loopback_now_ns(const struct co_loopback_hub *hub)
     return hub->now_ns;
 }
 
+struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *hub)
+{
+    return hub->payloads;
+}
+
+// Of two times, of which 0 is none.
+static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns == 0 || (b_ns != 0 && b_ns < a_ns) ? b_ns : a_ns;
+}
+
 uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub)
 {
     uint64_t next_ns = hub->flights.count > 0 ? hub->flights.heap[0].arrival_ns : 0;
     for (int i = 0; i < hub->config.endpoints; i++) {
         const struct co_loopback_endpoint *endpoint = &hub->endpoints[i];
         uint64_t room_ns = endpoint->open ? co_loopback_room_ns(endpoint) : 0;
-        if (room_ns && (next_ns == 0 || room_ns < next_ns)) {
-            next_ns = room_ns;
-        }
+        uint64_t leaves_ns = endpoint->is_awaited && endpoint->unsent_count > 0 ? endpoint->unsent_first->leaves_ns : 0;
+        next_ns = earlier(earlier(next_ns, room_ns), leaves_ns);
     }
     return next_ns;
 }

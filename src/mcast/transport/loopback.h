@@ -11,6 +11,10 @@
 
 #include "mcast/transport/transport.h"
 
+#define CO_LOOPBACK_BATCH 8
+#define CO_LOOPBACK_SLOTS 64
+#define CO_LOOPBACK_REGION_LEAST 256 // bytes: below, a copy is cheaper
+
 struct co_loopback_hub;
 
 struct co_loopback_config {
@@ -20,7 +24,15 @@ struct co_loopback_config {
     uint64_t bytes_per_s;       // egress rate of each endpoint; 0: infinite
     size_t egress_queue_bytes;  // send refuses (back-pressure) beyond it; 0: unbounded
     size_t ingress_queue_bytes; // arriving datagrams are dropped beyond it; 0: unbounded
-    bool like_verbs;            // carries immediates
+    // Carries immediates; knows regions, from which payload is read when it leaves and no sooner; takes
+    // CO_LOOPBACK_BATCH datagrams at once and holds CO_LOOPBACK_SLOTS that have yet to leave.
+    bool like_verbs;
+    unsigned regions_max; // of an endpoint; 0: unbounded
+};
+
+// Datagrams with a payload that were taken, by where it stood. Only like verbs.
+struct co_loopback_payloads {
+    uint64_t from_regions, copied;
 };
 
 int co_loopback_hub_open(struct co_loopback_hub **out, const struct co_loopback_config *config);
@@ -29,6 +41,7 @@ void co_loopback_hub_close(struct co_loopback_hub *hub); // after its endpoints
 // Endpoint of world rank `rank`; close it through its ops.
 int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub *hub, int rank);
 
+struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *hub);
 uint64_t co_loopback_now_ns(const struct co_loopback_hub *hub);
 // Moves the clock; datagrams whose time has come become visible to poll.
 void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns);

@@ -4,7 +4,6 @@
 #include "mcast/transport/loopback_flights.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,14 +15,17 @@ struct co_loopback_parcel *co_loopback_parcel_make(const struct co_tx_datagram *
     if (!parcel) {
         return NULL;
     }
-    parcel->references = 1;
-    parcel->immediate = datagram->immediate;
-    parcel->bytes = 0;
+    *parcel = (struct co_loopback_parcel){.references = 1,
+                                          .immediate = datagram->immediate,
+                                          .region = datagram->region,
+                                          .payload = datagram->payload,
+                                          .payload_at = datagram->head_bytes,
+                                          .payload_bytes = datagram->payload_bytes};
     for (int i = 0; i < 3; i++) {
-        if (sizes[i] > 0) {
+        if (sizes[i] > 0 && !(i == 1 && parcel->region)) {
             memcpy(parcel->data + parcel->bytes, pieces[i], sizes[i]);
-            parcel->bytes += sizes[i];
         }
+        parcel->bytes += sizes[i];
     }
     return parcel;
 }

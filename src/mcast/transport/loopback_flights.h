@@ -5,14 +5,22 @@
 #ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_FLIGHTS_H
 #define CASTOFF_MCAST_TRANSPORT_LOOPBACK_FLIGHTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "mcast/transport/transport.h"
 
-// One datagram in flight or in receive queues; a group's receivers share it.
+// One datagram in flight or in receive queues; a group's receivers share it. One whose payload stands in a region has a
+// hole in its place until it leaves.
 struct co_loopback_parcel {
     unsigned references;
+    struct co_loopback_parcel *next_unsent;
+    uint64_t leaves_ns;
+    const struct co_region *region; // until it has left
+    const void *payload;
+    size_t payload_at, payload_bytes;
+    bool is_lost; // never left
     size_t bytes;
     uint32_t immediate;
     uint8_t data[];

@@ -31,6 +31,17 @@ static bool egress_has_room(const struct co_loopback_endpoint *endpoint, size_t 
     return bound == 0 || backlog == 0 || backlog + bytes <= bound;
 }
 
+static unsigned most_at_once(struct co_loopback_endpoint *endpoint, unsigned count)
+{
+    if (!endpoint->hub->config.like_verbs) {
+        return count;
+    }
+    unsigned free_slots = CO_LOOPBACK_SLOTS - endpoint->unsent_count;
+    unsigned most = free_slots < CO_LOOPBACK_BATCH ? free_slots : CO_LOOPBACK_BATCH;
+    endpoint->is_awaited = endpoint->is_awaited || (count > free_slots && most == free_slots);
+    return count < most ? count : most;
+}
+
 uint64_t co_loopback_room_ns(const struct co_loopback_endpoint *endpoint)
 {
     size_t bound = endpoint->hub->config.egress_queue_bytes, bytes = endpoint->refused_bytes;
@@ -65,6 +76,10 @@ static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destina
         return error;
     }
     endpoint->egress_free_ns = leaves_ns;
+    parcel->leaves_ns = leaves_ns;
+    if (hub->config.like_verbs) {
+        co_loopback_unsent_add(endpoint, parcel);
+    }
     return 0;
 }
 
@@ -80,16 +95,22 @@ int co_loopback_send(struct co_transport *transport, struct co_destination to, c
     if (!endpoint->open) {
         return (int)count; // killed: nobody hears it any more
     }
+    if (endpoint->is_broken) {
+        return -EIO;
+    }
     if (to.kind == CO_TO_PEER && endpoint->told_dead[to.index]) {
         return -ECONNREFUSED;
     }
-    unsigned accepted = 0;
+    unsigned accepted = 0, most = most_at_once(endpoint, count);
     endpoint->refused_bytes = 0;
-    for (; accepted < count; accepted++) {
+    for (; accepted < most; accepted++) {
         const struct co_tx_datagram *datagram = &batch[accepted];
         size_t bytes = (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
         if (bytes > transport->max_datagram_bytes) {
             return -EMSGSIZE;
+        }
+        if (datagram->region && !co_loopback_region_holds(endpoint, datagram)) {
+            return -EFAULT;
         }
         if (!egress_has_room(endpoint, bytes)) {
             endpoint->refused_bytes = bytes;

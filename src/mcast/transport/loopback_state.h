@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to the loopback transport: its structs, shared by loopback.c (hub, clock, endpoints), loopback_send.c (what
-// leaves) and loopback_queue.c (what has arrived).
+// leaves), loopback_regions.c (the manners of verbs) and loopback_queue.c (what has arrived).
 #ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_STATE_H
 #define CASTOFF_MCAST_TRANSPORT_LOOPBACK_STATE_H
 
@@ -19,11 +19,16 @@ struct co_loopback_endpoint {
     struct co_loopback_hub *hub;
     int rank;
     unsigned joined; // bit for each group
-    bool open, gone;
+    bool open, gone, is_broken;
     uint64_t egress_free_ns;           // when everything accepted so far has left
     size_t refused_bytes;              // size of the datagram that found no room, 0: none
     struct co_loopback_parcel **queue; // ring of what has arrived
     size_t queue_room, queue_first, queue_count, queue_bytes;
+    struct co_region *regions;
+    unsigned region_count;
+    struct co_loopback_parcel *unsent_first, *unsent_last; // in the order in which they leave; like verbs only
+    unsigned unsent_count;
+    bool is_awaited; // somebody waits for the first of them to leave
     bool *told_dead; // peers known to be gone
     int *dead;       // of these, the ones that dead_peer has still to tell
     int dead_count;
@@ -34,6 +39,7 @@ struct co_loopback_hub {
     uint64_t now_ns, next_order;
     struct co_loopback_endpoint *endpoints;
     struct co_loopback_flights flights;
+    struct co_loopback_payloads payloads;
 };
 
 // loopback_queue.c. A full queue, or no memory for a longer one, loses the parcel as a socket would.
@@ -46,5 +52,16 @@ int co_loopback_send(struct co_transport *transport, struct co_destination to, c
                      unsigned count);
 // When a refused datagram will fit, 0: none was refused or it fits now.
 uint64_t co_loopback_room_ns(const struct co_loopback_endpoint *endpoint);
+
+// loopback_regions.c
+int co_loopback_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
+                            bool may_write);
+bool co_loopback_region_is_busy(const struct co_transport *transport, const struct co_region *region);
+void co_loopback_region_close(struct co_transport *transport, struct co_region *region);
+// The payload stands in its region, and that is open here.
+bool co_loopback_region_holds(const struct co_loopback_endpoint *endpoint, const struct co_tx_datagram *datagram);
+void co_loopback_unsent_add(struct co_loopback_endpoint *endpoint, struct co_loopback_parcel *parcel);
+void co_loopback_unsent_leave(struct co_loopback_endpoint *endpoint); // those whose time has come
+void co_loopback_unsent_lose(struct co_loopback_endpoint *endpoint);  // all
 
 #endif

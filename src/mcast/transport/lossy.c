@@ -179,6 +179,25 @@ static int lossy_poll(struct co_transport *transport, unsigned budget, co_delive
     return lossy->below->ops->poll(lossy->below, budget, deliver, arg);
 }
 
+static int lossy_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
+                             bool may_write)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->region_open == NULL ? -ENOTSUP : below->ops->region_open(below, out, start, bytes, may_write);
+}
+
+static bool lossy_region_is_busy(const struct co_transport *transport, const struct co_region *region)
+{
+    const struct co_transport *below = ((const struct lossy *)transport)->below;
+    return below->ops->region_is_busy(below, region);
+}
+
+static void lossy_region_close(struct co_transport *transport, struct co_region *region)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    below->ops->region_close(below, region);
+}
+
 static int lossy_lane_open(struct co_transport *transport, unsigned index)
 {
     struct co_transport *below = ((struct lossy *)transport)->below;
@@ -259,6 +278,9 @@ static const struct co_transport_ops lossy_ops = {
     .join = lossy_join,
     .leave = lossy_leave,
     .send = lossy_send,
+    .region_open = lossy_region_open,
+    .region_is_busy = lossy_region_is_busy,
+    .region_close = lossy_region_close,
     .poll = lossy_poll,
     .lane_open = lossy_lane_open,
     .lane_receive = lossy_lane_receive,

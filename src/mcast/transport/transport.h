@@ -19,11 +19,15 @@ struct co_destination {
     unsigned index; // group: subgroup number as joined; peer: world rank
 };
 
+struct co_region; // memory that a transport was told of by region_open; the transport's own
+
 // One datagram in up to three pieces, so that payload leaves straight from the user's buffer. The pieces belong
-// to the caller and may change once send has returned. Within one batch all datagrams but the last have equal
-// total size and the last is not larger (that is what segmentation offload wants).
+// to the caller and may change once send has returned; only a payload that stands in a region is left as it is until
+// the region is busy no more. Within one batch all datagrams but the last have equal total size and the last is not
+// larger (that is what segmentation offload wants).
 struct co_tx_datagram {
     const void *head, *payload, *tail;
+    const struct co_region *region; // that all of the payload stands in; NULL: in none
     uint32_t head_bytes, payload_bytes, tail_bytes;
     uint32_t immediate; // arrives beside the bytes where has_immediate; others ignore it
 };
@@ -46,11 +50,29 @@ struct co_transport_ops {
     // Hands datagrams to the network. Returns how many were accepted (0 ... count): fewer than count means the
     // local queue is full, try again later. Negative errno only when the transport is broken for good, or
     // -ECONNREFUSED when the peer's process is known to be gone. -EINVAL for a group or peer that does not exist,
-    // -EMSGSIZE for a datagram above max_datagram_bytes: mistakes of the caller.
+    // -EMSGSIZE for a datagram above max_datagram_bytes, -EFAULT for a payload outside its region: mistakes of the
+    // caller.
     int (*send)(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count);
 
-    // Takes up to about `budget` datagrams and delivers each. Returns how many, or -errno when broken.
+    // Memory of the caller's from which payload leaves without a copy by the processor (verbs: registered memory).
+    // NULL: nothing would be gained (the kernel copies). By the holder of the engine, perhaps while a thread sends from
+    // other regions; all are closed before the transport. open: 0 or -errno, as for what is cheaper copied or more than
+    // may be pinned; what is sent from memory in no region is copied, which is always right. With may_write the
+    // transport may also put there what it fetches or what arrives for it; memory that is only read need not let itself
+    // be written to. Called for each operation: where that is dear the transport keeps what it registers, because it
+    // alone can know when the memory behind an address has become another.
+    int (*region_open)(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
+                       bool may_write);
+    // Something sent from there has yet to leave. As with a full queue, poll finds out, and the descriptors wake for it
+    // with want_write. False for all once the transport is broken.
+    bool (*region_is_busy)(const struct co_transport *transport, const struct co_region *region);
+    // Of a busy one what has yet to leave is lost, and the transport is broken: only before that is closed.
+    void (*region_close)(struct co_transport *transport, struct co_region *region);
+
+    // Takes up to about `budget` datagrams and delivers each. Returns how many, or -errno when broken. What is
+    // delivered stands in memory of the transport's, which it gives back to the network in batches of its own choice,
+    // never before the caller is done with it; what comes while none is left is lost.
     int (*poll)(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
 
     // Receiving by several threads (NULL: the transport cannot). lane_open gives a joined group memory of its own, for
@@ -85,10 +107,12 @@ struct co_transport_ops {
 // Head of every transport's own struct.
 struct co_transport {
     const struct co_transport_ops *ops;
-    size_t max_datagram_bytes;   // head + payload + tail
-    bool has_immediate;          // every datagram arrives with the immediate that it was sent with
-    unsigned max_batch;          // datagrams that one send takes with profit (segments of one offloaded send)
-    size_t receive_buffer_bytes; // what the kernel granted, as payload; bounds the window. 0: no bound
+    size_t max_datagram_bytes; // head + payload + tail
+    bool has_immediate;        // every datagram arrives with the immediate that it was sent with
+    unsigned max_batch; // datagrams that one send takes with profit (segments of an offloaded send, or work requests
+                        // of which only the last tells that it has left); of more it may leave the rest
+    size_t receive_buffer_bytes; // what the kernel granted, as payload of full datagrams: small ones may fill as much
+                                 // of it. Bounds the window. 0: no bound
 };
 
 #endif
