@@ -85,6 +85,7 @@ void co_mcast_close(struct co_mcast *mcast)
     struct co_mcast_group *group;
     while ((group = co_hash_map_next(&mcast->groups, &position, &key)) != NULL) {
         for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+            co_operation_memory_drop(op);
             co_operation_fail(op, -ESHUTDOWN);
             op->right_has_it = op->is_released = true;
         }

@@ -3,7 +3,8 @@
 // Private to src/mcast: the structs that its files share, and who does what to them.
 //   endpoint.c   open, close, progress        endpoint_receive.c  verify and dispatch datagrams
 //   group.c      members, life                operation.c         finish, keep, free
-//   operation_start.c  shape and memory       collect.c           small allgathers by way of one member
+//   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
+//   collect.c           small allgathers by way of one member
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
 //   repair_request.c   ask for missing ranges   repair_serve.c    serve them; control.c  seal and send messages
 //   threads.c    sending and receiving beside the engine
@@ -40,11 +41,12 @@ struct co_mcast_op {
     struct co_mcast_group *group;
     struct co_mcast_op *next;
     uint32_t number;
-    int root;        // bcast; -1 allgather
-    int state;       // 0 under way, 1 done, -errno: what the user sees
-    uint8_t *buffer; // the user's, or the kept copy
-    size_t bytes;    // of the whole buffer
-    int block_count; // 1, or one for each member
+    int root;                 // bcast; -1 allgather
+    int state;                // 0 under way, 1 done, -errno: what the user sees
+    uint8_t *buffer;          // the user's, or the kept copy
+    struct co_region *region; // the user's buffer for the transport; NULL: it has no use for one, or copies
+    size_t bytes;             // of the whole buffer
+    int block_count;          // 1, or one for each member
     struct co_receive_block *blocks;
     int blocks_missing;
     uint32_t next_psn, send_chunks; // own block
@@ -53,7 +55,7 @@ struct co_mcast_op {
     bool may_send, is_kept, is_released, right_has_it;
     bool owes_end;       // all of the own block has left, but the queue had no room for the word that says so
     bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
-    int failure;         // what came up meanwhile, the state when that part is back
+    int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted
     uint64_t **wanted;   // for each block, chunks that the right neighbour asked for before we had them; NULL: none
     uint64_t last_event_ns;
@@ -97,6 +99,7 @@ struct co_mcast_group {
     bool is_active, is_closing, is_lingering;
     size_t storage_bytes; // of this struct and its arrays
     int broken;           // 0, or -errno with which every operation fails
+    bool has_failing;     // operations that have failed, and whose buffers are still being read
     uint64_t team_id;
     int count, self, left, right;
     int *members;         // world ranks
@@ -237,11 +240,24 @@ int co_operation_senders(const struct co_mcast_op *op);
 void co_operation_block_arrived(struct co_mcast_op *op, int source);
 void co_operations_settle(struct co_mcast_group *group);
 void co_operation_fail(struct co_mcast_op *op, int error);
+void co_operations_fail_again(struct co_mcast_group *group); // those whose buffers were being read
 struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group);
 void co_operation_part_sent(struct co_mcast_op *op);
 
 void co_operation_own_block_is_here(struct co_mcast_op *op);
 void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes);
+
+// operation_memory.c
+void co_operation_memory_open(struct co_mcast_op *op);          // where the transport knows regions
+bool co_operation_memory_is_busy(const struct co_mcast_op *op); // the transport has yet to read some of it
+bool co_operation_memory_try_close(struct co_mcast_op *op);
+// Before the buffer is given back. False: not yet; progress is called again when it may be.
+static inline bool co_operation_memory_close(struct co_mcast_op *op)
+{
+    return op->region == NULL || co_operation_memory_try_close(op);
+}
+// Likewise, and what has yet to leave is lost: only before the transport is closed.
+void co_operation_memory_drop(struct co_mcast_op *op);
 
 // collect.c
 bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes);

@@ -269,6 +269,9 @@ void co_group_progress(struct co_mcast_group *group)
         break_by_dead_members(group);
     }
     fail_by_deadline(group);
+    if (group->has_failing) {
+        co_operations_fail_again(group);
+    }
     if (group->is_closing) {
         expire_kept(group);
     }

@@ -105,8 +105,10 @@ static void write_off(struct co_mcast_op *op)
 
 void co_operation_fail(struct co_mcast_op *op, int error)
 {
-    if (op->is_sending) {
-        op->failure = op->failure == 0 ? error : op->failure; // the sending thread reads the buffer
+    if (op->is_sending || !co_operation_memory_close(op)) {
+        op->failure = op->failure == 0 ? error : op->failure; // the buffer is being read
+        op->may_send = false;
+        op->group->has_failing = true;
     } else if (op->state == 0) {
         op->state = error;
         write_off(op);
@@ -115,11 +117,22 @@ void co_operation_fail(struct co_mcast_op *op, int error)
     }
 }
 
+void co_operations_fail_again(struct co_mcast_group *group)
+{
+    group->has_failing = false;
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->failure != 0) {
+            co_operation_fail(op, op->failure);
+        }
+    }
+}
+
 // Keeps the bytes for the neighbour, so that the user gets the buffer back now.
 static bool keep_copy(struct co_mcast_op *op)
 {
     struct co_mcast *mcast = op->group->mcast;
-    if (op->bytes > mcast->config.eager_bytes || mcast->kept_bytes + op->bytes > mcast->config.staging_bytes / 2) {
+    if (op->bytes > mcast->config.eager_bytes || mcast->kept_bytes + op->bytes > mcast->config.staging_bytes / 2 ||
+        !co_operation_memory_close(op)) {
         return false;
     }
     uint8_t *copy = malloc(op->bytes);
@@ -138,7 +151,7 @@ static void settle(struct co_mcast_op *op)
     if (op->state != 0 || op->blocks_missing > 0 || op->next_psn < op->send_chunks) {
         return;
     }
-    if (op->right_has_it || keep_copy(op)) {
+    if (op->failure == 0 && (op->right_has_it ? co_operation_memory_close(op) : keep_copy(op))) {
         op->state = 1;
         op->group->mcast->events++;
         op->group->mcast->advances++;
@@ -248,7 +261,7 @@ int co_mcast_op_state(const struct co_mcast_op *op)
 
 bool co_mcast_op_is_sending(const struct co_mcast_op *op)
 {
-    return op->is_sending;
+    return op->is_sending || co_operation_memory_is_busy(op);
 }
 
 void co_mcast_op_release(struct co_mcast_op *op)

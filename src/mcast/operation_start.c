@@ -127,6 +127,9 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
         *out = op;
         return 0;
     }
+    if (group->mcast->transport->ops->region_open != NULL) {
+        co_operation_memory_open(op);
+    }
     begin(op);
     *out = op;
     return 0;

@@ -31,6 +31,7 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
 {
     struct co_mcast_group *group = op->group;
     const struct co_mcast *mcast = group->mcast;
+    const struct co_region *region = op->region;
     size_t full = mcast->config.chunk_bytes;
     struct co_chunk chunk = *as;
     chunk.chunk_bytes = (uint16_t)full;
@@ -50,6 +51,7 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
         batch->datagrams[i] = (struct co_tx_datagram){.head = batch->heads[i],
                                                       .payload = payload,
                                                       .tail = batch->tails[i],
+                                                      .region = region,
                                                       .head_bytes = CO_WIRE_HEAD_BYTES,
                                                       .payload_bytes = (uint32_t)bytes,
                                                       .tail_bytes = (uint32_t)mcast->tag_bytes,

@@ -127,6 +127,16 @@ static void a_member_dies(void **state)
     run_seeds(&(struct schedule_limits){.death = true, .faults = true, .pauses = true, .tiny = true}, 20, NULL);
 }
 
+// Buffers are scribbled over as soon as they are given back, and regions read late.
+static void over_verbs(void **state)
+{
+    (void)state;
+    total_reset();
+    run_seeds(&(struct schedule_limits){.verbs = true}, 12, sent_once);
+    run_seeds(&(struct schedule_limits){.verbs = true, .faults = true, .pauses = true, .tiny = true}, 12, NULL);
+    run_seeds(&(struct schedule_limits){.verbs = true, .death = true, .faults = true}, 12, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +147,7 @@ int main(void)
         cmocka_unit_test_teardown(every_fault_at_once, tell_seed),
         cmocka_unit_test_teardown(an_attacker_on_the_wire, tell_seed),
         cmocka_unit_test_teardown(a_member_dies, tell_seed),
+        cmocka_unit_test_teardown(over_verbs, tell_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -267,5 +267,7 @@ int main(void)
         cmocka_unit_test(different_sizes),
         cmocka_unit_test(dead_member),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    world_is_like_verbs = true;
+    return failed + cmocka_run_group_tests_name("over verbs", tests, NULL, NULL);
 }

@@ -26,6 +26,7 @@ struct schedule_limits {
     bool overruns; // receivers that drop what their queue cannot hold
     bool attacker; // replays, damages and invents datagrams
     bool death;    // one member is killed
+    bool verbs;    // the transport has the manners of verbs
 };
 
 struct schedule_group {

@@ -41,6 +41,7 @@ static void make_settings(struct schedule *schedule, const struct schedule_limit
         .bytes_per_s = ONE_OF(schedule, 12500000, 25000000, 125000000),
         .egress_queue_bytes = ONE_OF(schedule, 3000, 20000, 64000),
         .ingress_queue_bytes = limits->overruns ? ONE_OF(schedule, 3000, 8000, 30000) : 0,
+        .like_verbs = limits->verbs,
     };
 }
 

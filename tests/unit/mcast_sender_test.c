@@ -146,11 +146,25 @@ static void a_window_shut_from_the_start_is_asked_about(void **state)
     world_close(&world);
 }
 
+// The transport reads the buffer after the sending thread has accounted for its part.
+static void a_transport_may_read_late(void **state)
+{
+    (void)state;
+    struct world world;
+    world_is_like_verbs = true;
+    open_world(&world);
+    world_is_like_verbs = false;
+    gather_long(&world, 0);
+    assert_true(co_loopback_payloads(world.hub).from_regions >= MEMBERS * LONG_BYTES / 1000);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(credit_may_come_before_the_account),
         cmocka_unit_test(a_window_shut_from_the_start_is_asked_about),
+        cmocka_unit_test(a_transport_may_read_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

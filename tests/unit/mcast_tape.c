@@ -3,6 +3,7 @@
 // The eavesdropper behind the protocol tests. What is noted is shared by all tapes of the process.
 #include "mcast_tape.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,24 @@ static int tape_send(struct co_transport *transport, struct co_destination to, c
     return sent;
 }
 
+static int tape_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
+                            bool may_write)
+{
+    struct co_transport *below = below_of(transport);
+    return below->ops->region_open == NULL ? -ENOTSUP : below->ops->region_open(below, out, start, bytes, may_write);
+}
+
+static bool tape_region_is_busy(const struct co_transport *transport, const struct co_region *region)
+{
+    const struct co_transport *below = ((const struct tape *)transport)->below;
+    return below->ops->region_is_busy(below, region);
+}
+
+static void tape_region_close(struct co_transport *transport, struct co_region *region)
+{
+    below_of(transport)->ops->region_close(below_of(transport), region);
+}
+
 static int tape_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     return below_of(transport)->ops->poll(below_of(transport), budget, deliver, arg);
@@ -99,6 +118,9 @@ static const struct co_transport_ops tape_ops = {.name = "tape",
                                                  .join = tape_join,
                                                  .leave = tape_leave,
                                                  .send = tape_send,
+                                                 .region_open = tape_region_open,
+                                                 .region_is_busy = tape_region_is_busy,
+                                                 .region_close = tape_region_close,
                                                  .poll = tape_poll,
                                                  .descriptors = tape_descriptors,
                                                  .next_event_ns = tape_next_event_ns,

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+bool world_is_like_verbs;
+
 struct world_options world_defaults(int members)
 {
     return (struct world_options){.members = members,
@@ -19,7 +21,8 @@ struct world_options world_defaults(int members)
                                   .eager_bytes = 1000,
                                   .subgroups = 1,
                                   .ack_radix = 16,
-                                  .bytes_per_s = 25000000};
+                                  .bytes_per_s = 25000000,
+                                  .like_verbs = world_is_like_verbs};
 }
 
 static enum co_fault_kind classify(struct co_destination to, const struct co_tx_datagram *datagram)
@@ -84,7 +87,9 @@ void world_open(struct world *world, const struct world_options *options)
                                      .latency_ns = 20000,
                                      .bytes_per_s = options->bytes_per_s,
                                      .egress_queue_bytes = 64000,
-                                     .ingress_queue_bytes = options->ingress_queue_bytes};
+                                     .ingress_queue_bytes = options->ingress_queue_bytes,
+                                     .like_verbs = options->like_verbs,
+                                     .regions_max = options->regions_max};
     assert_int_equal(co_loopback_hub_open(&world->hub, &hub), 0);
     for (int rank = 0; rank < options->members; rank++) {
         open_endpoint(world, rank);

@@ -21,7 +21,12 @@ struct world_options {
     bool keyed;
     uint64_t bytes_per_s;
     size_t ingress_queue_bytes;
+    bool like_verbs;      // the transport has the manners of verbs
+    unsigned regions_max; // then: of an endpoint, 0: unbounded
 };
+
+// Whether world_defaults has like_verbs: the same tests serve both.
+extern bool world_is_like_verbs;
 
 struct world {
     struct world_options options;

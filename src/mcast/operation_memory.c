@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An operation's buffer as the transport knows it: a region from the start of the operation until the buffer is given
+// back, where the transport has a use for one. While it still reads from there the operation cannot end: the program
+// would change bytes that are on their way out. Without a region, as after a registration that failed, and for kept
+// copies, which are small and seldom sent, the transport copies. Where the transport knows no regions it costs a test
+// at both ends.
+#include "mcast/endpoint.h"
+
+void co_operation_memory_open(struct co_mcast_op *op)
+{
+    struct co_transport *transport = op->group->mcast->transport;
+    if (op->group->count == 1) {
+        return;
+    }
+    // Who broadcasts may do it from memory that cannot be written to.
+    bool may_write = op->parts != NULL || op->root != op->group->self;
+    struct co_region *region;
+    if (transport->ops->region_open(transport, &region, op->buffer, op->bytes, may_write) == 0) {
+        op->region = region;
+    }
+}
+
+bool co_operation_memory_is_busy(const struct co_mcast_op *op)
+{
+    const struct co_transport *transport = op->group->mcast->transport;
+    return op->region != NULL && transport->ops->region_is_busy(transport, op->region);
+}
+
+void co_operation_memory_drop(struct co_mcast_op *op)
+{
+    struct co_transport *transport = op->group->mcast->transport;
+    if (op->region != NULL) {
+        transport->ops->region_close(transport, op->region);
+        op->region = NULL;
+    }
+}
+
+bool co_operation_memory_try_close(struct co_mcast_op *op)
+{
+    if (co_operation_memory_is_busy(op)) {
+        op->group->mcast->wants_write = true; // as for a full queue: what leaves makes the end possible
+        return false;
+    }
+    co_operation_memory_drop(op);
+    return true;
+}
