@@ -64,6 +64,11 @@ static int run_blocking(struct co_task *task, const char *call)
     return task->result;
 }
 
+static struct co_task_request request_of(const struct co_team *team, enum co_call call, void *buffer, size_t bytes)
+{
+    return (struct co_task_request){.team_id = team->id, .bytes = bytes, .buffer = (uintptr_t)buffer, .call = call};
+}
+
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
@@ -75,7 +80,8 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
         co_shm_bcast_start(&op, team->shm, root, buffer, bytes);
         return run_inline(team, &op, "MPI_Bcast");
     }
-    struct co_task task = {.team = team, .call = CO_CALL_BCAST, .root = root, .buffer = buffer, .bytes = bytes};
+    struct co_task task = {.team = team, .request = request_of(team, CO_CALL_BCAST, buffer, bytes)};
+    task.request.root = root;
     return run_blocking(&task, "MPI_Bcast");
 }
 
@@ -90,7 +96,8 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
         co_shm_allgather_start(&op, team->shm, mine, all, block_bytes);
         return run_inline(team, &op, "MPI_Allgather");
     }
-    struct co_task task = {.team = team, .call = CO_CALL_ALLGATHER, .buffer = all, .mine = mine, .bytes = block_bytes};
+    struct co_task task = {.team = team, .request = request_of(team, CO_CALL_ALLGATHER, all, block_bytes)};
+    task.request.mine = (uintptr_t)mine;
     return run_blocking(&task, "MPI_Allgather");
 }
 
@@ -101,10 +108,8 @@ int co_team_iallgather(struct co_task **out, struct co_team *team, const void *m
         return -ENOMEM;
     }
     task->team = team;
-    task->call = CO_CALL_IALLGATHER;
-    task->buffer = all;
-    task->mine = mine;
-    task->bytes = block_bytes;
+    task->request = request_of(team, CO_CALL_IALLGATHER, all, block_bytes);
+    task->request.mine = (uintptr_t)mine;
     task->is_background = true;
     *out = task;
     co_task_submit(task);

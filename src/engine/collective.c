@@ -19,10 +19,10 @@ static void plan_bcast(struct co_task *task)
 {
     const struct co_team *team = task->team;
     bool is_leader = team->slot == 0;
-    int root_node = team->rank_node[task->root];
+    int root_node = team->rank_node[task->request.root];
     if (team->node == root_node) {
         if (team->node_size > 1) {
-            add_step(task, CO_STEP_SHM_BCAST, team->rank_slot[task->root]);
+            add_step(task, CO_STEP_SHM_BCAST, team->rank_slot[task->request.root]);
         }
         if (is_leader && team->facts.nodes > 1) {
             add_step(task, CO_STEP_NET_BCAST, 0);
@@ -40,7 +40,7 @@ static void plan_bcast(struct co_task *task)
 static size_t own_place(const struct co_task *task)
 {
     const struct co_team *team = task->team;
-    return ((size_t)team->node_first[team->node] + (size_t)team->slot) * task->bytes;
+    return ((size_t)team->node_first[team->node] + (size_t)team->slot) * task->request.bytes;
 }
 
 static int plan_allgather(struct co_task *task)
@@ -50,7 +50,7 @@ static int plan_allgather(struct co_task *task)
         if (team->size > 1) {
             add_step(task, CO_STEP_SHM_ALLGATHER, 0);
         } else if (task->mine != task->buffer) {
-            memcpy(task->buffer, task->mine, task->bytes);
+            memcpy(task->buffer, task->mine, task->request.bytes);
         }
         return 0;
     }
@@ -75,18 +75,25 @@ static int plan_allgather(struct co_task *task)
     return 0;
 }
 
+// The caller is in this process.
+static unsigned char *in_our_memory(uint64_t address)
+{
+    return (unsigned char *)(uintptr_t)address;
+}
+
 int co_collective_plan(struct co_task *task)
 {
-    if (task->bytes == 0) {
+    const struct co_task_request *request = &task->request;
+    if (request->bytes == 0) {
         return 0;
     }
-    if (task->call == CO_CALL_BCAST) {
+    task->buffer = in_our_memory(request->buffer);
+    if (request->call == CO_CALL_BCAST) {
         plan_bcast(task);
         return 0;
     }
-    if (task->mine == NULL) {
-        task->mine = task->buffer + (size_t)task->team->rank * task->bytes;
-    }
+    task->mine = request->mine != 0 ? in_our_memory(request->mine)
+                                    : task->buffer + (size_t)task->team->rank * (size_t)request->bytes;
     return plan_allgather(task);
 }
 
@@ -95,10 +102,10 @@ static int begin_net_allgather(struct co_task *task, uint64_t now_ns)
     if (task->team->node_size == 1) {
         unsigned char *place = task->gathered + own_place(task);
         if (place != task->mine) {
-            memcpy(place, task->mine, task->bytes);
+            memcpy(place, task->mine, task->request.bytes);
         }
     }
-    return co_mcast_allgather_start(&task->net, task->team->group, task->gathered, task->bytes, now_ns);
+    return co_mcast_allgather_start(&task->net, task->team->group, task->gathered, task->request.bytes, now_ns);
 }
 
 static void begin_gather(struct co_task *task)
@@ -109,7 +116,7 @@ static void begin_gather(struct co_task *task)
         node_part = task->gathered + own_place(task);
         mine = mine == node_part ? NULL : mine;
     }
-    co_shm_gather_start(&task->shm, task->team->shm, 0, mine, node_part, task->bytes);
+    co_shm_gather_start(&task->shm, task->team->shm, 0, mine, node_part, task->request.bytes);
 }
 
 int co_collective_begin(struct co_task *task, uint64_t now_ns)
@@ -120,11 +127,11 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
         co_shm_bcast_start(&task->shm, team->shm, task->shm_root[task->at], task->buffer, co_task_total_bytes(task));
         return 0;
     case CO_STEP_NET_BCAST:
-        return co_mcast_bcast_start(&task->net, team->group, team->rank_node[task->root], task->buffer, task->bytes,
-                                    now_ns);
+        return co_mcast_bcast_start(&task->net, team->group, team->rank_node[task->request.root], task->buffer,
+                                    task->request.bytes, now_ns);
     case CO_STEP_SHM_ALLGATHER: {
-        bool in_place = task->mine == task->buffer + (size_t)team->rank * task->bytes;
-        co_shm_allgather_start(&task->shm, team->shm, in_place ? NULL : task->mine, task->buffer, task->bytes);
+        bool in_place = task->mine == task->buffer + (size_t)team->rank * task->request.bytes;
+        co_shm_allgather_start(&task->shm, team->shm, in_place ? NULL : task->mine, task->buffer, task->request.bytes);
         return 0;
     }
     case CO_STEP_SHM_GATHER:
@@ -141,7 +148,8 @@ static void restore_rank_order(struct co_task *task)
     const struct co_team *team = task->team;
     for (int rank = 0; rank < team->size; rank++) {
         size_t from = (size_t)team->node_first[team->rank_node[rank]] + (size_t)team->rank_slot[rank];
-        memcpy(task->buffer + (size_t)rank * task->bytes, task->gathered + from * task->bytes, task->bytes);
+        memcpy(task->buffer + (size_t)rank * task->request.bytes, task->gathered + from * task->request.bytes,
+               task->request.bytes);
     }
 }
 

@@ -41,7 +41,8 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
 void co_engine_close(struct co_engine *engine);
 
 // A communicator's engine side. Ids are equal on all members and never used twice in a job. Local; pmpi agrees on
-// the result over the members. `world_ranks` in communicator order, copied.
+// the result over the members. `world_ranks` in communicator order, copied. Id, world ranks and own rank are numbers,
+// and all that there is to a team: whoever is told them, in whatever process, can open it.
 int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size,
                  int rank);
 // Waits for nothing: operations still under way keep what they need until they end.

@@ -20,6 +20,7 @@
 #include "base/mpsc_queue.h"
 #include "base/order.h"
 #include "engine/engine.h"
+#include "engine/task_request.h"
 #include "engine/tune_table.h"
 #include "mcast/mcast.h"
 #include "mcast/shm/shm.h"
@@ -29,18 +30,16 @@
 
 enum co_step { CO_STEP_SHM_BCAST, CO_STEP_NET_BCAST, CO_STEP_SHM_ALLGATHER, CO_STEP_SHM_GATHER, CO_STEP_NET_ALLGATHER };
 
-// One operation under way. What a proxy process would have to be told is call, root, bytes and where the caller's two
-// buffers are; the rest is found anew from those and the team.
+// One operation under way: the request, and what carries it out. Of the latter nothing but the team is there when it is
+// submitted.
 struct co_task {
     struct co_mpsc_node submitted; // first: the queue's node is the task
-    struct co_task *next;          // in its team's list
-    struct co_team *team;
-    enum co_call call;
-    int root;
-    unsigned char *buffer; // bcast: the message; allgather: the result
-    const unsigned char *mine;
-    size_t bytes;            // message, or one rank's block
-    unsigned char *gathered; // leader: blocks in node order; may be the buffer
+    struct co_task_request request;
+    struct co_task *next;      // in its team's list
+    struct co_team *team;      // whose id the request holds
+    unsigned char *buffer;     // the request's, from co_collective_plan on
+    const unsigned char *mine; // allgather: the own block, in the buffer if it stands there
+    unsigned char *gathered;   // leader: blocks in node order; may be the buffer
     enum co_step plan[CO_PLAN_STEPS];
     int shm_root[CO_PLAN_STEPS];
     int steps, at;

@@ -3,6 +3,7 @@
 // Operations from submission to completion. Any thread submits, without a lock; whoever holds the engine takes the
 // submissions into their teams' lists and moves them. On a team with several ranks on a node one operation runs at a
 // time; where every node has one rank, operations overlap, started strictly in the order of their submission.
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +12,14 @@
 
 size_t co_task_total_bytes(const struct co_task *task)
 {
-    return task->call == CO_CALL_BCAST ? task->bytes : task->bytes * (size_t)task->team->size;
+    size_t bytes = (size_t)task->request.bytes;
+    return task->request.call == CO_CALL_BCAST ? bytes : bytes * (size_t)task->team->size;
 }
 
 void co_task_submit(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
+    assert(task->request.team_id == task->team->id);
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
     co_add_relaxed(&engine->outstanding, 1);
@@ -199,8 +202,9 @@ void co_task_describe(const struct co_task *task, char *text, size_t room)
             co_shm_op_describe(&task->shm, inner, sizeof(inner));
         }
     }
-    snprintf(text, room, "%s of %zu bytes on %d ranks, step %d of %d, waits for %s", co_call_text(task->call),
-             task->bytes, task->team->size, task->at + 1, task->steps, inner);
+    snprintf(text, room, "%s of %zu bytes on %d ranks, step %d of %d, waits for %s",
+             co_call_text((enum co_call)task->request.call), (size_t)task->request.bytes, task->team->size,
+             task->at + 1, task->steps, inner);
 }
 
 bool co_task_is_done(const struct co_task *task)
