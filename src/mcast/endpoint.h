@@ -206,8 +206,13 @@ struct co_mcast {
     uint8_t control[CO_WIRE_HEAD_BYTES + CO_CONTROL_MAX];
 };
 
+// If not said otherwise: by the holder of the endpoint; now is mcast->now_ns; members and sources are indexes in the
+// group, chunks are counted and `psn`, `first` are PSNs.
+
 // control.c: what may pass before a message counts as unanswered
 uint64_t co_control_timeout_ns(const struct co_mcast *mcast);
+// The body is one of wire.h's, at most CO_CONTROL_MAX bytes, with `entries` entries; none: NULL, 0. Returns 1 when it
+// left, 0 when the local queue was full and it is gone, or -errno of the transport's send.
 int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
                     enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
                     size_t body_bytes);
@@ -219,38 +224,43 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
     return chunk->is_contribution ? CO_AUTH_CONTRIBUTION : chunk->is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
 }
 
-// endpoint_receive.c
+// endpoint_receive.c. A co_deliver_fn whose arg is the endpoint: whatever comes off the network, one call a datagram.
 void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes, uint32_t immediate);
 
 // group.c
+// The first with that low half of the id, others by next_alike; NULL: none. Lingering ones are found too.
 struct co_mcast_group *co_group_find(struct co_mcast *mcast, uint32_t wire_team);
+// It has something to do, or its timers have changed: the next progress looks at it.
 void co_group_activate(struct co_mcast_group *group);
-void co_group_free(struct co_mcast_group *group);
+void co_group_free(struct co_mcast_group *group); // without operations
+// A closed one that has nothing left to do; the eldest of those lingering may be freed for it.
 void co_group_linger(struct co_mcast_group *group);
 bool co_group_is_idle(const struct co_mcast_group *group);
-void co_group_break(struct co_mcast_group *group, int error);
+void co_group_break(struct co_mcast_group *group, int error); // once; tells the others
 void co_group_progress(struct co_mcast_group *group);
-uint64_t co_group_timer_ns(struct co_mcast_group *group);
+uint64_t co_group_timer_ns(struct co_mcast_group *group); // when to progress it if nothing comes; CO_NEVER
 
 // operation.c
-struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number);
-struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source);
+struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number); // NULL: not begun, or over
+struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source);      // NULL: that one sends none
 int co_operation_source(const struct co_mcast_op *op, int block);
-int co_operation_senders(const struct co_mcast_op *op);
-void co_operation_block_arrived(struct co_mcast_op *op, int source);
+int co_operation_senders(const struct co_mcast_op *op);              // at a time
+void co_operation_block_arrived(struct co_mcast_op *op, int source); // the last chunk of it
+void co_operation_own_block_is_here(struct co_mcast_op *op);         // to be sent; nothing is awaited of it
+// Moves all as far as they go, and frees those that nobody needs: no pointer to an operation outlives it.
 void co_operations_settle(struct co_mcast_group *group);
+// Unless it is over. Now, or once its buffer is being read no more (has_failing): then progress tries it again.
 void co_operation_fail(struct co_mcast_op *op, int error);
-void co_operations_fail_again(struct co_mcast_group *group); // those whose buffers were being read
+void co_operations_fail_again(struct co_mcast_group *group);
+// Whose own block is the next to leave, if that is for the sending thread; NULL: nobody's.
 struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group);
-void co_operation_part_sent(struct co_mcast_op *op);
-
-void co_operation_own_block_is_here(struct co_mcast_op *op);
-void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes);
+void co_operation_part_sent(struct co_mcast_op *op); // a part is back from the sending thread, sent or not
+void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes); // more of it, until it is freed
 
 // operation_memory.c
 void co_operation_memory_open(struct co_mcast_op *op);          // where the transport knows regions
 bool co_operation_memory_is_busy(const struct co_mcast_op *op); // the transport has yet to read some of it
-bool co_operation_memory_try_close(struct co_mcast_op *op);
+bool co_operation_memory_try_close(struct co_mcast_op *op);     // of one that has a region
 // Before the buffer is given back. False: not yet; progress is called again when it may be.
 static inline bool co_operation_memory_close(struct co_mcast_op *op)
 {
@@ -260,35 +270,41 @@ static inline bool co_operation_memory_close(struct co_mcast_op *op)
 void co_operation_memory_drop(struct co_mcast_op *op);
 
 // collect.c
-bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes);
-int co_collect_member(const struct co_mcast_group *group);
+bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); // of all blocks; the same on all members
+int co_collect_member(const struct co_mcast_group *group);                     // the collector, likewise
 void co_collect_start(struct co_mcast_op *op);
 void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-void co_collect_due(struct co_mcast_group *group);
-uint64_t co_collect_due_ns(const struct co_mcast_group *group);
+void co_collect_due(struct co_mcast_group *group);              // sends again, or nudges, what is due by now
+uint64_t co_collect_due_ns(const struct co_mcast_group *group); // the next of these; CO_NEVER
+// At a collector that waits: for whom (co_mcast_op_describe). False: it does not.
 bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
 
-// place.c
+// place.c. A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
 void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
                    const uint8_t *payload, size_t bytes);
+// Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation.
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+// Of an operation that has not begun: a copy in staging; dropped when that is full.
 void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-void co_early_replay(struct co_mcast_op *op);
+void co_early_replay(struct co_mcast_op *op); // places what was kept for it
 void co_early_drop_all(struct co_mcast_group *group);
 
 // transmit.c
-void co_operation_transmit(struct co_mcast_op *op);
+void co_operation_transmit(struct co_mcast_op *op); // own block, as far as window and queue allow
 void co_operation_announce_end(struct co_mcast_op *op);
+// From `first` on, as far as the queue allows; returns how many chunks left.
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
-int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair); // a batch of it; how many left, or -errno
+// A batch of it at most. Returns how many chunks left, 0 when the queue was full, or -errno of the transport's send.
+int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair);
 // False: the own block waits for credit, which is asked for from now on.
 bool co_operation_has_room(struct co_mcast_op *op);
+// For `room` datagrams. `auth` stays the caller's. -ENOMEM: to be closed all the same.
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
 void co_send_batch_close(struct co_send_batch *batch);
 
 // threads.c
-int co_lanes_progress(struct co_mcast *mcast);
-void co_threads_close(struct co_mcast *mcast);
+int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
+void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
 
 // repair_request.c
 void co_repair_request(struct co_mcast_group *group);
@@ -307,19 +323,20 @@ void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn); // to 
 void co_repair_forget(struct co_mcast_group *group);
 
 // progress_report.c
-void co_report_done(struct co_mcast_op *op);
-void co_report_due(struct co_mcast_group *group);
+void co_report_done(struct co_mcast_op *op);      // all its blocks are here: the left neighbour is owed a report
+void co_report_due(struct co_mcast_group *group); // sends what is due by now
+// To one member, all that concerns it. `echo`: low half of the sequence of the nudge that it answers, 0: none.
 void co_report_send(struct co_mcast_group *group, int member, uint32_t echo);
 void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
 // Opens the window as far as all members have what was sent.
 void co_report_credit(struct co_mcast_group *group);
-bool co_report_right_has(const struct co_mcast_group *group, uint32_t number);
-void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control);
-void co_nudge_due(struct co_mcast_group *group);
+bool co_report_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
+void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control); // answers at once
+void co_nudge_due(struct co_mcast_group *group); // nudges those whose word is overdue
 
 // probe.c
-void co_probe_take(struct co_mcast *mcast, const struct co_control *control);
+void co_probe_take(struct co_mcast *mcast, const struct co_control *control); // its source is a world rank
 void co_probe_progress(struct co_mcast *mcast);
-void co_probe_close(struct co_mcast *mcast);
+void co_probe_close(struct co_mcast *mcast); // forgets its verdict too
 
 #endif
