@@ -172,6 +172,7 @@ static int run_rank(struct rank *self, char **argv, int argc)
         .staging_bytes = argc > 9 ? strtoull(argv[9], NULL, 0) : (size_t)8 << 20,
         .single_copy = single_copy_min ? CO_AUTO : CO_NO,
         .single_copy_min = single_copy_min,
+        .watched_most = self->size,
         .barrier = barrier,
         .all_agree = all_agree,
         .arg = self,

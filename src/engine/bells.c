@@ -18,8 +18,9 @@ static int make(struct co_bell *bell)
     return 0;
 }
 
-int co_bells_open(struct co_bells *bells)
+int co_bells_open(struct co_bells *bells, int most)
 {
+    bells->most = most < CO_BELLS ? most : CO_BELLS;
     for (int i = 0; i < CO_BELLS; i++) {
         atomic_init(&bells->bells[i].is_taken, false);
         atomic_init(&bells->bells[i].fd, -1);
@@ -39,7 +40,7 @@ void co_bells_close(struct co_bells *bells)
 
 int co_bells_take(struct co_bells *bells)
 {
-    for (int i = 0; i < CO_BELLS; i++) {
+    for (int i = 0; i < bells->most; i++) {
         struct co_bell *bell = &bells->bells[i];
         if (atomic_exchange(&bell->is_taken, true)) {
             continue;
@@ -69,7 +70,7 @@ void co_bells_give(struct co_bells *bells, int bell, bool was_woken)
 void co_bells_ring(struct co_bells *bells)
 {
     uint64_t one = 1;
-    for (int i = 0; i < CO_BELLS; i++) {
+    for (int i = 0; i < bells->most; i++) {
         struct co_bell *bell = &bells->bells[i];
         int fd = atomic_load(&bell->fd);
         while (fd >= 0 && atomic_load(&bell->is_taken) && write(fd, &one, sizeof(one)) < 0 && errno == EINTR) {

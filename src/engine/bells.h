@@ -18,10 +18,11 @@ struct co_bells {
         _Atomic bool is_taken;
         _Atomic int fd; // made at the first use, -1 before
     } bells[CO_BELLS];
+    int most; // that are made
 };
 
-// Makes the first one. 0 or -errno.
-int co_bells_open(struct co_bells *bells);
+// Makes the first one; `most` bells there will be, at least 1. 0 or -errno.
+int co_bells_open(struct co_bells *bells, int most);
 void co_bells_close(struct co_bells *bells);
 
 // Any thread. A bell's number, or -1: none is free.

@@ -88,6 +88,7 @@ static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
     engine->bootstrap.node_of_rank = NULL; // the caller's, and only valid now
     engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
     co_mpsc_queue_open(&engine->submissions);
+    co_descriptors_count(engine);
     return engine;
 }
 
@@ -102,12 +103,13 @@ static int agree_on_memory(struct co_engine *engine, const struct co_bootstrap *
 // A rank that could get no thread does not answer while it computes: then nobody may take silence for death.
 static void open_workers(struct co_engine *engine)
 {
-    int status = co_workers_open(engine), worst = status;
-    if (status < 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no worker thread: operations move inside MPI calls only");
+    int worst = co_workers_open(engine);
+    int exchanged = engine->bootstrap.minimum(engine->bootstrap.arg, &worst, 1);
+    if (exchanged == 0 && worst < 0 && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
+               "no worker thread: operations of some rank move inside MPI calls only (%s)", strerror(-worst));
     }
     if (engine->mcast != NULL) {
-        int exchanged = engine->bootstrap.minimum(engine->bootstrap.arg, &worst, 1);
         co_mcast_expect_answers(engine->mcast, exchanged == 0 && worst == 0);
     }
 }

@@ -4,7 +4,8 @@
 //   engine.c      open and close           transports.c  shared memory and network, agreement
 //   network.c     sockets, protocol        shared_network.c  which network they use
 //   network_probe.c   do all nodes hear multicast
-//   cores.c       cores against ranks      team.c        communicators
+//   cores.c       cores against ranks      descriptors.c  how many of them are ours
+//   team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
@@ -26,7 +27,8 @@
 #include "mcast/shm/shm.h"
 
 #define CO_PLAN_STEPS 4
-#define CO_EXCHANGE_BYTES 128 // most that a rank tells all others in one exchange
+#define CO_DESCRIPTORS_MOST 256 // that a process can use: sockets, threads, sleepers, peers of the node
+#define CO_EXCHANGE_BYTES 128   // most that a rank tells all others in one exchange
 
 enum co_step { CO_STEP_SHM_BCAST, CO_STEP_NET_BCAST, CO_STEP_SHM_ALLGATHER, CO_STEP_SHM_GATHER, CO_STEP_NET_ALLGATHER };
 
@@ -77,6 +79,7 @@ struct co_engine {
     int *node_of_rank;  // by world rank: its node,
     int *place_of_rank; // and its rank on that node
     int cores;          // of this node that its ranks may run on
+    int descriptors;    // that we may still open
     bool is_oversubscribed;
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
@@ -117,6 +120,12 @@ struct co_engine {
 
 // cores.c
 int co_cores_agree(struct co_engine *engine);
+
+// descriptors.c
+void co_descriptors_count(struct co_engine *engine);
+int co_descriptors_for_network(void); // the least that it takes
+// False: they are not ours to take.
+bool co_descriptors_take(struct co_engine *engine, int count);
 
 // transports.c
 int co_transports_open(struct co_engine *engine, char *why, size_t why_room);
@@ -160,7 +169,7 @@ void co_wait_woken(struct co_engine *engine, const struct pollfd *descriptors, i
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns);
 
 // workers.c
-// 0, or -errno where this rank has no thread that would answer its neighbours.
+// 0, or -errno where this rank has no thread.
 int co_workers_open(struct co_engine *engine);
 void co_workers_close(struct co_engine *engine);
 void co_workers_wake(struct co_engine *engine);   // an operation that they shall start at once

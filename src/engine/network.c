@@ -33,6 +33,13 @@ int co_network_open(struct co_engine *engine, const struct co_job_secret *secret
         co_network_say(engine, "no keys for datagrams (%s)", strerror(-status));
         return status;
     }
+    if (!co_descriptors_take(engine, co_descriptors_for_network())) {
+        co_network_say(engine,
+                       "ulimit -n is too low: beside what native MPI may need %d descriptors are left, multicast "
+                       "takes %d; raise it",
+                       engine->descriptors, co_descriptors_for_network());
+        return -EMFILE;
+    }
     struct co_udp_config config = {.interface = co_setting_text(CO_SET_UDP_INTERFACE),
                                    .group_range = co_setting_text(CO_SET_UDP_GROUP),
                                    .job_tag = secret->tag,
@@ -128,10 +135,13 @@ static int start_network(struct co_engine *engine, const struct co_rank_facts *f
 
 void co_network_connect(struct co_engine *engine, const struct co_rank_facts *facts)
 {
-    int world = engine->bootstrap.world_size, opened = 0;
+    int world = engine->bootstrap.world_size, opened = 0, failed = 0;
     struct co_udp_address *addresses = calloc((size_t)world, sizeof(*addresses));
     for (int rank = 0; rank < world; rank++) {
-        opened = facts[rank].udp_status < 0 ? facts[rank].udp_status : opened;
+        if (facts[rank].udp_status < 0 && opened == 0) {
+            opened = facts[rank].udp_status;
+            failed = rank;
+        }
         if (addresses != NULL) {
             addresses[rank] = facts[rank].address;
         }
@@ -141,7 +151,8 @@ void co_network_connect(struct co_engine *engine, const struct co_rank_facts *fa
     if (opened == 0) {
         status = agree(engine, addresses == NULL ? -ENOMEM : start_network(engine, facts, addresses));
     } else if (engine->transport != NULL) {
-        co_network_say(engine, "a rank could not open UDP multicast (%s)", strerror(-opened));
+        co_network_say(engine, "rank %d could not open UDP multicast (%s)%s", failed, strerror(-opened),
+                       opened == -EMFILE ? "; raise ulimit -n" : "");
     }
     free(addresses);
     if (status == 0) {

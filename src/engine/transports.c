@@ -13,6 +13,22 @@
 
 enum { TRANSPORT_AUTO, TRANSPORT_SHM, TRANSPORT_UDP, TRANSPORT_NONE }; // positions in the setting's choices
 
+static bool wants_network(const struct co_engine *engine)
+{
+    int64_t transport = co_setting_number(CO_SET_TRANSPORT);
+    return engine->bootstrap.node_count > 1 && (transport == TRANSPORT_AUTO || transport == TRANSPORT_UDP);
+}
+
+// Half of what the network leaves, with the rest for threads: peers without a descriptor are watched by number.
+static int watched_most(struct co_engine *engine)
+{
+    int left = engine->descriptors - (wants_network(engine) ? co_descriptors_for_network() : 0);
+    int wanted = engine->bootstrap.node_size - 1, most = left > 1 ? left / 2 : 0;
+    most = wanted < most ? wanted : most;
+    co_descriptors_take(engine, most);
+    return most;
+}
+
 static int open_shm(struct co_engine *engine, uint64_t job_tag)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
@@ -27,16 +43,11 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
                                    .staging_bytes = (size_t)co_setting_number(CO_SET_SHM_STAGING),
                                    .single_copy = (int)co_setting_number(CO_SET_SHM_SINGLE_COPY),
                                    .single_copy_min = (size_t)co_setting_number(CO_SET_SHM_SINGLE_COPY_MIN),
+                                   .watched_most = watched_most(engine),
                                    .barrier = bootstrap->node_barrier,
                                    .all_agree = bootstrap->node_minimum,
                                    .arg = bootstrap->arg};
     return co_shm_node_open(&engine->shm, &config);
-}
-
-static bool wants_network(const struct co_engine *engine)
-{
-    int64_t transport = co_setting_number(CO_SET_TRANSPORT);
-    return engine->bootstrap.node_count > 1 && (transport == TRANSPORT_AUTO || transport == TRANSPORT_UDP);
 }
 
 // What is equal everywhere once all have told theirs.

@@ -71,6 +71,20 @@ static int64_t count_wanted(const struct co_engine *engine)
     return engine->cores > 3 * ranks ? (engine->cores - ranks) / ranks : 2;
 }
 
+// Threads of a split engine: no more than there are subgroups and descriptors for, one for each to sleep on and a bell.
+static int64_t count_split(const struct co_engine *engine)
+{
+    int64_t wanted = count_wanted(engine), subgroups = co_setting_number(CO_SET_UDP_SUBGROUPS);
+    int64_t most = engine->descriptors - 1;
+    wanted = wanted < subgroups + 1 ? wanted : subgroups + 1;
+    if (wanted > most) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "%d worker threads of %d: ulimit -n leaves no descriptors for more",
+               (int)(most < 2 ? 1 : most), (int)wanted);
+        wanted = most;
+    }
+    return wanted;
+}
+
 static int add(struct co_worker *worker, struct co_engine *engine, co_worker_turn_fn turn, unsigned subgroup)
 {
     int status = co_worker_open(worker, engine, turn, subgroup);
@@ -81,7 +95,7 @@ static int add(struct co_worker *worker, struct co_engine *engine, co_worker_tur
 // Without all of them the first worker does everything: what is open already does no harm.
 static int split(struct co_engine *engine, struct co_workers *workers, unsigned lanes)
 {
-    int status = co_bells_open(&workers->bells);
+    int status = co_bells_open(&workers->bells, engine->descriptors - (int)lanes);
     status = status < 0 ? status : co_worker_start(&workers->first);
     for (unsigned i = 0; status == 0 && i < lanes; i++) {
         status = co_mcast_lane_open(engine->mcast, i);
@@ -102,6 +116,10 @@ static int split(struct co_engine *engine, struct co_workers *workers, unsigned 
 
 int co_workers_open(struct co_engine *engine)
 {
+    int64_t threads = engine->mcast == NULL ? 1 : count_split(engine);
+    if (!co_descriptors_take(engine, 1)) {
+        return -EMFILE;
+    }
     struct co_workers *workers = calloc(1, sizeof(*workers));
     if (workers == NULL) {
         return -ENOMEM;
@@ -112,12 +130,9 @@ int co_workers_open(struct co_engine *engine)
         return status;
     }
     engine->workers = workers;
-    int64_t wanted = count_wanted(engine);
-    if (engine->mcast != NULL && wanted >= 2) {
-        unsigned subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS);
-        unsigned lanes = wanted - 1 < subgroups ? (unsigned)wanted - 1 : subgroups;
+    if (threads >= 2) {
         co_trylock_wait(&engine->lock); // the threads are there at once, and look
-        status = split(engine, workers, lanes);
+        status = split(engine, workers, (unsigned)threads - 1);
         workers->has_bells = true;
         co_trylock_drop(&engine->lock);
         if (status < 0) {

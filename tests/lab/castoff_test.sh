@@ -75,6 +75,7 @@ run_inside two_networks 40 --hosts 3 --ranks-per-host 2 --decoy
 run_inside lossy 60 --hosts 4 --loss 50
 run_inside faults 100 --hosts 4
 run_inside deaf 60 --hosts 4
+run_inside descriptors 60 --hosts 4
 run_inside hostile 100 --hosts 5 --segment
 
 passed=$(grep -c '^PASS ' "$log")

@@ -25,7 +25,7 @@ static void everybody_hears_a_ring(void **state)
 {
     (void)state;
     struct co_bells bells;
-    assert_int_equal(co_bells_open(&bells), 0);
+    assert_int_equal(co_bells_open(&bells, CO_BELLS), 0);
     int first = co_bells_take(&bells), second = co_bells_take(&bells);
     assert_int_not_equal(first, second);
     assert_false(has_rung(&bells, first));
@@ -47,7 +47,7 @@ static void there_may_be_none_left(void **state)
 {
     (void)state;
     struct co_bells bells;
-    assert_int_equal(co_bells_open(&bells), 0);
+    assert_int_equal(co_bells_open(&bells, CO_BELLS), 0);
     for (int i = 0; i < CO_BELLS; i++) {
         assert_true(co_bells_take(&bells) >= 0);
     }

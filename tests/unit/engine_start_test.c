@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Starts that succeed in part or not at all: every rank comes to the same verdict and says why, what still works is
-// served, and decisions follow from what was agreed.
+// served, decisions follow from what was agreed, and native MPI is left the descriptors that it may need.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <sys/resource.h>
+
 #include <cmocka.h>
 
+#include "base/descriptors.h"
 #include "engine_job.h"
 
 static const char *expected_word;
@@ -135,6 +138,49 @@ static void a_table_that_cannot_be_read(void **state)
     engine_job_set("CASTOFF_TUNE", NULL);
 }
 
+// Runs a job while the process may open so many files more than it has now.
+static void run_with_descriptors(int more, int size, const int *nodes, void (*body)(struct job_rank *rank))
+{
+    struct rlimit before, low;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    low = before;
+    low.rlim_cur = 0;
+    do { // some may be open far above
+        low.rlim_cur++;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+    } while (co_descriptors_left(more) < more);
+    engine_job_run(size, nodes, body);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+// Native MPI hangs in MPI_Finalize where it finds none left for its connections.
+static void the_last_descriptors_are_left_to_native(void **state)
+{
+    (void)state;
+    expected_word = "ulimit -n";
+    run_with_descriptors(16, 2, (const int[]){0, 1}, all_refuse);
+    engine_job_set("CASTOFF_BCAST", "yes");
+    run_with_descriptors(16, 3, (const int[]){0, 1, 0}, nodes_alone_are_served);
+    engine_job_set("CASTOFF_BCAST", NULL);
+}
+
+static void threads_go_by_descriptors(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_PROGRESS", "threads");
+    engine_job_set("CASTOFF_WORKERS", "9");
+    engine_job_set("CASTOFF_UDP_SUBGROUPS", "8");
+    expected_word = "progress: 8 receiving and 1 sending worker thread and callers";
+    engine_job_run(2, (const int[]){0, 1}, description_has_the_word);
+    expected_word = "progress: worker thread and callers";
+    run_with_descriptors(17 + 9 + 2, 2, (const int[]){0, 1}, description_has_the_word);
+    expected_word = "progress: callers";
+    run_with_descriptors(17 + 9, 2, (const int[]){0, 1}, description_has_the_word);
+    engine_job_set("CASTOFF_UDP_SUBGROUPS", NULL);
+    engine_job_set("CASTOFF_WORKERS", NULL);
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +191,8 @@ int main(void)
         cmocka_unit_test(facts_of_a_team),
         cmocka_unit_test(a_table_that_cannot_be_read),
         cmocka_unit_test(offload_can_be_switched_off),
+        cmocka_unit_test(the_last_descriptors_are_left_to_native),
+        cmocka_unit_test(threads_go_by_descriptors),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

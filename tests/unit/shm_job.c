@@ -290,6 +290,7 @@ int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_func
                     .staging_bytes = options->staging_bytes,
                     .single_copy = options->single_copy,
                     .single_copy_min = options->single_copy_min ? options->single_copy_min : 16384,
+                    .watched_most = options->by_number ? 0 : options->size,
                     .barrier = job_barrier,
                     .all_agree = job_all_agree,
                 },

@@ -31,6 +31,7 @@ struct shm_job_options {
     bool threads;
     bool leave_closed; // the function opens the node itself
     int single_copy;
+    bool by_number; // peers are watched by process number, without descriptors
     size_t single_copy_min, team_bytes, staging_bytes;
     const void *argument;
 };

@@ -128,6 +128,8 @@ static void a_killed_process_is_noticed(void **state)
     (void)state;
     // Rank 1 fails by signal; rank 0 must have noticed, or it would be killed by its alarm or as a failure.
     assert_int_equal(shm_job_run_with_victim(&options, one_is_killed, 1), 0);
+    options.by_number = true;
+    assert_int_equal(shm_job_run_with_victim(&options, one_is_killed, 1), 0);
     assert_int_equal(shm_job_names_left(), 0);
 }
 

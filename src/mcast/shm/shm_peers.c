@@ -11,9 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Descriptors are scarce in large jobs; beyond this the process number alone has to do.
-#define WATCHED_MAX 128
-
 enum { NOT_WATCHED = -1, BY_NUMBER = -2 };
 
 static int watch(const struct co_shm_node *node, int rank, int watched)
@@ -24,7 +21,7 @@ static int watch(const struct co_shm_node *node, int rank, int watched)
     if (peer->pid == mine->pid || peer->pid_namespace != mine->pid_namespace) {
         return NOT_WATCHED;
     }
-    if (watched >= WATCHED_MAX) {
+    if (watched >= node->config.watched_most) { // descriptors are scarce in large jobs
         return BY_NUMBER;
     }
     int file = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);
