@@ -22,6 +22,7 @@ CO_COUNTER(CONTROL_SENT, "control_messages_sent", "messages", "credits, handshak
 CO_COUNTER(CONTROL_RECEIVED, "control_messages_received", "messages", "credits, handshakes, activations, requests")
 CO_COUNTER(WINDOW_STALLS, "window_stalls", "times", "a sender waited for credit")
 CO_COUNTER(BACKPRESSURE, "send_backpressure", "times", "the local queue was full and held a sender back")
+CO_COUNTER(SEND_REFUSED, "send_refused", "times", "the kernel refused to send (no route, firewall, interface): what was to be sent counts as lost")
 CO_COUNTER(DATAGRAMS_SENT, "datagrams_sent", "datagrams", "datagrams handed to the kernel")
 CO_COUNTER(DATAGRAMS_RECEIVED, "datagrams_received", "datagrams", "datagrams taken from the kernel")
 CO_COUNTER(SEND_CALLS, "send_system_calls", "calls", "system calls that sent")

@@ -49,6 +49,7 @@ int co_network_open(struct co_engine *engine, const struct co_job_secret *secret
                                    .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
                                    .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
                                    .near_ip = near_ip,
+                                   .give_up_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
                                    .plain = !co_setting_number(CO_SET_UDP_OFFLOAD)};
     return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
 }

@@ -76,6 +76,7 @@ run_inside lossy 60 --hosts 4 --loss 50
 run_inside faults 100 --hosts 4
 run_inside deaf 60 --hosts 4
 run_inside descriptors 60 --hosts 4
+run_inside refused 60 --hosts 4
 run_inside hostile 100 --hosts 5 --segment
 
 passed=$(grep -c '^PASS ' "$log")

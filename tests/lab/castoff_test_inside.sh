@@ -283,20 +283,8 @@ case_deaf() {
     check_run "it hears again" 4 comm_halves "$multicast_used"
 }
 
-# Native MPI connects to other hosts when it first needs to, in MPI_Finalize at the latest, and hangs without descriptors.
-case_descriptors() {
-    local wrapper limit settings=(CASTOFF_PROGRESS=threads CASTOFF_WORKERS=9 CASTOFF_UDP_SUBGROUPS=8)
-    local complaint="castoff is off for this job, .* (ulimit -n is too low|rank [0-9] could not open UDP multicast)"
-    # shellcheck disable=SC2016 # expanded by the ranks
-    for limit in 24 30 40; do
-        wrapper=(bash -c 'ulimit -n "$0" && exec "$@"' "$limit")
-        check_run "native where only $limit files may be open" 4 bcast_rotating "taken == 0" "${settings[@]}"
-    done
-    complaint=""
-    wrapper[3]=48
-    check_run "served where 48 files may be open" 4 bcast_rotating \
-        "$multicast_used and 'worker thread and callers' in transports" "${settings[@]}"
-}
+# shellcheck source=tests/lab/castoff_test_refusals.sh
+. "$top/tests/lab/castoff_test_refusals.sh"
 
 # Port of the group that a job on host h1 listens to; nothing while there is none.
 multicast_port() {

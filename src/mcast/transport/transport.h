@@ -49,9 +49,8 @@ struct co_transport_ops {
 
     // Hands datagrams to the network. Returns how many were accepted (0 ... count): fewer than count means the
     // local queue is full, try again later. Negative errno only when the transport is broken for good, or
-    // -ECONNREFUSED when the peer's process is known to be gone. -EINVAL for a group or peer that does not exist,
-    // -EMSGSIZE for a datagram above max_datagram_bytes, -EFAULT for a payload outside its region: mistakes of the
-    // caller.
+    // -ECONNREFUSED when the peer is known to be gone. -EINVAL for a group or peer that does not exist, -EMSGSIZE for
+    // a datagram above max_datagram_bytes, -EFAULT for a payload outside its region: mistakes of the caller.
     int (*send)(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count);
 
@@ -98,7 +97,8 @@ struct co_transport_ops {
     // Earliest moment at which poll has something to do of its own accord (delays, virtual time), 0: none.
     uint64_t (*next_event_ns)(struct co_transport *transport);
 
-    // World rank of a peer whose process is known to be gone (port unreachable), or -1. Each is told once.
+    // World rank of a peer whose process is known to be gone (port unreachable), or to whom this host has refused to
+    // send for the deadline; -1: none. Each is told once.
     int (*dead_peer)(struct co_transport *transport);
 
     void (*close)(struct co_transport *transport);

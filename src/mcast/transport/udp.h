@@ -28,7 +28,8 @@ struct co_udp_config {
     size_t mtu_bytes;                               // upper bound from the settings
     size_t receive_buffer_bytes, send_buffer_bytes; // to ask for
     uint32_t near_ip;                               // an address of another node, network byte order; 0: none known
-    bool plain;                                     // no segmentation offload even where the kernel has it
+    uint64_t give_up_ns; // a peer to whom the kernel has refused every datagram for so long is gone; 0: never
+    bool plain;          // no segmentation offload even where the kernel has it
 };
 
 // Own addresses at which others may look for this host: those of the named interface, or of every one that could be

@@ -11,14 +11,20 @@
 
 #include "mcast/transport/udp_state.h"
 
+static void mark(struct co_udp *udp, int rank)
+{
+    if (!co_load_relaxed(&udp->peer_is_dead[rank])) { // relaxed: written under the lock only
+        co_store_relaxed(&udp->peer_is_dead[rank], true);
+        udp->dead[udp->dead_count++] = rank;
+    }
+}
+
 static void note_address(struct co_udp *udp, const struct sockaddr_in *address)
 {
     for (int rank = 0; rank < udp->peer_count; rank++) {
         const struct sockaddr_in *peer = &udp->peers[rank];
-        if (peer->sin_port == address->sin_port && peer->sin_addr.s_addr == address->sin_addr.s_addr &&
-            !co_load_relaxed(&udp->peer_is_dead[rank])) { // relaxed: written under the lock only
-            co_store_relaxed(&udp->peer_is_dead[rank], true);
-            udp->dead[udp->dead_count++] = rank;
+        if (peer->sin_port == address->sin_port && peer->sin_addr.s_addr == address->sin_addr.s_addr) {
+            mark(udp, rank);
         }
     }
 }
@@ -65,6 +71,14 @@ void co_udp_dead_note(struct co_udp *udp)
 {
     if (co_trylock_take(&udp->dead_lock)) { // else another thread reads them
         read_errors(udp);
+        co_trylock_drop(&udp->dead_lock);
+    }
+}
+
+void co_udp_dead_mark(struct co_udp *udp, int rank)
+{
+    if (co_trylock_take(&udp->dead_lock)) {
+        mark(udp, rank);
         co_trylock_drop(&udp->dead_lock);
     }
 }

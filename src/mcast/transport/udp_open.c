@@ -84,6 +84,7 @@ static void udp_close(struct co_transport *transport)
     free(udp->peers);
     free((void *)udp->peer_is_dead);
     free(udp->dead);
+    free(udp->refusals);
     free(udp);
 }
 
@@ -193,6 +194,7 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
     }
     udp->transport.ops = &udp_ops;
     udp->unicast_fd = -1;
+    udp->give_up_ns = config->give_up_ns > 0 ? config->give_up_ns : UINT64_MAX;
     udp->receive_buffer_asked = config->receive_buffer_bytes;
     udp->receiver.slots = slots;
     memset(udp->group_fds, 0xff, sizeof udp->group_fds);
@@ -234,10 +236,12 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
     struct sockaddr_in *addresses = calloc((size_t)count, sizeof *addresses);
     _Atomic bool *is_dead = calloc((size_t)count, sizeof *is_dead);
     int *dead = calloc((size_t)count, sizeof *dead);
-    if (!addresses || !is_dead || !dead) {
+    struct co_udp_refusals *refusals = calloc((size_t)count, sizeof *refusals);
+    if (!addresses || !is_dead || !dead || !refusals) {
         free(addresses);
         free((void *)is_dead);
         free(dead);
+        free(refusals);
         return -ENOMEM;
     }
     for (int i = 0; i < count; i++) {
@@ -247,6 +251,7 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
     udp->peers = addresses;
     udp->peer_is_dead = is_dead;
     udp->dead = dead;
+    udp->refusals = refusals;
     udp->peer_count = count;
     udp->self = self;
     return hear_own_host(udp);

@@ -59,7 +59,7 @@ static void count_sent(unsigned datagrams, size_t bytes)
     co_counter_add(CO_COUNT_WIRE_BYTES_SENT, bytes);
 }
 
-enum outcome { TAKEN, FULL, AGAIN, NO_OFFLOAD, BROKEN };
+enum outcome { REFUSED, FULL, AGAIN, NO_OFFLOAD, BROKEN };
 
 // What an errno of a send means for the datagrams of that call.
 static enum outcome judge(int error, bool offloaded)
@@ -72,20 +72,17 @@ static enum outcome judge(int error, bool offloaded)
     case EINTR:
     case ECONNREFUSED: // told now, but of an earlier datagram; this one has not left
         return AGAIN;
-    case ENETUNREACH:
-    case EHOSTUNREACH:
-    case EHOSTDOWN:
-    case ENETDOWN:
-    case EPERM: // a firewall's drop
-    case EPROTO:
-        return TAKEN; // lost, as on the wire
-    case EINVAL:
-    case EIO: // the interface cannot checksum segments
+    case EINVAL: // a route that is a black hole, or:
+    case EIO:    // the interface cannot checksum segments
     case EOPNOTSUPP:
     case EMSGSIZE:
-        return offloaded ? NO_OFFLOAD : BROKEN;
-    default:
+        return offloaded ? NO_OFFLOAD : REFUSED;
+    case EBADF:
+    case ENOTSOCK:
+    case EFAULT:
         return BROKEN;
+    default: // no route, a firewall, no address any more: lost, as on the wire
+        return REFUSED;
     }
 }
 
@@ -177,31 +174,50 @@ static int find_address(const struct co_udp *udp, struct co_destination to, stru
     return co_load_relaxed(&udp->peer_is_dead[to.index]) ? -ECONNREFUSED : 0; // relaxed: a hint, dead_peer tells
 }
 
+static void end_refusals(struct co_udp_refusals *row)
+{
+    if (co_load_relaxed(&row->since_ns) != 0) { // relaxed: as in co_udp_refused
+        co_store_relaxed(&row->since_ns, 0);
+    }
+}
+
 int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count)
 {
     struct co_udp *udp = (struct co_udp *)transport;
     struct sockaddr_in address;
     unsigned done = 0, retries = 0;
+    bool is_plain = false; // offload was refused: because it is none, or as everything is
     int error = find_address(udp, to, &address);
     if (error || !all_fit(udp, batch, count)) {
         return error ? error : -EMSGSIZE;
     }
     while (done < count) {
         unsigned run;
-        bool offloaded = co_load_relaxed(&udp->has_gso);
+        bool offloaded = !is_plain && co_load_relaxed(&udp->has_gso);
         int sent = offloaded ? send_offloaded(udp, &address, batch + done, count - done, &run)
                              : send_plain(udp, &address, batch + done, count - done, &run);
         if (sent >= 0) {
             done += (unsigned)sent;
+            end_refusals(co_udp_refusals_of(udp, to));
+            end_refusals(&udp->full);
+            if (is_plain) {                             // so it was the offload that the kernel refused
+                co_store_relaxed(&udp->has_gso, false); // relaxed: another sender finds it out by itself
+            }
             continue;
         }
         switch (judge(-sent, offloaded && run > 1)) {
-        case TAKEN:
+        case REFUSED:
+            co_counter_add(CO_COUNT_SEND_REFUSED, 1);
+            co_udp_refused(udp, to, &address, -sent);
             done += offloaded ? run : 1;
             break;
         case FULL:
-            return (int)done;
+            if (!co_udp_refused(udp, to, &address, -sent)) {
+                return (int)done;
+            }
+            done += offloaded ? run : 1; // a queue that never moves
+            break;
         case AGAIN:
             co_udp_dead_note(udp);
             error = find_address(udp, to, &address);
@@ -210,7 +226,7 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
             }
             break;
         case NO_OFFLOAD:
-            co_store_relaxed(&udp->has_gso, false); // relaxed: another sender finds it out by itself
+            is_plain = true;
             break;
         case BROKEN:
             return done > 0 ? (int)done : sent;

@@ -81,6 +81,11 @@ struct co_udp_lane {
     uint8_t slots[CO_UDP_LANE_SLOTS * CO_UDP_SLOT_BYTES];
 };
 
+// Since when nothing could be sent to a destination; both 0: it could.
+struct co_udp_refusals {
+    _Atomic uint64_t since_ns, last_ns;
+};
+
 struct co_udp {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_udp_interface interface;
@@ -97,6 +102,11 @@ struct co_udp {
     _Atomic bool *peer_is_dead;
     int *dead; // peers that dead_peer has still to tell
     int dead_count;
+    uint64_t give_up_ns;              // of refusals in a row
+    struct co_udp_refusals *refusals; // by world rank
+    struct co_udp_refusals group_refusals[CO_UDP_GROUPS_MAX];
+    struct co_udp_refusals full; // the socket's queue, whatever the destination
+    _Atomic bool has_told_refusal;
     struct co_udp_receiver receiver;
     _Atomic uint32_t woken;    // bits for the next poll, 0: it has to ask itself
     _Atomic uint64_t woken_ns; // when they were found
@@ -151,8 +161,13 @@ void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken,
 void co_udp_count_received(const struct co_udp_taken *taken);
 int co_udp_receive_error(int error);
 
+// udp_refused.c: a send has failed by the errno `error`. True: it has for so long that the destination is given up.
+struct co_udp_refusals *co_udp_refusals_of(struct co_udp *udp, struct co_destination to);
+bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct sockaddr_in *address, int error);
+
 // udp_dead.c: reads the error queue of the unicast socket and notes whose port is unreachable.
 void co_udp_dead_note(struct co_udp *udp);
+void co_udp_dead_mark(struct co_udp *udp, int rank); // or another thread does so soon
 int co_udp_dead_tell(struct co_transport *transport);
 
 #endif
