@@ -4,7 +4,8 @@
 //   endpoint.c   open, close, progress        endpoint_receive.c  verify and dispatch datagrams
 //   group.c      members, life                operation.c         finish, keep, free
 //   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
-//   collect.c           small allgathers by way of one member
+//   collect.c    small allgathers by way of one member
+//   deadline.c   whose silence ends an operation
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
 //   repair_request.c   ask for missing ranges   repair_serve.c    serve them; control.c  seal and send messages
 //   threads.c    sending and receiving beside the engine
@@ -138,7 +139,9 @@ struct co_mcast_group {
 
 struct co_peer {
     struct co_replay_window replay;
-    uint64_t heard_ns; // last first transmission of a chunk
+    uint64_t heard_ns;    // last first transmission of a chunk
+    uint64_t answered_ns; // last control message: a sign of life
+    uint64_t asked_ns;    // for one
     bool is_dead;
 };
 
@@ -226,6 +229,9 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
 
 // endpoint_receive.c. A co_deliver_fn whose arg is the endpoint: whatever comes off the network, one call a datagram.
 void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes, uint32_t immediate);
+
+// deadline.c
+void co_deadline_look(struct co_mcast_group *group);
 
 // group.c
 // The first with that low half of the id, others by next_alike; NULL: none. Lingering ones are found too.

@@ -243,32 +243,13 @@ static void break_by_dead_members(struct co_mcast_group *group)
     }
 }
 
-// An operation fails by silence only where silence is proof: peers that always answer, and a block that had begun.
-static void fail_by_deadline(struct co_mcast_group *group)
-{
-    const struct co_mcast_config *config = &group->mcast->config;
-    if (!config->peers_answer || config->deadline_ns == 0) {
-        return;
-    }
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        bool has_begun = false;
-        for (int i = 0; i < op->block_count; i++) {
-            const struct co_receive_block *block = &op->blocks[i];
-            has_begun = has_begun || (block->count > 0 && !co_receive_block_is_complete(block));
-        }
-        if (op->state == 0 && has_begun && group->mcast->now_ns - op->last_event_ns > config->deadline_ns) {
-            co_operation_fail(op, -ETIMEDOUT);
-        }
-    }
-}
-
 void co_group_progress(struct co_mcast_group *group)
 {
     adapt_quantum(group);
     if (group->mcast->dead_peers > 0) {
         break_by_dead_members(group);
     }
-    fail_by_deadline(group);
+    co_deadline_look(group);
     if (group->has_failing) {
         co_operations_fail_again(group);
     }

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// When silence ends an operation, in virtual time: a source or contributor that had begun and says nothing more is
+// given up after the deadline, one that only waits for somebody else, however long, is not.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "mcast/endpoint.h"
+#include "mcast_world.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define DEADLINE_NS (2 * SECOND_NS)
+
+enum { BYTES = 40000 }; // 400 chunks, two windows
+
+static void open_with_deadline(struct world *world, const struct world_options *options)
+{
+    world_open(world, options);
+    for (int rank = 0; rank < options->members; rank++) {
+        world->mcast[rank]->config.deadline_ns = DEADLINE_NS;
+        co_mcast_expect_answers(world->mcast[rank], true);
+    }
+}
+
+static void pass(struct world *world, uint64_t ns)
+{
+    uint64_t end = co_loopback_now_ns(world->hub) + ns;
+    while (co_loopback_now_ns(world->hub) < end && world_turn(world)) {
+    }
+}
+
+static struct co_mcast_op *start_bcast(struct world *world, int rank, unsigned char *buffer)
+{
+    struct co_mcast_op *op;
+    assert_int_equal(co_mcast_bcast_start(&op, world->group[rank], 0, buffer, BYTES, co_loopback_now_ns(world->hub)),
+                     0);
+    return op;
+}
+
+// Its lateness holds the source back, which has begun: that is not the source's silence.
+static void a_late_member_harms_nobody(void **state)
+{
+    (void)state;
+    static const char *const plans[] = {NULL, "drop=0.3,seed=5", "blackhole=1"};
+    for (size_t plan = 0; plan < sizeof(plans) / sizeof(*plans); plan++) {
+        enum { MEMBERS = 4 };
+        struct world_options options = world_defaults(MEMBERS);
+        options.faults = plans[plan];
+        struct world world;
+        open_with_deadline(&world, &options);
+        struct co_mcast_op *ops[MEMBERS];
+        unsigned char *buffers = calloc(MEMBERS, BYTES);
+        pattern_fill(buffers, BYTES, 1);
+        for (int rank = 0; rank < MEMBERS - 1; rank++) {
+            ops[rank] = start_bcast(&world, rank, buffers + rank * BYTES);
+        }
+        pass(&world, 20 * DEADLINE_NS);
+        ops[MEMBERS - 1] = start_bcast(&world, MEMBERS - 1, buffers + (MEMBERS - 1) * BYTES);
+        world_run(&world, ops, MEMBERS, 10 * SECOND_NS);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            assert_int_equal(co_mcast_op_state(ops[rank]), 1);
+            assert_true(pattern_matches(buffers + rank * BYTES, BYTES, 1));
+            co_mcast_op_release(ops[rank]);
+        }
+        world_settle(&world, 30 * SECOND_NS);
+        world_close(&world);
+        free(buffers);
+    }
+}
+
+static void a_source_that_stops_is_given_up(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 3 };
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    open_with_deadline(&world, &options);
+    struct co_mcast *source = world.mcast[0];
+    struct co_mcast_op *ops[MEMBERS];
+    unsigned char *buffers = calloc(MEMBERS, BYTES);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        ops[rank] = start_bcast(&world, rank, buffers + rank * BYTES);
+    }
+    world.mcast[0] = NULL; // it never moves again
+    pass(&world, DEADLINE_NS / 2);
+    assert_int_equal(co_mcast_op_state(ops[1]), 0);
+    world_run(&world, ops + 1, MEMBERS - 1, DEADLINE_NS);
+    for (int rank = 1; rank < MEMBERS; rank++) {
+        assert_int_equal(co_mcast_op_state(ops[rank]), -ETIMEDOUT);
+        co_mcast_op_release(ops[rank]);
+    }
+    world.mcast[0] = source;
+    world_close(&world);
+    free(buffers);
+}
+
+enum { COLLECTING = 8, UNIT = 450, COLLECTOR = 0x1234567800000007 % COLLECTING, SILENT = 2 };
+
+// All contribute; one stops at once. True: a part of what it gave has arrived, no more and no less.
+static bool stops_half_way(struct world *world, struct co_mcast_op *ops[COLLECTING], unsigned char *buffers)
+{
+    for (int rank = 0; rank < COLLECTING; rank++) {
+        assert_int_equal(co_mcast_allgather_start(&ops[rank], world->group[rank],
+                                                  buffers + (size_t)rank * COLLECTING * UNIT, UNIT,
+                                                  co_loopback_now_ns(world->hub)),
+                         0);
+    }
+    world->mcast[SILENT] = NULL;
+    pass(world, DEADLINE_NS / 2);
+    const struct co_receive_block *part = &ops[COLLECTOR]->parts[SILENT];
+    return part->count > 0 && part->count < part->chunks;
+}
+
+static void half_a_contribution_is_a_beginning(void **state)
+{
+    (void)state;
+    bool was_half = false;
+    unsigned char *buffers = calloc(COLLECTING * COLLECTING, UNIT);
+    for (int seed = 1; seed < 20 && !was_half; seed++) {
+        char faults[60];
+        snprintf(faults, sizeof(faults), "drop=0.5,kind=data,seed=%d", seed);
+        struct world_options options = world_defaults(COLLECTING);
+        options.collect_bytes = 4000;
+        options.faults = faults;
+        struct world world;
+        open_with_deadline(&world, &options);
+        struct co_mcast *silent = world.mcast[SILENT];
+        struct co_mcast_op *ops[COLLECTING];
+        was_half = stops_half_way(&world, ops, buffers);
+        if (was_half) {
+            assert_int_equal(co_mcast_op_state(ops[COLLECTOR]), 0);
+            world_run(&world, &ops[COLLECTOR], 1, DEADLINE_NS);
+            assert_int_equal(co_mcast_op_state(ops[COLLECTOR]), -ETIMEDOUT);
+        }
+        world.mcast[SILENT] = silent;
+        for (int rank = 0; rank < COLLECTING; rank++) {
+            co_mcast_group_fail(world.group[rank], -ETIMEDOUT); // what the engine does then
+            co_mcast_op_release(ops[rank]);
+        }
+        world_close(&world);
+    }
+    assert_true(was_half);
+    free(buffers);
+}
+
+// Who has not begun may be as late as it likes, and so may everybody else meanwhile.
+static void a_collector_waits_for_who_is_late(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(COLLECTING);
+    options.collect_bytes = 4000;
+    struct world world;
+    open_with_deadline(&world, &options);
+    struct co_mcast_op *ops[COLLECTING];
+    unsigned char *buffers = calloc(COLLECTING * COLLECTING, UNIT);
+    for (int turn = 0; turn < 2; turn++) {
+        for (int rank = 0; rank < COLLECTING; rank++) {
+            if ((rank == SILENT) == (turn == 1)) {
+                assert_int_equal(co_mcast_allgather_start(&ops[rank], world.group[rank],
+                                                          buffers + (size_t)rank * COLLECTING * UNIT, UNIT,
+                                                          co_loopback_now_ns(world.hub)),
+                                 0);
+            }
+        }
+        pass(&world, turn == 0 ? 20 * DEADLINE_NS : 0);
+    }
+    world_run(&world, ops, COLLECTING, 10 * SECOND_NS);
+    for (int rank = 0; rank < COLLECTING; rank++) {
+        assert_int_equal(co_mcast_op_state(ops[rank]), 1);
+        co_mcast_op_release(ops[rank]);
+    }
+    world_settle(&world, 30 * SECOND_NS);
+    world_close(&world);
+    free(buffers);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_late_member_harms_nobody),
+        cmocka_unit_test(a_source_that_stops_is_given_up),
+        cmocka_unit_test(half_a_contribution_is_a_beginning),
+        cmocka_unit_test(a_collector_waits_for_who_is_late),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
