@@ -148,14 +148,12 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     return 0;
 }
 
-// Kept copies and reports still owed to neighbours, within bounds: a peer that is gone must not hold us.
+// Operations still under way, within bounds: a peer that is gone must not hold us.
 static void drain(struct co_engine *engine)
 {
     struct co_wait wait = {.call = "MPI_Finalize"};
     uint64_t end = co_clock_now_ns() + DRAIN_NS;
-    while ((co_load_relaxed(&engine->outstanding) > 0 || co_load_relaxed(&engine->network_is_busy)) &&
-           co_clock_now_ns() < end) {
-        co_store_relaxed(&engine->polls, 0); // relaxed: makes the next turn look at the network
+    while (co_load_relaxed(&engine->outstanding) > 0 && co_clock_now_ns() < end) {
         co_engine_wait_turn(engine, &wait);
     }
 }
@@ -163,7 +161,9 @@ static void drain(struct co_engine *engine)
 void co_engine_close(struct co_engine *engine)
 {
     drain(engine);
-    engine->bootstrap.barrier(engine->bootstrap.arg); // moves us meanwhile: a neighbour may need our answers
+    // Moves us meanwhile: a neighbour may need our answers. Who is beyond it needs none, for nobody comes here with an
+    // operation under way; so copies are not kept any longer, and no report is waited for, which may have been lost.
+    engine->bootstrap.barrier(engine->bootstrap.arg);
     co_workers_close(engine);
     co_transports_close(engine);
     free_engine(engine);

@@ -24,9 +24,9 @@ struct co_bootstrap {
     int (*allgather)(void *arg, const void *mine, void *all, size_t bytes_each);
     int (*broadcast)(void *arg, int root, void *data, size_t bytes);
     int (*minimum)(void *arg, int *values, int count); // of each value over all ranks, in place; needs no memory
-    int (*barrier)(void *arg);
-    int (*node_barrier)(void *arg);           // among the ranks of this node
-    int (*node_minimum)(void *arg, int mine); // likewise
+    int (*barrier)(void *arg);                         // moves the engine while it waits
+    int (*node_barrier)(void *arg);                    // among the ranks of this node
+    int (*node_minimum)(void *arg, int mine);          // likewise
     int node_rank, node_size, node_index, node_count;
     const int *node_of_rank;       // [world_size], node_index of each; valid during open only
     void (*native_progress)(void); // moves the MPI below, NULL: none
@@ -37,7 +37,7 @@ struct co_bootstrap {
 // verdict. Negative: castoff stays off for this job; `why` says the reason and the cure in one sentence.
 int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room);
 
-// Collective. Drains (copies that others may still fetch, acknowledgements) and closes. Teams are closed before.
+// Collective. Answers until nobody has an operation under way, and closes. Teams are closed before.
 void co_engine_close(struct co_engine *engine);
 
 // A communicator's engine side. Ids are equal on all members and never used twice in a job. Local; pmpi agrees on

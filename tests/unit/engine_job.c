@@ -63,7 +63,16 @@ static int board_minimum(void *arg, int *values, int count)
 
 static int all_barrier(void *arg)
 {
-    pthread_barrier_wait(&((struct job_rank *)arg)->job->all);
+    struct job_rank *rank = arg;
+    struct engine_job *job = rank->job;
+    unsigned wanted = ++rank->barrier_turn * (unsigned)job->size;
+    atomic_fetch_add(&job->arrived, 1);
+    while (atomic_load(&job->arrived) < wanted) {
+        if (rank->engine != NULL) {
+            co_engine_progress(rank->engine);
+        }
+        sched_yield();
+    }
     return 0;
 }
 

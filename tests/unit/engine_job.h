@@ -6,6 +6,7 @@
 #define CASTOFF_TESTS_ENGINE_JOB_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,6 +30,7 @@ struct engine_job {
     int size, nodes;
     int node_of_rank[JOB_RANKS_MAX];
     struct job_rank ranks[JOB_RANKS_MAX];
+    _Atomic unsigned arrived; // at barriers so far
     pthread_barrier_t all, by_node[JOB_RANKS_MAX];
     unsigned char board[JOB_RANKS_MAX * 512];
     int node_board[JOB_RANKS_MAX][JOB_RANKS_MAX];
