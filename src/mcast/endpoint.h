@@ -129,6 +129,7 @@ struct co_mcast_group {
     struct co_early_fetch *early_fetches; // of the right neighbour, as they came
     // Sending.
     struct co_send_window window;
+    uint32_t senders; // at once, in the latest operation
     // The right neighbour, and patience with those we wait for.
     uint32_t right_done_before, right_done_mask;
     uint64_t nudge_due_ns, nudged_ns;

@@ -97,10 +97,12 @@ static void fill(struct co_mcast_group *group, const int *members, const int *un
         group->members[i] = members[i];
         group->first_unit[i + 1] = group->first_unit[i] + (uint32_t)(units == NULL ? 1 : units[i]);
     }
-    uint32_t window = (uint32_t)(group->mcast->config.window_bytes / group->mcast->config.chunk_bytes);
-    co_send_window_open(&group->window, window < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : window);
-    group->window.shared = (uint32_t)(group->mcast->config.shared_window_bytes / group->mcast->config.chunk_bytes);
-    group->quantum = group->window.most / 4 > 0 ? group->window.most / 4 : 1;
+    const struct co_mcast_config *config = &group->mcast->config;
+    size_t shared = config->shared_window_bytes == 0 ? config->window_bytes : config->shared_window_bytes;
+    co_send_window_open(&group->window, (uint32_t)(config->window_bytes / config->chunk_bytes),
+                        (uint32_t)(shared / config->chunk_bytes));
+    group->senders = 1;
+    group->quantum = group->window.alone.most / 4;
     group->left = (group->self + group->count - 1) % group->count;
     group->right = (group->self + 1) % group->count;
     group->report_due_ns = group->nudge_due_ns = CO_NEVER;
@@ -202,8 +204,9 @@ static void expire_kept(struct co_mcast_group *group)
 static void adapt_quantum(struct co_mcast_group *group)
 {
     if (group->newest != NULL) {
-        uint32_t senders = (uint32_t)co_operation_senders(group->newest);
-        uint32_t share = co_send_window_share(&group->window, group->window.most, senders);
+        group->senders = (uint32_t)co_operation_senders(group->newest);
+        const struct co_send_limit *limit = co_send_window_limit(&group->window, group->senders);
+        uint32_t share = co_send_window_share(limit->most, group->senders);
         group->quantum = share / 4 > 0 ? share / 4 : 1;
     }
 }

@@ -175,8 +175,7 @@ void co_report_credit(struct co_mcast_group *group)
 {
     uint32_t credited = subtree_received(group, group->self);
     if (credited != group->window.credited) {
-        uint32_t senders = group->newest == NULL ? 1 : (uint32_t)co_operation_senders(group->newest);
-        co_send_window_credit(&group->window, credited, senders);
+        co_send_window_credit(&group->window, credited, group->senders);
         group->nudges = 0;
         group->mcast->advances++;
     }

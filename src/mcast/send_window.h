@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What one source may have in flight in a group: chunks sent and not yet credited by every member. Counts are
-// cumulative over operations and wrap (serial.h). Halves when more than a tenth of a window had to be repaired, grows
-// back by the window that gets through: loss by overrun shrinks it, sparse random loss does not. Nor does dense random
-// loss: when half the window gets no larger a share through, the window was not the cause. Pure, hot.
+// cumulative over operations and wrap (serial.h). Halves when more than two in a hundred chunks had to be repaired,
+// grows back by the window that gets through: loss by overrun shrinks it, sparse random loss does not. Nor does dense
+// random loss: when half the window loses no smaller a share, the window was not the cause. A sender that is alone
+// waits in his own queue, several meet in the queues before the receivers: each case has a window of its own. Pure,
+// hot.
 #ifndef CASTOFF_MCAST_SEND_WINDOW_H
 #define CASTOFF_MCAST_SEND_WINDOW_H
 
@@ -13,74 +15,102 @@
 #include "mcast/serial.h"
 
 #define CO_SEND_WINDOW_LEAST 4
-#define CO_SEND_WINDOW_JUDGED 32 // chunks: of fewer, loss says little
-#define CO_SEND_WINDOW_LOSS 1000 // of 10000 chunks
+#define CO_SEND_WINDOW_JUDGED 64 // chunks: of fewer, loss says little
+#define CO_SEND_WINDOW_LOSS 200  // of 10000 chunks
 
-struct co_send_window {
-    uint32_t sent;              // cumulative chunks handed to the transport
-    uint32_t credited;          // cumulative chunks that every member has
-    uint32_t most, now;         // chunks; `now` adapts within [CO_SEND_WINDOW_LEAST, most]
-    uint32_t shared;            // all that several senders may have in flight together; 0: as a lone one
-    uint32_t judged_at;         // value of `credited` when the loss was last judged
-    uint32_t lost, lost_judged; // largest sum of lost chunks reported, and its value then
-    uint32_t passed_before;     // of 10000 chunks, how many got through just before it was halved; 0: it was not
-    uint32_t borne;             // loss of 10000 chunks that no smaller window has cured
+// How many chunks all senders together may have in flight; adapts within [CO_SEND_WINDOW_LEAST, most].
+struct co_send_limit {
+    uint32_t most, now;
+    uint32_t ceiling;     // where there was too much loss the last time
+    uint32_t lost_before; // of 10000 chunks, just before it was halved; 0: it was not
+    uint32_t borne;       // loss of 10000 chunks that no smaller window has cured
 };
 
-static inline void co_send_window_open(struct co_send_window *window, uint32_t most)
+struct co_send_window {
+    uint32_t sent;               // cumulative chunks handed to the transport
+    uint32_t credited;           // cumulative chunks that every member has
+    uint32_t judged_at;          // value of `credited` when the loss was last judged
+    uint32_t lost, lost_judged;  // largest sum of lost chunks reported, and its value then
+    struct co_send_limit alone;  // of a lone sender
+    struct co_send_limit shared; // of several at once
+};
+
+static inline void co_send_limit_open(struct co_send_limit *limit, uint32_t most)
 {
-    *window = (struct co_send_window){.most = most, .now = most};
+    most = most < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : most;
+    *limit = (struct co_send_limit){.most = most, .now = most, .ceiling = most};
 }
 
-// One sender's part of a window of `total` chunks. Several at once meet in the queues before the receivers, where a
-// lone one waits in his own.
-static inline uint32_t co_send_window_share(const struct co_send_window *window, uint32_t total, uint32_t senders)
+// In chunks; shared_most at most that of a lone one.
+static inline void co_send_window_open(struct co_send_window *window, uint32_t most, uint32_t shared_most)
 {
-    if (senders > 1 && window->shared != 0 && total > window->shared) {
-        total = window->shared;
-    }
+    *window = (struct co_send_window){.sent = 0};
+    co_send_limit_open(&window->alone, most);
+    co_send_limit_open(&window->shared, shared_most < most ? shared_most : most);
+}
+
+static inline struct co_send_limit *co_send_window_limit(struct co_send_window *window, uint32_t senders)
+{
+    return senders > 1 ? &window->shared : &window->alone;
+}
+
+// One sender's part of `total` chunks.
+static inline uint32_t co_send_window_share(uint32_t total, uint32_t senders)
+{
     uint32_t share = total / senders;
     return share < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : share;
 }
 
 // Chunks that may leave now when `senders` share the window.
-static inline uint32_t co_send_window_room(const struct co_send_window *window, uint32_t senders)
+static inline uint32_t co_send_window_room(struct co_send_window *window, uint32_t senders)
 {
-    uint32_t share = co_send_window_share(window, window->now, senders);
+    uint32_t share = co_send_window_share(co_send_window_limit(window, senders)->now, senders);
     uint32_t in_flight = window->sent - window->credited;
     return in_flight < share ? share - in_flight : 0;
 }
 
 // Credit is wanted by quarters of a sender's share. Members know the whole window; of a smaller one they are told the
 // binary logarithm of the quarter, plus one. 0: the whole.
-static inline uint8_t co_send_window_credit_shift(const struct co_send_window *window, uint32_t senders)
+static inline uint8_t co_send_window_credit_shift(struct co_send_window *window, uint32_t senders)
 {
-    if (window->now == window->most) {
+    const struct co_send_limit *limit = co_send_window_limit(window, senders);
+    if (limit->now == limit->most) {
         return 0;
     }
-    uint32_t quarter = co_send_window_share(window, window->now, senders) / 4;
+    uint32_t quarter = co_send_window_share(limit->now, senders) / 4;
     return (uint8_t)(quarter > 0 ? 32 - __builtin_clz(quarter) : 1);
 }
 
-// Half the window that loses by overrun gets twice the share through; a quarter more is proof enough.
-static inline void co_send_window_judge(struct co_send_window *window, uint32_t lost)
+// Half the window is a cure when it loses a smaller share, or gets clearly more through: of a window that was far too
+// large, that is what shows first.
+static inline bool co_send_limit_is_cured(const struct co_send_limit *limit, uint32_t lost)
 {
-    uint32_t passed = 10000 - lost;
-    bool is_cured = window->passed_before == 0 || (uint64_t)passed * 4 >= (uint64_t)window->passed_before * 5;
-    uint32_t grown = window->now + window->now / 4 + 1;
-    if (lost > window->borne + CO_SEND_WINDOW_LOSS && is_cured) {
-        window->passed_before = passed > 0 ? passed : 1;
-        window->now = window->now / 2 < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : window->now / 2;
+    uint64_t passed = 10000 - lost, passed_before = 10000 - limit->lost_before;
+    return limit->lost_before == 0 || (uint64_t)lost * 4 <= (uint64_t)limit->lost_before * 3 ||
+           passed * 4 >= passed_before * 5;
+}
+
+static inline void co_send_limit_judge(struct co_send_limit *limit, uint32_t lost)
+{
+    bool is_too_much = lost > limit->borne + CO_SEND_WINDOW_LOSS;
+    if (is_too_much && co_send_limit_is_cured(limit, lost)) {
+        limit->lost_before = lost;
+        limit->ceiling = limit->now;
+        limit->now = limit->now / 2 < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : limit->now / 2;
         return;
     }
-    if (lost > window->borne + CO_SEND_WINDOW_LOSS) {
-        window->borne = lost;
-        grown = window->now * 2;
-    } else if (lost < window->borne) {
-        window->borne -= (window->borne - lost + 3) / 4;
+    uint32_t quarter = limit->ceiling / 4; // around the ceiling it grows with care, beyond it the network has changed
+    bool is_near = limit->now + quarter >= limit->ceiling && limit->now <= limit->ceiling + quarter;
+    uint32_t grown = limit->now + limit->now / (is_near ? 64 : 4) + 1;
+    if (is_too_much) {
+        limit->borne = lost;
+        limit->ceiling = limit->most;
+        grown = limit->now * 2;
+    } else if (lost < limit->borne) {
+        limit->borne -= (limit->borne - lost + 3) / 4;
     }
-    window->passed_before = 0;
-    window->now = grown > window->most ? window->most : grown;
+    limit->lost_before = 0;
+    limit->now = grown > limit->most ? limit->most : grown;
 }
 
 // New credit and the members' loss count; the window is judged once for each window's worth of credit. Members count
@@ -92,12 +122,13 @@ static inline void co_send_window_credit(struct co_send_window *window, uint32_t
         return;
     }
     window->credited = credited;
+    struct co_send_limit *limit = co_send_window_limit(window, senders);
     uint32_t judged = credited - window->judged_at;
-    if (judged < window->now || judged < CO_SEND_WINDOW_JUDGED) {
+    if (judged < co_send_window_share(limit->now, senders) || judged < CO_SEND_WINDOW_JUDGED) {
         return;
     }
     uint64_t lost = (uint64_t)(window->lost - window->lost_judged) * 10000 / ((uint64_t)judged * senders);
-    co_send_window_judge(window, lost < 10000 ? (uint32_t)lost : 10000);
+    co_send_limit_judge(limit, lost < 10000 ? (uint32_t)lost : 10000);
     window->judged_at = credited;
     window->lost_judged = window->lost;
 }

@@ -73,6 +73,7 @@ run_inside model 60 --hosts 8 --rate 200mbit --snooping
 run_inside model_fat_tree 60 --hosts 8 --rate 200mbit --topology fat-tree --snooping
 run_inside two_networks 40 --hosts 3 --ranks-per-host 2 --decoy
 run_inside lossy 60 --hosts 4 --loss 50
+run_inside shallow 60 --hosts 8 --rate 200mbit --queue 2
 run_inside faults 100 --hosts 4
 run_inside deaf 60 --hosts 4
 run_inside descriptors 60 --hosts 4

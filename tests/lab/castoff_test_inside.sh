@@ -256,6 +256,19 @@ case_lossy() {
     fi
 }
 
+# Switch ports that hold next to nothing: several senders overrun them, and learn what gets through.
+case_shallow() {
+    local what="allgathers through ports that hold 2 ms"
+    CASTOFF_REPORT=$shared/shallow.json timeout -k 5 40 "$castoff" mpirun "${lab_arguments[@]}" -n 8 \
+        "$top/build/bench/traffic" allgather 262144 10 >"$shared/shallow.out" 2>"$shared/shallow.err" </dev/null ||
+        { fail "$what" "status $?" shallow && return; }
+    if report_says shallow "taken > 0 and counters['fetch_bytes_sent'] > 0" 2>"$shared/why"; then
+        pass "$what"
+    else
+        fail "$what" "$(cat "$shared/why")" shallow
+    fi
+}
+
 case_faults() {
     local seed=seed=$CASTOFF_TEST_SEED injected="$multicast_used and counters['faults_injected'] > 0"
     check_run "one in five dropped" 4 comm_halves "$injected" "CASTOFF_FAULT=drop=0.2,$seed"

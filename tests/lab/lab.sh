@@ -19,6 +19,7 @@ usage: tests/lab/lab.sh --hosts N [options] -- COMMAND [ARGUMENT...]
   --leaves L           leaf switches of the fat tree (2)
   --spines S           spine switches of the fat tree (1)
   --uplink-rate RATE   rate of the links between switches (as --rate)
+  --queue MS           what a switch port holds, as time at its rate (100): small buffers overrun
   --snooping           switches snoop IGMP and have a querier: only members receive multicast
   --segment            no superpackets on the links to the hosts: each datagram is its own frame
   --loss PERMILLE      drop that many UDP datagrams of 1000 on arrival at each host (sets --segment)
@@ -60,7 +61,7 @@ parse_options() {
             --decoy) LAB_DECOY=1 && shift && continue ;;
             --help | -h) usage && exit 0 ;;
             --) shift && break ;;
-            --hosts | --rate | --topology | --leaves | --spines | --uplink-rate | --loss | \
+            --hosts | --rate | --topology | --leaves | --spines | --uplink-rate | --queue | --loss | \
                 --ranks-per-host | --prefix) (($# >= 2)) || refuse "$1 needs a value" ;;
             *) refuse "unknown option '$1'; is '--' missing before the command?" ;;
         esac
@@ -71,6 +72,7 @@ parse_options() {
             --leaves) LAB_LEAVES=$2 ;;
             --spines) LAB_SPINES=$2 ;;
             --uplink-rate) LAB_UPLINK_RATE=$2 ;;
+            --queue) LAB_QUEUE=$2 ;;
             --loss) LAB_LOSS=$2 ;;
             --ranks-per-host) LAB_RANKS_PER_HOST=$2 ;;
             --prefix) prefix=$2 ;;
@@ -84,6 +86,7 @@ check_options() {
     [[ -n $LAB_HOSTS ]] || refuse "--hosts is missing"
     need_number --hosts "$LAB_HOSTS" 1 200
     need_number --loss "$LAB_LOSS" 0 1000
+    need_number --queue "$LAB_QUEUE" 1 1000
     need_number --ranks-per-host "$LAB_RANKS_PER_HOST" 1 1000
     need_number --leaves "$LAB_LEAVES" 2 64
     need_number --spines "$LAB_SPINES" 1 16
@@ -168,7 +171,7 @@ run_lab() {
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd) || exit 125
 LAB_HOSTS="" LAB_RATE=200mbit LAB_UPLINK_RATE="" LAB_TOPOLOGY=flat LAB_LEAVES=2 LAB_SPINES=1
-LAB_SNOOPING=0 LAB_SEGMENT=0 LAB_LOSS=0 LAB_DECOY=0 LAB_RANKS_PER_HOST=1
+LAB_SNOOPING=0 LAB_SEGMENT=0 LAB_LOSS=0 LAB_QUEUE=100 LAB_DECOY=0 LAB_RANKS_PER_HOST=1
 prefix=castoff-lab child="" interrupted="" command=()
 
 parse_options "$@"
@@ -176,7 +179,7 @@ check_options
 check_machine
 export PATH=$PATH:/usr/sbin:/sbin
 export LAB_DIR="" LAB_HOSTS LAB_RATE LAB_UPLINK_RATE LAB_TOPOLOGY LAB_LEAVES LAB_SPINES
-export LAB_SNOOPING LAB_SEGMENT LAB_LOSS LAB_DECOY LAB_RANKS_PER_HOST
+export LAB_SNOOPING LAB_SEGMENT LAB_LOSS LAB_QUEUE LAB_DECOY LAB_RANKS_PER_HOST
 # The traps stand before the directory does; a signal in between finds nothing to do yet.
 trap 'interrupt 1' HUP
 trap 'interrupt 2' INT

@@ -19,7 +19,7 @@ host_address() {
 
 shape() { # device rate
     [[ $2 == none ]] ||
-        try tc qdisc add dev "$1" root tbf rate "$2" burst 64k latency 100ms
+        try tc qdisc add dev "$1" root tbf rate "$2" burst 64k latency "${LAB_QUEUE}ms"
 }
 
 # One querier for the whole fabric, with an address: switches do not take the port towards a querier
