@@ -4,6 +4,5 @@
 // on purpose: it is the initialiser in tune_table.c and nothing else.
 //
 "# One node of two cores, against the best of stock (docs/measurements.md, M12): where stock was or may be faster.\n"
-    "bcast node ranks 3-1024 bytes 1048577- decline\n"
-    "allgather node ranks 2-2 bytes 6291457- decline\n"
-    "allgather node ranks 3-1024 bytes 4194305- decline\n"
+    "bcast node ranks 5-1024 bytes 4194305- decline\n"
+    "allgather node ranks 3-1024 bytes 8388609- decline\n"
