@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The tag at the end of every datagram. With authentication it is AES-256-GCM over header and payload as
-// associated data (libsodium; ChaCha20-Poly1305 where the processor has no AES), under a key of the sending
+// associated data (libsodium; ChaCha20-Poly1305 where some rank's processor has no AES), under a key of the sending
 // rank that is derived from the job's random key; without, a seeded XXH3 check that finds damage, not malice.
 // The nonce is the chunk's identity, which no two different contents ever share, so any member can seal a repair. Hot;
 // one thread at a time for one struct co_auth.

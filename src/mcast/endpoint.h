@@ -122,7 +122,7 @@ struct co_mcast_group {
     int child_room;
     uint32_t quantum;         // chunks after which credit is reported unasked
     uint64_t widest_gap_ns;   // between arrivals within a block, decaying: what silence is normal here
-    uint32_t lost;            // chunks asked for
+    uint32_t lost;            // chunks, asked for because later ones had come or the end was announced
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
     bool has_news;                        // something was placed since credit was last looked at
@@ -190,7 +190,7 @@ struct co_mcast {
     size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
     struct co_round_trip trip;        // of control messages
-    struct co_round_trip answer_trip; // from a request to its first repair
+    struct co_round_trip answer_trip; // from a request to its first answer
     uint64_t now_ns;
     uint64_t timer_ns; // nothing to do before, unless a datagram comes
     bool wants_write;

@@ -51,7 +51,7 @@ struct co_repair_timing {
     uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
     bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
     uint32_t request;    // number of the request that would leave now
-    uint32_t answered;   // a repair of this request or a later one has come
+    uint32_t answered;   // number of the latest request that an answer has come to
     bool is_deaf;        // its multicast has not come here for several blocks: ask at once
 };
 

@@ -51,7 +51,7 @@ enum co_control_type {
     CO_CONTROL_PROBE_DONE,
     CO_CONTROL_SENT,   // the source has sent the whole block of this operation
     CO_CONTROL_FAILED, // the team has lost a member: give up
-    CO_CONTROL_PARKED, // some of what you asked for is not here yet, and comes unasked when it is
+    CO_CONTROL_PARKED, // some of what you asked for is not here yet, and comes unasked when a repair brings it
     CO_CONTROL_TYPE_END
 };
 
@@ -82,7 +82,7 @@ struct co_control {
 struct co_progress_body { // followed by `entries` of co_credit_entry
     uint32_t done_before; // every operation with a lower number is complete here
     uint32_t done_mask;   // bit i: done_before + 1 + i is complete too
-    uint32_t lost;        // chunks this member had to ask for so far, cumulative
+    uint32_t lost;        // chunks this member knew to be lost so far, cumulative
     uint32_t echo;        // low half of the sequence of the nudge answered, 0 none
 };
 struct co_credit_entry {
