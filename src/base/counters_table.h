@@ -16,7 +16,7 @@ CO_COUNTER(BITMAP_HIGH, "bitmap_high_water_bytes", "bytes", "most memory at a ti
 CO_COUNTER(FETCH_REQUESTS, "fetch_requests_sent", "messages", "requests for missing ranges")
 CO_COUNTER(FETCH_SERVED, "fetch_requests_served", "messages", "requests for missing ranges answered")
 CO_COUNTER(FETCH_BYTES, "fetch_bytes_sent", "bytes", "payload sent again on request")
-CO_COUNTER(FETCH_PARKED, "fetch_requests_parked", "messages", "requests kept until the chunk was there")
+CO_COUNTER(FETCH_PARKED, "fetch_requests_parked", "ranges", "asked ranges kept until the chunks were there")
 CO_COUNTER(CONTRIBUTED_AGAIN, "contributions_sent_again", "blocks", "blocks sent to the collector of a small allgather once more")
 CO_COUNTER(CONTROL_SENT, "control_messages_sent", "messages", "credits, handshakes, activations, requests")
 CO_COUNTER(CONTROL_RECEIVED, "control_messages_received", "messages", "credits, handshakes, activations, requests")

@@ -4,7 +4,7 @@
 //   engine.c      open and close           transports.c  shared memory and network, agreement
 //   network.c     sockets, protocol        shared_network.c  which network they use
 //   network_probe.c   do all nodes hear multicast
-//   cores.c       cores against ranks      descriptors.c  how many of them are ours
+//   cores.c       cores against ranks      descriptors.c  how many descriptors are ours
 //   team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps

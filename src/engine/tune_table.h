@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The data behind the decision: rows of {call, where, ranks, ranks per node, bytes} ranges in which stock is faster
-// and castoff declines under the policy "never slower than stock". Built in, or read from CASTOFF_TUNE as written by
-// `castoff bench --tune`. Parsing is strict (the file is foreign bytes); look-up is pure. Set-up and hot read.
+// The data behind the decision: rows of {call, where, ranks, bytes} ranges in which stock is faster and castoff
+// declines under the policy "never slower than stock". `where` stands for the transports and for ranks per node, one or
+// several. Built in, or read from CASTOFF_TUNE as written by `castoff bench --tune`. Parsing is strict (the file is
+// foreign bytes); look-up is pure. Set-up and hot read.
 #ifndef CASTOFF_ENGINE_TUNE_TABLE_H
 #define CASTOFF_ENGINE_TUNE_TABLE_H
 

@@ -4,7 +4,7 @@
 // cumulative over operations and wrap (serial.h). Halves when more than two in a hundred chunks had to be repaired,
 // grows back by the window that gets through: loss by overrun shrinks it, sparse random loss does not. Nor does dense
 // random loss: when half the window loses no smaller a share, the window was not the cause. A sender that is alone
-// waits in his own queue, several meet in the queues before the receivers: each case has a window of its own. Pure,
+// waits in its own queue, several meet in the queues before the receivers: each case has a window of its own. Pure,
 // hot.
 #ifndef CASTOFF_MCAST_SEND_WINDOW_H
 #define CASTOFF_MCAST_SEND_WINDOW_H
