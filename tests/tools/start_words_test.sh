@@ -8,8 +8,8 @@ if ! command -v mpirun >/dev/null; then
     skip "all" "no mpirun; the package openmpi-bin has it"
     finish
 fi
-make -s -C "$top" build/libcastoff.so >"$work/make" 2>&1 || cat "$work/make"
-ln -sf "$build/libcastoff.so" "$work/bin/libcastoff.so"
+make -s -C "$top" lib modules >"$work/make" 2>&1 || cat "$work/make"
+ln -sf "$build/libcastoff.so" "$build/libcastoff-stack.so" "$work/bin"
 
 job() { # NAME=VALUE...: a job of two ranks under these settings
     run env "$@" "$castoff" mpirun -n 2 "$build/bench/demo_app" 1 1
@@ -34,6 +34,8 @@ job CASTOFF_REPORT=-
 ok "report: counters" said_once '^counters$'
 ok "report: a call that was made" said_once '^  MPI_Bcast  *seen [1-9]'
 ok "report: no call that nobody made" [ "$(grep -c MPI_Iallgather "$work/err")" -eq 0 ]
+job CASTOFF_REPORT=- CASTOFF_REPORT_SITES=yes CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes
+ok "report: a call site by its function, of both ranks" said_once '^  MPI_Bcast  *2 taken at [a-z_]*+0x[0-9a-f]* (demo_app)$'
 job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 finish
