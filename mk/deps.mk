@@ -4,7 +4,7 @@
 # missing it takes a moment. A fresh Debian 12 with git and make is enough to start from.
 
 # Without these nothing is built.
-DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-dev libhwloc-dev libunwind-dev \
+DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-dev libunwind-dev \
   libxxhash-dev
 
 # Without one of these some tests, the laboratory, the benchmarks or the plots are skipped.
