@@ -159,7 +159,7 @@ static int poll_net(struct co_task *task)
     if (state == 0) {
         // relaxed: written under the same lock
         int broken = co_load_relaxed(&task->team->engine->network_error);
-        return co_mcast_op_is_sending(task->net) ? 0 : broken;
+        return co_mcast_op_is_being_read(task->net) ? 0 : broken;
     }
     co_mcast_op_release(task->net);
     task->net = NULL;

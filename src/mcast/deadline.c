@@ -16,7 +16,7 @@ static bool is_silent(const struct co_mcast_op *op, int source)
     struct co_mcast *mcast = op->group->mcast;
     struct co_peer *peer = &mcast->peers[op->group->members[source]];
     uint64_t deadline_ns = mcast->config.deadline_ns;
-    uint64_t last_ns = op->last_event_ns > peer->answered_ns ? op->last_event_ns : peer->answered_ns;
+    uint64_t last_ns = op->last_event_ns > peer->alive_ns ? op->last_event_ns : peer->alive_ns;
     uint64_t silence_ns = mcast->now_ns - last_ns;
     if (silence_ns > deadline_ns / ASK_AFTER && mcast->now_ns - peer->asked_ns > deadline_ns / ASK_EVERY) {
         peer->asked_ns = mcast->now_ns;

@@ -79,8 +79,8 @@ struct co_repair {
     struct co_mcast_group *group;
     uint32_t operation, first, count; // of chunks; 0: PARKED, in its place among the answers
     uint16_t source;
-    uint8_t request; // label, 0: it waited for the chunks
-    int to;          // member
+    uint8_t label; // 0: it waited for the chunks, or the request had none
+    int to;        // member
 };
 
 // A request for an operation that has not begun here: answered when it begins.
@@ -140,9 +140,9 @@ struct co_mcast_group {
 
 struct co_peer {
     struct co_replay_window replay;
-    uint64_t heard_ns;    // last first transmission of a chunk
-    uint64_t answered_ns; // last control message: a sign of life
-    uint64_t asked_ns;    // for one
+    uint64_t heard_ns; // last first transmission of a chunk
+    uint64_t alive_ns; // last control message: a sign of life
+    uint64_t asked_ns; // for a sign of life
     bool is_dead;
 };
 
@@ -317,7 +317,7 @@ void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
 void co_repair_request(struct co_mcast_group *group);
 uint64_t co_repair_due_ns(struct co_mcast_group *group);
 void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk); // a first transmission
-void co_repair_answered(struct co_mcast_group *group, uint8_t request);          // a label, or 0
+void co_repair_answered(struct co_mcast_group *group, uint8_t label);            // 0: of no request
 void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
 void co_repair_block_arrived(struct co_mcast_op *op, int source);
 

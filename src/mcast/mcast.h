@@ -105,7 +105,7 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
 // 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone).
 int co_mcast_op_state(const struct co_mcast_op *op);
 // Its buffer is being read right now, by the sending thread or by the transport: it cannot be given back yet.
-bool co_mcast_op_is_sending(const struct co_mcast_op *op);
+bool co_mcast_op_is_being_read(const struct co_mcast_op *op);
 // Gives the operation back once it is done or failed.
 void co_mcast_op_release(struct co_mcast_op *op);
 // One line for the stall watchdog: which block, how much, from whom it waits.

@@ -259,7 +259,7 @@ int co_mcast_op_state(const struct co_mcast_op *op)
     return op->state;
 }
 
-bool co_mcast_op_is_sending(const struct co_mcast_op *op)
+bool co_mcast_op_is_being_read(const struct co_mcast_op *op)
 {
     return op->is_sending || co_operation_memory_is_busy(op);
 }

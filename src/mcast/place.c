@@ -50,7 +50,7 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     }
     bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, group->mcast->now_ns);
     if (chunk->is_repair) {
-        co_repair_answered(group, chunk->request);
+        co_repair_answered(group, chunk->label);
     }
     if (!is_new) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);

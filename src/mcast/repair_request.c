@@ -61,7 +61,7 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
                                   .why = is_deaf             ? CO_FETCH_DEAF
                                          : request.is_proven ? CO_FETCH_LOST
                                                              : CO_FETCH_GUESS,
-                                  .request = holder == group->left ? co_wire_request_label(group->requests) : 0};
+                                  .label = holder == group->left ? co_wire_request_label(group->requests) : 0};
     uint8_t body[CO_CONTROL_MAX];
     size_t bytes = co_wire_fetch_encode(body, &fetch, ranges, request.count);
     co_control_send_member(group, holder, CO_CONTROL_FETCH, op->number, (uint16_t)request.count, body, bytes);
@@ -74,12 +74,12 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
 
 // Who answers does so in the order of the requests, so the answer to one says that what is still missing of earlier
 // ones has been lost, or waits until the neighbour has it.
-void co_repair_answered(struct co_mcast_group *group, uint8_t request)
+void co_repair_answered(struct co_mcast_group *group, uint8_t label)
 {
-    if (request == 0) {
+    if (label == 0) {
         return;
     }
-    uint32_t age = (group->requests - request) % CO_WIRE_REQUEST_LABELS, number = group->requests - age;
+    uint32_t age = (group->requests - label) % CO_WIRE_REQUEST_LABELS, number = group->requests - age;
     if (age < CO_REQUESTS_TIMED && co_serial_before(group->answered, number)) {
         uint64_t asked_ns = group->requested_ns[number % CO_REQUESTS_TIMED];
         co_round_trip_sample(&group->mcast->answer_trip, group->mcast->now_ns - asked_ns);
@@ -91,7 +91,7 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
 {
     struct co_fetch_body fetch;
     co_wire_fetch_decode(&fetch, body);
-    co_repair_answered(group, fetch.request);
+    co_repair_answered(group, fetch.label);
     struct co_mcast_op *op = co_operation_find(group, control->operation);
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, fetch.source);
     if (block != NULL) {

@@ -37,7 +37,7 @@ static void queue_repair(struct co_mcast *mcast, const struct co_repair *repair)
     if (mcast->repair_tail != mcast->repair_head) {
         struct co_repair *last = &mcast->repairs[(mcast->repair_tail - 1) % CO_REPAIR_QUEUE];
         if (last->group == repair->group && last->operation == repair->operation && last->source == repair->source &&
-            last->request == repair->request && last->to == repair->to && last->count > 0 &&
+            last->label == repair->label && last->to == repair->to && last->count > 0 &&
             last->first + last->count == repair->first) {
             last->count += repair->count;
             return;
@@ -51,7 +51,7 @@ static void queue_repair(struct co_mcast *mcast, const struct co_repair *repair)
 // The word that not all of it is here, in its place among the answers.
 static void queue_parked(struct co_mcast_group *group, int to, uint32_t operation, const struct co_fetch_body *fetch)
 {
-    struct co_repair parked = {group, operation, 0, 0, fetch->source, fetch->request, to};
+    struct co_repair parked = {group, operation, 0, 0, fetch->source, fetch->label, to};
     queue_answer(group->mcast, &parked);
 }
 
@@ -127,7 +127,7 @@ static bool serve_range(struct co_mcast_op *op, int from, const struct co_fetch_
         bool is_here = co_chunk_bitmap_has(block->arrived, at);
         uint32_t until = co_chunk_bitmap_find(block->arrived, at, end, !is_here);
         if (is_here) {
-            struct co_repair repair = {group, op->number, at, until - at, fetch->source, fetch->request, from};
+            struct co_repair repair = {group, op->number, at, until - at, fetch->source, fetch->label, from};
             queue_repair(group->mcast, &repair);
         } else if (from == group->right) {
             park(op, fetch->source, at, until);
@@ -158,7 +158,7 @@ static void keep_early(struct co_mcast_group *group, const struct co_fetch_body 
         return;
     }
     *early = (struct co_early_fetch){.operation = control->operation, .body = *fetch, .count = count};
-    early->body.request = 0; // the answer comes when the operation begins, which is no round trip
+    early->body.label = 0; // the answer comes when the operation begins, which is no round trip
     for (unsigned i = 0; i < count; i++) {
         co_wire_range_decode(&early->ranges[i], body, i);
     }
@@ -238,7 +238,7 @@ void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn)
 static int send_parked(const struct co_repair *repair)
 {
     uint8_t body[sizeof(struct co_fetch_body)];
-    struct co_fetch_body fetch = {.source = repair->source, .request = repair->request};
+    struct co_fetch_body fetch = {.source = repair->source, .label = repair->label};
     size_t bytes = co_wire_fetch_encode(body, &fetch, NULL, 0);
     return co_control_send_member(repair->group, repair->to, CO_CONTROL_PARKED, repair->operation, 0, body, bytes);
 }

@@ -79,7 +79,7 @@ static int send_some(struct co_mcast_op *op, const struct co_receive_block *bloc
 int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[repair->to]};
-    struct co_chunk as = {.source = repair->source, .is_repair = true, .request = repair->request};
+    struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
     return send_some(op, co_operation_block(op, repair->source), &as, repair->first, repair->count, to);
 }
 

@@ -35,7 +35,7 @@ struct wire_credit {
 
 struct wire_fetch {
     uint16_t source;
-    uint8_t why, request;
+    uint8_t why, label;
 } __attribute__((packed));
 
 struct wire_range {
@@ -66,13 +66,13 @@ int co_wire_kind(const uint8_t *data, size_t bytes)
 
 static uint8_t how_of(const struct co_chunk *chunk)
 {
-    return chunk->is_repair ? (uint8_t)(chunk->request << 1 | 1) : (uint8_t)(chunk->credit_shift << 1);
+    return chunk->is_repair ? (uint8_t)(chunk->label << 1 | 1) : (uint8_t)(chunk->credit_shift << 1);
 }
 
 static bool is_how_valid(const struct co_chunk *chunk)
 {
     if (chunk->is_repair) {
-        return chunk->request == 0 || co_wire_is_request_label(chunk->request);
+        return chunk->label == 0 || co_wire_is_request_label(chunk->label);
     }
     return chunk->credit_shift <= (chunk->is_contribution ? 0 : CO_WIRE_CREDIT_SHIFT_MAX);
 }
@@ -110,7 +110,7 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
     chunk->is_contribution = kind == CO_WIRE_CONTRIBUTION;
     chunk->is_repair = wire.how & 1;
     chunk->credit_shift = chunk->is_repair ? 0 : wire.how >> 1;
-    chunk->request = chunk->is_repair ? wire.how >> 1 : 0;
+    chunk->label = chunk->is_repair ? wire.how >> 1 : 0;
     if (!is_how_valid(chunk) || (chunk->is_contribution && chunk->is_repair) || chunk->chunk_bytes == 0 ||
         chunk->block_bytes == 0) {
         return -EPROTO;
@@ -209,7 +209,7 @@ void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, u
 size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
                             unsigned count)
 {
-    struct wire_fetch wire = {htole16(body->source), body->why, body->request};
+    struct wire_fetch wire = {htole16(body->source), body->why, body->label};
     memcpy(to, &wire, sizeof(wire));
     for (unsigned i = 0; i < count; i++) {
         struct wire_range range = {htole32(ranges[i].first), htole32(ranges[i].count)};
@@ -224,7 +224,7 @@ void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from)
     memcpy(&wire, from, sizeof(wire));
     body->source = le16toh(wire.source);
     body->why = wire.why;
-    body->request = co_wire_is_request_label(wire.request) ? wire.request : 0;
+    body->label = co_wire_is_request_label(wire.label) ? wire.label : 0;
 }
 
 void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index)

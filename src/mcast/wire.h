@@ -66,7 +66,7 @@ struct co_chunk {
     bool is_contribution; // to the collector alone, and no credit is asked for
     uint8_t
         credit_shift; // of a first transmission: report every 2^(credit_shift - 1) chunks of the source; 0: as usual
-    uint8_t request;  // of a repair: label of the request that it answers at once, 0: of none
+    uint8_t label;    // of a repair: that of the request that it answers at once, 0: of none
 };
 
 struct co_control {
@@ -97,8 +97,8 @@ enum co_fetch_why {
 };
 struct co_fetch_body { // followed by `entries` of co_fetch_range; of PARKED too, without any
     uint16_t source;
-    uint8_t why;     // enum co_fetch_why
-    uint8_t request; // label that repairs shall bear which are sent at once; 0: none
+    uint8_t why;   // enum co_fetch_why
+    uint8_t label; // that repairs shall bear which are sent at once; 0: none
 };
 struct co_fetch_range {
     uint32_t first, count; // chunks; count > 0

@@ -126,13 +126,13 @@ static void who_fails_gets_the_buffer_back_when_it_is_read_no_more(void **state)
         ops[rank] = start(&world, rank, buffer[rank]);
     }
     co_mcast_group_fail(world.group[0], -ECONNRESET);
-    assert_true(co_mcast_op_is_sending(ops[0]));
+    assert_true(co_mcast_op_is_being_read(ops[0]));
     assert_int_equal(co_mcast_op_state(ops[0]), 0);
     assert_int_equal(co_mcast_op_state(ops[1]), 0);
     world_run(&world, ops, MEMBERS, LIMIT_NS);
     for (int rank = 0; rank < MEMBERS; rank++) {
         assert_int_equal(co_mcast_op_state(ops[rank]), -ECONNRESET);
-        assert_false(co_mcast_op_is_sending(ops[rank]));
+        assert_false(co_mcast_op_is_being_read(ops[rank]));
         co_mcast_op_release(ops[rank]);
         free(buffer[rank]);
     }

@@ -59,15 +59,15 @@ static void chunk_bytes(void **state)
     assert_int_equal(back.block_bytes, chunk.block_bytes);
     assert_true(back.is_repair);
     assert_int_equal(back.credit_shift, 0);
-    assert_int_equal(back.request, 0);
-    chunk.request = co_wire_request_label(5 + 3 * CO_WIRE_REQUEST_LABELS);
+    assert_int_equal(back.label, 0);
+    chunk.label = co_wire_request_label(5 + 3 * CO_WIRE_REQUEST_LABELS);
     co_wire_chunk_encode(data, &chunk);
     assert_int_equal(data[1], 0x8b);
     assert_int_equal(co_wire_chunk_decode(&back, data, sizeof(data)), 0);
     assert_true(back.is_repair);
-    assert_int_equal(back.request, 0x45);
+    assert_int_equal(back.label, 0x45);
     chunk.is_repair = false;
-    chunk.request = 0;
+    chunk.label = 0;
     chunk.credit_shift = 5;
     co_wire_chunk_encode(data, &chunk);
     assert_int_equal(data[1], 10);
@@ -105,8 +105,8 @@ static void nonces(void **state)
     uint8_t nonce[CO_AUTH_NONCE_BYTES], head[CO_WIRE_HEAD_BYTES];
     co_wire_chunk_nonce(nonce, &chunk);
     assert_memory_equal(nonce, golden, sizeof(golden));
-    for (uint8_t request = 0; request < 2 * CO_WIRE_REQUEST_LABELS; request++) {
-        chunk.request = request;
+    for (uint8_t label = 0; label < 2 * CO_WIRE_REQUEST_LABELS; label++) {
+        chunk.label = label;
         co_wire_chunk_encode(head, &chunk);
         co_wire_chunk_nonce(nonce, &chunk);
         assert_int_equal(nonce[0], head[1]);
@@ -180,10 +180,10 @@ static void fetch_body(void **state)
     co_wire_fetch_decode(&back, data);
     assert_int_equal(back.source, 0x0a0b);
     assert_int_equal(back.why, CO_FETCH_DEAF);
-    assert_int_equal(back.request, 0x43);
+    assert_int_equal(back.label, 0x43);
     data[3] = 0x3f; // no label
     co_wire_fetch_decode(&back, data);
-    assert_int_equal(back.request, 0);
+    assert_int_equal(back.label, 0);
     for (unsigned i = 0; i < 2; i++) {
         co_wire_range_decode(&range, data, i);
         assert_memory_equal(&range, &ranges[i], sizeof(range));
