@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators made and freed in a row (the first argument says how many; 10000 for the long run), so
+// Ten thousand communicators made and freed in a row (the first argument says how many), so
 // that the native library hands out the same handle again and again for another communicator.
 // Some are used, some not, some are split into other members under the same handle.
 // ranks: 3
-// arguments: 1000
+// arguments: 10000
 // expect: right bytes on each of them, no growth that ends the run
 // taken: MPI_Bcast MPI_Allgather
 #include "oracle/verdict.h"
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     co_test_begin();
-    int rounds = argc > 1 ? atoi(argv[1]) : 1000;
+    int rounds = argc > 1 ? atoi(argv[1]) : 10000;
     for (int round = 0; round < rounds; round++) {
         MPI_Comm comm;
         if (round % 5 == 4) {
