@@ -112,6 +112,23 @@ static void no_repair_without_loss(void **state)
     world_close(&world);
 }
 
+static void own_multicast_is_dropped(void **state)
+{
+    (void)state; // networks, and the loopback here, give a sender its own chunks back
+    struct world_options options = world_defaults(3);
+    struct world world;
+    world_open(&world, &options);
+    uint64_t own = co_counter_read(CO_COUNT_DROP_OWN), sent = co_counter_read(CO_COUNT_DATA_SENT);
+    uint64_t duplicate = co_counter_read(CO_COUNT_DATA_DUPLICATE);
+    world_bcast(&world, 1, 500, 1);
+    world_allgather(&world, 300, 2);
+    sent = co_counter_read(CO_COUNT_DATA_SENT) - sent;
+    assert_int_equal(sent, 5 + 3 * 3);
+    assert_int_equal(co_counter_read(CO_COUNT_DROP_OWN) - own, sent);
+    assert_int_equal(co_counter_read(CO_COUNT_DATA_DUPLICATE), duplicate);
+    world_close(&world);
+}
+
 static void credit_trees_and_chains(void **state)
 {
     (void)state;
@@ -253,6 +270,7 @@ int main(void)
         cmocka_unit_test(middle_lost_and_tail_present),
         cmocka_unit_test(only_the_lost_is_fetched),
         cmocka_unit_test(no_repair_without_loss),
+        cmocka_unit_test(own_multicast_is_dropped),
         cmocka_unit_test(credit_trees_and_chains),
         cmocka_unit_test(subgroups),
         cmocka_unit_test(receivers_overrun),
