@@ -136,13 +136,16 @@ struct co_mcast_group {
     uint32_t nudge_sequence; // low half of the last nudge, for the round trip
     unsigned nudges;
     bool is_stalled; // the window held the sender back
+    // Signs of life.
+    int next_asked, suspect; // member; member plus one that owes an answer, 0: none
+    uint64_t ask_due_ns, suspect_ns;
 };
 
 struct co_peer {
     struct co_replay_window replay;
-    uint64_t heard_ns; // last first transmission of a chunk
-    uint64_t alive_ns; // last control message: a sign of life
-    uint64_t asked_ns; // for a sign of life
+    uint64_t heard_ns;      // last first transmission of a chunk
+    uint64_t alive_ns;      // last control message: a sign of life
+    uint64_t unanswered_ns; // first question for a sign of life since the last one, 0: none
     bool is_dead;
 };
 
@@ -233,6 +236,7 @@ void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes, uint32_
 
 // deadline.c
 void co_deadline_look(struct co_mcast_group *group);
+uint64_t co_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
 
 // group.c
 // The first with that low half of the id, others by next_alike; NULL: none. Lingering ones are found too.

@@ -270,7 +270,9 @@ uint64_t co_group_timer_ns(struct co_mcast_group *group)
 {
     uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
     uint64_t repair_due = co_repair_due_ns(group), collect_due = co_collect_due_ns(group);
+    uint64_t deadline_due = co_deadline_due_ns(group);
     due = collect_due < due ? collect_due : due;
+    due = deadline_due < due ? deadline_due : due;
     return repair_due < due ? repair_due : due;
 }
 

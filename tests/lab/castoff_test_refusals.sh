@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Checks of castoff_test_inside.sh, which sources this, on hosts that refuse what a process asks of them: descriptors,
-# and sending.
+# Checks of castoff_test_inside.sh, which sources this, on hosts that refuse what a process asks of them, descriptors and
+# sending, and on one that falls silent.
 # shellcheck disable=SC2034,SC2154 # variables of either
 
 # Native MPI connects to other hosts when it first needs to, in MPI_Finalize at the latest, and hangs without descriptors.
@@ -29,6 +29,44 @@ refuse() { # host on|off
         lab-in-host "$1" ip rule del pref 10
         lab-in-host "$1" ip route flush table 100
     fi
+}
+
+# What one host's ranks and the others send each other vanishes on arrival, as with a cut link: nobody is told anything.
+silence() { # host
+    local host
+    for host in $hosts; do
+        if [[ ${host#h} == "$1" ]]; then
+            lab-in-host "$1" nft 'add table ip t; add chain ip t i { type filter hook input priority 0; };
+                add rule ip t i udp dport > 0 drop'
+        else
+            lab-in-host "$host" nft "add table ip t; add chain ip t i { type filter hook input priority 0; };
+                add rule ip t i ip saddr 10.77.0.$(($1 + 1)) udp dport > 0 drop"
+        fi
+    done
+}
+
+case_gone() {
+    local job told bytes
+    for bytes in 8 50000; do
+        rm -f "$shared"/run.*
+        CASTOFF_DEADLINE_S=1 CASTOFF_PROGRESS=threads timeout -k 5 30 "$castoff" mpirun "${lab_arguments[@]}" \
+            --enable-recovery -n 4 "$programs/abort_cut_off" "$bytes" /nonexistent >"$shared/run.out" \
+            2>"$shared/run.err" </dev/null &
+        job=$!
+        await_rounds 1 "$job"
+        silence 2
+        wait "$job"
+        for host in $hosts; do
+            lab-in-host "$host" nft delete table ip t
+        done
+        told=$(grep -c 'an error$' "$shared/run.out")
+        if ((told == 4)); then
+            pass "a host falls silent: an MPI error on all ranks ($bytes bytes)"
+        else
+            fail "a host falls silent: an MPI error on all ranks ($bytes bytes)" "$told of 4 got one" run
+        fi
+    done
+    check_nothing_left "nothing is left"
 }
 
 # Until rank 0 of abort_cut_off has gone so many hundred rounds more, or the job has ended.

@@ -91,7 +91,7 @@ static void a_source_that_stops_is_given_up(void **state)
     world.mcast[0] = NULL; // it never moves again
     pass(&world, DEADLINE_NS / 2);
     assert_int_equal(co_mcast_op_state(ops[1]), 0);
-    world_run(&world, ops + 1, MEMBERS - 1, DEADLINE_NS);
+    world_run(&world, ops + 1, MEMBERS - 1, 2 * DEADLINE_NS);
     for (int rank = 1; rank < MEMBERS; rank++) {
         assert_int_equal(co_mcast_op_state(ops[rank]), -ETIMEDOUT);
         co_mcast_op_release(ops[rank]);
@@ -99,6 +99,47 @@ static void a_source_that_stops_is_given_up(void **state)
     world.mcast[0] = source;
     world_close(&world);
     free(buffers);
+}
+
+// A host without power says nothing, and has perhaps not even begun. Whatever the others wait for has an end: its
+// block, its report, its credit.
+static void who_is_gone_ends_what_waits_for_it(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 4, SMALL = 8 };
+    for (int gone = 0; gone < MEMBERS; gone++) {
+        for (int is_large = 0; is_large < 2; is_large++) {
+            struct world_options options = world_defaults(MEMBERS);
+            options.eager_bytes = 0; // the caller waits for the handshake, too
+            struct world world;
+            open_with_deadline(&world, &options);
+            struct co_mcast *silent = world.mcast[gone];
+            struct co_mcast_op *ops[MEMBERS] = {NULL};
+            unsigned char *buffers = calloc(MEMBERS, BYTES);
+            world.mcast[gone] = NULL;
+            for (int rank = 0; rank < MEMBERS; rank++) {
+                if (rank != gone) {
+                    assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, buffers + rank * BYTES,
+                                                          is_large ? BYTES : SMALL, co_loopback_now_ns(world.hub)),
+                                     0);
+                }
+            }
+            pass(&world, 3 * DEADLINE_NS);
+            int failed = 0;
+            for (int rank = 0; rank < MEMBERS; rank++) {
+                if (rank != gone) {
+                    assert_int_not_equal(co_mcast_op_state(ops[rank]), 0);
+                    failed += co_mcast_op_state(ops[rank]) == -ETIMEDOUT;
+                    co_mcast_group_fail(world.group[rank], -ETIMEDOUT); // what the engine does then
+                    co_mcast_op_release(ops[rank]);
+                }
+            }
+            assert_true(failed > 0);
+            world.mcast[gone] = silent;
+            world_close(&world);
+            free(buffers);
+        }
+    }
 }
 
 enum { COLLECTING = 8, UNIT = 450, COLLECTOR = 0x1234567800000007 % COLLECTING, SILENT = 2 };
@@ -136,7 +177,7 @@ static void half_a_contribution_is_a_beginning(void **state)
         was_half = stops_half_way(&world, ops, buffers);
         if (was_half) {
             assert_int_equal(co_mcast_op_state(ops[COLLECTOR]), 0);
-            world_run(&world, &ops[COLLECTOR], 1, DEADLINE_NS);
+            world_run(&world, &ops[COLLECTOR], 1, 2 * DEADLINE_NS);
             assert_int_equal(co_mcast_op_state(ops[COLLECTOR]), -ETIMEDOUT);
         }
         world.mcast[SILENT] = silent;
@@ -184,9 +225,8 @@ static void a_collector_waits_for_who_is_late(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_late_member_harms_nobody),
-        cmocka_unit_test(a_source_that_stops_is_given_up),
-        cmocka_unit_test(half_a_contribution_is_a_beginning),
+        cmocka_unit_test(a_late_member_harms_nobody),         cmocka_unit_test(a_source_that_stops_is_given_up),
+        cmocka_unit_test(who_is_gone_ends_what_waits_for_it), cmocka_unit_test(half_a_contribution_is_a_beginning),
         cmocka_unit_test(a_collector_waits_for_who_is_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
