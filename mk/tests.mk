@@ -36,9 +36,17 @@ $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_a
 
 include mk/modules.mk
 
+# Known-wrong variants of the matcher's lanes, which the lanes' test must find out. They prove the test, not the build.
+MATCH_MUTANTS := $(if $(SAN),,$(patsubst %,$(BUILD)/tests/mutants/match_lane_%,1 2 3 4))
+
+$(BUILD)/tests/mutants/match_lane_%: tests/unit/match_lane_test.c tests/unit/match_oracle.c src/matching/match_lane.c $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ tests/unit/match_lane_test.c tests/unit/match_oracle.c $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+
 .PHONY: unit test
-unit: $(UNIT_PROGS) modules
-	@sh tests/run_unit.sh $(UNIT_PROGS)
+unit: $(UNIT_PROGS) $(MATCH_MUTANTS) modules
+	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),tests/unit/match_mutants.sh)
 
 # Parts build what they need themselves, so that one broken part does not hide the others. PARTS="unit style" chooses.
 test: deps

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Receives that wait. A message looks into at most one bin of each class that has members at all, and takes the one
+// with the least label. Called with the communicator's lock; the lanes of a block read beside each other. Hot.
+#include "matching/posted.h"
+
+size_t co_posted_bytes(uint32_t places, uint32_t bins)
+{
+    return places * sizeof(struct co_posted_receive) +
+           ((size_t)CO_MATCH_HASHED * bins + 1) * sizeof(struct co_match_bin);
+}
+
+void co_posted_open(struct co_posted *posted, void *memory, uint32_t places, uint32_t bins)
+{
+    *posted = (struct co_posted){.table = memory, .places = places, .bin_mask = bins - 1, .next_label = 1};
+    posted->bins = (struct co_match_bin *)(posted->table + places);
+}
+
+// A place that is free, plus one; 0: none.
+static uint32_t take_place(struct co_posted *posted)
+{
+    uint32_t link = posted->freed;
+    if (link != 0) {
+        posted->freed = co_posted_at(posted, link)->next;
+    } else if (posted->fresh < posted->places) {
+        link = ++posted->fresh;
+    }
+    return link;
+}
+
+static void join_sequence(struct co_posted *posted, struct co_posted_receive *receive)
+{
+    if (posted->open_sequence == 0 || posted->open_source != receive->source || posted->open_tag != receive->tag) {
+        posted->open_sequence = receive->label;
+        posted->open_source = receive->source;
+        posted->open_tag = receive->tag;
+    }
+    receive->sequence = posted->open_sequence;
+}
+
+static void link_last(struct co_posted *posted, struct co_match_bin *bin, uint32_t link)
+{
+    struct co_posted_receive *receive = co_posted_at(posted, link);
+    receive->next = 0;
+    receive->previous = bin->last;
+    *(bin->last == 0 ? &bin->first : &co_posted_at(posted, bin->last)->next) = link;
+    bin->last = link;
+}
+
+// Labels in the table are less than all in the list, so the end of its bin is the place of whatever comes next.
+static void enter_table(struct co_posted *posted, struct co_match_node *node, uint32_t link)
+{
+    struct co_posted_receive *receive = co_posted_at(posted, link);
+    enum co_match_class class = co_match_class_of(node->source, node->tag);
+    receive->label = node->label;
+    receive->node = node;
+    receive->source = node->source;
+    receive->tag = node->tag;
+    receive->booked = 0;
+    receive->taken = 0;
+    struct co_match_bin *bin = co_posted_bin(posted, class, co_match_hash(class, node->source, node->tag));
+    receive->bin = (uint32_t)(bin - posted->bins);
+    node->place = link;
+    join_sequence(posted, receive);
+    link_last(posted, bin, link);
+    posted->count[class]++;
+}
+
+void co_posted_append(struct co_posted *posted, struct co_match_node *receive)
+{
+    receive->label = posted->next_label++;
+    receive->place = 0;
+    receive->waits = true;
+    uint32_t link = posted->rest.count == 0 ? take_place(posted) : 0;
+    if (link != 0) {
+        enter_table(posted, receive, link);
+    } else {
+        co_match_list_add(&posted->rest, receive);
+    }
+}
+
+static void leave_table(struct co_posted *posted, uint32_t link)
+{
+    struct co_posted_receive *receive = co_posted_at(posted, link);
+    struct co_match_bin *bin = &posted->bins[receive->bin];
+    *(receive->previous == 0 ? &bin->first : &co_posted_at(posted, receive->previous)->next) = receive->next;
+    *(receive->next == 0 ? &bin->last : &co_posted_at(posted, receive->next)->previous) = receive->previous;
+    posted->count[co_match_class_of(receive->source, receive->tag)]--;
+    receive->next = posted->freed;
+    posted->freed = link;
+}
+
+void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
+{
+    receive->waits = false;
+    if (receive->place == 0) {
+        co_match_list_remove(&posted->rest, receive);
+        return;
+    }
+    leave_table(posted, receive->place);
+    if (posted->rest.first != NULL) { // the eldest of the list comes back
+        struct co_match_node *eldest = posted->rest.first;
+        co_match_list_remove(&posted->rest, eldest);
+        enter_table(posted, eldest, take_place(posted));
+    }
+}
+
+static const struct co_posted_receive *first_that_fits(const struct co_posted *posted, const struct co_match_bin *bin,
+                                                       int32_t source, int32_t tag)
+{
+    for (uint32_t link = bin->first; link != 0;) {
+        const struct co_posted_receive *receive = co_posted_at(posted, link);
+        if (co_match_fits(receive->source, receive->tag, source, tag)) {
+            return receive;
+        }
+        link = receive->next;
+    }
+    return NULL;
+}
+
+static struct co_match_node *find_in_list(const struct co_posted *posted, int32_t source, int32_t tag)
+{
+    struct co_match_node *node = posted->rest.first;
+    while (node != NULL && !co_match_fits(node->source, node->tag, source, tag)) {
+        node = node->next;
+    }
+    return node;
+}
+
+struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                     const struct co_match_hashes *hashes)
+{
+    const struct co_posted_receive *found = NULL;
+    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+        if (posted->count[class] == 0) {
+            continue;
+        }
+        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : hashes->of[class];
+        const struct co_posted_receive *other =
+            first_that_fits(posted, co_posted_bin(posted, (enum co_match_class) class, hash), source, tag);
+        if (other != NULL && (found == NULL || other->label < found->label)) {
+            found = other;
+        }
+    }
+    return found != NULL ? found->node : find_in_list(posted, source, tag);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages that wait. Every index is in order of arrival, so the first that fits is the eldest. Called with the
+// communicator's lock. Hot where programs send before they receive.
+#include "matching/unexpected.h"
+
+size_t co_unexpected_bytes(uint32_t places, uint32_t bins)
+{
+    return places * sizeof(struct co_unexpected_message) +
+           ((size_t)CO_MATCH_HASHED * bins + 1) * sizeof(struct co_match_bin);
+}
+
+void co_unexpected_open(struct co_unexpected *store, void *memory, uint32_t places, uint32_t bins)
+{
+    *store = (struct co_unexpected){.table = memory, .places = places, .bin_mask = bins - 1, .next_label = 1};
+    store->bins = (struct co_match_bin *)(store->table + places);
+}
+
+static struct co_unexpected_message *at(const struct co_unexpected *store, uint32_t link)
+{
+    return &store->table[link - 1];
+}
+
+static uint32_t bin_of(const struct co_unexpected *store, int class, uint32_t hash)
+{
+    uint32_t bins = store->bin_mask + 1;
+    return (uint32_t) class * bins + (class == CO_MATCH_ANY_BOTH ? 0 : hash & store->bin_mask);
+}
+
+static uint32_t take_place(struct co_unexpected *store)
+{
+    uint32_t link = store->freed;
+    if (link != 0) {
+        store->freed = at(store, link)->free_next;
+    } else if (store->fresh < store->places) {
+        link = ++store->fresh;
+    }
+    return link;
+}
+
+// Behind all that arrived earlier: the last place, but for one that was taken and is put back.
+static void link_by_label(struct co_unexpected *store, int class, uint32_t bin_index, uint32_t link)
+{
+    struct co_match_bin *bin = &store->bins[bin_index];
+    struct co_unexpected_message *message = at(store, link);
+    uint32_t before = bin->last;
+    while (before != 0 && at(store, before)->label > message->label) {
+        before = at(store, before)->in[class].previous;
+    }
+    uint32_t after = before == 0 ? bin->first : at(store, before)->in[class].next;
+    message->in[class].previous = before;
+    message->in[class].next = after;
+    message->in[class].bin = bin_index;
+    *(before == 0 ? &bin->first : &at(store, before)->in[class].next) = link;
+    *(after == 0 ? &bin->last : &at(store, after)->in[class].previous) = link;
+}
+
+static void enter_table(struct co_unexpected *store, struct co_match_node *node, const struct co_match_hashes *hashes,
+                        uint32_t link)
+{
+    struct co_unexpected_message *message = at(store, link);
+    message->label = node->label;
+    message->node = node;
+    message->source = node->source;
+    message->tag = node->tag;
+    node->place = link;
+    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : hashes->of[class];
+        link_by_label(store, class, bin_of(store, class, hash), link);
+    }
+    store->count++;
+}
+
+void co_unexpected_append(struct co_unexpected *store, struct co_match_node *message,
+                          const struct co_match_hashes *hashes)
+{
+    message->label = store->next_label++;
+    message->place = 0;
+    uint32_t link = store->rest.count == 0 ? take_place(store) : 0;
+    if (link != 0) {
+        enter_table(store, message, hashes, link);
+    } else {
+        co_match_list_add(&store->rest, message);
+    }
+}
+
+// It may be elder than what is in the list, and find the table full: then it leads the list, and the table's younger
+// ones are still found in the right order because a search compares labels.
+void co_unexpected_put_back(struct co_unexpected *store, struct co_match_node *message)
+{
+    struct co_match_hashes hashes = co_match_hashes_of(message->source, message->tag);
+    bool precedes_list = store->rest.first == NULL || message->label < store->rest.first->label;
+    uint32_t link = precedes_list ? take_place(store) : 0;
+    message->place = 0;
+    if (link != 0) {
+        enter_table(store, message, &hashes, link);
+    } else {
+        co_match_list_add(&store->rest, message);
+    }
+}
+
+static void leave_table(struct co_unexpected *store, uint32_t link)
+{
+    struct co_unexpected_message *message = at(store, link);
+    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+        struct co_match_bin *bin = &store->bins[message->in[class].bin];
+        uint32_t next = message->in[class].next, previous = message->in[class].previous;
+        *(previous == 0 ? &bin->first : &at(store, previous)->in[class].next) = next;
+        *(next == 0 ? &bin->last : &at(store, next)->in[class].previous) = previous;
+    }
+    message->free_next = store->freed;
+    store->freed = link;
+    store->count--;
+}
+
+void co_unexpected_remove(struct co_unexpected *store, struct co_match_node *message)
+{
+    if (message->place == 0) {
+        co_match_list_remove(&store->rest, message);
+        return;
+    }
+    leave_table(store, message->place);
+    if (store->rest.first != NULL) { // the eldest of the list comes back
+        struct co_match_node *eldest = store->rest.first;
+        struct co_match_hashes hashes = co_match_hashes_of(eldest->source, eldest->tag);
+        co_match_list_remove(&store->rest, eldest);
+        enter_table(store, eldest, &hashes, take_place(store));
+    }
+}
+
+static const struct co_unexpected_message *find_in_table(const struct co_unexpected *store, int32_t source, int32_t tag)
+{
+    int class = (int)co_match_class_of(source, tag);
+    uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : co_match_hash((enum co_match_class) class, source, tag);
+    for (uint32_t link = store->bins[bin_of(store, class, hash)].first; link != 0;) {
+        const struct co_unexpected_message *message = at(store, link);
+        if (co_match_fits(source, tag, message->source, message->tag)) {
+            return message;
+        }
+        link = message->in[class].next;
+    }
+    return NULL;
+}
+
+struct co_match_node *co_unexpected_find(const struct co_unexpected *store, int32_t source, int32_t tag)
+{
+    const struct co_unexpected_message *message = store->count == 0 ? NULL : find_in_table(store, source, tag);
+    uint64_t before = message == NULL ? UINT64_MAX : message->label;
+    for (struct co_match_node *node = store->rest.first; node != NULL && node->label < before; node = node->next) {
+        if (co_match_fits(source, tag, node->source, node->tag)) {
+            return node;
+        }
+    }
+    return message == NULL ? NULL : message->node;
+}
