@@ -38,7 +38,7 @@ CO_SETTING(UDP_OFFLOAD, "CASTOFF_UDP_OFFLOAD", BOOL, "yes", 0, 0, NULL, false, "
 CO_SETTING(AUTH, "CASTOFF_AUTH", BOOL, "yes", 0, 0, NULL, true, "authenticate every datagram with a key of the job")
 CO_SETTING(MCAST_WINDOW, "CASTOFF_MCAST_WINDOW", SIZE, "2M", 16384, 1073741824, NULL, true, "bytes in flight from a sender that is alone; bounded by what receive buffers hold")
 CO_SETTING(MCAST_SHARED_WINDOW, "CASTOFF_MCAST_SHARED_WINDOW", SIZE, "512K", 16384, 1073741824, NULL, true, "bytes in flight from several senders at once, together: they meet in the queues of the receivers' links")
-CO_SETTING(MCAST_STAGING, "CASTOFF_MCAST_STAGING", SIZE, "8M", 262144, 1073741824, NULL, true, "memory of a rank that speaks for its node, for early chunks and for copies kept until they are acknowledged")
+CO_SETTING(MCAST_STAGING, "CASTOFF_MCAST_STAGING", SIZE, "8M", 262144, 1073741824, NULL, true, "memory of a node for early chunks and for copies kept until they are acknowledged: half of it its first rank's, who mostly speaks for it")
 CO_SETTING(MCAST_EAGER, "CASTOFF_MCAST_EAGER", SIZE, "32K", 0, 16777216, NULL, true, "largest operation whose bytes are kept in a copy, so that the caller need not wait for its neighbour")
 CO_SETTING(MCAST_COLLECT, "CASTOFF_MCAST_COLLECT", SIZE, "32K", 0, 16777216, NULL, true, "largest allgather between four nodes or more, all blocks together, that one node collects and broadcasts")
 CO_SETTING(MCAST_CHAINS, "CASTOFF_MCAST_CHAINS", INT, "0", 0, 65535, NULL, true, "senders at a time in an allgather between nodes; 0: all of them, sharing the rate")

@@ -91,21 +91,23 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
     }
     uint64_t window = (uint64_t)co_setting_number(CO_SET_MCAST_WINDOW);
     window = window < receive_buffer / 2 ? window : receive_buffer / 2;
-    struct co_mcast_config config = {.transport = engine->transport,
-                                     .auth = engine->auth,
-                                     .world_rank = engine->bootstrap.world_rank,
-                                     .world_size = engine->bootstrap.world_size,
-                                     .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-                                     .chunk_bytes = datagram - co_mcast_overhead_bytes(engine->auth),
-                                     .window_bytes = window,
-                                     .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
-                                     .staging_bytes = (size_t)co_setting_number(CO_SET_MCAST_STAGING),
-                                     .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
-                                     .collect_bytes = (size_t)co_setting_number(CO_SET_MCAST_COLLECT),
-                                     .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
-                                     .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
-                                     .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),
-                                     .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S};
+    struct co_mcast_config config = {
+        .transport = engine->transport,
+        .auth = engine->auth,
+        .world_rank = engine->bootstrap.world_rank,
+        .world_size = engine->bootstrap.world_size,
+        .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+        .chunk_bytes = datagram - co_mcast_overhead_bytes(engine->auth),
+        .window_bytes = window,
+        .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
+        .staging_bytes = co_network_staging_bytes((size_t)co_setting_number(CO_SET_MCAST_STAGING),
+                                                  engine->bootstrap.node_rank, engine->bootstrap.node_size),
+        .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
+        .collect_bytes = (size_t)co_setting_number(CO_SET_MCAST_COLLECT),
+        .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
+        .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
+        .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),
+        .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S};
     return co_mcast_open(&engine->mcast, &config);
 }
 

@@ -48,4 +48,14 @@ void co_network_close(struct co_engine *engine);
 
 void co_network_say(struct co_engine *engine, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+// A rank's part of what its node may spend on staging. The first one speaks for the node in most communicators; the
+// others do in those that it is no member of.
+static inline size_t co_network_staging_bytes(size_t node_bytes, int node_rank, int node_size)
+{
+    if (node_size == 1) {
+        return node_bytes;
+    }
+    return node_rank == 0 ? node_bytes / 2 : node_bytes / 2 / (size_t)(node_size - 1);
+}
+
 #endif
