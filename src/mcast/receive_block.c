@@ -113,11 +113,20 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     return silent_since(block, timing) + (silence > cutoff ? silence : cutoff);
 }
 
+// Patience doubles when tries go without an answer, but not at once: requests and answers are lost too.
+static uint64_t doubled(const struct co_receive_block *block, uint64_t wait_ns)
+{
+    uint32_t doublings = block->retries > PATIENT_RETRIES ? block->retries - PATIENT_RETRIES : 0;
+    uint64_t wait = wait_ns << (doublings < RETRY_DOUBLINGS_MAX ? doublings : RETRY_DOUBLINGS_MAX);
+    uint64_t most = block->count == 0 ? LATE_RETRY_MOST_NS : LOST_RETRY_MOST_NS;
+    return wait < most ? wait : wait_ns > most ? wait_ns : most;
+}
+
 // How long what waits at the neighbour is waited for. Who is deaf waits until the source has sent it.
 static uint64_t parked_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
     bool is_deaf = timing->is_deaf && !block->is_heard;
-    return (is_deaf ? PARKED_DEAF_FACTOR : PARKED_FACTOR) * timing->retry_ns;
+    return doubled(block, (is_deaf ? PARKED_DEAF_FACTOR : PARKED_FACTOR) * timing->retry_ns);
 }
 
 // When what is watched counts as lost again since a later request has been answered. What waits at the neighbour is not
@@ -216,10 +225,7 @@ static uint64_t patience(const struct co_receive_block *block, const struct co_r
     if (block->retries < PROBES) {
         return timing->probe_ns;
     }
-    uint32_t doublings = block->retries > PATIENT_RETRIES ? block->retries - PATIENT_RETRIES : 0;
-    uint64_t wait = timing->retry_ns << (doublings < RETRY_DOUBLINGS_MAX ? doublings : RETRY_DOUBLINGS_MAX);
-    uint64_t most = block->count == 0 ? LATE_RETRY_MOST_NS : LOST_RETRY_MOST_NS;
-    return wait < most ? wait : timing->retry_ns > most ? timing->retry_ns : most;
+    return doubled(block, timing->retry_ns);
 }
 
 // All that has been asked for is watched, by its latest request.
@@ -236,12 +242,13 @@ static void note_request(struct co_receive_block *block, const struct co_repair_
     block->requested_ns = now_ns;
 }
 
-// False: everything that was watched is here.
+// False: everything that was watched is here. The answer that all is parked makes others count as overtaken, whose own
+// answer does the same again: of what is parked, tries count however they came about.
 static bool ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
                       struct co_request *request)
 {
     bool is_overdue = now_ns < overtaken_at(block, timing); // else the way is open, and needs no patience
-    bool is_probe = is_overdue && block->retries < PROBES;
+    bool is_probe = is_overdue && block->retries < PROBES, was_parked = block->is_parked;
     uint32_t limit = is_overdue ? block->asked_below : block->check_psn, collected;
     collect(block, 0, limit, is_probe ? 1 : CO_REQUEST_BUDGET, request, &collected);
     if (collected > 0 && !is_probe) {
@@ -251,7 +258,7 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
     watch(block);
     if (collected > 0) {
         note_request(block, timing, now_ns);
-        block->retries += is_overdue;
+        block->retries += is_overdue || was_parked;
         block->retry_ns = now_ns + patience(block, timing);
     }
     return collected > 0;
