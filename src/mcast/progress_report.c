@@ -247,6 +247,7 @@ void co_nudge_take(struct co_mcast_group *group, int from, const struct co_contr
     if (source < (uint32_t)group->count && (int)source != group->self &&
         co_credit_parent(group->self, (int)source, group->count, radix) == from) {
         nudge_laggards(group, (int)source);
+        co_repair_nudged(group, (int)source);
     }
 }
 

@@ -12,6 +12,7 @@
 // A block of which nothing has come is more often late than lost: its sender may not have begun.
 #define SILENT_START_FACTOR 5
 #define ANNOUNCED_FACTOR 20
+#define NUDGED_FACTOR 3   // the nudge may have overtaken chunks that wait in queues
 #define GATHER_FACTOR 8   // reorder times that a gap waits for company
 #define PATIENT_RETRIES 4 // requests or answers are lost too: the first retries come at an even pace
 #define PROBES 2          // so many retries are for one chunk: the answer shows what else has been lost
@@ -50,6 +51,7 @@ static void hear(struct co_receive_block *block, uint64_t now_ns)
         block->last_ns = now_ns;
     }
     block->is_heard = true;
+    block->is_nudged = false;
 }
 
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns)
@@ -103,13 +105,17 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     if (!timing->is_next) {
         return UINT64_MAX;
     }
-    uint64_t cutoff = timing->cutoff_ns;
+    if (block->is_nudged) {
+        return silent_since(block, timing) + NUDGED_FACTOR * timing->cutoff_ns;
+    }
+    uint64_t cutoff = timing->cutoff_ns, most = ANNOUNCED_FACTOR * cutoff;
     if (block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
         cutoff *= ANNOUNCED_FACTOR;
     } else if (!block->is_heard) {
         cutoff *= SILENT_START_FACTOR;
     }
-    uint64_t silence = 2 * block->widest_gap_ns;
+    uint64_t silence = 2 * block->widest_gap_ns; // bounded: what others wait for what they lost is a gap here
+    silence = silence < most ? silence : most;
     return silent_since(block, timing) + (silence > cutoff ? silence : cutoff);
 }
 

@@ -27,6 +27,7 @@ struct co_receive_block {
     uint32_t retries;       // since the last repair
     bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
     bool is_heard;          // at least one first transmission has come
+    bool is_nudged;         // since the last of them the source has said that it waits for credit
     uint64_t last_ns;       // last first transmission, or start: repairs say nothing about the sender
     uint64_t gap_since_ns;  // when the oldest gap that has not been asked for was noticed, 0 none
     uint64_t retry_ns;      // when to ask again

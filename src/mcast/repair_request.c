@@ -172,6 +172,19 @@ void co_repair_request(struct co_mcast_group *group)
     }
 }
 
+// The source waits for credit. Its silence is no gap between two chunks: what we lack of what it has sent is lost.
+void co_repair_nudged(struct co_mcast_group *group, int source)
+{
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        struct co_receive_block *block = co_operation_block(op, source);
+        if (block != NULL && !co_receive_block_is_complete(block)) {
+            block->is_nudged = true;
+            co_group_activate(group);
+            return;
+        }
+    }
+}
+
 // Of a block that came by repair alone nobody has heard the source: when that is so again and again, its multicast
 // does not come here.
 void co_repair_block_arrived(struct co_mcast_op *op, int source)

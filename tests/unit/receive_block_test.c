@@ -92,6 +92,39 @@ static void a_bursty_sender_is_not_a_lossy_one(void **state)
     assert_int_equal(ask(&bench, 3100 + 2 * 3000), 1);
 }
 
+// Windows of four chunks, whose last is lost: the sender waits for credit until it has been repaired, and that wait is
+// a gap to all who hear him.
+static void waiting_for_a_repair_does_not_make_the_next_wait_longer(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 400, 0);
+    uint64_t now = 100;
+    for (uint32_t psn = 0; psn < 200; psn += 4) {
+        for (uint32_t i = 0; i < 3; i++) {
+            take(&bench, psn + i, now++);
+        }
+        uint64_t heard = now;
+        now = due(&bench);
+        assert_true(now <= heard + 20 * TIMING.cutoff_ns);
+        assert_true(ask(&bench, now) > 0);
+        assert_true(co_receive_block_accept(&bench.block, psn + 3, true, now));
+    }
+}
+
+static void a_nudge_says_that_the_source_waits(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 400, 0);
+    take(&bench, 0, 100);
+    assert_true(due(&bench) > 100 + 10 * TIMING.cutoff_ns);
+    bench.block.is_nudged = true;
+    assert_true(due(&bench) == 100 + 3 * TIMING.cutoff_ns);
+    take(&bench, 1, 200); // it did not
+    assert_true(due(&bench) > 200 + 10 * TIMING.cutoff_ns);
+}
+
 static void a_late_tail_takes_its_requests_back(void **state)
 {
     (void)state;
@@ -232,6 +265,8 @@ int main(void)
         cmocka_unit_test(silence_counts_from_the_last_chunk),
         cmocka_unit_test(a_block_not_begun_is_given_more_time),
         cmocka_unit_test(a_bursty_sender_is_not_a_lossy_one),
+        cmocka_unit_test(waiting_for_a_repair_does_not_make_the_next_wait_longer),
+        cmocka_unit_test(a_nudge_says_that_the_source_waits),
         cmocka_unit_test(a_late_tail_takes_its_requests_back),
         cmocka_unit_test(repairs_do_not_end_the_tail),
         cmocka_unit_test(retries_double_and_an_arrival_resets_them),
