@@ -85,17 +85,20 @@ static bool is_stuck(const struct co_mcast_op *op)
     return mcast->now_ns - op->last_sent_ns >= co_control_timeout_ns(mcast);
 }
 
-// Up to where an asked range of our own block is answered: the rest is not lost, it is under way or yet to be sent. A
-// guess about a long block is answered by the word that all is sent: it follows the chunks through the queues, and
+// Who guesses about a long block is told when all of it is sent: the word follows the chunks through the queues, and
 // whoever still misses some when it comes asks in earnest. Short blocks are not worth the detour.
+static bool is_told_the_end(const struct co_mcast_op *op, const struct co_fetch_body *fetch)
+{
+    return fetch->source == op->group->self && fetch->why == CO_FETCH_GUESS &&
+           op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
+}
+
+// Up to where an asked range of our own block is answered: the rest is not lost, it is under way or yet to be sent.
 static uint32_t answerable(struct co_mcast_op *op, int from, const struct co_fetch_body *fetch, uint32_t first,
                            uint32_t end)
 {
     uint32_t limit = op->next_psn;
-    if (fetch->why == CO_FETCH_GUESS && op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
-        if (op->next_psn == op->send_chunks) {
-            co_control_send_member(op->group, from, CO_CONTROL_SENT, op->number, 0, NULL, 0);
-        }
+    if (is_told_the_end(op, fetch)) {
         limit = op->next_psn < op->send_chunks && is_stuck(op) ? op->next_psn : first;
     }
     limit = op->send_chunks == 0 || limit > end ? end : limit < first ? first : limit;
@@ -218,6 +221,9 @@ void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct c
         struct co_fetch_range range;
         co_wire_range_decode(&range, body, i);
         is_all_here = serve_range(op, from, &fetch, &range) && is_all_here;
+    }
+    if (is_told_the_end(op, &fetch) && op->next_psn == op->send_chunks) {
+        co_control_send_member(group, from, CO_CONTROL_SENT, op->number, 0, NULL, 0);
     }
     if (!is_all_here) {
         queue_parked(group, from, op->number, &fetch);

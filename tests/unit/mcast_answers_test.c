@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
+#include "mcast/endpoint.h"
 #include "mcast_world.h"
 
 enum { CHUNK = 100, CHUNKS = 60 };
@@ -77,10 +78,45 @@ static void the_end_is_told_although_the_queue_is_full(void **state)
     assert_true(ns < whole_ns + 2000000);
 }
 
+static void a_guess_with_many_gaps_is_told_the_end_once(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    options.eager_bytes = 0;
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_op *ops[2] = {NULL};
+    unsigned char data[2][CHUNK * CHUNKS];
+    pattern_fill(data[0], sizeof(data[0]), 1);
+    start(&world, &ops[0], 0, data[0]);
+    while (ops[0]->next_psn < CHUNKS) {
+        assert_true(world_turn(&world));
+    }
+    const struct co_fetch_body fetch = {.why = CO_FETCH_GUESS};
+    struct co_fetch_range ranges[CHUNKS / 2];
+    for (uint32_t i = 0; i < CHUNKS / 2; i++) {
+        ranges[i] = (struct co_fetch_range){2 * i, 1};
+    }
+    uint8_t body[CO_CONTROL_MAX];
+    struct co_control control = {.operation = ops[0]->number, .entries = CHUNKS / 2};
+    co_wire_fetch_encode(body, &fetch, ranges, CHUNKS / 2);
+    uint64_t sent = co_counter_read(CO_COUNT_CONTROL_SENT);
+    co_repair_take_fetch(world.group[0], 1, &control, body);
+    assert_int_equal(co_counter_read(CO_COUNT_CONTROL_SENT) - sent, 1);
+    start(&world, &ops[1], 1, data[1]);
+    world_run(&world, ops, 2, 1000000000);
+    assert_true(pattern_matches(data[1], sizeof(data[1]), 1));
+    co_mcast_op_release(ops[0]);
+    co_mcast_op_release(ops[1]);
+    world_settle(&world, 1000000000);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_early_request_is_answered_exactly),
+        cmocka_unit_test(a_guess_with_many_gaps_is_told_the_end_once),
         cmocka_unit_test(the_end_is_told_although_the_queue_is_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
