@@ -48,6 +48,8 @@ static void age_group(struct co_mcast_group *group, uint32_t operations, uint32_
         }
     }
     group->window.sent = group->window.credited = group->window.judged_at = chunks;
+    group->requests = group->answered = chunks;
+    group->lost = group->window.lost = group->window.lost_judged = chunks;
 }
 
 static void open_rank(struct schedule *schedule, int rank)
