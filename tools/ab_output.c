@@ -48,10 +48,23 @@ static void print_plot(double *const sorted[AB_SIDES], size_t pairs, FILE *strea
     fprintf(stream, "# %8s  %-*.4f%*.4f s\n", "", CO_PLOT_WIDTH / 2, low, CO_PLOT_WIDTH / 2, high);
 }
 
+// An interval that holds 1 says that nothing is proven, not that both sides are equally fast.
+static void print_ratio(const struct co_ratio *ratio, FILE *stream)
+{
+    static const char *const words[] = {
+        [CO_NO_DIFFERENCE] = "no certain difference",
+        [CO_FASTER] = "castoff is faster",
+        [CO_SLOWER] = "castoff is slower",
+        [CO_TOO_FEW] = "too few pairs",
+    };
+    fprintf(stream, "# ratio without/with %.3f   %s %.3f - %.3f   %s\n", ratio->ratio,
+            ratio->verdict == CO_TOO_FEW ? "all pairs" : "95% interval", ratio->low, ratio->high,
+            words[ratio->verdict]);
+}
+
 void co_ab_print(const struct co_ab *ab, FILE *stream)
 {
     double *sorted[AB_SIDES] = {sorted_copy(ab, AB_WITHOUT), sorted_copy(ab, AB_WITH)};
-    char interval[64];
     fprintf(stream, "# castoff ab: %zu pairs, interleaved, wall time of", ab->pairs);
     for (char *const *word = ab->command; *word; word++) {
         fprintf(stream, " %s", *word);
@@ -61,12 +74,7 @@ void co_ab_print(const struct co_ab *ab, FILE *stream)
         fprintf(stream, "%-10s %11.4f %11.4f %11.4f\n", co_ab_side_names[side],
                 co_statistics_median(sorted[side], ab->pairs), sorted[side][0], sorted[side][ab->pairs - 1]);
     }
-    co_statistics_ratio_text(&ab->ratio, interval, sizeof interval);
-    fprintf(stream, "# ratio without/with %.3f   95%% interval %.3f - %.3f   %s\n", ab->ratio.ratio, ab->ratio.low,
-            ab->ratio.high,
-            ab->ratio.verdict == CO_FASTER   ? "castoff is faster"
-            : ab->ratio.verdict == CO_SLOWER ? "castoff is slower"
-                                             : interval);
+    print_ratio(&ab->ratio, stream);
     if (*ab->taken) {
         fprintf(stream, "# taken by castoff: %s\n", ab->taken);
     }

@@ -117,7 +117,9 @@ void co_bench_plot_print(const struct co_bench_results *results, FILE *stream)
         const struct co_bench_point *point = &results->points[i];
         if (count < BENCH_SIZES_MAX) {
             snprintf(rows[count].label, sizeof rows[count].label, "%s %zu", point->call, point->bytes);
-            rows[count++].ratio = point->sides[point->stock].ratio.ratio;
+            const struct co_ratio *ratio = &point->sides[point->stock].ratio;
+            rows[count].is_uncertain = ratio->verdict == CO_NO_DIFFERENCE || ratio->verdict == CO_TOO_FEW;
+            rows[count++].ratio = ratio->ratio;
         }
         if (i + 1 == results->point_count || starts_table(results, i + 1)) {
             co_plot_ratios_print(stream, rows, count);

@@ -47,16 +47,18 @@ void co_plot_ratio(char line[CO_PLOT_WIDTH + 1], double ratio, double extreme)
 void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t count)
 {
     double extreme = 2;
+    bool has_uncertain = false;
     for (size_t i = 0; i < count; i++) {
+        has_uncertain |= rows[i].is_uncertain;
         double away = rows[i].ratio < 1 ? 1 / rows[i].ratio : rows[i].ratio;
         extreme = away > extreme ? ceil(away) : extreme;
     }
-    fprintf(stream, "# %-20s  stock is faster %*s castoff is faster   (ends: %.0f times)\n", "", CO_PLOT_WIDTH - 36, "",
-            extreme);
+    fprintf(stream, "# %-20s  stock is faster %*s castoff is faster   (ends: %.0f times%s)\n", "", CO_PLOT_WIDTH - 36,
+            "", extreme, has_uncertain ? "; ?: not certain" : "");
     for (size_t i = 0; i < count; i++) {
         char line[CO_PLOT_WIDTH + 1];
         co_plot_ratio(line, rows[i].ratio, extreme);
-        fprintf(stream, "# %-20s [%s] %.2f\n", rows[i].label, line, rows[i].ratio);
+        fprintf(stream, "# %-20s [%s] %.2f%s\n", rows[i].label, line, rows[i].ratio, rows[i].is_uncertain ? " ?" : "");
     }
 }
 

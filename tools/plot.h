@@ -4,6 +4,7 @@
 #ifndef CASTOFF_TOOLS_PLOT_H
 #define CASTOFF_TOOLS_PLOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ void co_plot_ratio(char line[CO_PLOT_WIDTH + 1], double ratio, double extreme);
 struct co_plot_row {
     char label[32];
     double ratio;
+    bool is_uncertain; // marked: the bar may be noise
 };
 void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t count);
 

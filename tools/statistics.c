@@ -91,9 +91,7 @@ double co_statistics_geometric_mean(const double *values, size_t count)
 
 void co_statistics_ratio_text(const struct co_ratio *ratio, char *text, size_t room)
 {
-    if (ratio->verdict == CO_NO_DIFFERENCE) {
-        snprintf(text, room, "no difference");
-    } else if (ratio->verdict == CO_TOO_FEW) {
+    if (ratio->verdict == CO_TOO_FEW) {
         snprintf(text, room, "too few pairs");
     } else {
         snprintf(text, room, "%.2f - %.2f", ratio->low, ratio->high);

@@ -35,7 +35,7 @@ size_t co_statistics_interval_rank(size_t count);
 
 double co_statistics_geometric_mean(const double *values, size_t count);
 
-// "2.04 - 2.11", "no difference", "too few pairs".
+// The interval, "2.04 - 2.11", or "too few pairs" for one.
 void co_statistics_ratio_text(const struct co_ratio *ratio, char *text, size_t room);
 
 #endif

@@ -10,6 +10,9 @@ ok "true: a table" out_has '^without '
 ok "true: a ratio with interval" out_has '95% interval'
 ok "true: same output" out_has '# output: the same on both sides'
 ok "castoff is in every second run" times_loaded 7
+ok "six pairs have no other word for the interval" [ "$(grep -c 'all pairs' "$work/out")" -eq 0 ]
+run "$castoff" ab -n 2 --warm-up 0 -- true
+ok "two pairs are no interval of 95 %" out_has '^# ratio without/with .* all pairs .* too few pairs$'
 ok "CSV has a line for each pair" [ "$(wc -l <"$work/ab.csv")" -eq 7 ]
 ok "JSON names the command" grep -q '"true"' "$work/ab.json"
 ok "nothing stays in /tmp" [ -z "$(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'castoff-ab-*' -newer "$work/bin/castoff")" ]

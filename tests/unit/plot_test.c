@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Terminal plots: where marks stand, and that nothing leaves the frame.
+#define _GNU_SOURCE
 #include "../../tools/plot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -42,8 +44,32 @@ static void bars(void **state)
     assert_int_equal(line[1], '<');
 }
 
+// A bar whose interval holds 1 says so, and the head says what the sign means; a head without such bars does not.
+static void uncertain_bars_are_marked(void **state)
+{
+    (void)state;
+    const struct co_plot_row rows[] = {{.label = "bcast 8", .ratio = 2}, {"bcast 64", 50, true}};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    co_plot_ratios_print(stream, rows, 2);
+    assert_int_equal(fclose(stream), 0);
+    assert_non_null(strstr(text, "50.00 ?\n"));
+    assert_non_null(strstr(text, "2.00\n"));
+    assert_non_null(strstr(text, "?: not certain)\n"));
+    free(text);
+    stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    co_plot_ratios_print(stream, rows, 1);
+    assert_int_equal(fclose(stream), 0);
+    assert_null(strchr(text, '?'));
+    free(text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strips), cmocka_unit_test(bars)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strips), cmocka_unit_test(bars),
+                                       cmocka_unit_test(uncertain_bars_are_marked)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
