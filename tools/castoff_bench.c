@@ -4,8 +4,10 @@
 // Reads options, has the jobs run (bench_job.c), prints and writes what came out. Cold.
 #include "bench.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/settings.h"
 #include "command.h"
@@ -206,8 +208,29 @@ static int write_files(const struct co_bench_request *request, const struct co_b
     return status;
 }
 
+// A file that cannot be written is found out before the time for measuring it is spent. What is there stays.
+static int check_file(const char *path)
+{
+    if (!path || strcmp(path, "-") == 0) {
+        return TOOL_OK;
+    }
+    bool is_new = access(path, F_OK) != 0;
+    FILE *file = fopen(path, "a");
+    if (!file) {
+        return write_file(path, -errno, NULL);
+    }
+    fclose(file);
+    if (is_new) {
+        unlink(path);
+    }
+    return TOOL_OK;
+}
+
 static int measure(const struct co_bench_request *request)
 {
+    if (check_file(request->json) || check_file(request->csv) || check_file(request->svg)) {
+        return TOOL_FAILED;
+    }
     struct co_bench_results results = {0};
     int status = co_bench_jobs_run(request, &results);
     if (status == TOOL_OK && co_bench_results_judge(&results, request->against_best)) {
@@ -217,6 +240,10 @@ static int measure(const struct co_bench_request *request)
     if (status == TOOL_OK) {
         bool is_piped =
             (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
+        if (request->without_castoff) {
+            fputs("# stock against stock: castoff is not there, its columns are stock once more\n",
+                  is_piped ? stderr : stdout);
+        }
         co_bench_table_print(&results, is_piped ? stderr : stdout);
         if (request->plots) {
             co_bench_plot_print(&results, is_piped ? stderr : stdout);

@@ -90,6 +90,17 @@ ok "stock against stock: overlap" [ "$(grep -c ' ok$' "$work/out")" -eq 4 ]
 ok "stock against stock: every call has its table" [ "$(grep -c 'ratio = stock / castoff' "$work/out")" -eq 4 ]
 ok "stock against stock: CSV" [ "$(grep -c '^bcast,2,' "$work/b.csv")" -eq 4 ]
 ok "stock against stock: JSON" grep -q '"points"' "$work/b.json"
+ok "stock against stock: and says so" out_has '^# stock against stock: castoff is not there'
+run "$castoff" bench --stock-only -n 2,3 --sizes 8 --seconds 0 --rounds-min 6 --calls overlap
+for ranks in 2 3; do
+    ok "overlap: $ranks ranks have a table of their own" [ "$(grep -c "overlap .* over $ranks ranks" "$work/out")" -eq 1 ]
+done
+for option in json csv svg; do
+    run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast "--$option" "$work/none/x"
+    ok "--$option: a place that cannot be written is named" err_has "cannot write $work/none/x: No such file"
+    ok "--$option: before anything is measured" [ ! -s "$work/out" ]
+    ok "--$option: status 1" status_is 1
+done
 printf 'bcast hosts ranks 2- bytes 1- decline\nbcast node ranks 2- bytes 3-4 decline\n' >"$work/table"
 run "$castoff" bench --stock-only -n 2,3 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/table"
 ok "tune: status 0" status_is 0
