@@ -10,6 +10,9 @@
 // Raised when a key changes its meaning or goes; new keys alone do not raise it.
 #define FORMAT 1
 
+// Times of up to years in microseconds keep their nanoseconds, and 7.167 does not become 7.1669999999999998.
+enum { DIGITS = 15 };
+
 static json_t *number(uint64_t value)
 {
     return json_integer((json_int_t)value);
@@ -100,7 +103,7 @@ char *co_report_json(const struct co_report *report)
     json_object_set_new(root, "sites", sites_of(report));
     json_object_set_new(root, "counters", counters_of(report));
     json_object_set_new(root, "settings", settings_of());
-    char *text = json_dumps(root, JSON_INDENT(2));
+    char *text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(DIGITS));
     json_decref(root);
     return text;
 }

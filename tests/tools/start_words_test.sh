@@ -38,4 +38,6 @@ job CASTOFF_REPORT=- CASTOFF_REPORT_SITES=yes CASTOFF_BCAST=yes CASTOFF_ALLGATHE
 ok "report: a call site by its function, of both ranks" said_once '^  MPI_Bcast  *2 taken at [a-z_]*+0x[0-9a-f]* (demo_app)$'
 job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
+ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"
+ok "report: JSON has no digits below a nanosecond" [ "$(grep -Ec '": [0-9]+\.[0-9]{4,}' "$work/report.json")" -eq 0 ]
 finish
