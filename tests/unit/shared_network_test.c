@@ -3,6 +3,7 @@
 // Hosts on several networks: the one that all of them share is taken, by whatever name and in whatever order each has
 // its interfaces, and a network that leads nowhere is not, though its addresses are the same everywhere.
 #include <arpa/inet.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,11 +58,22 @@ static bool opens_at(uint32_t near_ip, const char *own)
     return address.ip == ip(own);
 }
 
+// The kernel tells from a queue of its own, up to a second later, that a link which is up runs, too.
+static int candidates_of_running_links(uint32_t *ips)
+{
+    int count = co_udp_candidates("", ips, CO_UDP_CANDIDATES_MAX);
+    for (int tries = 0; count < 2 && tries < 1000; tries++) {
+        poll(NULL, 0, 10);
+        count = co_udp_candidates("", ips, CO_UDP_CANDIDATES_MAX);
+    }
+    return count;
+}
+
 // A host with a network of its own first (containers), then one that it shares.
 static int on_two_networks(void)
 {
     uint32_t ips[CO_UDP_CANDIDATES_MAX];
-    namespace_require(co_udp_candidates("", ips, CO_UDP_CANDIDATES_MAX) == 2, "two candidates");
+    namespace_require(candidates_of_running_links(ips) == 2, "two candidates");
     namespace_require(ips[0] == ip("172.17.0.1") && ips[1] == ip("10.1.0.1"), "in the order of interfaces");
     namespace_require(co_udp_candidates("", ips, 1) == 1, "no more than there is room for");
     namespace_require(co_udp_way_to("", ip("172.17.0.1")) == CO_UDP_NO_WAY, "another host's equal address");
