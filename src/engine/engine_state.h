@@ -84,6 +84,7 @@ struct co_engine {
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
+    int shm_error;             // -errno of the first rank without shared memory
     _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
     _Atomic bool has_lost_one; // some of them is
     _Atomic int network_error; // -errno when the transport broke

@@ -55,14 +55,17 @@ static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
 {
     engine->has_shm = engine->has_single_copy = true;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
-        engine->has_shm = engine->has_shm && facts[rank].shm_ok;
+        if (engine->has_shm && facts[rank].shm_status != 0) {
+            engine->has_shm = false;
+            engine->shm_error = facts[rank].shm_status;
+        }
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
     }
 }
 
 static void tell_mine(struct co_engine *engine, struct co_rank_facts *mine, int shm_status)
 {
-    mine->shm_ok = shm_status == 0;
+    mine->shm_status = shm_status;
     mine->single_copy = engine->shm == NULL || co_shm_node_single_copy(engine->shm);
     mine->lacks_aes = engine->auth != NULL && co_auth_is_portable(engine->auth);
     if (engine->transport != NULL) {
@@ -91,8 +94,12 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
     bool some_node_has_several = engine->bootstrap.node_count < engine->bootstrap.world_size;
     bool serves_nodes = engine->has_shm && some_node_has_several;
     if (!serves_nodes && !engine->has_multicast) {
-        snprintf(why, why_room, "%s%s%s", engine->has_shm ? "" : "ranks of a node cannot share memory",
-                 engine->has_shm || engine->network[0] == '\0' ? "" : ", and ", engine->network);
+        int told = engine->has_shm ? 0
+                                   : snprintf(why, why_room, "ranks of a node cannot share memory: %s%s",
+                                              strerror(-engine->shm_error), engine->network[0] ? ", and " : "");
+        if (told >= 0 && (size_t)told < why_room) {
+            snprintf(why + told, why_room - (size_t)told, "%s", engine->network);
+        }
         return -ENOTSUP;
     }
     if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
