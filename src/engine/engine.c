@@ -169,13 +169,24 @@ void co_engine_close(struct co_engine *engine)
     free_engine(engine);
 }
 
+static void describe_shm(const struct co_engine *engine, char *text, size_t room)
+{
+    if (!engine->has_shm) {
+        snprintf(text, room, "not used, ranks of a node cannot share memory: %s", strerror(-engine->shm_error));
+    } else if (engine->shm != NULL) {
+        snprintf(text, room, "%d ranks here, single copy %s", engine->bootstrap.node_size,
+                 co_shm_node_single_copy_reason(engine->shm));
+    } else {
+        snprintf(text, room, "%s",
+                 engine->bootstrap.node_count == engine->bootstrap.world_size ? "no node has several ranks"
+                                                                              : "one rank here");
+    }
+}
+
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
 {
-    char shm[128] = "no node has several ranks", progress[96];
-    if (engine->shm != NULL) {
-        snprintf(shm, sizeof(shm), "%d ranks here, single copy %s", engine->bootstrap.node_size,
-                 co_shm_node_single_copy_reason(engine->shm));
-    }
+    char shm[128], progress[96];
+    describe_shm(engine, shm, sizeof(shm));
     co_workers_describe(engine, progress, sizeof(progress));
     snprintf(text, room, "shm: %s\nudp: %s%s\nprogress: %s, %d core%s for %d rank%s of this node\n", shm,
              engine->has_multicast ? "" : "not used, ",

@@ -105,6 +105,10 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
     if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators of several nodes stay native: %s", engine->network);
     }
+    if (!engine->has_shm && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators with several ranks on a node stay native: %s",
+               strerror(-engine->shm_error));
+    }
     return 0;
 }
 

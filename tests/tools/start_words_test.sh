@@ -40,16 +40,24 @@ job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"
 ok "report: JSON has no digits below a nanosecond" [ "$(grep -Ec '": [0-9]+\.[0-9]{4,}' "$work/report.json")" -eq 0 ]
-without_shm() { # a job of two ranks where nothing can be made in /dev/shm
+ranks=2
+without_shm() { # NAME=VALUE...: a job of $ranks ranks where nothing can be made in /dev/shm
     # shellcheck disable=SC2016
-    run unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh env OMPI_MCA_btl=self,tcp \
-        "$castoff" mpirun -n 2 "$build/bench/demo_app" 1 1
+    run unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh env OMPI_MCA_btl=self,tcp "$@" \
+        "$castoff" mpirun -n "$ranks" "$build/bench/demo_app" 1 1
 }
 if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; then
     without_shm
     ok "no shared memory: the job runs" status_is 0
     ok "no shared memory: and says why there is none" \
         said_once 'castoff is off for this job.*cannot share memory: Read-only file system$'
+    ranks=3
+    without_shm CASTOFF_NODE_RANKS=2 CASTOFF_UDP_INTERFACE=lo CASTOFF_REPORT=-
+    ok "no shared memory, multicast: the job runs" status_is 0
+    ok "no shared memory, multicast: said at the start" \
+        said_once 'communicators with several ranks on a node stay native: Read-only file system$'
+    ok "no shared memory, multicast: and in the report" \
+        said_once '^shm: not used, ranks of a node cannot share memory: Read-only file system$'
 else
     skip "no shared memory" "no user namespaces here"
 fi

@@ -74,6 +74,7 @@ static void nodes_alone_are_served(struct job_rank *rank)
     char text[600];
     co_engine_describe(rank->engine, text, sizeof(text));
     job_require(strstr(text, expected_word) != NULL, text);
+    job_require(strstr(text, node == NULL ? "shm: one rank here" : "shm: 2 ranks here") != NULL, text);
     co_team_close(all);
 }
 
