@@ -6,9 +6,10 @@
 
 UNIT_TESTS   := $(wildcard tests/unit/*_test.c)
 UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c))
-# These simulate whole jobs on one thread in virtual time: the thread sanitizer has nothing to find there, and they
+# These simulate whole jobs, or lanes as coroutines, on one thread: the thread sanitizer has nothing to find there, and they
 # take it minutes. Every other build runs them.
-UNIT_ONE_THREAD := tests/unit/mcast_attack_test.c tests/unit/mcast_loss_test.c tests/unit/mcast_repair_test.c
+UNIT_ONE_THREAD := tests/unit/mcast_attack_test.c tests/unit/mcast_loss_test.c tests/unit/mcast_repair_test.c \
+  tests/unit/match_lane_test.c
 UNIT_PROGS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$\
   $(filter-out $(if $(filter thread,$(SAN)),$(UNIT_ONE_THREAD)),$(UNIT_TESTS)))
 UNIT_SHARED_OBJ := $(UNIT_SHARED:%.c=$(BUILD)/obj/%.o)

@@ -69,16 +69,21 @@ static unsigned choose(unsigned count, int manner, unsigned last)
     return lane;
 }
 
+static void open_lane(unsigned lane)
+{
+    has_ended[lane] = false;
+    getcontext(&lane_context[lane]);
+    lane_context[lane].uc_stack.ss_sp = stacks[lane];
+    lane_context[lane].uc_stack.ss_size = STACK;
+    lane_context[lane].uc_link = NULL;
+    makecontext(&lane_context[lane], (void (*)(void))lane_main, 1, lane);
+}
+
 static void run_lanes(struct co_match_block *block, int manner)
 {
     running = block;
     for (unsigned i = 0; i < block->count; i++) {
-        has_ended[i] = false;
-        getcontext(&lane_context[i]);
-        lane_context[i].uc_stack.ss_sp = stacks[i];
-        lane_context[i].uc_stack.ss_size = STACK;
-        lane_context[i].uc_link = NULL;
-        makecontext(&lane_context[i], (void (*)(void))lane_main, 1, i);
+        open_lane(i);
     }
     unsigned last = 0;
     for (;;) {
