@@ -12,7 +12,7 @@
 // A block of which nothing has come is more often late than lost: its sender may not have begun.
 #define SILENT_START_FACTOR 5
 #define ANNOUNCED_FACTOR 20
-#define NUDGED_FACTOR 3   // the nudge may have overtaken chunks that wait in queues
+#define NUDGED_FACTOR 10  // the nudge may have overtaken chunks that wait in queues
 #define GATHER_FACTOR 8   // reorder times that a gap waits for company
 #define PATIENT_RETRIES 4 // requests or answers are lost too: the first retries come at an even pace
 #define PROBES 2          // so many retries are for one chunk: the answer shows what else has been lost
