@@ -4,6 +4,7 @@
 // on purpose: it is the initialiser in tune_table.c and nothing else.
 //
 "# One node of two cores, against the best of stock (docs/measurements.md, M12): where stock was or may be faster.\n"
+    "# With 2 ranks its component sm is, for broadcasts from 4 MiB on, but it is not its default, which is slower.\n"
     "bcast node ranks 5-1024 bytes 4194305- decline\n"
     "allgather node ranks 3-1024 bytes 8388609- decline\n"
     "# Hosts at 200 Mbit/s links, one rank each (castoff bench --lab 2, 3, 4, 8): two gain nothing by multicast.\n"

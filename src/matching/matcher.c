@@ -39,7 +39,7 @@ static uint32_t waiting_messages(const struct co_unexpected *store)
     return store->count + store->rest.count;
 }
 
-static void raise(uint32_t *high, uint32_t now)
+static void raise_high(uint32_t *high, uint32_t now)
 {
     *high = now > *high ? now : *high;
 }
@@ -58,7 +58,7 @@ struct co_match_node *co_matcher_post(struct co_matcher *matcher, struct co_matc
         return message;
     }
     co_posted_append(&matcher->posted, receive);
-    raise(&matcher->receives_high, waiting_receives(&matcher->posted));
+    raise_high(&matcher->receives_high, waiting_receives(&matcher->posted));
     return NULL;
 }
 
@@ -66,7 +66,19 @@ void co_matcher_store(struct co_matcher *matcher, struct co_match_node *message,
 {
     co_unexpected_append(&matcher->unexpected, message, hashes);
     matcher->came_early++;
-    raise(&matcher->messages_high, waiting_messages(&matcher->unexpected));
+    raise_high(&matcher->messages_high, waiting_messages(&matcher->unexpected));
+}
+
+// The receive that waits for such a message, which waits no more; NULL: none.
+static struct co_match_node *take_posted(struct co_matcher *matcher, const struct co_match_node *message,
+                                         const struct co_match_hashes *hashes)
+{
+    struct co_match_node *receive = co_posted_find(&matcher->posted, message->source, message->tag, hashes);
+    if (receive != NULL) {
+        co_posted_remove(&matcher->posted, receive);
+        co_matcher_count_match(matcher, receive);
+    }
+    return receive;
 }
 
 struct co_match_node *co_matcher_arrive(struct co_matcher *matcher, struct co_match_node *message,
@@ -77,10 +89,8 @@ struct co_match_node *co_matcher_arrive(struct co_matcher *matcher, struct co_ma
         own = co_match_hashes_of(message->source, message->tag);
         hashes = &own;
     }
-    struct co_match_node *receive = co_posted_find(&matcher->posted, message->source, message->tag, hashes);
+    struct co_match_node *receive = take_posted(matcher, message, hashes);
     if (receive != NULL) {
-        co_posted_remove(&matcher->posted, receive);
-        co_matcher_count_match(matcher, receive);
         return receive;
     }
     co_matcher_store(matcher, message, hashes);
@@ -104,14 +114,12 @@ struct co_match_node *co_matcher_take(struct co_matcher *matcher, int32_t source
 struct co_match_node *co_matcher_put_back(struct co_matcher *matcher, struct co_match_node *message)
 {
     struct co_match_hashes hashes = co_match_hashes_of(message->source, message->tag);
-    struct co_match_node *receive = co_posted_find(&matcher->posted, message->source, message->tag, &hashes);
+    struct co_match_node *receive = take_posted(matcher, message, &hashes);
     if (receive != NULL) {
-        co_posted_remove(&matcher->posted, receive);
-        co_matcher_count_match(matcher, receive);
         return receive;
     }
     co_unexpected_put_back(&matcher->unexpected, message);
-    raise(&matcher->messages_high, waiting_messages(&matcher->unexpected));
+    raise_high(&matcher->messages_high, waiting_messages(&matcher->unexpected));
     return NULL;
 }
 

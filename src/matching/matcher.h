@@ -21,15 +21,9 @@ struct co_match_node {
     struct co_match_node *next, *previous; // in the list
 };
 
-enum {
-    CO_MATCH_NO_ANY_SOURCE = 1, // the program asserts that no receive names any source (MPI 4.0, section 7.4.4)
-    CO_MATCH_NO_ANY_TAG = 2
-};
-
 struct co_matcher_config {
     uint32_t receives, messages; // places in the tables, at least 1; what is beyond stands in lists
     uint32_t bins;               // of each index, a power of two
-    unsigned hints;
 };
 
 struct co_matcher;

@@ -86,10 +86,14 @@ uint64_t co_deadline_due_ns(const struct co_mcast_group *group)
 void co_deadline_look(struct co_mcast_group *group)
 {
     struct co_mcast *mcast = group->mcast;
-    if (!is_active(group) || mcast->now_ns < co_deadline_due_ns(group)) {
+    if (!is_active(group) || mcast->now_ns < group->ask_due_ns) { // looked a moment ago: this is on every turn's way
         return;
     }
+    bool is_due = mcast->now_ns >= co_deadline_due_ns(group);
     group->ask_due_ns = mcast->now_ns + mcast->config.deadline_ns / ASK_EVERY;
+    if (!is_due) {
+        return;
+    }
     bool is_gone = ask_suspect(group);
     ask_some(group);
     if (!is_gone) {
