@@ -7,7 +7,8 @@
 set -u
 
 fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
-fronts_engine='engine/engine\.h|engine/decide\.h|engine/tune_table\.h'
+fronts_matching='matching/matcher\.h|matching/match_key\.h'
+fronts_engine='engine/p2p/p2p\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
@@ -18,7 +19,7 @@ allowed() {
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|$fronts_mcast" ;;
+    src/engine/*) echo "base/.*|engine/.*|$fronts_matching|$fronts_mcast" ;;
     src/pmpi/*) echo "base/.*|pmpi/.*|$fronts_engine|$fronts_mcast" ;;
     src/*) echo 'base/.*' ;;
     tools/*) echo "base/.*|[a-z_]+\.h|tools/.*|castoff/.*|$fronts_engine|$fronts_mcast" ;;

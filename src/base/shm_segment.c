@@ -101,6 +101,18 @@ int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size
     return result;
 }
 
+int co_shm_segment_reserve(const char *name, size_t bytes)
+{
+    int file = shm_open(name, O_RDWR, 0);
+
+    if (file < 0) {
+        return -errno;
+    }
+    int error = posix_fallocate(file, 0, (off_t)bytes);
+    close(file);
+    return -error;
+}
+
 void co_shm_segment_unlink(struct co_shm_segment *segment)
 {
     if (segment->name[0] != '\0') {

@@ -23,6 +23,7 @@ enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COU
     X(STOCK_FASTER, "stock_is_faster")                                                                                 \
     X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
     X(NO_TRANSPORT, "no_transport")                                                                                    \
+    X(SEVERAL_NODES, "several_nodes")                                                                                  \
     X(NOT_STARTED, "castoff_not_started")                                                                              \
     X(UNKNOWN_COMMUNICATOR, "communicator_not_followed")                                                               \
     X(INTERCOMMUNICATOR, "intercommunicator")                                                                          \

@@ -13,6 +13,7 @@
 #include "engine/decide.h"
 
 struct co_engine;
+struct co_p2p_context;
 struct co_team;
 struct co_task;
 struct co_shm_op;
@@ -66,6 +67,12 @@ int co_team_iallgather(struct co_task **out, struct co_team *team, const void *m
 // the team, and the operations of all other members end with an error instead of waiting for this one.
 void co_team_give_up(struct co_team *team, int error);
 
+// Point-to-point of a communicator, for src/engine/p2p/p2p.h: CO_TAKE, or why its messages stay native. Pure in facts
+// that are equal on all members.
+enum co_reason co_team_decide_messages(const struct co_team *team);
+// Its context, where they are taken. NULL: out of memory. Closed by co_p2p_context_close, before the engine.
+struct co_p2p_context *co_team_open_messages(const struct co_team *team, const int *world_ranks);
+
 bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
 void co_task_release(struct co_task *task);
@@ -74,15 +81,24 @@ void co_task_release(struct co_task *task);
 // another thread is at it, returns 0. This is what the callback in the native progress loop calls.
 int co_engine_progress(struct co_engine *engine);
 
+// Messages alone, and nothing else: for the first turns of a wait for one.
+void co_engine_move_messages(struct co_engine *engine);
+bool co_engine_is_oversubscribed(const struct co_engine *engine); // more ranks than cores on some node
+bool co_engine_has_messages(const struct co_engine *engine);      // point-to-point is served for some communicator
+
 // One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.
 // Start with {.call = name} and look after each turn whether the wait is over. Also looks for peers of the node that
 // are gone, and runs the stall watchdog: once for each stall it logs what is waited for and the stack.
 struct co_wait {
     const char *call;          // "MPI_Wait"
     unsigned turns, all_turns; // since the last event, since the start
-    uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved;
+    uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved,
+        seen_messages;
     bool has_told;
-    const struct co_shm_op *inline_op; // an operation that runs outside the engine
+    const struct co_shm_op *inline_op;                                 // an operation that runs outside the engine
+    bool for_message;                                                  // of this node, which no descriptor tells about
+    void (*describe)(const void *waited_for, char *text, size_t room); // NULL: the engine knows
+    const void *waited_for;
 };
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);
 

@@ -9,6 +9,7 @@
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
+//   messages.c    point-to-point: its channel, which communicators
 //   failure.c     what is told to whom when something breaks
 //   progress.c    who moves what           wait.c  spin, yield, sleep
 //   workers.c     threads, how many          worker.c, worker_roles.c  one thread, what each does
@@ -21,6 +22,7 @@
 #include "base/mpsc_queue.h"
 #include "base/order.h"
 #include "engine/engine.h"
+#include "engine/p2p/p2p_open.h"
 #include "engine/task_request.h"
 #include "engine/tune_table.h"
 #include "mcast/mcast.h"
@@ -84,6 +86,8 @@ struct co_engine {
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
+    bool has_messages;         // every node with several ranks has a channel between them
+    int message_policy;        // CO_AUTO, CO_YES, CO_NO
     int shm_error;             // -errno of the first rank without shared memory
     _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
     _Atomic bool has_lost_one; // some of them is
@@ -97,6 +101,7 @@ struct co_engine {
     struct co_transport *transport;
     struct co_auth *auth;
     struct co_mcast *mcast;
+    struct co_p2p *p2p; // NULL: messages stay native
 
     struct co_trylock lock; // holder moves the engine
     struct co_mpsc_queue submissions;
@@ -131,6 +136,11 @@ bool co_descriptors_take(struct co_engine *engine, int count);
 // transports.c
 int co_transports_open(struct co_engine *engine, char *why, size_t why_room);
 void co_transports_close(struct co_engine *engine);
+
+// messages.c
+// Collective. 0, or -errno of this rank or its node.
+int co_messages_open(struct co_engine *engine, uint64_t job_tag);
+void co_messages_close(struct co_engine *engine);
 
 // task.c
 void co_task_submit(struct co_task *task);

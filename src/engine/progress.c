@@ -89,11 +89,11 @@ static int move(struct co_engine *engine, bool must_look)
     return events;
 }
 
-int co_engine_progress(struct co_engine *engine)
+static int move_operations(struct co_engine *engine)
 {
     // relaxed: a submission that is missed now is seen at the next turn
     bool has_tasks = co_load_relaxed(&engine->outstanding) > 0;
-    if (co_load_relaxed(&engine->is_abandoned) || (!has_tasks && !network_wants_a_look(engine))) {
+    if (!has_tasks && !network_wants_a_look(engine)) {
         return 0;
     }
     if (has_tasks) {
@@ -105,6 +105,15 @@ int co_engine_progress(struct co_engine *engine)
     int events = move(engine, !has_tasks);
     co_trylock_drop(&engine->lock);
     return events;
+}
+
+int co_engine_progress(struct co_engine *engine)
+{
+    if (co_load_relaxed(&engine->is_abandoned)) {
+        return 0;
+    }
+    int events = engine->p2p == NULL ? 0 : co_p2p_progress(engine->p2p);
+    return events + move_operations(engine);
 }
 
 int co_engine_move_held(struct co_engine *engine)

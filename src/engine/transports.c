@@ -53,13 +53,14 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
 // What is equal everywhere once all have told theirs.
 static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
 {
-    engine->has_shm = engine->has_single_copy = true;
+    engine->has_shm = engine->has_single_copy = engine->has_messages = true;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         if (engine->has_shm && facts[rank].shm_status != 0) {
             engine->has_shm = false;
             engine->shm_error = facts[rank].shm_status;
         }
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
+        engine->has_messages = engine->has_messages && facts[rank].message_status == 0;
     }
 }
 
@@ -120,6 +121,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
     struct co_rank_facts *all = engine->exchange;
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
     int shm_status = open_shm(engine, secret->tag);
+    mine.message_status = shm_status == 0 ? co_messages_open(engine, secret->tag) : shm_status;
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, secret, &mine.address);
     } else if (bootstrap->node_count > 1) {
@@ -162,6 +164,7 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
 void co_transports_close(struct co_engine *engine)
 {
     co_network_close(engine);
+    co_messages_close(engine);
     if (engine->shm != NULL) {
         co_shm_node_close(engine->shm);
         engine->shm = NULL;

@@ -121,7 +121,9 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
 static void describe_wait(struct co_engine *engine, const struct co_wait *wait, char *what, size_t room)
 {
     snprintf(what, room, "an operation that another thread moves");
-    if (wait->inline_op != NULL) {
+    if (wait->describe != NULL) {
+        wait->describe(wait->waited_for, what, room);
+    } else if (wait->inline_op != NULL) {
         co_shm_op_describe(wait->inline_op, what, room);
     } else if (co_trylock_take(&engine->lock)) {
         const struct co_task *head = co_task_head(engine);
@@ -165,21 +167,25 @@ static bool has_moved(struct co_engine *engine, struct co_wait *wait)
     uint64_t events = co_load_relaxed(&engine->events); // relaxed: a hint
     uint64_t inline_moved = wait->inline_op == NULL ? 0 : co_shm_op_moved(wait->inline_op);
     uint64_t advances = co_load_relaxed(&engine->advances);
-    bool moved = events != wait->seen_events || inline_moved != wait->inline_moved;
-    if (advances != wait->seen_advances || inline_moved != wait->inline_moved) {
+    uint64_t messages = engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p);
+    bool inline_has = inline_moved != wait->inline_moved || messages != wait->seen_messages;
+    bool moved = events != wait->seen_events || inline_has;
+    if (advances != wait->seen_advances || inline_has) {
         wait->last_advance_ns = 0;
         wait->has_told = false;
         wait->seen_advances = advances;
     }
     wait->seen_events = events;
     wait->inline_moved = inline_moved;
+    wait->seen_messages = messages;
     return moved;
 }
 
 // How long to sleep after so long without an event; 0: yield.
 static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wait, uint64_t idle_ns)
 {
-    bool for_memory = wait->inline_op != NULL || engine->mcast == NULL || co_load_relaxed(&engine->in_memory) > 0;
+    bool for_memory = wait->inline_op != NULL || wait->for_message || engine->mcast == NULL ||
+                      co_load_relaxed(&engine->in_memory) > 0;
     if (!for_memory) {
         return idle_ns > NETWORK_SPIN_NS ? SLEEP_MOST_NS : 0;
     }
@@ -237,7 +243,8 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     if (wait->all_turns++ == 0) {
         has_moved(engine, wait); // what moved before it began does not count
     }
-    if (wait->inline_op == NULL && co_load_relaxed(&engine->long_ones) > 0) { // relaxed: ours was counted before
+    if (wait->inline_op == NULL && !wait->for_message &&
+        co_load_relaxed(&engine->long_ones) > 0) { // relaxed: ours was counted before
         wait_for_workers(engine, wait);
         return;
     }
@@ -249,7 +256,8 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     if (has_moved(engine, wait)) {
         wait->turns = 0;
         wait->last_event_ns = 0;
-    } else if (wait->turns < engine->spin_turns && (engine->mcast == NULL || wait->inline_op != NULL)) {
+    } else if (wait->turns < engine->spin_turns &&
+               (engine->mcast == NULL || wait->inline_op != NULL || wait->for_message)) {
         co_cpu_relax();
     } else {
         rest(engine, wait);

@@ -7,6 +7,7 @@
 #include "pmpi/communicator_follow.h"
 
 #include "base/log.h"
+#include "engine/p2p/p2p.h"
 #include "pmpi/communicators.h"
 #include "pmpi/layer.h"
 
@@ -114,6 +115,25 @@ static bool all_could(MPI_Comm comm, bool could)
            everybody != 0;
 }
 
+// Messages that come before everybody has agreed wait in the context.
+static int open_messages(struct co_communicator *entry, const int *members)
+{
+    if (co_load_relaxed(&entry->is_switched_off) || co_team_decide_messages(entry->team) != CO_TAKE) {
+        return 0;
+    }
+    entry->messages = co_team_open_messages(entry->team, members);
+    return entry->messages == NULL ? -ENOMEM : 0;
+}
+
+// Nobody has sent any.
+static void close_messages(struct co_communicator *entry)
+{
+    if (entry->messages != NULL) {
+        co_p2p_context_close(entry->messages);
+        entry->messages = NULL;
+    }
+}
+
 // Takes the entry over: on failure it is freed.
 static int set_up(struct co_communicator *entry, const int *members, uint64_t id)
 {
@@ -122,13 +142,17 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
         free(entry);
         return error;
     }
-    error = co_communicators_add(entry);
+    error = open_messages(entry, members);
+    if (error == 0) {
+        error = co_communicators_add(entry);
+    }
     // Without its attribute an entry would outlive its communicator.
     if (error == 0 && co_next.Comm_set_attr(entry->comm, keyval, entry) != MPI_SUCCESS) {
         co_communicators_remove(entry);
         return -EIO;
     }
     if (error != 0) {
+        close_messages(entry);
         co_team_close(entry->team);
         free(entry);
     }
@@ -154,6 +178,7 @@ static void follow_members(MPI_Comm comm, int size, int rank, const int *members
     }
     if (!all_could(comm, error == 0) && error == 0) {
         entry->reason = CO_NO_MEMORY;
+        close_messages(entry);
     }
 }
 

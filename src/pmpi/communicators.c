@@ -4,6 +4,8 @@
 // stays on one communicator pays two compares. The generation invalidates all caches when the table changes.
 #include "pmpi/communicators.h"
 
+#include "engine/p2p/p2p.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -120,6 +122,10 @@ static void take_out_locked(struct co_communicator *entry)
 
 static void close_entry(struct co_communicator *entry)
 {
+    if (entry->messages != NULL) {
+        co_p2p_context_close(entry->messages);
+        entry->messages = NULL;
+    }
     if (entry->team != NULL) {
         co_team_close(entry->team);
         entry->team = NULL;

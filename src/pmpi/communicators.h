@@ -17,6 +17,7 @@ struct co_communicator {
     MPI_Comm comm;        // MPI_COMM_NULL below once the program has freed it
     struct co_team *team; // NULL: not served, `reason` says why
     enum co_reason reason;
+    struct co_p2p_context *messages; // NULL: point-to-point is native's
     int rank, size;
     _Atomic bool is_switched_off; // by the info hint castoff=no
     _Atomic int pending;          // operations that need the entry after their call returned

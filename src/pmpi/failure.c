@@ -63,6 +63,8 @@ int co_failure_raise_code(MPI_Comm comm, int code)
 
 int co_failure_raise(MPI_Comm comm, const char *call, int error)
 {
-    co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "%s failed: %s", call, strerror(-error));
+    if (error != -EMSGSIZE) { // the program's own, as native says it
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "%s failed: %s", call, strerror(-error));
+    }
     return co_failure_raise_code(comm, code_of(error));
 }

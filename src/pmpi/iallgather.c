@@ -58,7 +58,8 @@ static void release(void *operation)
     free(gather);
 }
 
-static const struct co_request_kind kind = {"MPI_Iallgather", is_done, settle, fill_status, release};
+static const struct co_request_kind kind = {
+    .call = "MPI_Iallgather", .is_done = is_done, .settle = settle, .fill_status = fill_status, .release = release};
 
 static int hold_type(struct gather *gather)
 {

@@ -22,6 +22,7 @@ struct co_layer {
     struct co_engine *engine;   // NULL: nothing is taken, `idle_reason` says why
     enum co_reason idle_reason; // for the report of a job that asked for one but runs native
     bool counts;                // the report was asked for
+    bool serves_messages;       // of some communicators
     int rank, size;             // in MPI_COMM_WORLD
     MPI_Comm world, self, node; // private duplicates, errors returned; NULL: none
     MPI_Group world_group;

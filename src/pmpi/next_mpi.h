@@ -16,6 +16,14 @@
     X(Init)                                                                                                            \
     X(Init_thread)                                                                                                     \
     X(Finalize)                                                                                                        \
+    X(Send)                                                                                                            \
+    X(Rsend)                                                                                                           \
+    X(Ssend)                                                                                                           \
+    X(Isend)                                                                                                           \
+    X(Irsend)                                                                                                          \
+    X(Issend)                                                                                                          \
+    X(Recv)                                                                                                            \
+    X(Irecv)                                                                                                           \
     X(Bcast)                                                                                                           \
     X(Allgather)                                                                                                       \
     X(Iallgather)                                                                                                      \
@@ -75,7 +83,6 @@
     X(Pack)                                                                                                            \
     X(Recv_init)                                                                                                       \
     X(Reduce)                                                                                                          \
-    X(Send)                                                                                                            \
     X(Sendrecv)                                                                                                        \
     X(Type_commit)                                                                                                     \
     X(Type_create_hindexed)                                                                                            \

@@ -90,6 +90,30 @@ static int move(char *packed, char *buffer, size_t count, MPI_Datatype type, con
     return 0;
 }
 
+// Native unpacks whole elements only; a part of one goes as a message to ourselves, which native takes as such.
+static int unpack_end(void *element, const char *packed, size_t bytes, MPI_Datatype type)
+{
+    MPI_Datatype run;
+    int error = make_run(&run, bytes);
+    if (error == 0) {
+        error = send_to_self(packed, run, element, type);
+        co_next.Type_free(&run);
+    }
+    return error;
+}
+
+int co_unpack_part(void *buffer, const void *packed, size_t bytes, size_t count, MPI_Datatype type,
+                   const struct co_datatype *facts)
+{
+    size_t whole = bytes / facts->bytes, rest = bytes % facts->bytes;
+    int error = co_unpack(buffer, packed, whole, type, facts);
+    if (error == 0 && rest > 0 && whole < count) {
+        error = unpack_end((char *)buffer + (ptrdiff_t)whole * facts->extent,
+                           (const char *)packed + whole * facts->bytes, rest, type);
+    }
+    return error;
+}
+
 int co_pack(void *packed, const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
 {
     return move(packed, (char *)(uintptr_t)buffer, count, type, facts, true);

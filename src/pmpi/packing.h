@@ -10,6 +10,10 @@
 // `count` elements at `buffer` to count x facts->bytes packed bytes. 0, -ENOMEM or -EIO.
 int co_pack(void *packed, const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts);
 
+// The first `bytes` packed bytes of a message that fills the buffer in part, perhaps up to the middle of an element.
+int co_unpack_part(void *buffer, const void *packed, size_t bytes, size_t count, MPI_Datatype type,
+                   const struct co_datatype *facts);
+
 int co_unpack(void *buffer, const void *packed, size_t count, MPI_Datatype type, const struct co_datatype *facts);
 
 #endif

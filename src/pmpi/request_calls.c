@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The completion calls on a single handle besides wait and test. A collective can be neither cancelled nor freed while
-// it is under way: native answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we. Fortran indices
-// and generalized requests need nothing: a placeholder is a native request to them. Any thread.
+// The completion calls on a single handle besides wait and test. Fortran indices and generalized requests need nothing:
+// a placeholder is a native request to them. Any thread.
 #include "pmpi/failure.h"
 #include "pmpi/requests.h"
 
@@ -30,18 +29,16 @@ int PMPI_Request_free(MPI_Request *handle)
     if (request == NULL) {
         return co_next_mpi_get()->Request_free(handle);
     }
-    if (!co_request_is_done(request)) {
-        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
-    }
-    return co_request_complete(handle, request, MPI_STATUS_IGNORE);
+    return co_request_free(handle, request);
 }
 
 int PMPI_Cancel(MPI_Request *handle)
 {
-    if (find(handle) == NULL) {
+    struct co_request *request = find(handle);
+    if (request == NULL) {
         return co_next_mpi_get()->Cancel(handle);
     }
-    return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+    return co_request_cancel(request);
 }
 
 MPI_Fint PMPI_Request_c2f(MPI_Request handle)

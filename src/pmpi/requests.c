@@ -68,15 +68,23 @@ void co_request_peek(struct co_request *request, MPI_Status *status)
     }
 }
 
-static void release(struct co_request *request)
+// The request is free for others, or for the next start; its operation is gone, or looks after itself.
+static void unbind(struct co_request *request)
 {
     struct co_communicator *communicator = request->communicator;
-    kind_of(request)->release(request->operation);
     co_store_release(&request->kind, NULL);    // release E1
     co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
     co_communicator_drop(communicator);
     co_sub_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
-    co_placeholders_give(request);
+    if (request->persistent == NULL) {
+        co_placeholders_give(request);
+    }
+}
+
+static void release(struct co_request *request)
+{
+    kind_of(request)->release(request->operation);
+    unbind(request);
 }
 
 int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
@@ -85,7 +93,9 @@ int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Sta
     co_request_peek(request, status);
     int result = request->result;
     MPI_Comm comm = request->communicator->comm;
-    *handle = co_next.request_null;
+    if (request->persistent == NULL) {
+        *handle = co_next.request_null;
+    }
     release(request);
     return result == 0 ? MPI_SUCCESS : co_failure_raise(comm, call, result);
 }
@@ -98,6 +108,30 @@ int co_request_complete_entry(MPI_Request *handle, struct co_request *request, M
         status->MPI_ERROR = code;
     }
     return code;
+}
+
+int co_request_cancel(struct co_request *request)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    if (kind->cancel == NULL) {
+        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+    }
+    kind->cancel(request->operation);
+    return MPI_SUCCESS;
+}
+
+int co_request_free(MPI_Request *handle, struct co_request *request)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    if (!co_request_is_done(request) && kind->detach == NULL) {
+        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+    }
+    if (!co_request_is_done(request) && kind->detach(request->operation)) {
+        *handle = co_next.request_null;
+        unbind(request);
+        return MPI_SUCCESS;
+    }
+    return co_request_complete(handle, request, MPI_STATUS_IGNORE);
 }
 
 int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code)

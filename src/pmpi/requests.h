@@ -14,6 +14,8 @@
 #include "pmpi/layer.h"
 #include "pmpi/placeholders.h"
 
+struct co_persistent;
+
 struct co_request_kind {
     const char *call; // "MPI_Iallgather"
     bool (*is_done)(const void *operation);
@@ -21,6 +23,10 @@ struct co_request_kind {
     int (*settle)(void *operation);
     void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
     void (*release)(void *operation);
+    // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
+    // it: true: it releases itself when it is done.
+    void (*cancel)(void *operation);
+    bool (*detach)(void *operation);
 };
 
 struct co_request {
@@ -29,6 +35,7 @@ struct co_request {
     _Atomic(const struct co_request_kind *) kind; // NULL: not in use
     void *operation;
     struct co_communicator *communicator; // held
+    struct co_persistent *persistent;     // what MPI_Start starts, NULL: not persistent
     bool is_settled;
     int result; // once settled: 0 or -errno
 };
@@ -53,6 +60,12 @@ static inline struct co_request *co_request_of(MPI_Request handle)
     return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire E1
 }
 
+// The request behind a handle that is ours, in use or a persistent one that is not, or NULL.
+static inline struct co_request *co_request_behind(MPI_Request handle)
+{
+    return co_layer_is_off() ? NULL : co_placeholders_find(handle);
+}
+
 bool co_request_is_done(const struct co_request *request);
 
 // Like is_done, but moves the engine and native MPI once when it is not.
@@ -70,6 +83,11 @@ int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Sta
 
 // As above for the array calls, which write MPI_ERROR, too. `statuses` may be MPI_STATUSES_IGNORE.
 int co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index);
+
+// MPI_Cancel and MPI_Request_free. A collective can be neither cancelled nor freed while it is under way: native
+// answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.
+int co_request_cancel(struct co_request *request);
+int co_request_free(MPI_Request *handle, struct co_request *request);
 
 // After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
 // code of the whole array call.

@@ -159,6 +159,7 @@ static int open_all(char *why)
     }
     if (error == 0) {
         co_layer.engine = engine;
+        co_layer.serves_messages = co_engine_has_messages(engine);
         co_progress_hook_add();
     }
     return error;

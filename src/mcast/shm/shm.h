@@ -34,6 +34,8 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
 void co_shm_node_close(struct co_shm_node *node);
 
 bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go straight between processes
+// Reads memory of another rank of the node, where single copy is allowed. The whole length or -errno.
+int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes);
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or "allowed"
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).
 int co_shm_node_dead_peer(struct co_shm_node *node);

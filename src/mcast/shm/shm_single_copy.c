@@ -151,6 +151,11 @@ bool co_shm_node_single_copy(const struct co_shm_node *node)
     return node->single_copy;
 }
 
+int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes)
+{
+    return co_shm_copy_from((pid_t)node->processes[rank].pid, local, remote, bytes);
+}
+
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node)
 {
     return node->reason;

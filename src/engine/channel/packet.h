@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What one rank says to another about messages between them: a fixed head and a payload. The kinds are those of any
+// two-sided protocol: eager messages, and rendezvous by request to send, clear to send, data, finished. Numbers only;
+// both ranks run on one node, or a carrier moves the bytes as they are between equal machines.
+#ifndef CASTOFF_ENGINE_PACKET_H
+#define CASTOFF_ENGINE_PACKET_H
+
+#include <stdint.h>
+
+enum co_packet_kind {
+    CO_PACKET_EAGER = 1,  // the message itself
+    CO_PACKET_EAGER_SYNC, // struct co_packet_handle, then the message; wants an ACK when it is matched
+    CO_PACKET_RTS,        // struct co_packet_offer: a message that waits at its sender
+    CO_PACKET_ACK,        // struct co_packet_handle: an eager message is matched
+    CO_PACKET_CTS,        // struct co_packet_clear: a receive wants the bytes of an offer
+    CO_PACKET_DATA,       // struct co_packet_handle of the receive, then the next bytes
+    CO_PACKET_FIN         // struct co_packet_handle: the receiver has read what it was offered
+};
+
+struct co_packet {
+    uint64_t context;    // id of the communicator
+    int32_t source, tag; // rank of the sender in it
+    uint32_t bytes;      // of the payload
+    enum co_packet_kind kind;
+};
+
+struct co_packet_handle {
+    uint64_t operation; // co_handles_add of the rank that is told
+};
+
+struct co_packet_offer {
+    uint64_t operation; // of the sender
+    uint64_t bytes;     // of the message
+    uint64_t address;   // in the sender's process
+};
+
+struct co_packet_clear {
+    uint64_t operation; // of the sender
+    uint64_t receive;   // of the receiver, for the head of DATA
+    uint64_t bytes;     // wanted, from the first on
+};
+
+#endif

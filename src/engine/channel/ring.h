@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A ring of packets in shared memory between one writer and one reader. A slot has two lines: head and small payloads
+// stand in the first, so that a small message is one line written and one read; larger payloads follow in an area of
+// bytes of the same ring. A slot is ready when its stamp says its number, which no earlier turn of the ring has
+// written, so nothing is cleared. Header only, hot.
+#ifndef CASTOFF_ENGINE_RING_H
+#define CASTOFF_ENGINE_RING_H
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "engine/channel/packet.h"
+
+#define CO_RING_SLOTS 64
+#define CO_RING_INLINE 104 // bytes of a payload that fit its slot
+
+struct co_ring_slot {
+    alignas(CO_LINE_PAIR) _Atomic uint32_t stamp; // number of the packet, from 1
+    uint32_t kind_and_bytes;                      // kind in the top eight bits
+    uint64_t context;
+    int32_t source, tag;
+    unsigned char payload[CO_RING_INLINE];
+};
+
+_Static_assert(sizeof(struct co_ring_slot) == CO_LINE_PAIR, "two lines for each slot");
+
+struct co_ring {
+    // Written by the reader now and then.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t read_slots;
+    _Atomic uint64_t read_bytes;
+    _Atomic uint64_t given_back; // struct co_channel_ops
+    struct co_ring_slot slots[CO_RING_SLOTS];
+    unsigned char bytes[]; // a power of two
+};
+
+// One side's place, in its own memory.
+struct co_ring_side {
+    struct co_ring *ring;
+    uint64_t slots, bytes;           // written, or read, so far
+    uint64_t slots_told, bytes_told; // by the other side when it was last looked at; by the reader: last told
+    uint64_t given_back, given_back_told;
+};
+
+// Where a payload stands that does not fit a slot: in a row, so the end of the area may stay empty.
+static inline uint64_t co_ring_place(uint64_t at, size_t bytes, size_t area)
+{
+    size_t offset = (size_t)at & (area - 1);
+    return offset + bytes > area ? at + (area - offset) : at;
+}
+
+static inline uint64_t co_ring_after(uint64_t place, size_t bytes)
+{
+    return place + ((bytes + CO_CACHE_LINE - 1) & ~(size_t)(CO_CACHE_LINE - 1));
+}
+
+static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t end, size_t area)
+{
+    if (writer->slots - writer->slots_told < CO_RING_SLOTS && end - writer->bytes_told <= area) {
+        return true;
+    }
+    // acquire R1: what the reader has read may be written over.
+    writer->slots_told = co_load_acquire(&writer->ring->read_slots);
+    writer->bytes_told = co_load_acquire(&writer->ring->read_bytes);
+    return writer->slots - writer->slots_told < CO_RING_SLOTS && end - writer->bytes_told <= area;
+}
+
+static inline void co_ring_copy(unsigned char *to, const void *first, size_t first_bytes, const void *second,
+                                size_t second_bytes)
+{
+    if (first_bytes > 0) {
+        memcpy(to, first, first_bytes);
+    }
+    if (second_bytes > 0) {
+        memcpy(to + first_bytes, second, second_bytes);
+    }
+}
+
+// False: full. `area` is the size of the byte area; a payload is at most a quarter of it.
+static inline bool co_ring_write(struct co_ring_side *writer, size_t area, const struct co_packet *packet,
+                                 const void *first, size_t first_bytes, const void *second, size_t second_bytes)
+{
+    struct co_ring_slot *slot = &writer->ring->slots[writer->slots % CO_RING_SLOTS];
+    size_t bytes = first_bytes + second_bytes;
+    uint64_t end = writer->bytes;
+    unsigned char *payload = slot->payload;
+    if (bytes > CO_RING_INLINE) {
+        uint64_t place = co_ring_place(writer->bytes, bytes, area);
+        end = co_ring_after(place, bytes);
+        payload = &writer->ring->bytes[(size_t)place & (area - 1)];
+    }
+    if (!co_ring_has_room(writer, end, area)) {
+        return false;
+    }
+    co_ring_copy(payload, first, first_bytes, second, second_bytes);
+    slot->kind_and_bytes = (uint32_t)packet->kind << 24 | (uint32_t)bytes;
+    slot->context = packet->context;
+    slot->source = packet->source;
+    slot->tag = packet->tag;
+    writer->bytes = end;
+    writer->slots++;
+    co_store_release(&slot->stamp, (uint32_t)writer->slots); // release R2, read by R2 in co_ring_front
+    return true;
+}
+
+// The next packet, or NULL. It stays until co_ring_drop.
+static inline const unsigned char *co_ring_front(const struct co_ring_side *reader, size_t area,
+                                                 struct co_packet *packet)
+{
+    const struct co_ring_slot *slot = &reader->ring->slots[reader->slots % CO_RING_SLOTS];
+    if (co_load_acquire(&slot->stamp) != (uint32_t)(reader->slots + 1)) { // acquire R2
+        return NULL;
+    }
+    packet->kind = (enum co_packet_kind)(slot->kind_and_bytes >> 24);
+    packet->bytes = slot->kind_and_bytes & UINT32_C(0xffffff);
+    packet->context = slot->context;
+    packet->source = slot->source;
+    packet->tag = slot->tag;
+    if (packet->bytes <= CO_RING_INLINE) {
+        return slot->payload;
+    }
+    return &reader->ring->bytes[(size_t)co_ring_place(reader->bytes, packet->bytes, area) & (area - 1)];
+}
+
+static inline void co_ring_drop(struct co_ring_side *reader, size_t area, size_t bytes)
+{
+    reader->slots++;
+    if (bytes > CO_RING_INLINE) {
+        reader->bytes = co_ring_after(co_ring_place(reader->bytes, bytes, area), bytes);
+    }
+    // Told by quarters, so that the writer's line does not travel with every packet.
+    if (reader->slots - reader->slots_told >= CO_RING_SLOTS / 4 || reader->bytes - reader->bytes_told >= area / 4) {
+        reader->slots_told = reader->slots;
+        reader->bytes_told = reader->bytes;
+        co_store_release(&reader->ring->read_bytes, reader->bytes); // release R1
+        co_store_release(&reader->ring->read_slots, reader->slots); // release R1
+    }
+}
+
+#endif

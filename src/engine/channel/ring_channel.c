@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Rings between the ranks of a node. All memory is asked for at open and written to there, so that a full /dev/shm is
+// an error at the start and never a signal later. A reader looks at one line for each other rank. Hot.
+#include "engine/channel/ring_channel.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+#include "base/shm_segment.h"
+#include "engine/channel/ring.h"
+
+#define AREA_MOST ((size_t)32 << 10)
+#define AREA_LEAST ((size_t)2 << 10)
+
+struct ring_channel {
+    struct co_channel channel; // first: what callers see
+    struct co_ring_channel_config config;
+    struct co_shm_segment segment;
+    size_t area;
+    struct co_ring_side *writers, *readers; // [size]; none to ourselves
+};
+
+static struct ring_channel *own(struct co_channel *channel)
+{
+    return (struct ring_channel *)channel;
+}
+
+static size_t ring_bytes(size_t area)
+{
+    return sizeof(struct co_ring) + area;
+}
+
+size_t co_ring_channel_area(size_t memory, int size)
+{
+    size_t rings = (size_t)size * (size_t)(size - 1), area = AREA_MOST;
+    while (area >= AREA_LEAST && rings * ring_bytes(area) > memory) {
+        area /= 2;
+    }
+    return area < AREA_LEAST ? 0 : area;
+}
+
+static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
+                        size_t first_bytes, const void *second, size_t second_bytes)
+{
+    struct ring_channel *rings = own(channel);
+    return co_ring_write(&rings->writers[peer], rings->area, packet, first, first_bytes, second, second_bytes);
+}
+
+static int poll_ring(struct ring_channel *rings, int peer, int most, co_channel_handler *handler, void *arg)
+{
+    struct co_ring_side *reader = &rings->readers[peer];
+    struct co_packet packet;
+    const unsigned char *payload;
+    int count = 0;
+    while (count < most && (payload = co_ring_front(reader, rings->area, &packet)) != NULL &&
+           handler(arg, peer, &packet, payload)) {
+        co_ring_drop(reader, rings->area, packet.bytes);
+        count++;
+    }
+    return count;
+}
+
+static int poll_rings(struct co_channel *channel, int most, co_channel_handler *handler, void *arg)
+{
+    struct ring_channel *rings = own(channel);
+    int count = 0;
+    for (int peer = 0; peer < rings->config.size; peer++) {
+        if (peer != rings->config.rank) {
+            count += poll_ring(rings, peer, most, handler, arg);
+        }
+    }
+    return count;
+}
+
+static void give_back(struct co_channel *channel, int peer, size_t bytes)
+{
+    struct ring_channel *rings = own(channel);
+    struct co_ring_side *reader = &rings->readers[peer];
+    reader->given_back += bytes;
+    if (reader->given_back - reader->given_back_told >= rings->config.credit / 8) {
+        reader->given_back_told = reader->given_back;
+        co_store_relaxed(&reader->ring->given_back, reader->given_back); // relaxed: a count, nothing hangs on it
+    }
+}
+
+static uint64_t given_back(const struct co_channel *channel, int peer)
+{
+    const struct ring_channel *rings = (const struct ring_channel *)channel;
+    return co_load_relaxed(&rings->writers[peer].ring->given_back); // relaxed: as above
+}
+
+static void close_channel(struct co_channel *channel)
+{
+    struct ring_channel *rings = own(channel);
+    co_shm_segment_close(&rings->segment);
+    free(rings->writers);
+    free(rings->readers);
+    free(rings);
+}
+
+static const struct co_channel_ops ops = {send_packet, poll_rings, give_back, given_back, close_channel};
+
+// Of an ordered pair.
+static struct co_ring *ring_of(const struct ring_channel *rings, int writer, int reader)
+{
+    size_t row = (size_t)writer * (size_t)(rings->config.size - 1) + (size_t)(reader < writer ? reader : reader - 1);
+    return (struct co_ring *)((char *)rings->segment.base + row * ring_bytes(rings->area));
+}
+
+static int allocate(struct ring_channel *rings)
+{
+    size_t size = (size_t)rings->config.size;
+    rings->writers = calloc(size, sizeof(*rings->writers));
+    rings->readers = calloc(size, sizeof(*rings->readers));
+    return rings->writers == NULL || rings->readers == NULL ? -ENOMEM : 0;
+}
+
+static int map(struct ring_channel *rings)
+{
+    const struct co_ring_channel_config *config = &rings->config;
+    size_t bytes = (size_t)config->size * (size_t)(config->size - 1) * ring_bytes(rings->area);
+    char name[CO_SHM_NAME_MAX];
+    co_shm_segment_name(name, config->job_key, config->number);
+    bool is_first = config->rank == 0;
+    int error = is_first ? co_shm_segment_create(&rings->segment, name, bytes) : 0;
+    if (error == 0 && is_first) {
+        error = co_shm_segment_reserve(name, bytes);
+    }
+    error = config->all_agree(config->arg, error);
+    if (error == 0) {
+        error = config->all_agree(config->arg, is_first ? 0 : co_shm_segment_attach(&rings->segment, name, bytes));
+    }
+    if (is_first) {
+        co_shm_segment_unlink(&rings->segment);
+    } else {
+        rings->segment.name[0] = '\0'; // the first rank's to remove
+    }
+    return error;
+}
+
+int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
+{
+    size_t area = co_ring_channel_area(config->memory, config->size);
+    struct ring_channel *rings = area == 0 ? NULL : calloc(1, sizeof(*rings));
+    int error = area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
+    if (rings != NULL) {
+        *rings = (struct ring_channel){.channel = {&ops, area / 4}, .config = *config, .area = area};
+        error = allocate(rings);
+    }
+    error = config->all_agree(config->arg, error);
+    if (error == 0) {
+        error = map(rings);
+    }
+    if (error != 0) {
+        if (rings != NULL) {
+            close_channel(&rings->channel);
+        }
+        return error;
+    }
+    for (int peer = 0; peer < config->size; peer++) {
+        if (peer != config->rank) {
+            rings->writers[peer].ring = ring_of(rings, config->rank, peer);
+            rings->readers[peer].ring = ring_of(rings, peer, config->rank);
+        }
+    }
+    *out = &rings->channel;
+    return 0;
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packets from peers. A message goes from the packet straight into the receive that waits for it; only without one is
+// it copied and kept. Peers are ranks of the same job, yet what they say is checked before it is used as a place or a
+// length. Hot; lock held.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/p2p/p2p_state.h"
+
+// What is kept needs memory; a packet is taken only if there will be some.
+static bool has_memory(struct co_p2p *p2p)
+{
+    if (p2p->free_messages == NULL) {
+        struct co_p2p_message *message = co_p2p_message_take(p2p);
+        if (message == NULL) {
+            return false;
+        }
+        co_p2p_message_give(p2p, message);
+    }
+    if (p2p->spare_payload == NULL) {
+        p2p->spare_payload = malloc(p2p->config.eager_most + 1);
+    }
+    return p2p->spare_payload != NULL;
+}
+
+// What the packet says of its message, and where the bytes begin. False: it contradicts itself.
+static bool read_message(struct co_p2p_message *message, const struct co_packet *packet, const unsigned char **payload)
+{
+    struct co_packet_handle handle;
+    struct co_packet_offer offer;
+    message->bytes = packet->bytes;
+    message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_OFFER : CO_MESSAGE_EAGER;
+    message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
+    message->node.source = packet->source;
+    message->node.tag = packet->tag;
+    if (packet->kind == CO_PACKET_RTS) {
+        if (packet->bytes != sizeof(offer)) {
+            return false;
+        }
+        memcpy(&offer, *payload, sizeof(offer));
+        message->operation = offer.operation;
+        message->address = offer.address;
+        message->bytes = offer.bytes;
+    } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
+        if (packet->bytes < sizeof(handle)) {
+            return false;
+        }
+        memcpy(&handle, *payload, sizeof(handle));
+        message->operation = handle.operation;
+        message->bytes -= sizeof(handle);
+        *payload += sizeof(handle);
+    }
+    return true;
+}
+
+static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+{
+    struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
+    if (context == NULL || !has_memory(p2p)) {
+        return false;
+    }
+    struct co_p2p_message *message = co_p2p_message_take(p2p);
+    message->context = context;
+    message->peer = peer;
+    if (!read_message(message, packet, &payload)) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "peer %d sent a message that contradicts itself: it is left out", peer);
+        co_p2p_message_give(p2p, message);
+        return true;
+    }
+    struct co_match_node *receive = co_matcher_arrive(context->matcher, &message->node, NULL);
+    if (receive != NULL) {
+        co_p2p_give_back(p2p, message);
+        co_p2p_deliver((struct co_p2p_receive *)receive, message, payload);
+        co_p2p_message_give(p2p, message);
+    } else if (message->kind == CO_MESSAGE_EAGER) {
+        co_p2p_message_keep(p2p, message, payload); // there is memory, see above
+    }
+    return true;
+}
+
+static void on_data(struct co_p2p *p2p, const unsigned char *payload, size_t bytes)
+{
+    struct co_packet_handle handle;
+    memcpy(&handle, payload, sizeof(handle));
+    struct co_p2p_receive *receive = co_handles_find(&p2p->handles, handle.operation);
+    bytes -= sizeof(handle);
+    if (receive == NULL || bytes > receive->wanted - receive->done_bytes) {
+        return;
+    }
+    memcpy((char *)receive->buffer + receive->done_bytes, payload + sizeof(handle), bytes);
+    receive->done_bytes += bytes;
+    if (receive->done_bytes == receive->wanted) {
+        co_p2p_receive_finish(receive, 0);
+    }
+}
+
+static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const unsigned char *payload)
+{
+    struct co_packet_clear clear = {0};
+    bool is_clear = packet->kind == CO_PACKET_CTS;
+    if (packet->bytes != (is_clear ? sizeof(clear) : sizeof(struct co_packet_handle))) {
+        return;
+    }
+    memcpy(&clear, payload, packet->bytes); // both begin with the operation
+    struct co_p2p_send *send = co_handles_find(&p2p->handles, clear.operation);
+    if (send == NULL || send->receive != 0) {
+        return;
+    }
+    if (is_clear) {
+        co_p2p_send_stream(send, &clear);
+    } else {
+        co_p2p_send_finish(send, 0);
+    }
+}
+
+bool co_p2p_on_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
+{
+    struct co_p2p *p2p = arg;
+    switch (packet->kind) {
+    case CO_PACKET_EAGER:
+    case CO_PACKET_EAGER_SYNC:
+    case CO_PACKET_RTS:
+        return on_message(p2p, peer, packet, payload);
+    case CO_PACKET_DATA:
+        if (packet->bytes >= sizeof(struct co_packet_handle)) {
+            on_data(p2p, payload, packet->bytes);
+        }
+        return true;
+    case CO_PACKET_ACK:
+    case CO_PACKET_CTS:
+    case CO_PACKET_FIN:
+        on_answer(p2p, packet, payload);
+        return true;
+    }
+    return true;
+}

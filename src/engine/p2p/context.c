@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Communicators as point-to-point sees them. A packet may be for one that this rank has not created yet: then its
+// tables are made at once, and whoever creates it finds what has come. Tables are large and mostly never touched.
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/p2p/p2p_state.h"
+
+#define TABLE_ALIGNMENT 64
+
+static int open_matcher(struct co_p2p_context *context, const struct co_matcher_config *config)
+{
+    // calloc, for pages that come into being when they are touched; aligned by hand for that reason.
+    context->memory = calloc(1, co_matcher_bytes(config) + TABLE_ALIGNMENT);
+    if (context->memory == NULL) {
+        return -1;
+    }
+    uintptr_t at = ((uintptr_t)context->memory + TABLE_ALIGNMENT - 1) & ~(uintptr_t)(TABLE_ALIGNMENT - 1);
+    context->matcher = co_matcher_open((void *)at, config);
+    return 0;
+}
+
+static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)
+{
+    struct co_p2p_context *context = calloc(1, sizeof(*context));
+    if (context == NULL || open_matcher(context, &p2p->config.matcher) != 0) {
+        free(context);
+        return NULL;
+    }
+    context->p2p = p2p;
+    context->id = id;
+    if (co_hash_map_put(&p2p->contexts, id, context) != 0) {
+        free(context->memory);
+        free(context);
+        return NULL;
+    }
+    return context;
+}
+
+struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
+{
+    if (p2p->last_context == NULL || p2p->last_context->id != id) {
+        struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
+        p2p->last_context = known != NULL ? known : make(p2p, id);
+    }
+    return p2p->last_context;
+}
+
+static void free_context(struct co_p2p_context *context)
+{
+    struct co_p2p *p2p = context->p2p;
+    struct co_match_node *node;
+    while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
+        co_p2p_give_back(p2p, (struct co_p2p_message *)node);
+        co_p2p_message_give(p2p, (struct co_p2p_message *)node);
+    }
+    co_hash_map_remove(&p2p->contexts, context->id);
+    if (p2p->last_context == context) {
+        p2p->last_context = NULL;
+    }
+    free(context->peers);
+    free(context->memory);
+    free(context);
+}
+
+void co_p2p_context_drop(struct co_p2p_context *context)
+{
+    if (--context->users == 0 && context->is_closed) {
+        free_context(context);
+    }
+}
+
+struct co_p2p_context *co_p2p_context_open(struct co_p2p *p2p, uint64_t id, const int *peers, int size, int rank)
+{
+    size_t bytes = (size_t)size * sizeof(int);
+    int *copy = malloc(bytes);
+    if (copy == NULL) {
+        return NULL;
+    }
+    memcpy(copy, peers, bytes);
+    co_p2p_lock(p2p);
+    struct co_p2p_context *context = co_p2p_context_of(p2p, id);
+    if (context != NULL) {
+        context->peers = copy;
+        context->size = size;
+        context->rank = rank;
+    }
+    co_p2p_unlock(p2p);
+    if (context == NULL) {
+        free(copy);
+    }
+    return context;
+}
+
+void co_p2p_context_close(struct co_p2p_context *context)
+{
+    struct co_p2p *p2p = context->p2p;
+    co_p2p_lock(p2p);
+    context->is_closed = true;
+    context->users++;
+    co_p2p_context_drop(context);
+    co_p2p_unlock(p2p);
+}
+
+void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state)
+{
+    co_p2p_lock(context->p2p);
+    co_matcher_state(context->matcher, state);
+    co_p2p_unlock(context->p2p);
+}

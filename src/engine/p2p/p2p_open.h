@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// How the engine opens point-to-point: the channel to its peers and the limits. Tests do the same.
+#ifndef CASTOFF_ENGINE_P2P_OPEN_H
+#define CASTOFF_ENGINE_P2P_OPEN_H
+
+#include "engine/channel/channel.h"
+#include "engine/p2p/p2p.h"
+
+struct co_p2p_config {
+    struct co_channel *channel; // closed with it; NULL: only messages to ourselves
+    int size, self;             // peers, numbered as the channel does
+    size_t eager_most;          // bytes of a message that is sent at once; bounded by the channel's payloads
+    size_t credit;              // bytes that may wait at one receiver from one sender
+    struct co_matcher_config matcher;
+    // Reads another peer's memory: the whole length or -errno. NULL: nobody may.
+    int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
+    void *arg;
+};
+
+// -ENOMEM: the channel is still the caller's.
+int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config);
+// Nothing is under way.
+void co_p2p_close(struct co_p2p *p2p);
+// That are not done: they want to arrive before it is closed.
+unsigned co_p2p_sends(const struct co_p2p *p2p);
+// Moves on when a message has: tells slow from stuck.
+uint64_t co_p2p_advances(const struct co_p2p *p2p);
+
+#endif

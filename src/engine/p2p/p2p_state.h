@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What point-to-point consists of. Private to src/engine/p2p.
+//   p2p.c          open, close, progress         context.c    communicators, also those that are not known yet
+//   send.c         eager, rendezvous, queues     arrive.c     packets from peers
+//   receive.c      from the match to the bytes   handles.h    operations as peers name them
+#ifndef CASTOFF_ENGINE_P2P_STATE_H
+#define CASTOFF_ENGINE_P2P_STATE_H
+
+#include "base/hash_map.h"
+#include "base/order.h"
+#include "engine/channel/channel.h"
+#include "engine/p2p/handles.h"
+#include "engine/p2p/p2p.h"
+#include "engine/p2p/p2p_open.h"
+
+#define CO_MESSAGE_INLINE 64 // payload bytes that stand in the message itself
+#define CO_MESSAGE_COST 256  // that any message counts for, against its sender's credit
+
+enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_OFFER, CO_MESSAGE_FROM_SELF };
+
+struct co_p2p_message {
+    struct co_match_node node; // first
+    struct co_p2p_context *context;
+    enum co_message_kind kind;
+    int peer;
+    bool wants_ack;
+    size_t bytes;
+    uint64_t operation, address; // of the sender
+    struct co_p2p_send *send;    // FROM_SELF
+    struct co_p2p_message *next_free;
+    unsigned char *payload; // EAGER: `small`, or allocated
+    unsigned char small[CO_MESSAGE_INLINE];
+};
+
+// An answer that waits for room.
+struct co_p2p_answer {
+    struct co_p2p_queued queued; // first
+    struct co_packet packet;
+    unsigned char payload[sizeof(struct co_packet_clear)];
+};
+
+struct co_p2p_queue {
+    struct co_p2p_queued *first, **last;
+};
+
+struct co_p2p_peer {
+    struct co_p2p_queue urgent;   // answers and data that somebody waits for: they need room, but no credit
+    struct co_p2p_queue messages; // in the order in which they must arrive
+    bool is_waiting;              // one of them holds something
+    uint64_t charged;             // credit taken so far
+};
+
+struct co_p2p_context {
+    struct co_p2p *p2p;
+    uint64_t id;
+    struct co_matcher *matcher;
+    void *memory;
+    int *peers; // NULL: messages have come, but the communicator is not known yet
+    int size, rank;
+    bool is_closed;
+    unsigned users; // operations under way
+};
+
+struct co_p2p {
+    struct co_trylock lock;
+    struct co_p2p_config config;
+    struct co_p2p_peer *peers;           // [config.size]
+    int waiting;                         // of them
+    struct co_hash_map contexts;         // by id
+    struct co_p2p_context *last_context; // that a packet was for
+    struct co_handles handles;
+    struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
+    struct co_p2p_message *free_messages;
+    unsigned char *spare_payload; // for a message that finds no memory
+    _Atomic unsigned sends;       // that are not done
+    _Atomic uint64_t advances;
+};
+
+static inline void co_p2p_lock(struct co_p2p *p2p)
+{
+    co_trylock_wait(&p2p->lock);
+}
+
+static inline void co_p2p_unlock(struct co_p2p *p2p)
+{
+    co_trylock_drop(&p2p->lock);
+}
+
+// All below: lock held.
+
+// context.c: the context of a packet, made when it is not known yet. NULL: out of memory.
+struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id);
+void co_p2p_context_drop(struct co_p2p_context *context); // one user less
+
+// send.c
+void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload);
+void co_p2p_send_finish(struct co_p2p_send *send, int result);
+void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear);
+void co_p2p_queue_open(struct co_p2p_queue *queue);
+int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room or credit
+
+// receive.c
+struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory
+void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message);
+bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
+// A message and the receive that takes it; the message's memory is the caller's.
+void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload);
+void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message); // its credit
+void co_p2p_receive_finish(struct co_p2p_receive *receive, int result);
+int co_p2p_read_offers(struct co_p2p *p2p);
+
+// arrive.c
+bool co_p2p_on_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload);
+
+#endif

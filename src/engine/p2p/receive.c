@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// From the match to the bytes: copied out of the packet or out of what was kept, read straight from the sender's memory
+// where the kernel allows it, else asked for (CTS). A longer message than the receive has room for fills it, and the
+// rest is lost. Hot; lock held but in the calls of p2p.h.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/p2p/p2p_state.h"
+
+#define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
+
+struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
+{
+    struct co_p2p_message *message = p2p->free_messages;
+    if (message != NULL) {
+        p2p->free_messages = message->next_free;
+    } else {
+        message = malloc(sizeof(*message));
+    }
+    if (message != NULL) {
+        message->payload = NULL;
+    }
+    return message;
+}
+
+void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
+{
+    if (message->payload != NULL && message->payload != message->small) {
+        free(message->payload);
+    }
+    message->next_free = p2p->free_messages;
+    p2p->free_messages = message;
+}
+
+bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
+{
+    message->payload = message->small;
+    if (message->bytes > CO_MESSAGE_INLINE) {
+        message->payload = malloc(message->bytes);
+        if (message->payload == NULL) { // the spare one, which the next packet will miss
+            message->payload = p2p->spare_payload;
+            p2p->spare_payload = NULL;
+        }
+    }
+    if (message->payload == NULL) {
+        return false;
+    }
+    if (message->bytes > 0) {
+        memcpy(message->payload, payload, message->bytes);
+    }
+    return true;
+}
+
+void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
+{
+    struct co_p2p_context *context = receive->context;
+    if (receive->handle != 0) {
+        co_handles_remove(&context->p2p->handles, receive->handle);
+    }
+    receive->result = result;
+    if (receive->on_done != NULL) {
+        receive->on_done(receive);
+    } else {
+        co_store_release(&receive->is_done, 1); // release P2: buffer and result are the caller's
+    }
+    co_p2p_context_drop(context);
+}
+
+static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
+{
+    struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
+    co_p2p_answer(p2p, peer, &packet, payload);
+}
+
+static void tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
+{
+    struct co_packet_handle handle = {operation};
+    answer(p2p, peer, kind, &handle, sizeof(handle));
+}
+
+static void ask_for_data(struct co_p2p *p2p, struct co_p2p_receive *receive)
+{
+    receive->done_bytes = 0;
+    receive->handle = co_handles_add(&p2p->handles, receive);
+    if (receive->handle == 0) {
+        co_p2p_receive_finish(receive, -ENOMEM);
+        return;
+    }
+    struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted};
+    answer(p2p, receive->peer, CO_PACKET_CTS, &clear, sizeof(clear));
+}
+
+static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
+{
+    receive->peer = message->peer;
+    receive->offer = message->operation;
+    receive->address = message->address;
+    receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
+    receive->done_bytes = 0;
+    if (receive->wanted == 0) {
+        tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_receive_finish(receive, 0);
+    } else if (p2p->config.read != NULL) {
+        receive->next = NULL;
+        *p2p->last_read = receive;
+        p2p->last_read = &receive->next;
+    } else {
+        ask_for_data(p2p, receive);
+    }
+}
+
+void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
+{
+    struct co_p2p *p2p = receive->context->p2p;
+    size_t bytes = message->bytes < receive->room ? message->bytes : receive->room;
+    receive->source = message->node.source;
+    receive->tag = message->node.tag;
+    receive->bytes = message->bytes;
+    if (message->kind == CO_MESSAGE_OFFER) {
+        accept_offer(p2p, receive, message);
+        return;
+    }
+    const void *from = message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload;
+    if (bytes > 0) {
+        memcpy(receive->buffer, from, bytes);
+    }
+    if (message->wants_ack) {
+        tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
+    }
+    if (message->kind == CO_MESSAGE_FROM_SELF) {
+        co_p2p_send_finish(message->send, 0);
+    }
+    co_p2p_receive_finish(receive, 0);
+}
+
+// The next piece of the first one that reads. How many have moved.
+int co_p2p_read_offers(struct co_p2p *p2p)
+{
+    struct co_p2p_receive *receive = p2p->first_read;
+    size_t left = receive->wanted - receive->done_bytes, piece = left < READ_AT_ONCE ? left : READ_AT_ONCE;
+    int error = p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + receive->done_bytes,
+                                 receive->address + receive->done_bytes, piece);
+    receive->done_bytes += piece;
+    if (error == 0 && receive->done_bytes < receive->wanted) {
+        return 1;
+    }
+    p2p->first_read = receive->next;
+    if (p2p->first_read == NULL) {
+        p2p->last_read = &p2p->first_read;
+    }
+    if (error != 0) { // what the kernel does not read, the sender sends
+        ask_for_data(p2p, receive);
+    } else {
+        tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_receive_finish(receive, 0);
+    }
+    return 1;
+}
+
+// A message that was kept meets its receive.
+static void deliver_kept(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
+{
+    co_p2p_give_back(p2p, message);
+    co_p2p_deliver(receive, message, message->payload);
+    co_p2p_message_give(p2p, message);
+}
+
+static void begin(struct co_p2p_receive *receive)
+{
+    receive->context->users++;
+    receive->handle = 0;
+    co_store_relaxed(&receive->is_done, 0); // relaxed: nobody else knows it
+}
+
+void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
+{
+    struct co_p2p *p2p = receive->context->p2p;
+    receive->node.source = source;
+    receive->node.tag = tag;
+    co_p2p_lock(p2p);
+    begin(receive);
+    struct co_match_node *message = co_matcher_post(receive->context->matcher, &receive->node);
+    if (message != NULL) {
+        receive->node.waits = false;
+        deliver_kept(p2p, receive, (struct co_p2p_message *)message);
+    }
+    co_p2p_unlock(p2p);
+}
+
+bool co_p2p_receive_detach(struct co_p2p_receive *receive, void (*on_done)(struct co_p2p_receive *receive))
+{
+    struct co_p2p *p2p = receive->context->p2p;
+    co_p2p_lock(p2p);
+    bool is_under_way = !co_p2p_receive_is_done(receive);
+    if (is_under_way) {
+        receive->on_done = on_done;
+    }
+    co_p2p_unlock(p2p);
+    return is_under_way;
+}
+
+bool co_p2p_cancel(struct co_p2p_receive *receive)
+{
+    struct co_p2p *p2p = receive->context->p2p;
+    co_p2p_lock(p2p);
+    bool is_cancelled = !co_p2p_receive_is_done(receive) && receive->node.waits &&
+                        co_matcher_cancel(receive->context->matcher, &receive->node);
+    if (is_cancelled) {
+        receive->source = receive->tag = -1;
+        receive->bytes = 0;
+        co_p2p_receive_finish(receive, -ECANCELED);
+    }
+    co_p2p_unlock(p2p);
+    return is_cancelled;
+}
+
+static void describe(const struct co_match_node *node, struct co_p2p_info *info)
+{
+    const struct co_p2p_message *message = (const struct co_p2p_message *)node;
+    *info = (struct co_p2p_info){node->source, node->tag, message->bytes};
+}
+
+bool co_p2p_probe(struct co_p2p_context *context, int32_t source, int32_t tag, struct co_p2p_info *info)
+{
+    co_p2p_lock(context->p2p);
+    struct co_match_node *node = co_matcher_probe(context->matcher, source, tag);
+    if (node != NULL) {
+        describe(node, info);
+    }
+    co_p2p_unlock(context->p2p);
+    return node != NULL;
+}
+
+struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t source, int32_t tag,
+                                   struct co_p2p_info *info)
+{
+    co_p2p_lock(context->p2p);
+    struct co_match_node *node = co_matcher_take(context->matcher, source, tag);
+    if (node != NULL) {
+        describe(node, info);
+        context->users++; // the message leads to it
+    }
+    co_p2p_unlock(context->p2p);
+    return (struct co_p2p_message *)node;
+}
+
+void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message *message)
+{
+    struct co_p2p_context *context = message->context;
+    struct co_p2p *p2p = context->p2p;
+    receive->context = context;
+    receive->node.waits = false;
+    co_p2p_lock(p2p);
+    begin(receive);
+    deliver_kept(p2p, receive, message);
+    co_p2p_context_drop(context);
+    co_p2p_unlock(p2p);
+}

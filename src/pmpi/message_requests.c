@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The life of a send or a receive behind a request. Buffers are finished by the completing call, for unpacking is
+// native's. Hot; any thread.
+#include "pmpi/message_requests.h"
+
+#include "pmpi/failure.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static bool send_is_done(const void *operation)
+{
+    return co_p2p_send_is_done(&((const struct co_message_operation *)operation)->p2p.send);
+}
+
+static int settle_send(void *operation)
+{
+    return ((struct co_message_operation *)operation)->p2p.send.result;
+}
+
+// As native leaves it (measured): the sender's own rank, the tag, the bytes.
+static void fill_send_status(const void *operation, MPI_Status *status)
+{
+    const struct co_p2p_send *send = &((const struct co_message_operation *)operation)->p2p.send;
+    co_message_fill_status(status, send->own_rank, send->tag, send->bytes, false);
+}
+
+static void release(void *operation)
+{
+    struct co_message_operation *message = operation;
+    co_message_release(&message->buffer);
+    free(message);
+}
+
+static void send_has_ended(struct co_p2p_send *send)
+{
+    free(((struct co_message_operation *)send)->buffer.packed);
+    free(send);
+}
+
+static bool detach_send(void *operation)
+{
+    struct co_message_operation *message = operation;
+    return co_p2p_send_detach(&message->p2p.send, send_has_ended);
+}
+
+// A send is never cancelled, as natively.
+static void cancel_send(void *operation)
+{
+    (void)operation;
+}
+
+static bool receive_is_done(const void *operation)
+{
+    return co_p2p_receive_is_done(&((const struct co_message_operation *)operation)->p2p.receive);
+}
+
+static int settle_receive(void *operation)
+{
+    struct co_message_operation *message = operation;
+    return co_message_unpack(&message->buffer, &message->p2p.receive);
+}
+
+static void fill_receive_status(const void *operation, MPI_Status *status)
+{
+    const struct co_p2p_receive *receive = &((const struct co_message_operation *)operation)->p2p.receive;
+    co_message_fill_status(status, receive->source, receive->tag, receive->bytes, receive->result == -ECANCELED);
+}
+
+static void cancel_receive(void *operation)
+{
+    co_p2p_cancel(&((struct co_message_operation *)operation)->p2p.receive);
+}
+
+static const struct co_request_kind send_kind = {.call = "MPI_Isend",
+                                                 .is_done = send_is_done,
+                                                 .settle = settle_send,
+                                                 .fill_status = fill_send_status,
+                                                 .release = release,
+                                                 .cancel = cancel_send,
+                                                 .detach = detach_send};
+
+static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
+                                                    .is_done = receive_is_done,
+                                                    .settle = settle_receive,
+                                                    .fill_status = fill_receive_status,
+                                                    .release = release,
+                                                    .cancel = cancel_receive};
+
+static struct co_message_operation *make(const struct co_message_buffer *buffer)
+{
+    struct co_message_operation *message = malloc(sizeof *message);
+    if (message != NULL) {
+        message->buffer = *buffer;
+    }
+    return message;
+}
+
+int co_message_start_send(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,
+                          struct co_communicator *communicator, bool is_synchronous)
+{
+    struct co_message_operation *message = make(buffer);
+    int error = message == NULL ? -ENOMEM : co_message_pack(&message->buffer);
+    if (error != 0) {
+        if (message != NULL) {
+            release(message);
+        }
+        return error;
+    }
+    message->p2p.send = (struct co_p2p_send){.context = communicator->messages,
+                                             .data = co_message_bytes(&message->buffer),
+                                             .bytes = buffer->bytes,
+                                             .destination = destination,
+                                             .tag = tag,
+                                             .own_rank = communicator->rank,
+                                             .is_synchronous = is_synchronous};
+    co_request_start(request, &send_kind, message, communicator);
+    co_p2p_send(&message->p2p.send);
+    return 0;
+}
+
+int co_message_start_receive(struct co_request *request, const struct co_message_buffer *buffer, int source, int tag,
+                             struct co_communicator *communicator)
+{
+    struct co_message_operation *message = make(buffer);
+    int error = message == NULL ? -ENOMEM : co_message_make_room(&message->buffer, true);
+    if (error != 0) {
+        if (message != NULL) {
+            release(message);
+        }
+        return error;
+    }
+    message->p2p.receive = (struct co_p2p_receive){
+        .context = communicator->messages, .buffer = co_message_bytes(&message->buffer), .room = buffer->bytes};
+    co_request_start(request, &receive_kind, message, communicator);
+    co_p2p_receive(&message->p2p.receive, co_message_wildcard(source, MPI_ANY_SOURCE),
+                   co_message_wildcard(tag, MPI_ANY_TAG));
+    return 0;
+}
+
+static int conclude(struct co_request *request, int error, const struct co_communicator *communicator, const char *call,
+                    MPI_Request *handle)
+{
+    if (error == 0) {
+        *handle = request->handle;
+        return MPI_SUCCESS;
+    }
+    if (request != NULL) {
+        co_placeholders_give(request);
+    }
+    return co_failure_raise(communicator->comm, call, error);
+}
+
+int co_message_isend(const struct co_message_buffer *buffer, int destination, int tag,
+                     struct co_communicator *communicator, bool is_synchronous, const char *call, MPI_Request *handle)
+{
+    struct co_request *request = co_placeholders_take();
+    int error = request == NULL
+                    ? -ENOMEM
+                    : co_message_start_send(request, buffer, destination, tag, communicator, is_synchronous);
+    return conclude(request, error, communicator, call, handle);
+}
+
+int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag, struct co_communicator *communicator,
+                     MPI_Request *handle)
+{
+    struct co_request *request = co_placeholders_take();
+    int error = request == NULL ? -ENOMEM : co_message_start_receive(request, buffer, source, tag, communicator);
+    return conclude(request, error, communicator, "MPI_Irecv", handle);
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Arguments, buffers and waiting of point-to-point calls. Arguments are asked of native where they are not plain: it
+// judges a message to nobody as it would the call itself.
+#include "pmpi/messages.h"
+
+#include "pmpi/packing.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SPIN_CROWDED 16 // turns before native MPI is moved, too
+#define SPIN 400
+
+static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
+{
+    int code = sends ? co_next.Send(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_layer.self)
+                     : co_next.Recv(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_layer.self,
+                                    MPI_STATUS_IGNORE);
+    return code == MPI_SUCCESS;
+}
+
+bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
+{
+    const struct co_datatype *predefined = co_datatype_predefined(buffer->type);
+    if (!native_accepts(buffer, sends)) {
+        return false;
+    }
+    if (predefined != NULL) {
+        buffer->facts = *predefined;
+    } else if (!co_datatype_read(buffer->type, &buffer->facts)) {
+        return false;
+    }
+    buffer->bytes = (size_t)buffer->count * buffer->facts.bytes;
+    return true;
+}
+
+bool co_message_is_from(const struct co_communicator *communicator, int source, int tag)
+{
+    return ((unsigned)source < (unsigned)communicator->size || source == MPI_ANY_SOURCE) &&
+           (tag >= 0 || tag == MPI_ANY_TAG);
+}
+
+static bool lies_in_a_row(const struct co_message_buffer *buffer)
+{
+    return buffer->facts.is_contiguous || buffer->bytes == 0;
+}
+
+int co_message_pack(struct co_message_buffer *buffer)
+{
+    buffer->packed = NULL;
+    buffer->held_type = co_next.datatype_null;
+    if (lies_in_a_row(buffer)) {
+        return 0;
+    }
+    buffer->packed = malloc(buffer->bytes);
+    return buffer->packed == NULL
+               ? -ENOMEM
+               : co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts);
+}
+
+int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
+{
+    buffer->packed = NULL;
+    buffer->held_type = co_next.datatype_null;
+    if (lies_in_a_row(buffer)) {
+        return 0;
+    }
+    if (outlives) {
+        if (co_next.Type_dup(buffer->type, &buffer->held_type) != MPI_SUCCESS) {
+            return -ENOMEM;
+        }
+        buffer->type = buffer->held_type;
+    }
+    buffer->packed = malloc(buffer->bytes);
+    return buffer->packed == NULL ? -ENOMEM : 0;
+}
+
+int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive)
+{
+    int error = receive->result == -ECANCELED ? 0 : receive->result;
+    if (error == 0 && buffer->packed != NULL && receive->bytes > 0) {
+        size_t bytes = receive->bytes < buffer->bytes ? receive->bytes : buffer->bytes;
+        error =
+            co_unpack_part(buffer->address, buffer->packed, bytes, (size_t)buffer->count, buffer->type, &buffer->facts);
+    }
+    return error == 0 && receive->bytes > buffer->bytes ? -EMSGSIZE : error;
+}
+
+void co_message_release(struct co_message_buffer *buffer)
+{
+    free(buffer->packed);
+    buffer->packed = NULL;
+    if (buffer->held_type != co_next.datatype_null) {
+        co_next.Type_free(&buffer->held_type);
+    }
+}
+
+void co_message_fill_status(MPI_Status *status, int source, int tag, size_t bytes, bool is_cancelled)
+{
+    if (status != MPI_STATUS_IGNORE) {
+        status->MPI_SOURCE = source;
+        status->MPI_TAG = tag;
+        status->_cancelled = is_cancelled;
+        status->_ucount = bytes;
+    }
+}
+
+static void describe_send(const void *waited_for, char *text, size_t room)
+{
+    const struct co_p2p_send *send = waited_for;
+    snprintf(text, room, "a message of %zu bytes to rank %d, tag %d, is not taken", send->bytes, send->destination,
+             send->tag);
+}
+
+static void describe_receive(const void *waited_for, char *text, size_t room)
+{
+    const struct co_p2p_receive *receive = waited_for;
+    char source[24] = "any rank", tag[24] = "any tag";
+    if (receive->node.source != CO_P2P_ANY) {
+        snprintf(source, sizeof source, "rank %d", receive->node.source);
+    }
+    if (receive->node.tag != CO_P2P_ANY) {
+        snprintf(tag, sizeof tag, "tag %d", receive->node.tag);
+    }
+    snprintf(text, room, "no message from %s, %s, has come", source, tag);
+}
+
+static int spin_turns(void)
+{
+    return co_engine_is_oversubscribed(co_layer.engine) ? SPIN_CROWDED : SPIN;
+}
+
+// The first turns look at messages alone: native's turn would cost more than a message takes.
+void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
+{
+    struct co_wait wait = {.call = call, .for_message = true, .describe = describe_send, .waited_for = send};
+    for (int turns = spin_turns(); !co_p2p_send_is_done(send); turns--) {
+        if (turns > 0) {
+            co_engine_move_messages(co_layer.engine);
+        } else {
+            co_engine_wait_turn(co_layer.engine, &wait);
+        }
+    }
+}
+
+void co_message_wait_received(const struct co_p2p_receive *receive, const char *call)
+{
+    struct co_wait wait = {.call = call, .for_message = true, .describe = describe_receive, .waited_for = receive};
+    for (int turns = spin_turns(); !co_p2p_receive_is_done(receive); turns--) {
+        if (turns > 0) {
+            co_engine_move_messages(co_layer.engine);
+        } else {
+            co_engine_wait_turn(co_layer.engine, &wait);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What all point-to-point calls have in common: which communicators are served, whether arguments are such that native
+// would accept them, the packed form of a buffer, and waiting. Hot; any thread.
+#ifndef CASTOFF_PMPI_MESSAGES_H
+#define CASTOFF_PMPI_MESSAGES_H
+
+#include "engine/p2p/p2p.h"
+#include "pmpi/communicators.h"
+#include "pmpi/datatypes.h"
+#include "pmpi/layer.h"
+
+// A message's buffer, as the program gave it.
+struct co_message_buffer {
+    void *address;
+    int count;
+    MPI_Datatype type;
+    struct co_datatype facts;
+    size_t bytes;           // packed
+    void *packed;           // NULL: the bytes lie in a row where they are
+    MPI_Datatype held_type; // a duplicate that outlives the program's, datatype_null: none
+};
+
+// The communicator, where castoff serves its messages, or NULL.
+static inline struct co_communicator *co_message_communicator(MPI_Comm comm)
+{
+    if (co_layer_is_off() || !co_layer.serves_messages) {
+        return NULL;
+    }
+    struct co_communicator *communicator = co_communicators_find(comm);
+    return communicator != NULL && communicator->messages != NULL ? communicator : NULL;
+}
+
+bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends);
+
+// False: native raises an error.
+static inline bool co_message_read_buffer(struct co_message_buffer *buffer, bool sends)
+{
+    const struct co_datatype *predefined = co_datatype_predefined(buffer->type);
+    if (predefined == NULL || buffer->address == NULL || buffer->count < 0) {
+        return co_message_read_program_type(buffer, sends);
+    }
+    buffer->facts = *predefined;
+    buffer->bytes = (size_t)buffer->count * predefined->bytes;
+    return true;
+}
+
+// A rank that is one, and a tag: else the call is native's, also for MPI_PROC_NULL.
+static inline bool co_message_is_for(const struct co_communicator *communicator, int rank, int tag)
+{
+    return (unsigned)rank < (unsigned)communicator->size && tag >= 0;
+}
+
+bool co_message_is_from(const struct co_communicator *communicator, int source, int tag); // or any of them
+static inline int32_t co_message_wildcard(int value, int wildcard)
+{
+    return value == wildcard ? CO_P2P_ANY : value;
+}
+
+// Packs, or makes room for packed bytes, where that is necessary: 0, -ENOMEM or -EIO. `outlives`: the call.
+int co_message_pack(struct co_message_buffer *buffer);
+int co_message_make_room(struct co_message_buffer *buffer, bool outlives);
+// What came, into the program's buffer. 0, -EMSGSIZE: it was longer, or as above.
+int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive);
+void co_message_release(struct co_message_buffer *buffer);
+
+static inline void *co_message_bytes(const struct co_message_buffer *buffer)
+{
+    return buffer->packed != NULL ? buffer->packed : buffer->address;
+}
+
+// All but MPI_ERROR.
+void co_message_fill_status(MPI_Status *status, int source, int tag, size_t bytes, bool is_cancelled);
+
+void co_message_wait_sent(const struct co_p2p_send *send, const char *call);
+void co_message_wait_received(const struct co_p2p_receive *receive, const char *call);
+
+// Sends and receives behind a request. `kind` says the call.
+enum co_message_mode { CO_MODE_STANDARD, CO_MODE_SYNCHRONOUS, CO_MODE_BUFFERED };
+
+#endif

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Send and its relatives, blocking and not. A ready send is a standard one, which MPI allows. Hot.
+#include "pmpi/failure.h"
+#include "pmpi/message_requests.h"
+
+// The communicator, where it and all arguments are such that castoff sends; NULL: the call is native's.
+static struct co_communicator *route(struct co_message_buffer *buffer, int destination, int tag, MPI_Comm comm)
+{
+    struct co_communicator *communicator = co_message_communicator(comm);
+    if (communicator == NULL || !co_message_is_for(communicator, destination, tag) ||
+        !co_message_read_buffer(buffer, true)) {
+        return NULL;
+    }
+    return communicator;
+}
+
+static int send(struct co_message_buffer *buffer, int destination, int tag, struct co_communicator *communicator,
+                bool is_synchronous, const char *call)
+{
+    int error = co_message_pack(buffer);
+    if (error == 0) {
+        struct co_p2p_send operation;
+        operation.context = communicator->messages;
+        operation.data = co_message_bytes(buffer);
+        operation.bytes = buffer->bytes;
+        operation.destination = destination;
+        operation.tag = tag;
+        operation.is_synchronous = is_synchronous;
+        operation.on_done = NULL;
+        co_p2p_send(&operation);
+        co_message_wait_sent(&operation, call);
+        error = operation.result;
+    }
+    if (buffer->packed != NULL) {
+        co_message_release(buffer);
+    }
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, call, error);
+}
+
+int PMPI_Send(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
+{
+    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_communicator *communicator = route(&buffer, destination, tag, comm);
+    if (communicator == NULL) {
+        return co_next_mpi_get()->Send(address, count, type, destination, tag, comm);
+    }
+    return send(&buffer, destination, tag, communicator, false, "MPI_Send");
+}
+
+int PMPI_Rsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
+{
+    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_communicator *communicator = route(&buffer, destination, tag, comm);
+    if (communicator == NULL) {
+        return co_next_mpi_get()->Rsend(address, count, type, destination, tag, comm);
+    }
+    return send(&buffer, destination, tag, communicator, false, "MPI_Rsend");
+}
+
+int PMPI_Ssend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
+{
+    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_communicator *communicator = route(&buffer, destination, tag, comm);
+    if (communicator == NULL) {
+        return co_next_mpi_get()->Ssend(address, count, type, destination, tag, comm);
+    }
+    return send(&buffer, destination, tag, communicator, true, "MPI_Ssend");
+}
+
+int PMPI_Isend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
+               MPI_Request *handle)
+{
+    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, destination, tag, comm);
+    if (communicator == NULL) {
+        return co_next_mpi_get()->Isend(address, count, type, destination, tag, comm, handle);
+    }
+    return co_message_isend(&buffer, destination, tag, communicator, false, "MPI_Isend", handle);
+}
+
+int PMPI_Irsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
+                MPI_Request *handle)
+{
+    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, destination, tag, comm);
+    if (communicator == NULL) {
+        return co_next_mpi_get()->Irsend(address, count, type, destination, tag, comm, handle);
+    }
+    return co_message_isend(&buffer, destination, tag, communicator, false, "MPI_Irsend", handle);
+}
+
+int PMPI_Issend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
+                MPI_Request *handle)
+{
+    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
+    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, destination, tag, comm);
+    if (communicator == NULL) {
+        return co_next_mpi_get()->Issend(address, count, type, destination, tag, comm, handle);
+    }
+    return co_message_isend(&buffer, destination, tag, communicator, true, "MPI_Issend", handle);
+}
+
+CO_EXPORT(Send);
+CO_EXPORT(Rsend);
+CO_EXPORT(Ssend);
+CO_EXPORT(Isend);
+CO_EXPORT(Irsend);
+CO_EXPORT(Issend);

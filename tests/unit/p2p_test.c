@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Point-to-point below MPI: eager, rendezvous by reading and by asking, synchronous, to oneself, truncated, probed,
+// cancelled, before the communicator is known, and floods that credit bounds.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "p2p_world.h"
+
+enum { LARGE = 3 << 20 };
+
+static const struct co_matcher_config small_tables = {64, 64, 16};
+static struct p2p_world world;
+static unsigned char sent[LARGE], received[LARGE];
+
+static void open_world(int size, size_t eager_most, size_t credit, bool may_read)
+{
+    struct p2p_world_options options = {size, eager_most, credit, may_read, small_tables};
+    p2p_world_open(&world, &options);
+    for (size_t i = 0; i < LARGE; i++) {
+        sent[i] = (unsigned char)(i * 13 + i / 251);
+    }
+    memset(received, 0xee, LARGE);
+}
+
+static struct co_p2p_send send_of(int from, int to, int tag, size_t bytes)
+{
+    return (struct co_p2p_send){
+        .context = world.contexts[from], .data = sent, .bytes = bytes, .destination = to, .tag = tag};
+}
+
+static struct co_p2p_receive receive_at(int rank, size_t room)
+{
+    return (struct co_p2p_receive){.context = world.contexts[rank], .buffer = received, .room = room};
+}
+
+static void check_received(const struct co_p2p_receive *receive, int source, int tag, size_t bytes)
+{
+    assert_true(co_p2p_receive_is_done(receive));
+    assert_int_equal(receive->result, 0);
+    assert_int_equal(receive->source, source);
+    assert_int_equal(receive->tag, tag);
+    assert_int_equal(receive->bytes, bytes);
+    size_t kept = bytes < receive->room ? bytes : receive->room;
+    assert_memory_equal(received, sent, kept);
+    if (kept < LARGE) {
+        assert_int_equal(received[kept], 0xee); // not a byte more
+    }
+}
+
+static const size_t sizes[] = {0, 1, 40, 64, 65, 104, 105, 4096, 4097, 100000, LARGE};
+
+// Each size with the receive before the message, and after it, with enough room and with half.
+static void all_sizes(bool may_read, int to, bool is_synchronous)
+{
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (int kind = 0; kind < 4; kind++) {
+            open_world(2, 4096, 1 << 20, may_read);
+            bool receive_first = kind & 1;
+            struct co_p2p_receive receive = receive_at(to, kind & 2 ? sizes[i] / 2 : sizes[i]);
+            struct co_p2p_send send = send_of(0, to, 5, sizes[i]);
+            send.is_synchronous = is_synchronous;
+            if (receive_first) {
+                co_p2p_receive(&receive, 0, 5);
+                p2p_world_settle(&world);
+            }
+            co_p2p_send(&send);
+            p2p_world_settle(&world);
+            if (!receive_first) {
+                assert_int_equal(co_p2p_send_is_done(&send), !is_synchronous && sizes[i] <= 4096);
+                co_p2p_receive(&receive, CO_P2P_ANY, CO_P2P_ANY);
+                p2p_world_settle(&world);
+            }
+            assert_true(co_p2p_send_is_done(&send));
+            check_received(&receive, 0, 5, sizes[i]);
+            p2p_world_close(&world);
+        }
+    }
+}
+
+static void by_reading(void **state)
+{
+    (void)state;
+    all_sizes(true, 1, false);
+}
+
+static void by_asking(void **state)
+{
+    (void)state;
+    all_sizes(false, 1, false);
+}
+
+static void synchronous(void **state)
+{
+    (void)state;
+    all_sizes(false, 1, true);
+}
+
+static void to_oneself(void **state)
+{
+    (void)state;
+    all_sizes(false, 0, false);
+    all_sizes(false, 0, true);
+}
+
+static void probed_and_taken(void **state)
+{
+    (void)state;
+    struct co_p2p_info info;
+    open_world(2, 4096, 1 << 20, true);
+    assert_false(co_p2p_probe(world.contexts[1], CO_P2P_ANY, CO_P2P_ANY, &info));
+    struct co_p2p_send first = send_of(0, 1, 3, 100000), second = send_of(0, 1, 3, 10);
+    co_p2p_send(&first);
+    co_p2p_send(&second);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_probe(world.contexts[1], 0, 3, &info));
+    assert_int_equal(info.bytes, 100000);
+    struct co_p2p_message *taken = co_p2p_take(world.contexts[1], CO_P2P_ANY, 3, &info);
+    assert_non_null(taken);
+    assert_int_equal(info.bytes, 100000);
+    assert_true(co_p2p_probe(world.contexts[1], 0, 3, &info));
+    assert_int_equal(info.bytes, 10); // nobody else finds what is taken
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    co_p2p_receive_taken(&receive, taken);
+    p2p_world_settle(&world);
+    check_received(&receive, 0, 3, 100000);
+    assert_null(co_p2p_take(world.contexts[1], 0, 4, &info));
+    p2p_world_close(&world);
+}
+
+static void cancelled(void **state)
+{
+    (void)state;
+    open_world(2, 4096, 1 << 20, true);
+    struct co_p2p_receive first = receive_at(1, 10), second = receive_at(1, 10);
+    co_p2p_receive(&first, 0, 3);
+    co_p2p_receive(&second, 0, 3);
+    assert_true(co_p2p_cancel(&first));
+    assert_true(co_p2p_receive_is_done(&first));
+    assert_int_equal(first.result, -ECANCELED);
+    assert_int_equal(first.source, -1);
+    assert_false(co_p2p_cancel(&first));
+    struct co_p2p_send send = send_of(0, 1, 3, 10);
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    check_received(&second, 0, 3, 10);
+    assert_false(co_p2p_cancel(&second));
+    p2p_world_close(&world);
+}
+
+static void before_the_communicator_is_known(void **state)
+{
+    (void)state;
+    int peers[] = {1, 0};
+    open_world(2, 4096, 1 << 20, true);
+    struct co_p2p_context *early = co_p2p_context_open(world.ranks[0], 77, peers, 2, 1);
+    struct co_p2p_send send = send_of(0, 0, 9, 50);
+    send.context = early; // in which rank 0 is rank 1 of the job
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    struct co_p2p_context *late = co_p2p_context_open(world.ranks[1], 77, peers, 2, 0);
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    receive.context = late;
+    co_p2p_receive(&receive, CO_P2P_ANY, 9);
+    check_received(&receive, 1, 9, 50);
+    co_p2p_context_close(early);
+    co_p2p_context_close(late);
+    p2p_world_close(&world);
+}
+
+static void communicator_freed_with_a_receive(void **state)
+{
+    (void)state;
+    int peers[] = {0, 1};
+    open_world(2, 4096, 1 << 20, true);
+    struct co_p2p_context *left = co_p2p_context_open(world.ranks[0], 78, peers, 2, 0);
+    struct co_p2p_context *right = co_p2p_context_open(world.ranks[1], 78, peers, 2, 1);
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    struct co_p2p_send send = send_of(0, 1, 9, 100000), lost = send_of(0, 1, 8, 10);
+    receive.context = right;
+    send.context = lost.context = left;
+    co_p2p_receive(&receive, 0, 9);
+    co_p2p_context_close(right);
+    co_p2p_send(&lost);
+    co_p2p_send(&send);
+    co_p2p_context_close(left);
+    p2p_world_settle(&world);
+    check_received(&receive, 0, 9, 100000);
+    p2p_world_close(&world);
+}
+
+// A sender that nobody receives from stops; answers pass all the same, and what waits comes in order afterwards.
+static void flood(void **state)
+{
+    (void)state;
+    enum { COUNT = 2000, CREDIT = 128 << 10 };
+    static struct co_p2p_send sends[COUNT];
+    open_world(2, 4096, CREDIT, false);
+    int done = 0;
+    for (int i = 0; i < COUNT; i++) {
+        sends[i] = send_of(0, 1, i, 1000);
+        co_p2p_send(&sends[i]);
+        p2p_world_settle(&world);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        done += co_p2p_send_is_done(&sends[i]);
+    }
+    assert_true(done > 50 && done < 200); // the credit, and no more
+    struct co_p2p_receive other = receive_at(0, LARGE);
+    struct co_p2p_send back = send_of(1, 0, 1, 200000); // for which the flooding rank must answer
+    co_p2p_receive(&other, 1, 1);
+    co_p2p_send(&back);
+    p2p_world_settle(&world);
+    check_received(&other, 1, 1, 200000);
+    for (int i = 0; i < COUNT; i++) {
+        struct co_p2p_receive receive = receive_at(1, 1000);
+        co_p2p_receive(&receive, 0, CO_P2P_ANY);
+        p2p_world_settle(&world);
+        assert_true(co_p2p_receive_is_done(&receive));
+        assert_int_equal(receive.tag, i);
+    }
+    p2p_world_close(&world);
+}
+
+static int detached_ends;
+
+static void has_ended(struct co_p2p_send *send)
+{
+    (void)send;
+    detached_ends++;
+}
+
+static void detached(void **state)
+{
+    (void)state;
+    open_world(2, 4096, 1 << 20, true);
+    struct co_p2p_send send = send_of(0, 1, 3, 100000), eager = send_of(0, 1, 3, 10);
+    co_p2p_send(&send);
+    assert_true(co_p2p_send_detach(&send, has_ended));
+    co_p2p_send(&eager);
+    assert_false(co_p2p_send_detach(&eager, has_ended)); // done already
+    assert_int_equal(co_p2p_sends(world.ranks[0]), 1);
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    co_p2p_receive(&receive, 0, 3);
+    p2p_world_settle(&world);
+    assert_int_equal(detached_ends, 1);
+    assert_int_equal(co_p2p_sends(world.ranks[0]), 0);
+    p2p_world_close(&world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(by_reading),
+                                       cmocka_unit_test(by_asking),
+                                       cmocka_unit_test(synchronous),
+                                       cmocka_unit_test(to_oneself),
+                                       cmocka_unit_test(probed_and_taken),
+                                       cmocka_unit_test(cancelled),
+                                       cmocka_unit_test(before_the_communicator_is_known),
+                                       cmocka_unit_test(communicator_freed_with_a_receive),
+                                       cmocka_unit_test(flood),
+                                       cmocka_unit_test(detached)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Several ranks of a node with point-to-point in one process, over real rings, moved by the test.
+#ifndef CASTOFF_TESTS_P2P_WORLD_H
+#define CASTOFF_TESTS_P2P_WORLD_H
+
+#include "engine/p2p/p2p_open.h"
+
+#define P2P_WORLD_MOST 4
+
+struct p2p_world {
+    int size;
+    struct co_channel *channels[P2P_WORLD_MOST];
+    struct co_p2p *ranks[P2P_WORLD_MOST];
+    struct co_p2p_context *contexts[P2P_WORLD_MOST]; // of communicator 1, all ranks in order
+};
+
+struct p2p_world_options {
+    int size;
+    size_t eager_most, credit;
+    bool may_read; // each other's memory
+    struct co_matcher_config matcher;
+};
+
+void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *options);
+void p2p_world_close(struct p2p_world *world);
+// Until nothing moves any more.
+void p2p_world_settle(struct p2p_world *world);
+
+#endif

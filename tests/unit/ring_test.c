@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The ring of packets: payloads of all sizes through its end and around, full and empty, stamps that wrap, and a writer
+// and a reader in two threads.
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "engine/channel/ring.h"
+
+enum { AREA = 2048, LARGEST = AREA / 4, ROUNDS = 20000 };
+
+static struct co_ring *ring;
+static struct co_ring_side writer, reader;
+
+static int open_ring(void **state)
+{
+    (void)state;
+    ring = aligned_alloc(CO_LINE_PAIR, sizeof(*ring) + AREA);
+    assert_non_null(ring);
+    memset(ring, 0, sizeof(*ring) + AREA);
+    writer = reader = (struct co_ring_side){.ring = ring};
+    return 0;
+}
+
+static int close_ring(void **state)
+{
+    (void)state;
+    free(ring);
+    return 0;
+}
+
+static unsigned char pattern(uint64_t number, size_t at)
+{
+    return (unsigned char)(number * 31 + at * 7 + 1);
+}
+
+static size_t size_of(uint64_t number)
+{
+    return number * 37 % (LARGEST + 1);
+}
+
+static bool write_number(uint64_t number)
+{
+    unsigned char payload[LARGEST];
+    size_t bytes = size_of(number), head = bytes < 8 ? bytes : 8;
+    for (size_t i = 0; i < bytes; i++) {
+        payload[i] = pattern(number, i);
+    }
+    struct co_packet packet = {.context = number, .source = (int32_t)number, .tag = -5, .kind = CO_PACKET_EAGER};
+    return co_ring_write(&writer, AREA, &packet, payload, head, payload + head, bytes - head);
+}
+
+static bool read_number(uint64_t number)
+{
+    struct co_packet packet;
+    const unsigned char *payload = co_ring_front(&reader, AREA, &packet);
+    if (payload == NULL) {
+        return false;
+    }
+    assert_int_equal(packet.context, number);
+    assert_int_equal(packet.source, (int32_t)number);
+    assert_int_equal(packet.tag, -5);
+    assert_int_equal(packet.kind, CO_PACKET_EAGER);
+    assert_int_equal(packet.bytes, size_of(number));
+    for (size_t i = 0; i < packet.bytes; i++) {
+        assert_int_equal(payload[i], pattern(number, i));
+    }
+    co_ring_drop(&reader, AREA, packet.bytes);
+    return true;
+}
+
+static void around(void **state)
+{
+    (void)state;
+    uint64_t written = 0, read = 0;
+    assert_false(read_number(0));
+    while (read < ROUNDS) {
+        while (written < ROUNDS && write_number(written)) {
+            written++;
+        }
+        assert_true(written > read);
+        uint64_t until = read + 1 + read % 5; // mostly near the full end
+        while (read < until && read < written) {
+            assert_true(read_number(read));
+            read++;
+        }
+    }
+    assert_false(read_number(read));
+}
+
+static void full_of_slots(void **state)
+{
+    (void)state;
+    struct co_packet packet = {.kind = CO_PACKET_ACK};
+    for (int i = 0; i < CO_RING_SLOTS; i++) {
+        assert_true(co_ring_write(&writer, AREA, &packet, NULL, 0, NULL, 0));
+    }
+    assert_false(co_ring_write(&writer, AREA, &packet, NULL, 0, NULL, 0));
+    for (int i = 0; i < CO_RING_SLOTS / 4; i++) {
+        assert_non_null(co_ring_front(&reader, AREA, &packet));
+        co_ring_drop(&reader, AREA, packet.bytes);
+    }
+    assert_true(co_ring_write(&writer, AREA, &packet, NULL, 0, NULL, 0));
+}
+
+static void stamps_wrap(void **state)
+{
+    (void)state;
+    uint64_t start = UINT32_MAX - 100;
+    start -= start % CO_RING_SLOTS;
+    writer.slots = writer.slots_told = reader.slots = reader.slots_told = start;
+    co_store_relaxed(&ring->read_slots, start);
+    for (uint64_t i = 0; i < 300; i++) {
+        assert_false(read_number(i));
+        assert_true(write_number(i));
+        assert_true(read_number(i));
+    }
+}
+
+static void *write_all(void *arg)
+{
+    (void)arg;
+    for (uint64_t number = 0; number < ROUNDS; number++) {
+        while (!write_number(number)) {
+            sched_yield();
+        }
+    }
+    return NULL;
+}
+
+static void two_threads(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, write_all, NULL), 0);
+    for (uint64_t number = 0; number < ROUNDS; number++) {
+        while (!read_number(number)) {
+            sched_yield();
+        }
+    }
+    pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(around, open_ring, close_ring),
+                                       cmocka_unit_test_setup_teardown(full_of_slots, open_ring, close_ring),
+                                       cmocka_unit_test_setup_teardown(stamps_wrap, open_ring, close_ring),
+                                       cmocka_unit_test_setup_teardown(two_threads, open_ring, close_ring)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
