@@ -9,7 +9,7 @@ DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-
 
 # Without one of these some tests, the laboratory, the benchmarks or the plots are skipped.
 DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nftables procps man-db \
-  clang llvm libclang-rt-14-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc mpich libmpich-dev
+  spin clang llvm libclang-rt-14-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc mpich libmpich-dev
 
 .PHONY: deps
 deps:
