@@ -109,7 +109,9 @@ static int tune_call(struct co_tune_table *table, const struct co_bench_point **
         struct co_tune_row row = {.call = call,
                                   .where = where,
                                   .ranks_min = start == 0 ? 2 : points[start]->ranks,
-                                  .ranks_max = end == count ? INT32_MAX : points[end]->ranks - 1};
+                                  .ranks_max = end == count ? INT32_MAX : points[end]->ranks - 1,
+                                  .per_node_min = 1,
+                                  .per_node_max = INT32_MAX};
         int failed = append_losses(table, points + start, end - start, row);
         if (failed) {
             return failed;
@@ -134,17 +136,12 @@ int co_bench_tune_make(struct co_tune_table *table, const struct co_bench_result
 
 static enum co_tune_where where_are_we(void)
 {
-    // In the laboratory every rank has a host, unless it was told otherwise.
-    const char *hosts = co_environment("CASTOFF_LAB_HOSTS"), *arguments = co_environment("CASTOFF_LAB_MPIRUN_ARGS");
-    if (!hosts) {
-        return CO_TUNE_NODE;
-    }
-    return arguments && strstr(arguments, "vader") ? CO_TUNE_MIXED : CO_TUNE_HOSTS;
+    return co_environment("CASTOFF_LAB_HOSTS") ? CO_TUNE_HOSTS : CO_TUNE_NODE;
 }
 
 int co_bench_tune_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room)
 {
-    enum { TEXT_ROOM = CO_TUNE_ROWS_MAX * 96 };
+    enum { TEXT_ROOM = CO_TUNE_ROWS_MAX * CO_TUNE_ROW_TEXT_MAX };
     struct co_tune_table *table = calloc(1, sizeof *table);
     char *text = calloc(1, TEXT_ROOM);
     int failed = table && text ? 0 : -ENOMEM;

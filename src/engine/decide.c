@@ -5,6 +5,8 @@
 // for every collective by src/pmpi through the engine; any thread; tens of nanoseconds.
 #include "engine/decide.h"
 
+#include <string.h>
+
 #include "base/settings.h"
 #include "engine/tune_table.h"
 
@@ -12,15 +14,8 @@
 static const char *const reason_texts[CO_REASON_COUNT] = {CO_REASONS(REASON_TEXT)};
 #undef REASON_TEXT
 
+static const char *const carrier_texts[CO_CARRIER_COUNT] = {"any", "shm", "udp", "verbs"};
 static const char *const call_texts[CO_CALL_COUNT] = {"MPI_Bcast", "MPI_Allgather", "MPI_Iallgather"};
-
-static enum co_tune_where where_is(const struct co_team_facts *facts)
-{
-    if (facts->nodes == 1) {
-        return CO_TUNE_NODE;
-    }
-    return facts->max_ranks_per_node > 1 ? CO_TUNE_MIXED : CO_TUNE_HOSTS;
-}
 
 static bool result_fits(const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
@@ -46,11 +41,13 @@ static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call c
     return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
 }
 
-static bool row_fits(const struct co_tune_row *row, enum co_call call, enum co_tune_where where, int ranks,
-                     size_t bytes)
+static bool row_fits(const struct co_tune_row *row, const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
-    return row->call == call && row->where == where && ranks >= row->ranks_min && ranks <= row->ranks_max &&
-           bytes >= row->bytes_min && bytes <= row->bytes_max;
+    return row->call == call && row->where == (facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS) &&
+           facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
+           facts->max_ranks_per_node >= row->per_node_min && facts->max_ranks_per_node <= row->per_node_max &&
+           (row->carrier == CO_CARRIER_ANY || row->carrier == facts->carrier) && bytes >= row->bytes_min &&
+           bytes <= row->bytes_max;
 }
 
 // A range that begins at the smallest message says "too small", one without end "too large".
@@ -74,10 +71,9 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
     if (reason != CO_TAKE || policy == CO_YES) {
         return reason;
     }
-    enum co_tune_where where = where_is(facts);
     for (unsigned i = 0; i < table->count; i++) {
         const struct co_tune_row *row = &table->rows[i];
-        if (row_fits(row, call, where, facts->ranks, bytes)) {
+        if (row_fits(row, facts, call, bytes)) {
             return row->take ? CO_TAKE : word_for(row);
         }
     }
@@ -92,4 +88,19 @@ const char *co_reason_text(enum co_reason reason)
 const char *co_call_text(enum co_call call)
 {
     return (unsigned)call < CO_CALL_COUNT ? call_texts[call] : "unknown_call";
+}
+
+const char *co_carrier_text(enum co_carrier carrier)
+{
+    return (unsigned)carrier < CO_CARRIER_COUNT ? carrier_texts[carrier] : "unknown_transport";
+}
+
+enum co_carrier co_carrier_named(const char *text, size_t bytes)
+{
+    int carrier = 0;
+    while (carrier < CO_CARRIER_COUNT &&
+           (strlen(carrier_texts[carrier]) != bytes || memcmp(carrier_texts[carrier], text, bytes) != 0)) {
+        carrier++;
+    }
+    return (enum co_carrier)carrier;
 }

@@ -38,11 +38,21 @@ enum co_reason { CO_REASONS(CO_REASON_ID) CO_REASON_COUNT };
 const char *co_reason_text(enum co_reason reason);
 const char *co_call_text(enum co_call call); // "MPI_Bcast"
 
-// Facts of a team, fixed when it is made.
+// What carries a team's bytes: shared memory on one node, else what lies between its nodes, below any injected faults.
+// Rows of the table that name none fit any.
+enum co_carrier { CO_CARRIER_ANY, CO_CARRIER_SHM, CO_CARRIER_UDP, CO_CARRIER_VERBS, CO_CARRIER_COUNT };
+
+const char *co_carrier_text(enum co_carrier carrier); // "udp"
+// Of a text of so many bytes; CO_CARRIER_COUNT: none is called so.
+enum co_carrier co_carrier_named(const char *text, size_t bytes);
+
+// Facts of a team, fixed when it is made. Each follows from what all ranks exchanged at the start and from who is a
+// member, so all members have the same.
 struct co_team_facts {
     int ranks;
     int nodes;
-    int max_ranks_per_node;
+    int max_ranks_per_node; // on the node that has most of them
+    enum co_carrier carrier;
     bool has_multicast;     // all its nodes heard the probe
     bool has_shm;           // every node with several ranks has shared memory
     bool has_single_copy;   // on every node with several ranks

@@ -88,6 +88,7 @@ struct co_engine {
     bool has_multicast;
     bool has_messages;         // every node with several ranks has a channel between them
     int message_policy;        // CO_AUTO, CO_YES, CO_NO
+    enum co_carrier carrier;   // between nodes; the same on all ranks where has_multicast
     int shm_error;             // -errno of the first rank without shared memory
     _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
     _Atomic bool has_lost_one; // some of them is

@@ -51,6 +51,7 @@ static void derive_facts(struct co_team *team)
     }
     facts->has_shm = engine->has_shm;
     facts->has_multicast = engine->has_multicast;
+    facts->carrier = facts->nodes == 1 ? CO_CARRIER_SHM : engine->has_multicast ? engine->carrier : CO_CARRIER_ANY;
     facts->has_single_copy = engine->has_single_copy;
     facts->is_oversubscribed = engine->is_oversubscribed;
     team->node = team->rank_node[team->rank];

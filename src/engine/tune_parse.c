@@ -5,14 +5,12 @@
 #include "engine/tune_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { FILE_BYTES_MAX = 1 << 18, WORDS = 7, WORD_SHOWN = 32 };
+enum { WORDS_MIN = 7, WORDS_MAX = 11, WORD_SHOWN = 32 };
 
 struct word {
     const char *text;
@@ -68,12 +66,12 @@ static bool is_blank(char c)
 }
 
 // Cuts a line, without its comment, into words; returns their number, one too many standing for "more".
-static int cut(const char *line, size_t bytes, struct word words[WORDS + 1])
+static int cut(const char *line, size_t bytes, struct word words[WORDS_MAX + 1])
 {
     const char *comment = memchr(line, '#', bytes);
     const char *end = comment ? comment : line + bytes;
     int count = 0;
-    while (count <= WORDS) {
+    while (count <= WORDS_MAX) {
         while (line < end && is_blank(*line)) {
             line++;
         }
@@ -127,39 +125,121 @@ static bool take_range(const struct word *word, uint64_t highest, uint64_t *low,
     return *low >= 1 && *low <= *high && *high <= highest;
 }
 
+// The ranges of a row, named in any order.
+enum dimension { RANKS, PER_NODE, TRANSPORT, BYTES, DIMENSIONS };
+static const char *const dimension_words[] = {"ranks", "ranks_per_node", "transport", "bytes", NULL};
+
+static int parse_transport(const struct word *value, const struct place *place, struct co_tune_row *row)
+{
+    row->carrier = co_carrier_named(value->text, value->bytes);
+    if (row->carrier == CO_CARRIER_COUNT) {
+        return refuse(place, "'%.*s' is not a transport: shm, udp, verbs or any", shown(value), value->text);
+    }
+    if (row->where == CO_TUNE_HOSTS && row->carrier == CO_CARRIER_SHM) {
+        return refuse(place, "shm is no transport between hosts");
+    }
+    if (row->where == CO_TUNE_NODE && row->carrier != CO_CARRIER_SHM && row->carrier != CO_CARRIER_ANY) {
+        return refuse(place, "the transport of a node is shm, not %s", co_carrier_text(row->carrier));
+    }
+    return 0;
+}
+
+static int parse_dimension(enum dimension dimension, const struct word *value, const struct place *place,
+                           struct co_tune_row *row)
+{
+    uint64_t low, high;
+    switch (dimension) {
+    case RANKS:
+        if (!take_range(value, INT32_MAX, &low, &high)) {
+            return refuse(place, "'%.*s' is not a range of ranks such as 2-16 or 2-", shown(value), value->text);
+        }
+        row->ranks_min = (int)low;
+        row->ranks_max = (int)high;
+        return 0;
+    case PER_NODE:
+        if (!take_range(value, INT32_MAX, &low, &high)) {
+            return refuse(place, "'%.*s' is not a range of ranks per node such as 1, 2-4 or 2-", shown(value),
+                          value->text);
+        }
+        row->per_node_min = (int)low;
+        row->per_node_max = (int)high;
+        return 0;
+    case TRANSPORT:
+        return parse_transport(value, place, row);
+    default:
+        if (!take_range(value, SIZE_MAX, &low, &high)) {
+            return refuse(place, "'%.*s' is not a range of bytes such as 1-4096 or 65536-", shown(value), value->text);
+        }
+        row->bytes_min = low;
+        row->bytes_max = high;
+        return 0;
+    }
+}
+
+// The pairs of a name and a value between place and verdict.
+static int parse_dimensions(const struct word *words, int count, const struct place *place, struct co_tune_row *row)
+{
+    bool has[DIMENSIONS] = {false};
+    for (int i = 0; i + 1 < count; i += 2) {
+        int dimension = word_in(&words[i], dimension_words);
+        if (dimension < 0) {
+            return refuse(place, "'%.*s' is not ranks, ranks_per_node, transport or bytes", shown(&words[i]),
+                          words[i].text);
+        }
+        if (has[dimension]) {
+            return refuse(place, "%s stands there twice", dimension_words[dimension]);
+        }
+        has[dimension] = true;
+        int failed = parse_dimension((enum dimension)dimension, &words[i + 1], place, row);
+        if (failed) {
+            return failed;
+        }
+    }
+    if (!has[RANKS] || !has[BYTES]) {
+        return refuse(place, "%s and their range are missing", has[RANKS] ? "bytes" : "ranks");
+    }
+    return 0;
+}
+
 static int parse_row(const struct word *words, int count, const struct place *place, struct co_tune_row *row)
 {
     static const char *const calls[] = {"bcast", "allgather", "iallgather", NULL};
     static const char *const wheres[] = {"node", "hosts", "mixed", NULL};
     static const char *const verdicts[] = {"decline", "take", NULL};
-    if (count != WORDS) {
-        return refuse(place, "a row is: CALL WHERE ranks A-B bytes C-D decline|take");
+    if (count < WORDS_MIN || count > WORDS_MAX || count % 2 == 0) {
+        return refuse(place,
+                      "a row is: CALL WHERE ranks A-B [ranks_per_node C-D] [transport NAME] bytes E-F decline|take");
     }
     int call = word_in(&words[0], calls);
     int where = word_in(&words[1], wheres);
-    int verdict = word_in(&words[6], verdicts);
+    int verdict = word_in(&words[count - 1], verdicts);
     if (call < 0) {
         return refuse(place, "'%.*s' is not bcast, allgather or iallgather", shown(&words[0]), words[0].text);
     }
     if (where < 0) {
-        return refuse(place, "'%.*s' is not node, hosts or mixed", shown(&words[1]), words[1].text);
+        return refuse(place, "'%.*s' is not node or hosts", shown(&words[1]), words[1].text);
     }
-    if (!word_is(&words[2], "ranks") || !word_is(&words[4], "bytes")) {
-        return refuse(place, "the words 'ranks' and 'bytes' stand before their ranges");
+    // `mixed` is of older tables: several ranks on some host.
+    bool is_mixed = where > CO_TUNE_HOSTS;
+    *row = (struct co_tune_row){.call = (enum co_call)call,
+                                .where = where == CO_TUNE_NODE ? CO_TUNE_NODE : CO_TUNE_HOSTS,
+                                .per_node_min = is_mixed ? 2 : 1,
+                                .per_node_max = INT32_MAX,
+                                .take = verdict == 1};
+    int failed = parse_dimensions(&words[2], count - 3, place, row);
+    if (failed) {
+        return failed;
     }
-    uint64_t ranks[2], bytes[2];
-    if (!take_range(&words[3], INT32_MAX, &ranks[0], &ranks[1])) {
-        return refuse(place, "'%.*s' is not a range of ranks such as 2-16 or 2-", shown(&words[3]), words[3].text);
+    if (is_mixed && row->per_node_min < 2) {
+        return refuse(place, "mixed means several ranks on a host; write hosts");
     }
-    if (!take_range(&words[5], SIZE_MAX, &bytes[0], &bytes[1])) {
-        return refuse(place, "'%.*s' is not a range of bytes such as 1-4096 or 65536-", shown(&words[5]),
-                      words[5].text);
+    if (row->per_node_min > row->ranks_max) {
+        return refuse(place, "more ranks on a node than ranks");
     }
     if (verdict < 0) {
-        return refuse(place, "'%.*s' is neither decline nor take", shown(&words[6]), words[6].text);
+        const struct word *last = &words[count - 1];
+        return refuse(place, "'%.*s' is neither decline nor take", shown(last), last->text);
     }
-    *row = (struct co_tune_row){
-        (enum co_call)call, (enum co_tune_where)where, (int)ranks[0], (int)ranks[1], bytes[0], bytes[1], verdict == 1};
     return 0;
 }
 
@@ -171,7 +251,7 @@ static int parse_all(struct co_tune_table *table, const char *text, size_t bytes
     while (text < end) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
-        struct word words[WORDS + 1] = {{0}};
+        struct word words[WORDS_MAX + 1] = {{0}};
         place.line++;
         int count = cut(text, (size_t)(stop - text), words);
         text = newline ? newline + 1 : end;
@@ -203,44 +283,4 @@ int co_tune_table_parse(struct co_tune_table *table, const char *text, size_t by
     }
     free(read);
     return failed;
-}
-
-// Whole content of a file of at most FILE_BYTES_MAX bytes into `text`; returns how many, or -errno.
-static ssize_t read_whole(const char *path, char *text)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a fifo must not hold the job up
-    if (fd < 0) {
-        return -errno;
-    }
-    size_t used = 0;
-    ssize_t got;
-    do {
-        got = read(fd, text + used, FILE_BYTES_MAX + 1 - used);
-        used += got > 0 ? (size_t)got : 0;
-    } while ((got > 0 && used <= FILE_BYTES_MAX) || (got < 0 && errno == EINTR));
-    ssize_t result = got < 0 ? -errno : (ssize_t)used;
-    close(fd);
-    return used > FILE_BYTES_MAX ? -EFBIG : result;
-}
-
-int co_tune_table_load(struct co_tune_table *table, const char *path, char *why, size_t why_room)
-{
-    char *text = malloc(FILE_BYTES_MAX + 1);
-    if (!text) {
-        snprintf(why, why_room, "out of memory");
-        return -ENOMEM;
-    }
-    ssize_t bytes = read_whole(path, text);
-    int result = (int)bytes;
-    if (bytes < 0) {
-        snprintf(why, why_room, "%s: %s", path, strerror((int)-bytes));
-    } else {
-        char cause[160];
-        result = co_tune_table_parse(table, text, (size_t)bytes, cause, sizeof cause);
-        if (result) {
-            snprintf(why, why_room, "%s: %s", path, cause);
-        }
-    }
-    free(text);
-    return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The tune table as data: the rows built into this release, printing, and the hash by which ranks agree that
-// they decide alike. Reading the text form is tune_parse.c. Set-up only; any thread.
+// they decide alike. tune_parse.c and tune_load.c read the text form. Set-up only; any thread.
 #include "engine/tune_table.h"
 
 #include <stdarg.h>
@@ -13,7 +13,14 @@ static const char built_in_text[] =
     ;
 
 static const char *const call_words[CO_CALL_COUNT] = {"bcast", "allgather", "iallgather"};
-static const char *const where_words[] = {"node", "hosts", "mixed"};
+static const char *const where_words[] = {"node", "hosts"};
+
+const char co_tune_table_head[] =
+    "# CALL WHERE ranks A-B ranks_per_node C-D transport NAME bytes E-F decline|take\n"
+    "# The first row that fits a call decides; what none fits is taken. CALL: bcast, allgather or iallgather. WHERE:\n"
+    "# node (all ranks on one) or hosts (on several). ranks: of the communicator; ranks_per_node: on that of its nodes\n"
+    "# that has most. transport: shm on one node; between hosts udp or verbs. bytes: the message of a broadcast, one\n"
+    "# rank's block of an allgather. ranks_per_node and transport may be left out: any. A range may be open: 65536-\n";
 
 struct sink {
     char *text;
@@ -40,6 +47,15 @@ static void put_ranks(struct sink *sink, const struct co_tune_row *row)
     }
 }
 
+static void put_per_node(struct sink *sink, const struct co_tune_row *row)
+{
+    if (row->per_node_max != INT32_MAX) {
+        put(sink, " ranks_per_node %d-%d", row->per_node_min, row->per_node_max);
+    } else if (row->per_node_min > 1) {
+        put(sink, " ranks_per_node %d-", row->per_node_min);
+    }
+}
+
 static void put_bytes(struct sink *sink, const struct co_tune_row *row)
 {
     put(sink, " bytes %zu-", row->bytes_min);
@@ -56,6 +72,10 @@ void co_tune_table_print(const struct co_tune_table *table, char *text, size_t r
         const struct co_tune_row *row = &table->rows[i];
         put(&sink, "%s %s", call_words[row->call], where_words[row->where]);
         put_ranks(&sink, row);
+        put_per_node(&sink, row);
+        if (row->carrier != CO_CARRIER_ANY) {
+            put(&sink, " transport %s", co_carrier_text(row->carrier));
+        }
         put_bytes(&sink, row);
         put(&sink, " %s\n", row->take ? "take" : "decline");
     }
@@ -75,8 +95,10 @@ uint64_t co_tune_table_hash(const struct co_tune_table *table)
     uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), table->count);
     for (unsigned i = 0; i < table->count; i++) {
         const struct co_tune_row *row = &table->rows[i];
-        hash = mix(hash, (uint64_t)row->call << 8 | (uint64_t)row->where << 1 | row->take);
+        hash =
+            mix(hash, (uint64_t)row->call << 24 | (uint64_t)row->carrier << 8 | (uint64_t)row->where << 1 | row->take);
         hash = mix(hash, (uint64_t)row->ranks_min << 32 | (uint32_t)row->ranks_max);
+        hash = mix(hash, (uint64_t)row->per_node_min << 32 | (uint32_t)row->per_node_max);
         hash = mix(hash, row->bytes_min);
         hash = mix(hash, row->bytes_max);
     }

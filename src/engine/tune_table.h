@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The data behind the decision: rows of {call, where, ranks, bytes} ranges in which stock is faster and castoff
-// declines under the policy "never slower than stock". `where` stands for the transports and for ranks per node, one or
-// several. Built in, or read from CASTOFF_TUNE as written by `castoff bench --tune`. Parsing is strict (the file is
-// foreign bytes); look-up is pure. Set-up and hot read.
+// The data behind the decision: rows of a call, where, and ranges of ranks, ranks per node and bytes over a transport,
+// in which stock is faster and castoff declines under the policy "never slower than stock". Built in, or read from
+// CASTOFF_TUNE as written by `castoff bench --tune`. Parsing is strict (the file is foreign bytes); look-up is pure.
+// Set-up and hot read.
 #ifndef CASTOFF_ENGINE_TUNE_TABLE_H
 #define CASTOFF_ENGINE_TUNE_TABLE_H
 
@@ -14,18 +14,18 @@
 #include "engine/decide.h"
 
 #define CO_TUNE_ROWS_MAX 512
+#define CO_TUNE_ROW_TEXT_MAX 192 // bytes of a printed row, its end of line included
 
-enum co_tune_where {
-    CO_TUNE_NODE,
-    CO_TUNE_HOSTS,
-    CO_TUNE_MIXED
-}; // one node; one rank a node; several ranks on several nodes
+enum co_tune_where { CO_TUNE_NODE, CO_TUNE_HOSTS }; // all ranks on one node; on several
 
+// All ranges include their ends.
 struct co_tune_row {
     enum co_call call;
     enum co_tune_where where;
-    int ranks_min, ranks_max;    // inclusive
-    size_t bytes_min, bytes_max; // inclusive
+    int ranks_min, ranks_max;
+    int per_node_min, per_node_max; // ranks on the node of the communicator that has most of them
+    enum co_carrier carrier;        // CO_CARRIER_ANY: whatever carries the bytes
+    size_t bytes_min, bytes_max;    // Bcast the message, Allgather one rank's block
     bool take;
 };
 
@@ -37,8 +37,12 @@ struct co_tune_table {
 // The table measured for this release.
 void co_tune_table_built_in(struct co_tune_table *table);
 
-// Text form, one row a line: "bcast hosts ranks 2-16 bytes 1-4096 decline" (decline or take), # starts a comment, a
-// last range may be open ("65536-"). 0 or -EINVAL with line and cause in why.
+// What a row means, in comment lines of the text form: for those who read or write one.
+extern const char co_tune_table_head[];
+
+// Text form, one row a line: "bcast hosts ranks 2-16 ranks_per_node 1 transport udp bytes 1-4096 decline" (or take).
+// Without ranks_per_node or transport a row fits any; # starts a comment, a range may be open ("65536-"). 0 or -EINVAL
+// with line and cause in why.
 int co_tune_table_parse(struct co_tune_table *table, const char *text, size_t bytes, char *why, size_t why_room);
 int co_tune_table_load(struct co_tune_table *table, const char *path, char *why, size_t why_room);
 void co_tune_table_print(const struct co_tune_table *table, char *text, size_t room);

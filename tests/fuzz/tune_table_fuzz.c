@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     static struct co_tune_table table, again;
-    static char text[CO_TUNE_ROWS_MAX * 160];
+    static char text[CO_TUNE_ROWS_MAX * CO_TUNE_ROW_TEXT_MAX + 1];
     char why[128] = "";
     char *copy = malloc(bytes ? bytes : 1); // exactly as long, so that reading on is seen
 

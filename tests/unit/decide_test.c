@@ -12,12 +12,20 @@
 #include "base/settings.h"
 #include "engine/tune_table.h"
 
-static const struct co_team_facts one_node = {
-    .ranks = 4, .nodes = 1, .max_ranks_per_node = 4, .has_multicast = false, .has_shm = true};
-static const struct co_team_facts hosts = {
-    .ranks = 8, .nodes = 8, .max_ranks_per_node = 1, .has_multicast = true, .has_shm = false};
+static const struct co_team_facts one_node = {.ranks = 4,
+                                              .nodes = 1,
+                                              .max_ranks_per_node = 4,
+                                              .carrier = CO_CARRIER_SHM,
+                                              .has_multicast = false,
+                                              .has_shm = true};
+static const struct co_team_facts hosts = {.ranks = 8,
+                                           .nodes = 8,
+                                           .max_ranks_per_node = 1,
+                                           .carrier = CO_CARRIER_UDP,
+                                           .has_multicast = true,
+                                           .has_shm = false};
 static const struct co_team_facts mixed = {
-    .ranks = 8, .nodes = 2, .max_ranks_per_node = 4, .has_multicast = true, .has_shm = true};
+    .ranks = 8, .nodes = 2, .max_ranks_per_node = 4, .carrier = CO_CARRIER_UDP, .has_multicast = true, .has_shm = true};
 
 static struct co_tune_table table;
 
@@ -78,7 +86,8 @@ static void first_fitting_row_decides(void **state)
     assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
     assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 5, CO_AUTO), CO_STOCK_FASTER);
     assert_int_equal(co_decide(&table, &hosts, CO_CALL_IALLGATHER, 5, CO_AUTO), CO_TAKE); // rows are per call
-    assert_int_equal(co_decide(&table, &mixed, CO_CALL_BCAST, 5, CO_AUTO), CO_TAKE);      // and per place
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 5, CO_AUTO), CO_TAKE);   // and per place
+    assert_int_equal(co_decide(&table, &mixed, CO_CALL_BCAST, 5, CO_AUTO), CO_TOO_SMALL); // of any ranks per node
     assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 5, CO_YES), CO_TAKE);       // yes overrules the table
 }
 
@@ -90,6 +99,61 @@ static void ranks_bound_a_row(void **state)
     assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
     facts.ranks = facts.max_ranks_per_node = 3;
     assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+}
+
+static void ranks_per_node_bound_a_row(void **state)
+{
+    (void)state;
+    use("bcast hosts ranks 2- ranks_per_node 1 bytes 1-64 decline\n"
+        "bcast hosts ranks 2- ranks_per_node 3-4 bytes 1-512 decline\n"
+        "bcast mixed ranks 2- bytes 1024-2048 decline\n"
+        "bcast node ranks 2- ranks_per_node 4- bytes 1-8 decline\n");
+    struct co_team_facts facts = mixed;
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 65, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 1024, CO_AUTO), CO_TAKE);
+    for (int most = 2; most <= 5; most++) {
+        facts.max_ranks_per_node = most;
+        enum co_reason expected = most == 3 || most == 4 ? CO_TOO_SMALL : CO_TAKE;
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), expected);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 512, CO_AUTO), expected);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 1024, CO_AUTO), CO_STOCK_FASTER);
+    }
+    facts = one_node;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    facts.ranks = facts.max_ranks_per_node = 3;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+}
+
+static void transport_bounds_a_row(void **state)
+{
+    (void)state;
+    use("bcast hosts ranks 2- transport verbs bytes 1-64 decline\n"
+        "bcast hosts ranks 2- transport udp bytes 1-16 decline\n"
+        "allgather hosts ranks 2- transport any bytes 1-4 decline\n"
+        "bcast node ranks 2- transport shm bytes 1-8 decline\n");
+    struct co_team_facts facts = hosts;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 16, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TAKE);
+    facts.carrier = CO_CARRIER_VERBS;
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHER, 4, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 9, CO_AUTO), CO_TAKE);
+}
+
+static void transports_have_names(void **state)
+{
+    (void)state;
+    for (int carrier = 0; carrier < CO_CARRIER_COUNT; carrier++) {
+        const char *text = co_carrier_text((enum co_carrier)carrier);
+        assert_int_equal(co_carrier_named(text, strlen(text)), carrier);
+        assert_int_equal(co_carrier_named(text, strlen(text) - 1), CO_CARRIER_COUNT);
+    }
+    assert_int_equal(co_carrier_named("udp", 3), CO_CARRIER_UDP);
+    assert_int_equal(co_carrier_named("lossy", 5), CO_CARRIER_COUNT);
+    assert_int_equal(co_carrier_named("", 0), CO_CARRIER_COUNT);
+    assert_string_equal(co_carrier_text(CO_CARRIER_COUNT), "unknown_transport");
 }
 
 static void words_of_the_report(void **state)
@@ -111,6 +175,9 @@ int main(void)
         cmocka_unit_test(names_what_speaks_against),
         cmocka_unit_test(first_fitting_row_decides),
         cmocka_unit_test(ranks_bound_a_row),
+        cmocka_unit_test(ranks_per_node_bound_a_row),
+        cmocka_unit_test(transport_bounds_a_row),
+        cmocka_unit_test(transports_have_names),
         cmocka_unit_test(words_of_the_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -102,6 +102,17 @@ static void facts_are_these(struct job_rank *rank)
     const struct co_team_facts *facts = co_team_facts(all);
     job_require(facts->ranks == 5 && facts->nodes == 3 && facts->max_ranks_per_node == 3, "shape");
     job_require(facts->has_multicast && facts->has_shm, "transports");
+    job_require(facts->carrier == CO_CARRIER_UDP, "what lies between the nodes, below the faults");
+    co_team_close(all);
+}
+
+static void facts_of_one_node_are_these(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *all = engine_job_world(rank, 4);
+    const struct co_team_facts *facts = co_team_facts(all);
+    job_require(facts->nodes == 1 && facts->max_ranks_per_node == 2, "shape");
+    job_require(facts->carrier == CO_CARRIER_SHM, "shared memory carries it");
     co_team_close(all);
 }
 
@@ -109,6 +120,10 @@ static void facts_of_a_team(void **state)
 {
     (void)state;
     engine_job_run(5, (const int[]){0, 1, 1, 2, 1}, facts_are_these);
+    engine_job_set("CASTOFF_FAULT", "drop=0.001,seed=1"); // a decorator changes no decision
+    engine_job_run(5, (const int[]){0, 1, 1, 2, 1}, facts_are_these);
+    engine_job_set("CASTOFF_FAULT", NULL);
+    engine_job_run(2, (const int[]){0, 0}, facts_of_one_node_are_these);
 }
 
 static void description_has_the_word(struct job_rank *rank)

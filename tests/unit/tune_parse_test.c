@@ -36,11 +36,40 @@ static void parses_rows_comments_and_open_ranges(void **state)
     assert_int_equal(table.rows[0].bytes_max, 4096);
     assert_false(table.rows[0].take);
     assert_int_equal(table.rows[1].call, CO_CALL_IALLGATHER);
-    assert_int_equal(table.rows[1].where, CO_TUNE_MIXED);
+    assert_int_equal(table.rows[0].per_node_min, 1); // what is not said is any
+    assert_int_equal(table.rows[0].per_node_max, INT32_MAX);
+    assert_int_equal(table.rows[0].carrier, CO_CARRIER_ANY);
+    assert_int_equal(table.rows[1].where, CO_TUNE_HOSTS); // of older tables
+    assert_int_equal(table.rows[1].per_node_min, 2);
+    assert_int_equal(table.rows[1].per_node_max, INT32_MAX);
     assert_int_equal(table.rows[1].ranks_min, 3);
     assert_int_equal(table.rows[1].ranks_max, 3);
     assert_int_equal(table.rows[1].bytes_max, SIZE_MAX);
     assert_true(table.rows[1].take);
+}
+
+static void parses_all_dimensions_in_any_order(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("bcast hosts ranks 2-16 ranks_per_node 2-4 transport udp bytes 1-4096 decline\n"
+                           "bcast hosts bytes 1-4096 transport udp ranks_per_node 2-4 ranks 2-16 decline\n"
+                           "bcast node ranks 2 ranks_per_node 2- bytes 7 transport shm take\n"
+                           "bcast hosts ranks 2 transport verbs bytes 7 take\n"
+                           "bcast mixed ranks 4 ranks_per_node 3 transport any bytes 7 take\n"),
+                     0);
+    assert_int_equal(table.count, 5);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(table.rows[i].ranks_max, 16);
+        assert_int_equal(table.rows[i].per_node_min, 2);
+        assert_int_equal(table.rows[i].per_node_max, 4);
+        assert_int_equal(table.rows[i].carrier, CO_CARRIER_UDP);
+        assert_int_equal(table.rows[i].bytes_max, 4096);
+    }
+    assert_int_equal(table.rows[2].carrier, CO_CARRIER_SHM);
+    assert_int_equal(table.rows[2].per_node_max, INT32_MAX);
+    assert_int_equal(table.rows[3].carrier, CO_CARRIER_VERBS);
+    assert_int_equal(table.rows[4].carrier, CO_CARRIER_ANY);
+    assert_int_equal(table.rows[4].per_node_min, 3);
 }
 
 static void names_line_and_cause(void **state)
@@ -61,9 +90,23 @@ static void names_line_and_cause(void **state)
         {"bcast hosts ranks 2-4 bytes 1-99999999999999999999 take", "range of bytes"},
         {"bcast hosts ranks 2-4 bytes 1K-2K take", "range of bytes"},
         {"bcast hosts ranks 2-4 bytes 1-2 maybe", "maybe"},
+        {"bcast hosts ranks 2-4 ranks_per_node 0 bytes 1-2 take", "'0' is not a range of ranks per node"},
+        {"bcast hosts ranks 2-4 ranks_per_node 2-1 bytes 1-2 take", "'2-1' is not a range of ranks per node"},
+        {"bcast hosts ranks 2-4 ranks_per_node many bytes 1-2 take", "'many' is not a range of ranks per node"},
+        {"bcast hosts ranks 2-4 ranks_per_node 5- bytes 1-2 take", "more ranks on a node than ranks"},
+        {"bcast mixed ranks 2-4 ranks_per_node 1-2 bytes 1-2 take", "mixed means several ranks on a host"},
+        {"bcast hosts ranks 2-4 transport ib bytes 1-2 take", "'ib' is not a transport"},
+        {"bcast hosts ranks 2-4 transport shm bytes 1-2 take", "shm is no transport between hosts"},
+        {"bcast node ranks 2-4 transport udp bytes 1-2 take", "the transport of a node is shm, not udp"},
+        {"bcast hosts ranks 2-4 ranks 2-4 bytes 1-2 take", "ranks stands there twice"},
+        {"bcast hosts ranks 2-4 transport udp ranks_per_node 1 take", "bytes and their range are missing"},
+        {"bcast hosts bytes 2-4 transport udp ranks_per_node 1 take", "ranks and their range are missing"},
+        {"bcast hosts ranks 2-4 hosts 2 bytes 1-2 take", "'hosts' is not ranks, ranks_per_node"},
+        {"bcast hosts ranks 2-4 transport bytes 1-2 take", "a row is"},
+        {"bcast hosts ranks 2-4 ranks_per_node 1 transport udp bytes 1-2 bytes 1-2 take", "a row is"},
         {"bcast hosts ranks 2-4 bytes 1-2", "a row is"},
         {"bcast hosts ranks 2-4 bytes 1-2 take it", "a row is"},
-        {"bcast hosts ranks 2-4 bytes 1-2 take it all", "a row is"},
+        {"bcast hosts ranks 2-4 bytes 1-2 take it all", "'take' is not ranks"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char text[200];
@@ -125,8 +168,11 @@ static void loads_files_and_names_those_it_cannot(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parses_rows_comments_and_open_ranges),   cmocka_unit_test(names_line_and_cause),
-        cmocka_unit_test(foreign_bytes_do_not_reach_the_message), cmocka_unit_test(bounds_the_number_of_rows),
+        cmocka_unit_test(parses_all_dimensions_in_any_order),
+        cmocka_unit_test(parses_rows_comments_and_open_ranges),
+        cmocka_unit_test(names_line_and_cause),
+        cmocka_unit_test(foreign_bytes_do_not_reach_the_message),
+        cmocka_unit_test(bounds_the_number_of_rows),
         cmocka_unit_test(loads_files_and_names_those_it_cannot),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,8 +22,10 @@ static void prints_what_it_parses(void **state)
 {
     (void)state;
     const char *text = "bcast node ranks 2-2 bytes 1-512 decline\n"
-                       "allgather hosts ranks 2- bytes 1048576- take\n";
-    char printed[200], cut[20];
+                       "allgather hosts ranks 2- ranks_per_node 1-1 transport udp bytes 1048576- take\n"
+                       "iallgather hosts ranks 4-9 ranks_per_node 2- transport verbs bytes 1-9 take\n"
+                       "bcast node ranks 2- ranks_per_node 2-4 transport shm bytes 1-9 decline\n";
+    char printed[400], cut[20];
     assert_int_equal(parse(text), 0);
     co_tune_table_print(&table, printed, sizeof printed);
     assert_string_equal(printed, text);
@@ -32,6 +34,26 @@ static void prints_what_it_parses(void **state)
     table.count = 0;
     co_tune_table_print(&table, printed, sizeof printed);
     assert_string_equal(printed, "");
+}
+
+static void the_longest_row_has_room(void **state)
+{
+    (void)state;
+    char printed[2 * CO_TUNE_ROW_TEXT_MAX];
+    assert_int_equal(
+        parse("iallgather hosts ranks 2147483646-2147483646 ranks_per_node 2147483646-2147483646 transport "
+              "verbs bytes 18446744073709551614-18446744073709551614 decline"),
+        0);
+    co_tune_table_print(&table, printed, sizeof printed);
+    assert_int_equal(printed[strlen(printed) - 1], '\n');
+    assert_true(strlen(printed) <= CO_TUNE_ROW_TEXT_MAX);
+}
+
+static void the_head_is_comments(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(co_tune_table_head), 0);
+    assert_int_equal(table.count, 0);
 }
 
 static void hash_sees_every_field(void **state)
@@ -46,6 +68,11 @@ static void hash_sees_every_field(void **state)
         "bcast node ranks 2-4 bytes 2-2 take",
         "bcast node ranks 2-4 bytes 1-3 take",
         "bcast node ranks 2-4 bytes 1-2 decline",
+        "bcast node ranks 2-4 ranks_per_node 2- bytes 1-2 take",
+        "bcast node ranks 2-4 ranks_per_node 1-4 bytes 1-2 take",
+        "bcast node ranks 2-4 transport shm bytes 1-2 take",
+        "bcast hosts ranks 2-4 transport udp bytes 1-2 take",
+        "bcast hosts ranks 2-4 transport verbs bytes 1-2 take",
         "# nothing",
     };
     enum { COUNT = sizeof rows / sizeof *rows };
@@ -77,8 +104,8 @@ static void built_in_text_parses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints_what_it_parses),
-        cmocka_unit_test(hash_sees_every_field),
+        cmocka_unit_test(prints_what_it_parses), cmocka_unit_test(the_longest_row_has_room),
+        cmocka_unit_test(the_head_is_comments),  cmocka_unit_test(hash_sees_every_field),
         cmocka_unit_test(built_in_text_parses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
