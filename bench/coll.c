@@ -2,7 +2,7 @@
 //
 // Measures MPI_Bcast, MPI_Allgather and MPI_Iallgather on castoff's side and on stock's sides in turn, in one job. An
 // ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run build/bench/coll --calls
-// bcast --sizes 8,4096). Rank 0 prints one line for each side, call and size:
+// bcast --sizes 8,4096). Rank 0 prints where the ranks are (coll_place.c), then one line for each side, call and size:
 //   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
 // where each time is that of the slowest rank in one round. The start of a nonblocking call ends on each rank for
 // itself: its times are those of one rank, the one with the largest median.
@@ -193,6 +193,7 @@ int main(int argc, char **argv)
         }
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
+    coll_place_print(&run);
     for (int call = 0; call < COLL_CALLS; call++) {
         for (int i = 0; run.options.calls[call] && i < run.options.size_count; i++) {
             if (call == COLL_OVERLAP) {

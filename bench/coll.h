@@ -62,6 +62,9 @@ bool coll_side_serves(const struct coll_side *side, enum coll_call call);
 // Before each sample: what cannot be bound to a communicator.
 void coll_side_enter(const struct coll_side *side);
 
+// coll_place.c: "place NODES RANKS", the nodes and the most ranks on one of them.
+void coll_place_print(struct coll_run *run);
+
 // coll_data.c: content that differs by rank, round and place.
 void coll_data_fill(uint8_t *bytes, size_t count, uint64_t seed);
 size_t coll_data_wrong(const uint8_t *bytes, size_t count, uint64_t seed);

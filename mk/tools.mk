@@ -9,7 +9,7 @@ MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 
 TOOLS_SRC := $(wildcard tools/*.c)
 TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
 
-$(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o: \
+$(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o $(BUILD)/obj/tools/bench_tune_file.o: \
   ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' -DCASTOFF_MPI_TEXT='"$(MPI_VERSION_TEXT)"'
 
 $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libcore.a

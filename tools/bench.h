@@ -28,6 +28,12 @@ struct co_bench_request {
     int setting_count;
     const char *json, *csv, *svg, *tune;
     bool plots;
+    const char *command; // as it was typed, for the file of --tune
+};
+
+// Where the ranks of a job were.
+struct co_bench_place {
+    int nodes, ranks_per_node; // the latter on the node that has most; 0: not told
 };
 
 // Samples of one side of one call and size.
@@ -45,6 +51,7 @@ struct co_bench_point {
     char call[16];
     size_t bytes;
     int ranks, batch;
+    struct co_bench_place place;
     struct co_bench_side sides[BENCH_SIDES_MAX];
     int side_count;
     int castoff, stock; // the two that are compared; the castoff side is that of the stock side's job
@@ -63,11 +70,17 @@ struct co_bench_results {
     int point_count;
     struct co_bench_overlap *overlaps;
     int overlap_count;
+    struct co_bench_place place; // of the job that is being read
+    int node_ranks;              // CASTOFF_NODE_RANKS of the jobs; 0: all of a host
 };
 
 // bench_sizes.c: "8", "8,64K", "8:8M" (steps of 4), "8:8M:2" (steps of 2). 0 or -EINVAL. And "2,4,8".
 int co_bench_sizes_parse(const char *text, size_t *sizes, int room);
 int co_bench_ranks_parse(const char *text, int *ranks, int room);
+
+// bench_sizes.c as well: the words of a command as one line; those behind the first are put in quotes where a shell
+// would cut or replace them.
+void co_bench_command_print(char *text, size_t room, int count, char **words);
 
 // bench_results.c: one line of the benchmark program, as its head describes; other lines are left alone. 0, -EINVAL
 // when a row is damaged, -ENOMEM.
@@ -96,9 +109,15 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
 int co_bench_json_write(const struct co_bench_results *results, const char *path);
 int co_bench_svg_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room);
 
-// bench_tune.c: rows for `where` and the calls that were measured replace those of the table; others stay.
-int co_bench_tune_make(struct co_tune_table *table, const struct co_bench_results *results, enum co_tune_where where);
-int co_bench_tune_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room);
+// bench_tune.c: rows for the calls and places that were measured come first, those of the table that hold for others,
+// too, stay behind them. Returns how many are new, -E2BIG when there is no room, -ENODATA when the place was not told.
+int co_bench_tune_make(struct co_tune_table *table, const struct co_bench_results *results);
+
+// bench_tune_file.c: makes or renews the file. 0 or -errno with the cause, which names it. And whether it could, before
+// the time for measuring is spent.
+int co_bench_tune_check(const char *path, char *why, size_t why_room);
+int co_bench_tune_write(const struct co_bench_results *results, const char *path, const char *command, char *why,
+                        size_t why_room);
 
 // castoff_model.c: castoff bench --model.
 int co_bench_model_run(int argc, char **argv);

@@ -253,6 +253,21 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
     return status;
 }
 
+// How many ranks of a host castoff will count as a node in these jobs.
+static int node_ranks_of(const struct co_bench_request *request)
+{
+    static const char prefix[] = "CASTOFF_", name[] = "NODE_RANKS=";
+    const char *value = request->without_castoff ? NULL : co_environment("CASTOFF_NODE_RANKS");
+    for (int i = 0; i < request->setting_count; i++) {
+        const char *setting = request->settings[i];
+        setting += strncmp(setting, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+        if (strncmp(setting, name, sizeof name - 1) == 0) {
+            value = setting + sizeof name - 1;
+        }
+    }
+    return value ? atoi(value) : 0;
+}
+
 int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results)
 {
     char program[PATH_MAX], library[PATH_MAX];
@@ -265,6 +280,7 @@ int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_re
         return TOOL_FAILED;
     }
     bool is_lab = co_environment("CASTOFF_LAB_MPIRUN") != NULL;
+    results->node_ranks = node_ranks_of(request);
     for (int i = 0; i < request->ranks_count; i++) {
         for (size_t j = 0; j < sizeof jobs / sizeof *jobs && (j == 0 || request->against_best); j++) {
             if (jobs[j].is_local_only && is_lab) {

@@ -23,7 +23,8 @@ static struct co_bench_point *find_point(struct co_bench_results *results, const
     }
     results->points = grown;
     struct co_bench_point *point = &grown[results->point_count++];
-    *point = (struct co_bench_point){.bytes = bytes, .ranks = ranks, .castoff = -1, .stock = -1};
+    *point =
+        (struct co_bench_point){.bytes = bytes, .ranks = ranks, .place = results->place, .castoff = -1, .stock = -1};
     snprintf(point->call, sizeof point->call, "%s", call);
     return point;
 }
@@ -93,10 +94,29 @@ static int take_overlap(struct co_bench_results *results, const char *line, cons
     return 0;
 }
 
+// The nodes of the machine; castoff makes more of them where it is told to.
+static int take_place(struct co_bench_results *results, const char *line)
+{
+    struct co_bench_place place;
+    if (sscanf(line, "place %d %d", &place.nodes, &place.ranks_per_node) < 2 || place.nodes < 1 ||
+        place.ranks_per_node < 1) {
+        return -EINVAL;
+    }
+    if (results->node_ranks > 0 && results->node_ranks < place.ranks_per_node) {
+        place.nodes++; // one that was cut, or more: several at any rate
+        place.ranks_per_node = results->node_ranks;
+    }
+    results->place = place;
+    return 0;
+}
+
 int co_bench_results_take(struct co_bench_results *results, const char *line, const char *job, int ranks)
 {
     if (strncmp(line, "row ", 4) == 0) {
         return take_row(results, line, job, ranks);
+    }
+    if (strncmp(line, "place ", 6) == 0) {
+        return take_place(results, line);
     }
     if (strncmp(line, "overlap ", 8) == 0) {
         return take_overlap(results, line, job, ranks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads lists and ranges of message sizes, and lists of rank counts, as written behind --sizes and -n. Pure. Cold.
+// Reads lists and ranges of message sizes, and lists of rank counts, as written behind --sizes and -n; writes a command
+// line. Pure. Cold.
 #include "bench.h"
 
 #include <errno.h>
@@ -92,4 +93,14 @@ int co_bench_ranks_parse(const char *text, int *ranks, int room)
         text = end + 1;
     }
     return -EINVAL;
+}
+
+void co_bench_command_print(char *text, size_t room, int count, char **words)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < count && used < room; i++) {
+        const char *quote = i > 0 && (*words[i] == '\0' || strpbrk(words[i], " \t'\"*?$&;|<>()#")) ? "'" : "";
+        used += (size_t)snprintf(text + used, room - used, "%s%s%s%s", i ? " " : "", quote, words[i], quote);
+    }
 }

@@ -194,6 +194,12 @@ static int write_file(const char *path, int failed, const char *why)
     return TOOL_FAILED;
 }
 
+static int refuse_table(const char *why) // which names the file
+{
+    co_command_complain(&co_command_bench, "the table is not written: %s", why);
+    return TOOL_FAILED;
+}
+
 static int write_files(const struct co_bench_request *request, const struct co_bench_results *results)
 {
     char svg_why[256] = "", tune_why[PATH_MAX + 256] = "";
@@ -201,9 +207,8 @@ static int write_files(const struct co_bench_request *request, const struct co_b
     int status = write_file(json, json ? co_bench_json_write(results, json) : 0, NULL);
     status |= write_file(csv, csv ? co_bench_csv_write(results, csv) : 0, NULL);
     status |= write_file(svg, svg ? co_bench_svg_write(results, svg, svg_why, sizeof svg_why) : 0, svg_why);
-    if (tune && co_bench_tune_write(results, tune, tune_why, sizeof tune_why)) {
-        co_command_complain(&co_command_bench, "the table is not written: %s", tune_why); // names the file
-        status |= TOOL_FAILED;
+    if (tune && co_bench_tune_write(results, tune, request->command, tune_why, sizeof tune_why)) {
+        status |= refuse_table(tune_why);
     }
     return status;
 }
@@ -226,9 +231,18 @@ static int check_file(const char *path)
     return TOOL_OK;
 }
 
+static int check_files(const struct co_bench_request *request)
+{
+    char why[PATH_MAX + 256];
+    if (check_file(request->json) || check_file(request->csv) || check_file(request->svg)) {
+        return TOOL_FAILED;
+    }
+    return request->tune && co_bench_tune_check(request->tune, why, sizeof why) ? refuse_table(why) : TOOL_OK;
+}
+
 static int measure(const struct co_bench_request *request)
 {
-    if (check_file(request->json) || check_file(request->csv) || check_file(request->svg)) {
+    if (check_files(request)) {
         return TOOL_FAILED;
     }
     struct co_bench_results results = {0};
@@ -262,7 +276,9 @@ static int run(int argc, char **argv)
 {
     struct co_bench_request request = {.calls = "bcast,allgather,iallgather", .ranks = {2}, .ranks_count = 1};
     struct co_bench_lab lab = {0};
+    char command[1024];
     int option;
+    co_bench_command_print(command, sizeof command, argc, argv);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--model") == 0) {
             return co_bench_model_run(argc, argv);
@@ -290,6 +306,7 @@ static int run(int argc, char **argv)
         return co_bench_lab_enter(&lab, argc, argv);
     }
     request.forces = request.forces || request.tune;
+    request.command = command;
     // Half of the samples choose the best side, the other half must still carry an interval.
     request.rounds_min = request.rounds_min ? request.rounds_min : request.against_best ? "20" : NULL;
     return measure(&request);
@@ -320,7 +337,8 @@ const struct co_command co_command_bench = {
     "  --lab-options W      more words for tests/lab/lab.sh\n"
     "  --plot               plot in the terminal\n"
     "  --json FILE, --csv FILE, --svg FILE   write the results (- is standard output)\n"
-    "  --tune FILE          write the table for CASTOFF_TUNE; rows of other calls and places stay\n"
+    "  --tune FILE          write the table for CASTOFF_TUNE; rows of other calls and places stay (castoff info\n"
+    "                       --tune says what a row means)\n"
     "  --model              no measurement: links used on a fat tree\n"
     "      --hosts P --radix R --collective allgather|bcast --bytes N --leaf HOSTS --pod HOSTS\n",
 };

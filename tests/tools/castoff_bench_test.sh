@@ -106,9 +106,16 @@ run "$castoff" bench --stock-only -n 2,3 --sizes 8 --seconds 0 --rounds-min 6 --
 ok "tune: status 0" status_is 0
 ok "tune: rows of other places stay" grep -q '^bcast hosts ranks 2- bytes 1- decline$' "$work/table"
 ok "tune: rows of this place go" [ -z "$(grep 'bytes 3-4' "$work/table")" ]
+ok "tune: a row has all dimensions" grep -q '^bcast node ranks 2- ranks_per_node 2- transport shm bytes 1- take$' "$work/table"
+ok "tune: the file says when and on what" grep -q '^# measured 20[0-9-]* [0-9:]* UTC on .* cores, Linux ' "$work/table"
+ok "tune: and by which command" grep -q '^# command: castoff bench --stock-only -n 2,3 --sizes 8 ' "$work/table"
+rm "$work/table"
+run "$castoff" bench -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --set NODE_RANKS=1 --tune "$work/table"
+ok "tune: nodes are those of castoff" grep -q '^bcast hosts ranks 2- ranks_per_node 1-1 transport udp ' "$work/table"
 printf 'nonsense\n' >"$work/table"
 run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/table"
 ok "tune: a file that is no table is not overwritten" grep -q nonsense "$work/table"
+ok "tune: before anything is measured" [ ! -s "$work/out" ]
 ok "tune: and named" err_has "^castoff bench: the table is not written: $work/table: line 1: "
 run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast --tune "$work/none/table"
 ok "tune: a place that cannot be written is named" err_has "table is not written: $work/none/table: No such file"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows of the benchmark program: reading, damage, the comparison with stock's default and with its best, and the tune
-// table made of them.
+// Rows of the benchmark program: reading, damage, the comparison with stock's default and with its best, and where they
+// ran.
+
 #include "../../tools/bench.h"
 
 #include <errno.h>
@@ -94,33 +95,28 @@ static void wrong_bytes_are_seen(void **state)
     assert_false(co_bench_results_are_right(&results));
 }
 
-static void tune_declines_where_stock_wins(void **state)
+static void points_know_their_place(void **state)
 {
     (void)state;
-    static const struct {
-        size_t bytes;
-        double stock_ns; // castoff's is 100
-    } measured[] = {{8, 50}, {64, 96}, {512, 98}, {4096, 150}, {32768, 90}, {262144, 80}};
-    for (int ranks = 2; ranks <= 4; ranks += 2) {
-        for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
-            add("bcast", measured[i].bytes, ranks, "castoff", "default", 100, 12);
-            add("bcast", measured[i].bytes, ranks, "stock", "default", ranks == 4 ? 200 : measured[i].stock_ns, 12);
-        }
+    static const char *const damaged[] = {"place ", "place 2", "place 0 1", "place 1 0", "place x 2"};
+    add("bcast", 1, 2, "castoff", "default", 100, 12); // of a program that does not tell
+    assert_int_equal(results.points[0].place.nodes, 0);
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        assert_int_equal(co_bench_results_take(&results, damaged[i], "default", 2), -EINVAL);
     }
-    assert_int_equal(co_bench_results_judge(&results, false), 0);
-    static struct co_tune_table table;
-    static const char before[] = "allgather node ranks 2- bytes 1- decline\n"
-                                 "bcast node ranks 2- bytes 1- decline\n"
-                                 "bcast hosts ranks 2- bytes 1- decline\n";
-    char why[200], text[1000];
-    assert_int_equal(co_tune_table_parse(&table, before, sizeof before - 1, why, sizeof why), 0);
-    assert_int_equal(co_bench_tune_make(&table, &results, CO_TUNE_NODE), 0);
-    co_tune_table_print(&table, text, sizeof text);
-    // 98 of 100 at 512 B is a certain loss too; 4 ranks never lost.
-    assert_string_equal(text, "allgather node ranks 2- bytes 1- decline\n"
-                              "bcast hosts ranks 2- bytes 1- decline\n"
-                              "bcast node ranks 2-3 bytes 1-4095 decline\n"
-                              "bcast node ranks 2-3 bytes 32768- decline\n");
+    assert_int_equal(co_bench_results_take(&results, "place 2 4", "default", 8), 0);
+    add("bcast", 8, 8, "castoff", "default", 100, 12);
+    results.node_ranks = 8; // as many as a host has, or more, cut nothing
+    assert_int_equal(co_bench_results_take(&results, "place 1 8", "default", 8), 0);
+    add("bcast", 9, 8, "castoff", "default", 100, 12);
+    results.node_ranks = 3;
+    assert_int_equal(co_bench_results_take(&results, "place 1 8", "default", 8), 0);
+    add("bcast", 10, 8, "castoff", "default", 100, 12);
+    static const struct co_bench_place expected[] = {{0, 0}, {2, 4}, {1, 8}, {2, 3}};
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(results.points[i].place.nodes, expected[i].nodes);
+        assert_int_equal(results.points[i].place.ranks_per_node, expected[i].ranks_per_node);
+    }
 }
 
 int main(void)
@@ -130,7 +126,7 @@ int main(void)
         cmocka_unit_test_teardown(finds_the_best_within_each_job, clear),
         cmocka_unit_test_teardown(refuses_damage_and_leaves_other_lines_alone, clear),
         cmocka_unit_test_teardown(wrong_bytes_are_seen, clear),
-        cmocka_unit_test_teardown(tune_declines_where_stock_wins, clear),
+        cmocka_unit_test_teardown(points_know_their_place, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,12 +68,24 @@ static void ranks(void **state)
     }
 }
 
+static void a_command_is_one_line(void **state)
+{
+    (void)state;
+    char *words[] = {"castoff bench", "--lab", "2", "--lab-options", "--queue 5", ""};
+    char text[80], cut[10];
+    co_bench_command_print(text, sizeof text, 6, words);
+    assert_string_equal(text, "castoff bench --lab 2 --lab-options '--queue 5' ''");
+    co_bench_command_print(cut, sizeof cut, 6, words);
+    assert_string_equal(cut, "castoff b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_and_ranges),
         cmocka_unit_test(what_is_no_size),
         cmocka_unit_test(ranks),
+        cmocka_unit_test(a_command_is_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
