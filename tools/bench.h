@@ -78,6 +78,9 @@ struct co_bench_results {
 int co_bench_sizes_parse(const char *text, size_t *sizes, int room);
 int co_bench_ranks_parse(const char *text, int *ranks, int room);
 
+// bench_check.c: the numbers of a request. 0, or -EINVAL with the first that makes no sense.
+int co_bench_request_check(const struct co_bench_request *request, char *why, size_t why_room);
+
 // bench_sizes.c as well: the words of a command as one line; those behind the first are put in quotes where a shell
 // would cut or replace them.
 void co_bench_command_print(char *text, size_t room, int count, char **words);

@@ -274,9 +274,9 @@ static int measure(const struct co_bench_request *request)
 
 static int run(int argc, char **argv)
 {
-    struct co_bench_request request = {.calls = "bcast,allgather,iallgather", .ranks = {2}, .ranks_count = 1};
+    struct co_bench_request request = {.calls = "bcast,allgather,iallgather"};
     struct co_bench_lab lab = {0};
-    char command[1024];
+    char command[1024], why[256];
     int option;
     co_bench_command_print(command, sizeof command, argc, argv);
     for (int i = 1; i < argc; i++) {
@@ -299,6 +299,14 @@ static int run(int argc, char **argv)
     }
     if (!lab.hosts && (lab.rate || lab.arguments)) {
         co_command_complain(&co_command_bench, "--rate and --lab-options are the laboratory's: --lab HOSTS is missing");
+        return TOOL_USAGE;
+    }
+    if (request.ranks_count == 0) { // a number of hosts that is none is for the laboratory to refuse
+        int count = co_bench_ranks_parse(lab.hosts ? lab.hosts : "2", request.ranks, 1);
+        request.ranks_count = count < 0 ? 0 : count;
+    }
+    if (co_bench_request_check(&request, why, sizeof why)) {
+        co_command_complain(&co_command_bench, "%s", why);
         return TOOL_USAGE;
     }
     // Inside the laboratory the words that led here are still there.

@@ -77,6 +77,26 @@ ok "bench: a rate without the laboratory" err_has '--lab HOSTS is missing'
 ok "bench: a rate without the laboratory: status 2" status_is 2
 run "$castoff" bench -n 0
 ok "bench: bad ranks" status_is 2
+refused() { # message, option...: one line, status 2, nothing started
+    expected=$1
+    shift
+    run "$castoff" bench --calls bcast --sizes 8 "$@"
+    ok "bench $*: said" err_has "^castoff bench: $expected"
+    ok "bench $*: in one line" [ "$(wc -l <"$work/err")" -eq 1 ]
+    ok "bench $*: status 2" status_is 2
+    ok "bench $*: nothing was started" [ -z "$(cat "$work/out" "$TOOL_TEST_NOTES")" ]
+}
+refused "--seconds '-3' is no number of seconds from 0 to" --seconds -3
+refused "--seconds 'soon' is no number of seconds" --seconds soon
+refused "--root 5 is no rank of 2 (0 to 1)$" --root 5
+refused "--root 2 is no rank of 2 (0 to 1)$" --root 2 -n 4,2
+refused "--root 4 is no rank of 4 (0 to 3)$" --lab 4 --root 4
+refused "--seconds '-3' is no number of seconds from 0 to" --lab 2 --seconds -3
+refused "--rounds-min '0' is no number from 1" --rounds-min 0
+refused "--rounds-min 300 is above --rounds-max 200$" --rounds-min 300
+refused "--rounds-min 20 is above --rounds-max 15$" --rounds-max 15 --stock-best
+refused "--batch '1x' is no number from 0" --batch 1x
+refused "--compute 'think' is none of osu, steps, sleep$" --compute think
 
 if ! command -v mpirun >/dev/null; then
     skip "bench" "no mpirun"
