@@ -83,6 +83,8 @@ static int take_overlap(struct co_bench_results *results, const char *line, cons
                &row.pure_ns, &row.start_ns, &row.compute_ns, &row.total_ns, &row.percent) < 9) {
         return -EINVAL;
     }
+    row.is_cut = row.percent > 100;
+    row.percent = row.is_cut ? 100 : row.percent;
     struct co_bench_overlap *grown =
         realloc(results->overlaps, (size_t)(results->overlap_count + 1) * sizeof *results->overlaps);
     if (!grown) {

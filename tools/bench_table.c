@@ -79,20 +79,26 @@ static void print_summary(FILE *stream, const struct co_bench_results *results, 
 static void print_overlap_head(FILE *stream, int ranks)
 {
     fprintf(stream, "# MPI_Iallgather, overlap with computation: us, mean over %d ranks of the median\n", ranks);
-    fprintf(stream, "# %8s %-16s %11s %11s %11s %11s %10s %s\n", "size B", "side", "pure", "start", "compute", "total",
-            "overlap %", "check");
+    fprintf(stream, "# %8s %-16s %11s %11s %11s %11s %11s %s\n", "size B", "side", "pure", "start", "compute", "total",
+            "overlap % ", "check");
 }
 
 static void print_overlaps(const struct co_bench_results *results, FILE *stream)
 {
+    bool has_cut = false;
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
         if (i == 0 || row->ranks != results->overlaps[i - 1].ranks) {
             print_overlap_head(stream, row->ranks);
         }
-        fprintf(stream, "%10zu %-16s %11.2f %11.2f %11.2f %11.2f %10.1f %s\n", row->bytes, row->name,
+        fprintf(stream, "%10zu %-16s %11.2f %11.2f %11.2f %11.2f %10.1f%s %s\n", row->bytes, row->name,
                 row->pure_ns / 1e3, row->start_ns / 1e3, row->compute_ns / 1e3, row->total_ns / 1e3, row->percent,
-                row->wrong ? "WRONG" : "ok");
+                row->is_cut ? "*" : " ", row->wrong ? "WRONG" : "ok");
+        has_cut |= row->is_cut;
+    }
+    if (has_cut) {
+        fputs("# *: more than 100 was computed and cut: the total was shorter than the computation alone, by noise\n",
+              stream);
     }
 }
 

@@ -10,6 +10,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -95,6 +96,33 @@ static void wrong_bytes_are_seen(void **state)
     assert_false(co_bench_results_are_right(&results));
 }
 
+static void overlap_above_all_is_cut_and_marked(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes = 0;
+    assert_int_equal(co_bench_results_take(&results, "overlap 8 castoff 0 5 1 2 3 4 100.00", "default", 2), 0);
+    FILE *stream = open_memstream(&text, &bytes);
+    co_bench_table_print(&results, stream);
+    fclose(stream);
+    assert_false(results.overlaps[0].is_cut);
+    assert_null(strchr(text, '*'));
+    free(text);
+    assert_int_equal(co_bench_results_take(&results, "overlap 64 castoff 0 5 1 2 3 4 108.25", "default", 2), 0);
+    assert_int_equal(co_bench_results_take(&results, "overlap 512 castoff 0 5 1 2 3 4 99.50", "default", 2), 0);
+    stream = open_memstream(&text, &bytes);
+    co_bench_table_print(&results, stream);
+    fclose(stream);
+    assert_true(results.overlaps[1].is_cut);
+    assert_true(fabs(results.overlaps[1].percent - 100) < 1e-9);
+    assert_non_null(strstr(text, " 100.0* ok\n"));
+    assert_non_null(strstr(text, " 100.0  ok\n"));
+    assert_non_null(strstr(text, " 99.5  ok\n"));
+    assert_non_null(strstr(text, "\n# *: more than 100 was computed and cut"));
+    assert_null(strstr(text, "108"));
+    free(text);
+}
+
 static void points_know_their_place(void **state)
 {
     (void)state;
@@ -126,6 +154,7 @@ int main(void)
         cmocka_unit_test_teardown(finds_the_best_within_each_job, clear),
         cmocka_unit_test_teardown(refuses_damage_and_leaves_other_lines_alone, clear),
         cmocka_unit_test_teardown(wrong_bytes_are_seen, clear),
+        cmocka_unit_test_teardown(overlap_above_all_is_cut_and_marked, clear),
         cmocka_unit_test_teardown(points_know_their_place, clear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
