@@ -9,21 +9,52 @@
 
 #include "base/settings.h"
 #include "base/settings_print.h"
+#include "info_tune.h"
+#include "mcast/transport/lossy.h"
 #include "places.h"
 #include "program.h"
 #include "transports.h"
 
-enum { SHOW_VERSION = 1, SHOW_TRANSPORTS = 2, SHOW_SETTINGS = 4, SHOW_TEMPLATE = 8, SHOW_MAN = 16 };
+enum { SHOW_VERSION = 1, SHOW_TRANSPORTS = 2, SHOW_SETTINGS = 4, SHOW_TEMPLATE = 8, SHOW_MAN = 16, SHOW_TUNE = 32 };
 
 static const struct option long_options[] = {
-    {"settings", no_argument, NULL, 's'},
-    {"template", no_argument, NULL, 't'},
-    {"transports", no_argument, NULL, 'n'},
-    {"json", no_argument, NULL, 'j'},
-    {"man", no_argument, NULL, 'm'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
+    {"settings", no_argument, NULL, 's'},   {"template", no_argument, NULL, 't'},
+    {"transports", no_argument, NULL, 'n'}, {"tune", no_argument, NULL, 'd'},
+    {"json", no_argument, NULL, 'j'},       {"man", no_argument, NULL, 'm'},
+    {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
 };
+
+// What the start of a job would say about the settings: the table's complaints, then those that only the parts that
+// use a text can find. NULL behind the last one.
+static const char *warning(size_t i)
+{
+    static char others[2][640];
+    char cause[512];
+    struct co_fault_plan plan;
+    size_t complaints = 0, count = 0;
+    while (co_settings_complaint(complaints)) {
+        complaints++;
+    }
+    if (i < complaints) {
+        return co_settings_complaint(i);
+    }
+    if (co_info_tune_check(cause, sizeof cause)) {
+        snprintf(others[count++], sizeof *others, "CASTOFF_TUNE: %s (castoff would be off)", cause);
+    }
+    const char *fault = co_setting_text(CO_SET_FAULT);
+    if (*fault && co_fault_plan_parse(&plan, fault, cause, 120)) {
+        snprintf(others[count++], sizeof *others, "CASTOFF_FAULT: '%s' is no fault such as drop=0.01", cause);
+    }
+    return i - complaints < count ? others[i - complaints] : NULL;
+}
+
+// Where the output is data for a program, standard error has the complaints.
+static void tell_warnings(void)
+{
+    for (size_t i = 0; warning(i); i++) {
+        co_command_complain(&co_command_info, "%s", warning(i));
+    }
+}
 
 static void find_parts(char library[PATH_MAX], char mpirun[PATH_MAX])
 {
@@ -43,8 +74,8 @@ static void print_version(void)
     printf("built for   %s\n", CASTOFF_MPI_TEXT);
     printf("library     %s\n", *library ? library : "not found (neither beside the castoff command nor in ../lib)");
     printf("mpirun      %s\n", *mpirun ? mpirun : "not on PATH");
-    for (size_t i = 0; co_settings_complaint(i); i++) {
-        printf("warning     %s\n", co_settings_complaint(i));
+    for (size_t i = 0; warning(i); i++) {
+        printf("warning     %s\n", warning(i));
     }
 }
 
@@ -84,8 +115,8 @@ static int print_json(void)
         json_array_append_new(transports, json_pack("{s:s, s:b, s:s}", "name", states[i].name, "usable",
                                                     states[i].is_usable, "detail", states[i].detail));
     }
-    for (size_t i = 0; co_settings_complaint(i); i++) {
-        json_array_append_new(complaints, json_string(co_settings_complaint(i)));
+    for (size_t i = 0; warning(i); i++) {
+        json_array_append_new(complaints, json_string(warning(i)));
     }
     json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
                              CASTOFF_MPI_TEXT, "library", library, "mpirun", mpirun, "transports", transports,
@@ -98,10 +129,13 @@ static int print_json(void)
     return TOOL_OK;
 }
 
-static void print_parts(int parts)
+static int print_parts(int parts)
 {
+    int failed = 0;
     if (parts & SHOW_VERSION) {
         print_version();
+    } else if (parts & (SHOW_TRANSPORTS | SHOW_SETTINGS | SHOW_TUNE)) {
+        tell_warnings();
     }
     if (parts & SHOW_TRANSPORTS) {
         print_transports();
@@ -109,12 +143,16 @@ static void print_parts(int parts)
     if (parts & SHOW_SETTINGS) {
         co_settings_print_values(stdout);
     }
+    if (parts & SHOW_TUNE) {
+        failed = co_info_tune_print(stdout);
+    }
     if (parts & SHOW_TEMPLATE) {
         co_settings_print_template(stdout);
     }
     if (parts & SHOW_MAN) {
         co_settings_print_man(stdout);
     }
+    return failed;
 }
 
 static int run(int argc, char **argv)
@@ -135,6 +173,9 @@ static int run(int argc, char **argv)
         case 'm':
             parts |= SHOW_MAN;
             break;
+        case 'd':
+            parts |= SHOW_TUNE;
+            break;
         case 'j':
             as_json = true;
             break;
@@ -150,16 +191,17 @@ static int run(int argc, char **argv)
     if (as_json) {
         return print_json();
     }
-    print_parts(parts ? parts : SHOW_VERSION | SHOW_TRANSPORTS | SHOW_SETTINGS);
-    return ferror(stdout) || fflush(stdout) ? TOOL_FAILED : TOOL_OK;
+    int failed = print_parts(parts ? parts : SHOW_VERSION | SHOW_TRANSPORTS | SHOW_SETTINGS);
+    return failed || ferror(stdout) || fflush(stdout) ? TOOL_FAILED : TOOL_OK;
 }
 
 const struct co_command co_command_info = {
     "info",
     run,
     "[OPTION...]",
-    "print version, transports (usable, or why not) and settings (value, default, meaning)",
+    "print version, transports (usable, or why not) and settings (value, default, meaning); wrong settings are named",
     "  --settings        only the settings\n"
+    "  --tune            only the table that decides which calls are taken, and what its rows mean\n"
     "  --template        the settings as a file to edit and source (env.example)\n"
     "  --transports      only the transports\n"
     "  --man             the settings as the section ENVIRONMENT of castoff(7)\n"

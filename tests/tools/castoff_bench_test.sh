@@ -25,6 +25,33 @@ for transport in shm udp verbs; do
     ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
 done
 ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
+for part in settings transports tune; do
+    CASTOFF_LOGG=1 CASTOFF_BCAST=maybe run "$castoff" info "--$part"
+    ok "info --$part: an unknown setting is named" err_has '^castoff info: unknown setting CASTOFF_LOGG; did you mean'
+    ok "info --$part: a wrong value is named" err_has '^castoff info: CASTOFF_BCAST=maybe: not one of auto, yes, no'
+    ok "info --$part: on standard error alone" [ -z "$(grep 'maybe' "$work/out")" ]
+    ok "info --$part: status 0" status_is 0
+done
+run "$castoff" info --settings
+ok "info --settings: nothing to say" err_is_empty
+printf 'bcast node ranks 2- bytes 1- decline\n' >"$work/table"
+printf 'bcast moon ranks 2- bytes 1- decline\n' >"$work/moon"
+CASTOFF_TUNE=$work/table run "$castoff" info --tune
+ok "info --tune: the file's rows" out_has '^bcast node ranks 2- bytes 1- decline$'
+ok "info --tune: what a row means" out_has '^# CALL WHERE ranks A-B ranks_per_node C-D transport NAME bytes E-F '
+ok "info --tune: that are not this release's" [ "$(grep -c '^[^#]' "$work/out")" -eq 1 ]
+run "$castoff" info --tune
+cp "$work/out" "$work/again"
+CASTOFF_TUNE=$work/again run "$castoff" info --tune
+ok "info --tune: is a table itself" [ "$(grep '^[^#]' "$work/out")" = "$(grep '^[^#]' "$work/again")" ]
+for part in --settings --tune ""; do
+    CASTOFF_TUNE=$work/moon CASTOFF_FAULT=rain run "$castoff" info $part
+    cat "$work/out" >>"$work/err"
+    ok "info $part: a table that cannot be read is named" err_has "CASTOFF_TUNE: $work/moon: line 1: 'moon' is not node or hosts"
+    ok "info $part: a fault that is none is named" err_has "CASTOFF_FAULT: 'rain' is no fault"
+done
+CASTOFF_TUNE=$work/moon run "$castoff" info --tune
+ok "info --tune: a table that cannot be read: status 1" status_is 1
 CASTOFF_TRANSPORT=none run "$castoff" info --transports
 ok "info: none, shm is off by the setting" out_has '^shm *not usable: off by CASTOFF_TRANSPORT=none$'
 ok "info: none, udp is off by the setting" out_has '^udp *not usable: off by CASTOFF_TRANSPORT=none$'
