@@ -70,7 +70,9 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     struct broadcast broadcast = {.buffer = buffer, .count = count, .root = root, .type = type};
     enum co_reason reason = route(&broadcast, comm);
     int code = reason == CO_TAKE ? take(&broadcast, comm) : co_next.Bcast(buffer, count, type, root, comm);
-    co_route_end(&ticket, reason, comm, broadcast.bytes, code);
+    // Between groups, a rank of the root's group that is not the root has no part in it: what it gives is not looked
+    // at.
+    co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : count, type, code);
     return code;
 }
 

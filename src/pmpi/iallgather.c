@@ -33,7 +33,8 @@ static int settle(void *operation)
     if (error == 0) {
         error = co_gather_buffers_deliver(&gather->buffers, &gather->call);
     }
-    co_call_end(&gather->ticket, CO_TAKE, gather->call.block_bytes, error == 0 ? MPI_SUCCESS : MPI_ERR_OTHER);
+    co_call_end(&gather->ticket, CO_TAKE, error == 0 ? gather->call.block_bytes : 0,
+                error == 0 ? MPI_SUCCESS : MPI_ERR_OTHER);
     return error;
 }
 
@@ -138,7 +139,7 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
         return take(&call, &ticket, comm, handle);
     }
     int code = co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
-    co_route_end(&ticket, reason, comm, call.block_bytes, code);
+    co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
     return code;
 }
 

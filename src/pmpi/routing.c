@@ -33,9 +33,24 @@ static enum co_reason explain(enum co_reason reason, MPI_Comm comm, int code)
     return size == 1 ? CO_ONE_RANK : reason;
 }
 
-void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, size_t bytes, int code)
+// Native has accepted the arguments, so it can be asked for the size; after an error they may be anything.
+static size_t bytes_of(int count, MPI_Datatype type, int code)
+{
+    const struct co_datatype *predefined = co_datatype_predefined(type);
+    struct co_datatype facts;
+    if (code != MPI_SUCCESS || count <= 0) {
+        return 0;
+    }
+    if (predefined == NULL) {
+        predefined = co_datatype_read(type, &facts) ? &facts : NULL;
+    }
+    return predefined == NULL ? 0 : (size_t)count * predefined->bytes;
+}
+
+void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
+                    MPI_Datatype type, int code)
 {
     enum co_reason explained = explain(reason, comm, code);
-    co_call_count(ticket, explained, bytes, code);
+    co_call_count(ticket, explained, bytes_of(count, type, code), code);
     co_report_sites_add(ticket->call, explained);
 }

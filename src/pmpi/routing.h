@@ -44,14 +44,16 @@ static inline bool co_route_arguments(int count, MPI_Datatype type, bool sends, 
     return co_route_program_type(count, type, sends, facts);
 }
 
-// The end of a call whose fate is known when it returns: counts it with its call site, when a report was asked for.
-void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, size_t bytes, int code);
+// The end of a call whose fate is known when it returns: counts it with its call site, when a report was asked for. The
+// bytes are those of the arguments, which were not read where the call was declined before they mattered.
+void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
+                    MPI_Datatype type, int code);
 
-static inline void co_route_end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, size_t bytes,
-                                int code)
+static inline void co_route_end(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
+                                MPI_Datatype type, int code)
 {
     if (__builtin_expect(ticket->began_ns != 0, 0)) {
-        co_route_count(ticket, reason, comm, bytes, code);
+        co_route_count(ticket, reason, comm, count, type, code);
     }
 }
 

@@ -8,6 +8,8 @@
 // report: calls["MPI_Bcast"]["seen"] == 15 * ranks
 // report: calls["MPI_Bcast"]["declined"] == {"switched_off_by_info": 9 * ranks}
 // report: calls["MPI_Bcast"]["taken"] == 6 * ranks
+// report: calls["MPI_Bcast"]["bytes_seen"] == 15 * ranks * 3001
+// report: calls["MPI_Bcast"]["bytes_taken"] == 6 * ranks * 3001
 // report: calls["MPI_Iallgather"]["taken"] == ranks and calls["MPI_Iallgather"]["declined"] == {}
 // report: counters["communicator_high_water_bytes"] > 0
 // report: (counters["communicator_shared_high_water_bytes"] > 0) == ("CASTOFF_FAULT" not in settings)

@@ -13,7 +13,7 @@ except (OSError, ValueError) as error:
 def holds(condition):
     try:
         return eval(condition, {}, report)
-    except (KeyError, NameError, TypeError) as error:
+    except (KeyError, NameError, TypeError, SyntaxError) as error:
         print("no", error, end=" in ")
 
 
