@@ -156,6 +156,25 @@ static void transports_have_names(void **state)
     assert_string_equal(co_carrier_text(CO_CARRIER_COUNT), "unknown_transport");
 }
 
+static void built_in_rows_tell_ranks_per_node(void **state)
+{
+    (void)state;
+    co_tune_table_built_in(&table);
+    struct co_team_facts two_hosts = mixed, four_hosts = mixed;
+    two_hosts.ranks = 4;
+    two_hosts.max_ranks_per_node = four_hosts.max_ranks_per_node = 2;
+    four_hosts.nodes = 4;
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 1 << 16, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &four_hosts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+    two_hosts.ranks = 2;
+    two_hosts.max_ranks_per_node = 1;
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 1 << 16, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 8192, CO_AUTO), CO_STOCK_FASTER); // one rank each
+    assert_int_equal(co_decide(&table, &four_hosts, CO_CALL_ALLGATHER, 8192, CO_AUTO), CO_TAKE);
+}
+
 static void words_of_the_report(void **state)
 {
     (void)state;
@@ -178,6 +197,7 @@ int main(void)
         cmocka_unit_test(ranks_per_node_bound_a_row),
         cmocka_unit_test(transport_bounds_a_row),
         cmocka_unit_test(transports_have_names),
+        cmocka_unit_test(built_in_rows_tell_ranks_per_node),
         cmocka_unit_test(words_of_the_report),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
