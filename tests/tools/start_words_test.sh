@@ -25,6 +25,31 @@ ok "info: shared memory" said_once '^\[0@.* info: shm: '
 ok "info: progress" said_once '^\[0@.* info: progress: '
 job CASTOFF_TUNE="$work/there-is-no-table"
 ok "a tune table that is not there: the setting is named" said_once 'castoff is off for this job.*CASTOFF_TUNE: .*No such file'
+tuned() { # rows, NAME=VALUE...: a job whose broadcasts that table decides
+    printf '%s\n' "$1" >"$work/table"
+    shift
+    job CASTOFF_TUNE="$work/table" CASTOFF_REPORT=- "$@"
+}
+declined() { grep -q 'declined [1-9][0-9]*: stock_is_faster$' "$work/err"; }
+network="CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo" # two nodes of one rank
+tuned 'bcast node ranks 2 ranks_per_node 2 transport shm bytes 1- decline'
+ok "a row for two ranks on a node: declines" declined
+tuned 'bcast node ranks 2 ranks_per_node 1 transport shm bytes 1- decline'
+ok "a row for one rank on a node: does not fit" [ "$(grep -c stock_is_faster "$work/err")" -eq 0 ]
+# shellcheck disable=SC2086
+{
+    tuned 'bcast hosts ranks 2- ranks_per_node 1 transport udp bytes 1- decline' $network
+    ok "a row for one rank on each host over udp: declines" declined
+    tuned 'bcast hosts ranks 2- ranks_per_node 1 transport udp bytes 1- decline' $network CASTOFF_FAULT=drop=0.001,seed=3
+    ok "a row for udp: with injected faults, too" declined
+    tuned "$(printf 'bcast %s bytes 1- decline\n' 'hosts ranks 2- ranks_per_node 2-' \
+        'hosts ranks 2- transport verbs' 'node ranks 2-')
+bcast hosts ranks 2- bytes 1- take" $network
+    ok "rows for more ranks on a host, verbs, a node: do not fit" [ "$(grep -c stock_is_faster "$work/err")" -eq 0 ]
+    ok "rows for more ranks on a host, verbs, a node: taken" said_once '^  MPI_Bcast  *seen [0-9]*, taken [1-9]'
+}
+tuned 'bcast node ranks 2 ranks_per_node two bytes 1- decline'
+ok "a row that is none: the start says which" said_once "castoff is off for this job.*CASTOFF_TUNE: .*line 1: 'two' is not a range of ranks per node"
 job CASTOFF_FAULT=drop=0.1,frob=1
 ok "a wrong fault, on one node too" said_once "CASTOFF_FAULT: 'frob=1' is no fault"
 job CASTOFF_TRANSPORT=none CASTOFF_REPORT=-
