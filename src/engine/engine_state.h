@@ -4,7 +4,7 @@
 //   engine.c      open and close           transports.c  shared memory and network, agreement
 //   network.c     sockets, protocol        shared_network.c  which network they use
 //   network_probe.c   do all nodes hear multicast
-//   cores.c       cores against ranks      descriptors.c  how many descriptors are ours
+//   cores.c       cores against ranks      descriptor_budget.c  how many descriptors are ours
 //   team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
 //   task.c        life of an operation, queue, steps
@@ -128,7 +128,7 @@ struct co_engine {
 // cores.c
 int co_cores_agree(struct co_engine *engine);
 
-// descriptors.c
+// descriptor_budget.c
 void co_descriptors_count(struct co_engine *engine);
 int co_descriptors_for_network(void); // the least that it takes
 // False: they are not ours to take.
