@@ -87,12 +87,36 @@ static void a_payload_outside_its_region_is_refused(void **state)
     assert_true(rig_received(6));
 }
 
+static void hosts_answer_for_their_processes(void **state)
+{
+    struct transport_rig *rig = *state;
+    struct co_transport *end = rig->ends[0];
+    int first = -1, second = -1;
+
+    if (end->ops->host_ask == NULL || end->ops->host_ask(end, 1) == -ENOTSUP) {
+        skip(); // nothing to learn there
+    }
+    assert_int_equal(end->ops->host_ask(end, RIG_ENDS), -EINVAL);
+    assert_int_equal(end->ops->host_ask(end, -1), -EINVAL);
+    rig->ends[2]->ops->close(rig->ends[2]); // the host is there
+    rig->ends[2] = NULL;
+    assert_true(end->ops->host_ask(end, 2) >= 0);
+    while ((first = end->ops->host_told(end)) == -1) {
+    }
+    while ((second = end->ops->host_told(end)) == -1) {
+    }
+    assert_int_equal(first + second, 1 + 2);
+    assert_int_not_equal(first, second);
+    assert_int_equal(end->ops->host_told(end), -1);
+}
+
 int transport_contract_offers_run(struct transport_rig *rig)
 {
     const struct CMUnitTest tests[] = {
         ON_RIG(immediates_arrive_where_they_are_carried),
         ON_RIG(what_stands_in_a_region_is_the_callers_again_when_it_is_idle),
         ON_RIG(a_payload_outside_its_region_is_refused),
+        ON_RIG(hosts_answer_for_their_processes),
     };
     return cmocka_run_group_tests_name(rig->name, tests, NULL, NULL);
 }

@@ -110,6 +110,29 @@ static int loopback_dead_peer(struct co_transport *transport)
     return endpoint->dead_count > 0 ? endpoint->dead[--endpoint->dead_count] : -1;
 }
 
+static int loopback_host_ask(struct co_transport *transport, int rank)
+{
+    struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
+    struct co_loopback_hub *hub = endpoint->hub;
+    if (rank < 0 || rank >= hub->config.endpoints) {
+        return -EINVAL;
+    }
+    endpoint->hosts[rank] = !hub->endpoints[rank].host_is_silent;
+    return 1;
+}
+
+static int loopback_host_told(struct co_transport *transport)
+{
+    struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
+    for (int rank = 0; rank < endpoint->hub->config.endpoints; rank++) {
+        if (endpoint->hosts[rank]) {
+            endpoint->hosts[rank] = false;
+            return rank;
+        }
+    }
+    return -1;
+}
+
 static void endpoint_stop(struct co_loopback_endpoint *endpoint)
 {
     endpoint->open = false;
@@ -127,8 +150,10 @@ static void loopback_close(struct co_transport *transport)
     endpoint_stop(endpoint);
     free(endpoint->told_dead);
     free(endpoint->dead);
+    free(endpoint->hosts);
     endpoint->told_dead = NULL;
     endpoint->dead = NULL;
+    endpoint->hosts = NULL;
     endpoint->dead_count = 0;
 }
 
@@ -141,6 +166,8 @@ static const struct co_transport_ops loopback_ops = {
     .descriptors = loopback_descriptors,
     .next_event_ns = loopback_next_event_ns,
     .dead_peer = loopback_dead_peer,
+    .host_ask = loopback_host_ask,
+    .host_told = loopback_host_told,
     .close = loopback_close,
 };
 
@@ -195,9 +222,11 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
     size_t count = (size_t)hub->config.endpoints;
     bool *told = calloc(count, sizeof *told);
     int *dead = calloc(count, sizeof *dead);
-    if (!told || !dead) {
+    bool *hosts = calloc(count, sizeof *hosts);
+    if (!told || !dead || !hosts) {
         free(told);
         free(dead);
+        free(hosts);
         return -ENOMEM;
     }
     bool like_verbs = hub->config.like_verbs;
@@ -212,6 +241,7 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
         .open = true,
         .told_dead = told,
         .dead = dead,
+        .hosts = hosts,
     };
     *out = &endpoint->transport;
     return 0;
@@ -249,4 +279,10 @@ void co_loopback_kill(struct co_loopback_hub *hub, int rank)
 {
     assert(rank >= 0 && rank < hub->config.endpoints);
     endpoint_stop(&hub->endpoints[rank]);
+}
+
+void co_loopback_silence_host(struct co_loopback_hub *hub, int rank)
+{
+    assert(rank >= 0 && rank < hub->config.endpoints);
+    hub->endpoints[rank].host_is_silent = true;
 }

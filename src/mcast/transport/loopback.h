@@ -49,5 +49,7 @@ void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns);
 uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub);
 // The endpoint stops existing: what is sent to it vanishes and its peers may learn of it by dead_peer.
 void co_loopback_kill(struct co_loopback_hub *hub, int rank);
+// From now on the endpoint's host answers no host_ask (unlike verbs only); its datagrams are the test's matter.
+void co_loopback_silence_host(struct co_loopback_hub *hub, int rank);
 
 #endif

@@ -32,6 +32,8 @@ struct co_loopback_endpoint {
     bool *told_dead; // peers known to be gone
     int *dead;       // of these, the ones that dead_peer has still to tell
     int dead_count;
+    bool host_is_silent;
+    bool *hosts; // by peer: asked, and answered at once
 };
 
 struct co_loopback_hub {

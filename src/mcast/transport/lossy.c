@@ -264,6 +264,18 @@ static int lossy_dead_peer(struct co_transport *transport)
     return below->ops->dead_peer(below);
 }
 
+static int lossy_host_ask(struct co_transport *transport, int rank)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->host_ask != NULL ? below->ops->host_ask(below, rank) : -ENOTSUP;
+}
+
+static int lossy_host_told(struct co_transport *transport)
+{
+    struct co_transport *below = ((struct lossy *)transport)->below;
+    return below->ops->host_told != NULL ? below->ops->host_told(below) : -1;
+}
+
 static void lossy_close(struct co_transport *transport)
 {
     struct lossy *lossy = (struct lossy *)transport;
@@ -290,6 +302,8 @@ static const struct co_transport_ops lossy_ops = {
     .woken = lossy_woken,
     .next_event_ns = lossy_next_event_ns,
     .dead_peer = lossy_dead_peer,
+    .host_ask = lossy_host_ask,
+    .host_told = lossy_host_told,
     .close = lossy_close,
 };
 

@@ -101,8 +101,17 @@ struct co_transport_ops {
     // send for the deadline; -1: none. Each is told once.
     int (*dead_peer)(struct co_transport *transport);
 
+    // Signs of life of hosts, whatever their processes do (NULL: cannot be had). host_ask puts a question to the kernel
+    // of a peer's host, of which CO_TRANSPORT_HOSTS_ASKED can be open; 1, 0 while an earlier one to it is open, or
+    // -errno when nothing could be asked now. host_told: world rank of a peer asked whose host has answered since, each
+    // answer told once; -1: none.
+    int (*host_ask)(struct co_transport *transport, int rank);
+    int (*host_told)(struct co_transport *transport);
+
     void (*close)(struct co_transport *transport);
 };
+
+#define CO_TRANSPORT_HOSTS_ASKED 8 // descriptors, too, while questions are open
 
 // Head of every transport's own struct.
 struct co_transport {

@@ -80,6 +80,7 @@ static void udp_close(struct co_transport *transport)
     if (udp->unicast_fd >= 0) {
         close(udp->unicast_fd);
     }
+    co_udp_hosts_close(udp);
     free(udp->receiver.slots);
     free(udp->peers);
     free((void *)udp->peer_is_dead);
@@ -102,6 +103,8 @@ static const struct co_transport_ops udp_ops = {
     .woken = co_udp_woken,
     .next_event_ns = udp_next_event_ns,
     .dead_peer = co_udp_dead_tell,
+    .host_ask = co_udp_host_ask,
+    .host_told = co_udp_host_tell,
     .close = udp_close,
 };
 
@@ -194,6 +197,7 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
     }
     udp->transport.ops = &udp_ops;
     udp->unicast_fd = -1;
+    co_udp_hosts_open(udp);
     udp->give_up_ns = config->give_up_ns > 0 ? config->give_up_ns : UINT64_MAX;
     udp->receive_buffer_asked = config->receive_buffer_bytes;
     udp->receiver.slots = slots;

@@ -86,6 +86,13 @@ struct co_udp_refusals {
     _Atomic uint64_t since_ns, last_ns;
 };
 
+// To the kernel of a peer's host; rank CO_UDP_NOBODY: none.
+struct co_udp_question {
+    int fd, rank;
+    uint64_t asked_ns;
+    bool has_answer; // it came at once
+};
+
 struct co_udp {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_udp_interface interface;
@@ -107,6 +114,7 @@ struct co_udp {
     struct co_udp_refusals group_refusals[CO_UDP_GROUPS_MAX];
     struct co_udp_refusals full; // the socket's queue, whatever the destination
     _Atomic bool has_told_refusal;
+    struct co_udp_question questions[CO_TRANSPORT_HOSTS_ASKED];
     struct co_udp_receiver receiver;
     _Atomic uint32_t woken;    // bits for the next poll, 0: it has to ask itself
     _Atomic uint64_t woken_ns; // when they were found
@@ -169,5 +177,11 @@ bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct s
 void co_udp_dead_note(struct co_udp *udp);
 void co_udp_dead_mark(struct co_udp *udp, int rank); // or another thread does so soon
 int co_udp_dead_tell(struct co_transport *transport);
+
+// udp_hosts.c
+void co_udp_hosts_open(struct co_udp *udp);
+void co_udp_hosts_close(struct co_udp *udp);
+int co_udp_host_ask(struct co_transport *transport, int rank);
+int co_udp_host_tell(struct co_transport *transport);
 
 #endif
