@@ -22,7 +22,7 @@ CO_SETTING(LOG, "CASTOFF_LOG", CHOICE, "warn", 0, 0, "error|warn|info|debug|trac
 CO_SETTING(LOG_SUBSYS, "CASTOFF_LOG_SUBSYS", TEXT, "all", 0, 0, NULL, false, "subsystems to log, separated by commas: base,pmpi,engine,mcast,udp,shm,all")
 CO_SETTING(LOG_FILE, "CASTOFF_LOG_FILE", TEXT, "", 0, 0, NULL, false, "log file instead of stderr; %r rank, %h host, %p process id")
 CO_SETTING(STALL_S, "CASTOFF_STALL_S", INT, "30", 0, 86400, NULL, false, "say once what each rank waits for after so many seconds without progress; 0 never")
-CO_SETTING(DEADLINE_S, "CASTOFF_DEADLINE_S", INT, "120", 1, 86400, NULL, true, "where worker threads run: fail an operation when a peer gives no sign of life for so many seconds")
+CO_SETTING(DEADLINE_S, "CASTOFF_DEADLINE_S", INT, "120", 1, 86400, NULL, true, "fail an operation when a peer or, without worker threads, its host gives no sign of life for so many seconds")
 CO_SETTING(TUNE, "CASTOFF_TUNE", TEXT, "", 0, 0, NULL, true, "file with the decisions by call, ranks, ranks per node, transport and size, written by castoff bench --tune; empty: built-in table")
 CO_SETTING(FAULT, "CASTOFF_FAULT", TEXT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7,kind=data; blackhole=1 drops all multicast")
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", CHOICE, "auto", 0, 0, "auto|shm|udp|none", true, "transports allowed: shm inside a node only, udp between nodes too, none for native only")

@@ -100,8 +100,8 @@ static int agree_on_memory(struct co_engine *engine, const struct co_bootstrap *
     return exchanged < 0 ? exchanged : status;
 }
 
-// A rank that could get no thread does not answer while it computes: then nobody may take silence for death.
-static void open_workers(struct co_engine *engine)
+// True: on all ranks.
+static bool open_workers(struct co_engine *engine)
 {
     int worst = co_workers_open(engine);
     int exchanged = engine->bootstrap.minimum(engine->bootstrap.arg, &worst, 1);
@@ -109,9 +109,7 @@ static void open_workers(struct co_engine *engine)
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
                "no worker thread: operations of some rank move inside MPI calls only (%s)", strerror(-worst));
     }
-    if (engine->mcast != NULL) {
-        co_mcast_expect_answers(engine->mcast, exchanged == 0 && worst == 0);
-    }
+    return exchanged == 0 && worst == 0;
 }
 
 int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
@@ -141,9 +139,8 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     free(engine->exchange);
     engine->exchange = NULL;
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
-    if (engine->uses_threads) {
-        open_workers(engine);
-    }
+    bool has_threads = engine->uses_threads && open_workers(engine);
+    co_signs_agree(engine, has_threads);
     *out = engine;
     return 0;
 }

@@ -7,6 +7,7 @@
 //   cores.c       cores against ranks      descriptor_budget.c  how many descriptors are ours
 //   team.c        communicators
 //   calls.c       blocking and nonblocking calls of a team
+//   signs_of_life.c   whose silence is proof
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
 //   messages.c    point-to-point: its channel, which communicators
@@ -133,6 +134,9 @@ void co_descriptors_count(struct co_engine *engine);
 int co_descriptors_for_network(void); // the least that it takes
 // False: they are not ours to take.
 bool co_descriptors_take(struct co_engine *engine, int count);
+
+// signs_of_life.c: collective. Where it is asked for, all ranks have worker threads, or not.
+void co_signs_agree(struct co_engine *engine, bool all_have_threads);
 
 // transports.c
 int co_transports_open(struct co_engine *engine, char *why, size_t why_room);

@@ -1,29 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ends operations by silence, only where silence is proof: where all peers answer by themselves, whatever their program
-// does. Nothing may come of an operation for long because somebody is late; so the members are asked, outside the
-// group, of which a late one may know nothing yet, and any answer is a sign of life. Who gives none for the deadline
-// has gone without a word: a host without power, a cut link. Warm.
+// Ends operations by silence, only where silence is proof. Nothing may come of an operation for long because somebody
+// is late; so the members are asked, outside the group, of which a late one may know nothing yet. Where all ranks run
+// threads they answer by themselves, whatever their program does. Elsewhere a member may be computing and its host is
+// asked, whose kernel answers for it; the member itself now and then, because its host says when its process is gone.
+// Who gives no sign of life for the deadline has gone without a word: a host without power, a cut link. Warm.
 #include <errno.h>
 
 #include "mcast/endpoint.h"
 
 #define ASK_AFTER 8   // parts of the deadline without an event, after which members are asked, and
 #define ASK_EVERY 64  // how often: many questions or answers would have to be lost
-#define ASK_AT_ONCE 8 // members, in turn: all of a small group each time
+#define ASK_AT_ONCE 8 // members, in turn: all of a small group each time,
+#define ASK_LEAST 3   // times, of who is given up
+#define ASK_HOSTS_AT_ONCE (CO_TRANSPORT_HOSTS_ASKED / 2) // and hosts: the other half has time to answer
 
 static struct co_peer *peer_of(const struct co_mcast_group *group, int member)
 {
     return &group->mcast->peers[group->members[member]];
 }
 
-static void ask(struct co_mcast_group *group, int member)
+static void ask_itself(struct co_mcast_group *group, int member)
+{
+    struct co_mcast *mcast = group->mcast;
+    struct co_destination to = {CO_TO_PEER, (unsigned)group->members[member]};
+    co_control_send(mcast, 0, mcast->config.world_rank, to, CO_CONTROL_PROBE, 0, 0, NULL, 0);
+    peer_of(group, member)->probed_ns = mcast->now_ns;
+}
+
+// True: a question has left.
+static bool ask(struct co_mcast_group *group, int member)
 {
     struct co_mcast *mcast = group->mcast;
     struct co_peer *peer = peer_of(group, member);
-    struct co_destination to = {CO_TO_PEER, (unsigned)group->members[member]};
-    co_control_send(mcast, 0, mcast->config.world_rank, to, CO_CONTROL_PROBE, 0, 0, NULL, 0);
-    peer->unanswered_ns = peer->unanswered_ns == 0 ? mcast->now_ns : peer->unanswered_ns;
+    bool is_by_host = mcast->config.signs == CO_SIGNS_OF_HOSTS;
+    int asked = is_by_host ? mcast->transport->ops->host_ask(mcast->transport, group->members[member]) : 1;
+    if (!is_by_host || mcast->now_ns - peer->probed_ns > mcast->config.deadline_ns) {
+        ask_itself(group, member);
+    }
+    if (asked > 0 && peer->unanswered_ns == 0) {
+        peer->unanswered_ns = mcast->now_ns;
+    }
+    return asked > 0;
+}
+
+static void hear_hosts(struct co_mcast *mcast)
+{
+    int rank;
+    while (mcast->config.signs == CO_SIGNS_OF_HOSTS &&
+           (rank = mcast->transport->ops->host_told(mcast->transport)) >= 0) {
+        mcast->peers[rank].alive_ns = mcast->now_ns;
+    }
 }
 
 static bool owes_answer(struct co_peer *peer)
@@ -37,7 +64,8 @@ static bool owes_answer(struct co_peer *peer)
 // The next members in turn. One that owes an answer is asked each time from then on.
 static void ask_some(struct co_mcast_group *group)
 {
-    for (int i = 0; i < ASK_AT_ONCE && i < group->count; i++) {
+    int most = group->mcast->config.signs == CO_SIGNS_OF_HOSTS ? ASK_HOSTS_AT_ONCE : ASK_AT_ONCE;
+    for (int i = 0; i < most && i < group->count; i++) {
         int member = group->next_asked;
         struct co_peer *peer = peer_of(group, member);
         group->next_asked = (member + 1) % group->count;
@@ -47,14 +75,16 @@ static void ask_some(struct co_mcast_group *group)
         if (owes_answer(peer) && group->suspect == 0) {
             group->suspect = member + 1;
             group->suspect_ns = group->mcast->now_ns;
+            group->suspect_asked = 0;
         }
         ask(group, member);
     }
 }
 
-// True: it has not answered for the deadline.
+// True: it has not answered for the deadline. Time in which we were elsewhere and asked nothing does not count.
 static bool ask_suspect(struct co_mcast_group *group)
 {
+    uint64_t now_ns = group->mcast->now_ns, deadline_ns = group->mcast->config.deadline_ns;
     if (group->suspect == 0) {
         return false;
     }
@@ -62,14 +92,18 @@ static bool ask_suspect(struct co_mcast_group *group)
         group->suspect = 0;
         return false;
     }
-    ask(group, group->suspect - 1);
-    return group->mcast->now_ns - group->suspect_ns > group->mcast->config.deadline_ns;
+    if (now_ns - group->looked_ns > deadline_ns / ASK_AFTER) {
+        group->suspect_ns = now_ns;
+        group->suspect_asked = 0;
+    }
+    group->suspect_asked += ask(group, group->suspect - 1);
+    return now_ns - group->suspect_ns > deadline_ns && group->suspect_asked >= ASK_LEAST;
 }
 
 static bool is_active(const struct co_mcast_group *group)
 {
     const struct co_mcast_config *config = &group->mcast->config;
-    return config->peers_answer && config->deadline_ns != 0 && group->count > 1;
+    return config->signs != CO_SIGNS_NONE && config->deadline_ns != 0 && group->count > 1;
 }
 
 uint64_t co_deadline_due_ns(const struct co_mcast_group *group)
@@ -94,8 +128,10 @@ void co_deadline_look(struct co_mcast_group *group)
     if (!is_due) {
         return;
     }
+    hear_hosts(mcast);
     bool is_gone = ask_suspect(group);
     ask_some(group);
+    group->looked_ns = mcast->now_ns;
     if (!is_gone) {
         return;
     }

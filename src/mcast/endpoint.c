@@ -160,9 +160,9 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     return mcast->events;
 }
 
-void co_mcast_expect_answers(struct co_mcast *mcast, bool peers_answer)
+void co_mcast_expect_signs(struct co_mcast *mcast, enum co_signs signs)
 {
-    mcast->config.peers_answer = peers_answer;
+    mcast->config.signs = signs;
 }
 
 uint64_t co_mcast_advances(const struct co_mcast *mcast)

@@ -138,14 +138,16 @@ struct co_mcast_group {
     bool is_stalled; // the window held the sender back
     // Signs of life.
     int next_asked, suspect; // member; member plus one that owes an answer, 0: none
-    uint64_t ask_due_ns, suspect_ns;
+    unsigned suspect_asked;  // times
+    uint64_t ask_due_ns, looked_ns, suspect_ns;
 };
 
 struct co_peer {
     struct co_replay_window replay;
     uint64_t heard_ns;      // last first transmission of a chunk
-    uint64_t alive_ns;      // last control message: a sign of life
+    uint64_t alive_ns;      // last control message, or answer of its host: a sign of life
     uint64_t unanswered_ns; // first question for a sign of life since the last one, 0: none
+    uint64_t probed_ns;     // last question to itself
     bool is_dead;
 };
 

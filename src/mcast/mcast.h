@@ -20,6 +20,13 @@ struct co_mcast;       // an endpoint
 struct co_mcast_group; // a team's members on it
 struct co_mcast_op;    // an operation under way
 
+// Whose silence means that a member is gone.
+enum co_signs {
+    CO_SIGNS_NONE,       // nobody's: everybody is waited for
+    CO_SIGNS_OF_MEMBERS, // its own: all ranks run worker threads, which answer whatever the program does
+    CO_SIGNS_OF_HOSTS,   // its host's: it may be computing, but the kernel answers (host_ask of the transport)
+};
+
 struct co_mcast_config {
     struct co_transport *transport; // belongs to the caller, outlives the endpoint
     struct co_auth *auth;           // likewise
@@ -35,7 +42,7 @@ struct co_mcast_config {
     unsigned ack_radix;
     uint64_t cutoff_ns;   // floor of the cutoff timer
     uint64_t deadline_ns; // silence of a peer that had begun; 0: none
-    bool peers_answer;    // see co_mcast_expect_answers
+    enum co_signs signs;  // see co_mcast_expect_signs
 };
 
 // What a datagram carries beside the payload of a chunk: head and tag.
@@ -47,8 +54,8 @@ enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_t
 int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config);
 void co_mcast_close(struct co_mcast *mcast);
 
-// Whether all ranks run worker threads, so that a live peer is never silent for long. By the holder, before operations.
-void co_mcast_expect_answers(struct co_mcast *mcast, bool peers_answer);
+// Of all ranks alike. By the holder, before operations.
+void co_mcast_expect_signs(struct co_mcast *mcast, enum co_signs signs);
 
 // Receives, sends, runs timers. Returns the number of events (0: nothing moved) or -errno when the transport broke.
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);

@@ -78,7 +78,7 @@ run_inside faults 100 --hosts 4
 run_inside deaf 60 --hosts 4
 run_inside descriptors 60 --hosts 4
 run_inside refused 60 --hosts 4
-run_inside gone 80 --hosts 4
+run_inside gone 120 --hosts 4
 run_inside hostile 100 --hosts 5 --segment
 
 passed=$(grep -c '^PASS ' "$log")

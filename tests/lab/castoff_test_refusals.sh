@@ -45,27 +45,75 @@ silence() { # host
     done
 }
 
+# Starts abort_cut_off, with a deadline of a second, and waits until it is under way.
+begin_rounds() { # bytes stop-file [NAME=VALUE...]
+    rm -f "$shared"/run.* "$shared/stop"
+    : >"$shared/run.out" # await_rounds counts its lines
+    env CASTOFF_DEADLINE_S=1 "${@:3}" timeout -k 5 40 "$castoff" mpirun "${lab_arguments[@]}" --enable-recovery -n 4 \
+        "$programs/abort_cut_off" "$1" "$2" >"$shared/run.out" 2>"$shared/run.err" </dev/null &
+    job=$!
+    await_rounds 1 "$job"
+}
+
+# Judges it by what so many ranks say. abort_cut_off would call wrong bytes neither an error nor none.
+end_rounds() { # what ranks says
+    local told
+    wait "$job"
+    told=$(grep -c "$3\$" "$shared/run.out")
+    if ((told == $2)); then
+        pass "$1"
+    else
+        fail "$1" "$told of $2 say '$3'" run
+    fi
+}
+
+# Until so many ranks have ended with an error, 20 seconds at most; judged later.
+await_errors() { # ranks
+    local deadline=$((SECONDS + 20))
+    until (($(grep -c 'an error$' "$shared/run.out") >= $1 || SECONDS >= deadline)); do
+        read -r -t 0.02 <> <(:)
+    done
+}
+
+# The rank on a host.
+rank_process() { # host
+    local process own
+    own=$(lab-in-host "$1" readlink /proc/self/ns/net)
+    for process in $(pgrep -f "^$programs/"); do
+        [[ $(readlink "/proc/$process/ns/net") != "$own" ]] || echo "$process"
+    done
+}
+
 case_gone() {
-    local job told bytes
+    local job bytes process host
     for bytes in 8 50000; do
-        rm -f "$shared"/run.*
-        CASTOFF_DEADLINE_S=1 CASTOFF_PROGRESS=threads timeout -k 5 30 "$castoff" mpirun "${lab_arguments[@]}" \
-            --enable-recovery -n 4 "$programs/abort_cut_off" "$bytes" /nonexistent >"$shared/run.out" \
-            2>"$shared/run.err" </dev/null &
-        job=$!
-        await_rounds 1 "$job"
+        begin_rounds "$bytes" /nonexistent CASTOFF_PROGRESS=threads
         silence 2
-        wait "$job"
+        await_errors 4
         for host in $hosts; do
             lab-in-host "$host" nft delete table ip t
         done
-        told=$(grep -c 'an error$' "$shared/run.out")
-        if ((told == 4)); then
-            pass "a host falls silent: an MPI error on all ranks ($bytes bytes)"
-        else
-            fail "a host falls silent: an MPI error on all ranks ($bytes bytes)" "$told of 4 got one" run
-        fi
+        end_rounds "a host falls silent: an MPI error on all ranks ($bytes bytes)" 4 'an error'
     done
+    # Without threads a silent rank may be computing: its host's kernel is asked.
+    for bytes in 8 50000; do
+        begin_rounds "$bytes" /nonexistent CASTOFF_PROGRESS=caller
+        lab-link 2 down
+        await_errors 3
+        lab-link 2 up # what its rank says is on its way to mpirun
+        end_rounds "a link is cut, callers alone: an MPI error on all ranks ($bytes bytes)" 4 'an error'
+    done
+    begin_rounds 50000 /nonexistent CASTOFF_PROGRESS=caller
+    kill -KILL "$(rank_process 2)"
+    end_rounds "a rank killed, callers alone: an MPI error on the others" 3 'an error'
+    begin_rounds 50000 "$shared/stop" CASTOFF_PROGRESS=caller
+    process=$(rank_process 2)
+    kill -STOP "$process"
+    read -r -t 4 <> <(:) # deadlines
+    kill -CONT "$process"
+    await_rounds 1 "$job"
+    : >"$shared/stop"
+    end_rounds "a rank stopped for longer than the deadline, callers alone: waited for" 4 'no error'
     check_nothing_left "nothing is left"
 }
 

@@ -163,22 +163,22 @@ static void without_threads_callers_do_it(void **state)
     atomic_store(&threads_left, 1000);
 }
 
-static void answers_are_expected(struct job_rank *rank)
+static void ranks_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.peers_answer, "silence is not taken for death");
+    job_require(rank->engine->mcast->config.signs == CO_SIGNS_OF_MEMBERS, "silence is not taken for death");
 }
 
-static void answers_are_not_expected(struct job_rank *rank)
+static void hosts_speak(struct job_rank *rank)
 {
-    job_require(!rank->engine->mcast->config.peers_answer, "a rank without a thread would be taken for dead");
+    job_require(rank->engine->mcast->config.signs == CO_SIGNS_OF_HOSTS, "a rank without a thread is silent");
 }
 
 static void silence_means_something_where_all_have_threads(void **state)
 {
     (void)state;
-    engine_job_run(3, (const int[]){0, 1, 2}, answers_are_expected);
+    engine_job_run(3, (const int[]){0, 1, 2}, ranks_speak);
     atomic_store(&threads_left, 3 + 1); // one rank gets one
-    engine_job_run(3, (const int[]){0, 1, 2}, answers_are_not_expected);
+    engine_job_run(3, (const int[]){0, 1, 2}, hosts_speak);
     atomic_store(&threads_left, 1000);
 }
 

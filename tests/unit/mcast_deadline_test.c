@@ -20,13 +20,18 @@
 
 enum { BYTES = 40000 }; // 400 chunks, two windows
 
-static void open_with_deadline(struct world *world, const struct world_options *options)
+static void open_with_signs(struct world *world, const struct world_options *options, enum co_signs signs)
 {
     world_open(world, options);
     for (int rank = 0; rank < options->members; rank++) {
         world->mcast[rank]->config.deadline_ns = DEADLINE_NS;
-        co_mcast_expect_answers(world->mcast[rank], true);
+        co_mcast_expect_signs(world->mcast[rank], signs);
     }
+}
+
+static void open_with_deadline(struct world *world, const struct world_options *options)
+{
+    open_with_signs(world, options, CO_SIGNS_OF_MEMBERS);
 }
 
 static void pass(struct world *world, uint64_t ns)
@@ -222,12 +227,98 @@ static void a_collector_waits_for_who_is_late(void **state)
     free(buffers);
 }
 
+// Three members broadcast, and the fourth computes: it does nothing at all, and its host answers for it. Then that
+// falls silent, or the member returns.
+static void compute_for_long(bool returns, const char *faults)
+{
+    enum { MEMBERS = 4, COMPUTES = 2 };
+    struct world_options options = world_defaults(MEMBERS);
+    options.faults = faults;
+    struct world world;
+    open_with_signs(&world, &options, CO_SIGNS_OF_HOSTS);
+    struct co_mcast *computes = world.mcast[COMPUTES];
+    struct co_mcast_op *ops[MEMBERS] = {NULL};
+    unsigned char *buffers = calloc(MEMBERS, BYTES);
+    pattern_fill(buffers, BYTES, 1);
+    world.mcast[COMPUTES] = NULL;
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        ops[rank] = rank == COMPUTES ? NULL : start_bcast(&world, rank, buffers + rank * BYTES);
+    }
+    pass(&world, 20 * DEADLINE_NS);
+    assert_int_equal(co_mcast_op_state(ops[0]), 0);
+    if (!returns) {
+        co_loopback_silence_host(world.hub, COMPUTES);
+    }
+    pass(&world, DEADLINE_NS / 2);
+    assert_int_equal(co_mcast_op_state(ops[0]), 0);
+    world.mcast[COMPUTES] = computes;
+    if (returns) {
+        ops[COMPUTES] = start_bcast(&world, COMPUTES, buffers + COMPUTES * BYTES);
+        world_run(&world, ops, MEMBERS, 10 * SECOND_NS);
+    } else {
+        world.mcast[COMPUTES] = NULL;
+        pass(&world, 2 * DEADLINE_NS);
+    }
+    assert_int_equal(co_mcast_op_state(ops[0]), returns ? 1 : -ETIMEDOUT);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        if (!returns) {
+            co_mcast_group_fail(world.group[rank], -ETIMEDOUT); // what the engine does then
+        }
+        assert_true(!returns || pattern_matches(buffers + rank * BYTES, BYTES, 1));
+        if (ops[rank] != NULL) {
+            co_mcast_op_release(ops[rank]);
+        }
+    }
+    world.mcast[COMPUTES] = computes;
+    world_settle(&world, 30 * SECOND_NS);
+    world_close(&world);
+    free(buffers);
+}
+
+static void a_host_speaks_for_who_computes(void **state)
+{
+    (void)state;
+    compute_for_long(true, NULL);
+    compute_for_long(true, "drop=0.3,seed=5");
+    compute_for_long(false, NULL);
+    compute_for_long(false, "drop=0.3,seed=5");
+}
+
+// Who asked, computed for long and comes back has not listened meanwhile: the silence begins now.
+static void time_elsewhere_is_no_silence(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 2 };
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    open_with_signs(&world, &options, CO_SIGNS_OF_HOSTS);
+    struct co_mcast *source = world.mcast[0], *member = world.mcast[1];
+    unsigned char *buffer = calloc(1, BYTES);
+    struct co_mcast_op *op = start_bcast(&world, 1, buffer);
+    world.mcast[0] = NULL;
+    co_loopback_silence_host(world.hub, 0);
+    pass(&world, DEADLINE_NS / 2);
+    assert_int_not_equal(world.group[1]->suspect, 0);
+    co_loopback_advance(world.hub, co_loopback_now_ns(world.hub) + 10 * DEADLINE_NS);
+    assert_true(co_mcast_progress(member, co_loopback_now_ns(world.hub)) >= 0);
+    pass(&world, DEADLINE_NS / 2);
+    assert_int_equal(co_mcast_op_state(op), 0);
+    pass(&world, DEADLINE_NS);
+    assert_int_equal(co_mcast_op_state(op), -ETIMEDOUT);
+    co_mcast_group_fail(world.group[1], -ETIMEDOUT);
+    co_mcast_op_release(op);
+    world.mcast[0] = source;
+    world_close(&world);
+    free(buffer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_late_member_harms_nobody),         cmocka_unit_test(a_source_that_stops_is_given_up),
         cmocka_unit_test(who_is_gone_ends_what_waits_for_it), cmocka_unit_test(half_a_contribution_is_a_beginning),
-        cmocka_unit_test(a_collector_waits_for_who_is_late),
+        cmocka_unit_test(a_collector_waits_for_who_is_late),  cmocka_unit_test(a_host_speaks_for_who_computes),
+        cmocka_unit_test(time_elsewhere_is_no_silence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
