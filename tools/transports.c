@@ -20,7 +20,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "base/shm_segment.h"
+#include "mcast/shm/shm.h"
 #include "mcast/transport/udp.h"
 
 // Lets everyone copy from it, says so, and stays until the pipe to it closes.
@@ -80,24 +80,41 @@ static int probe_single_copy(void)
     return failed;
 }
 
+// A rank for each core, or as many as there is room for.
+static int find_ranks(int *ranks)
+{
+    uint64_t key = co_clock_now_ns() ^ (uint64_t)getpid() << 40;
+    size_t team_bytes = (size_t)co_setting_number(CO_SET_SHM_TEAM);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int failed = 0;
+    for (*ranks = cores > 2 ? (int)cores : 2; *ranks >= 2; --*ranks) {
+        failed = co_shm_node_try(*ranks, key, team_bytes);
+        if (failed != -ENOSPC) {
+            return failed;
+        }
+    }
+    return failed;
+}
+
 static void probe_shm(struct co_transport_state *state)
 {
-    struct co_shm_segment segment;
     struct statvfs space;
-    char name[CO_SHM_NAME_MAX];
-    size_t used;
-    co_shm_segment_name(name, co_clock_now_ns() ^ (uint64_t)getpid() << 40, 0);
-    int failed = co_shm_segment_create(&segment, name, (size_t)co_setting_number(CO_SET_SHM_TEAM));
+    int ranks, failed = find_ranks(&ranks);
+    bool is_known = statvfs("/dev/shm", &space) == 0;
+    double free_mib = is_known ? (double)space.f_bavail * (double)space.f_frsize / (1024 * 1024) : 0;
     state->is_usable = failed == 0;
     if (failed) {
         snprintf(state->detail, sizeof state->detail, "no segment can be made in /dev/shm: %s", strerror(-failed));
+        if (failed == -ENOSPC && is_known) {
+            snprintf(state->detail, sizeof state->detail,
+                     "/dev/shm has %.0f MiB free, too little for two ranks beside native MPI's own", free_mib);
+        }
         return;
     }
-    co_shm_segment_close(&segment);
-    used = (size_t)snprintf(state->detail, sizeof state->detail, "/dev/shm is writable");
-    if (statvfs("/dev/shm", &space) == 0) {
-        used += (size_t)snprintf(state->detail + used, sizeof state->detail - used, ", %llu MiB free",
-                                 (unsigned long long)space.f_bavail * space.f_frsize >> 20);
+    size_t used = (size_t)snprintf(state->detail, sizeof state->detail, "/dev/shm is writable");
+    if (is_known) {
+        used += (size_t)snprintf(state->detail + used, sizeof state->detail - used,
+                                 ", %.0f MiB free, enough for %d ranks here", free_mib, ranks);
     }
     failed = probe_single_copy();
     snprintf(state->detail + used, sizeof state->detail - used,

@@ -21,15 +21,17 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 }
 
 // Pages come into being when they are touched, and a full file system then kills the process with SIGBUS. Asking
-// first does not reserve anything, but catches the usual case, a container with a small /dev/shm.
-static bool has_room(int file, size_t bytes)
+// first does not reserve anything, but catches the usual case, a container with a small /dev/shm. There we are a guest:
+// the MPI below had all of it without us.
+static bool has_room(int file, size_t bytes, size_t others_bytes)
 {
     struct statvfs state;
 
     if (fstatvfs(file, &state) != 0 || state.f_blocks == 0) {
         return true; // no limit is set
     }
-    return (uint64_t)state.f_bavail * state.f_frsize >= bytes;
+    uint64_t left = (uint64_t)state.f_bavail * state.f_frsize;
+    return left >= bytes && left - bytes >= others_bytes;
 }
 
 static int map(struct co_shm_segment *segment, int file, const char *name, size_t bytes)
@@ -51,7 +53,7 @@ static bool is_usable(const char *name, size_t bytes)
     return strlen(name) < CO_SHM_NAME_MAX && bytes > 0 && bytes <= INT64_MAX;
 }
 
-int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes)
+int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes, size_t others_bytes)
 {
     int file, result = 0;
 
@@ -62,7 +64,7 @@ int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size
     if (file < 0) {
         return -errno;
     }
-    if (!has_room(file, bytes)) {
+    if (!has_room(file, bytes, others_bytes)) {
         result = -ENOSPC;
     } else if (ftruncate(file, (off_t)bytes) != 0) {
         result = -errno;

@@ -19,8 +19,9 @@ struct co_shm_segment {
 // "/castoff-<16 hex digits of key>-<number>"
 void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned number);
 
-// Creates exclusively (mode 0600), sparse and zeroed. -EEXIST, -ENOSPC, -ENOMEM, ...
-int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes);
+// Creates exclusively (mode 0600), sparse and zeroed. -EEXIST, -ENOSPC, -ENOMEM, ... others_bytes are what others will
+// still need in the file system: -ENOSPC where that would not stay free.
+int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes, size_t others_bytes);
 
 // Maps one that exists; its size must be at least `bytes`, its owner our user. -ENOENT, -EINVAL, -EPERM.
 int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes);

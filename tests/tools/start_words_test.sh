@@ -83,6 +83,26 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
         said_once 'communicators with several ranks on a node stay native: Read-only file system$'
     ok "no shared memory, multicast: and in the report" \
         said_once '^shm: not used, ranks of a node cannot share memory: Read-only file system$'
+    with_shm() { # size: a job of three ranks on a /dev/shm of it
+        # shellcheck disable=SC2016
+        run unshare -U -r -m sh -c 'mount -t tmpfs -o size="$1" none /dev/shm && shift && exec "$@"' sh "$1" \
+            env CASTOFF_LOG=info "$castoff" mpirun --oversubscribe -n 3 "$build/bench/demo_app" 1 1
+    }
+    with_shm 7m
+    ok "a small /dev/shm: the job runs" status_is 0
+    ok "a small /dev/shm: left to native MPI" \
+        said_once 'castoff is off for this job.*cannot share memory: No space left on device$'
+    with_shm 64m
+    ok "the /dev/shm of a container: served" said_once 'info: castoff serves this job: 3 ranks, nodes: 1$'
+    info_with_shm() { # size
+        # shellcheck disable=SC2016
+        run unshare -U -r -m sh -c 'mount -t tmpfs -o size="$1" none /dev/shm && exec "$2" info --transports' sh "$1" \
+            "$castoff"
+    }
+    info_with_shm 2m
+    ok "info: a small /dev/shm" grep -q 'shm.*/dev/shm has 2 MiB free, too little for two ranks' "$work/out"
+    info_with_shm 64m
+    ok "info: for how many ranks it is enough" grep -Eq 'shm.*64 MiB free, enough for [0-9]+ ranks here' "$work/out"
 else
     skip "no shared memory" "no user namespaces here"
 fi

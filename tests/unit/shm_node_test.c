@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -31,7 +32,7 @@ static int name_is_taken(struct shm_rank *self)
 
     co_shm_segment_name(name, self->config.job_key, (unsigned)self->config.node_index);
     if (self->rank == 0) {
-        SHM_CHECK(co_shm_segment_create(&other, name, 4096) == 0);
+        SHM_CHECK(co_shm_segment_create(&other, name, 4096, 0) == 0);
     }
     SHM_CHECK(co_shm_node_open(&self->node, &self->config) == -EEXIST);
     SHM_CHECK(self->node == NULL);
@@ -141,6 +142,20 @@ static void nonsense_is_refused(void **state)
     run(1, true, true, refuse);
 }
 
+// A million ranks' native segments alone would take terabytes.
+static void a_trial_leaves_nothing(void **state)
+{
+    const uint64_t key = UINT64_C(0x7f1a100000000000) + (uint64_t)getpid();
+    struct co_shm_segment left;
+    char name[CO_SHM_NAME_MAX];
+
+    (void)state;
+    assert_int_equal(co_shm_node_try(2, key, 65536), 0);
+    assert_int_equal(co_shm_node_try(1 << 20, key, 65536), -ENOSPC);
+    co_shm_segment_name(name, key, 0);
+    assert_int_equal(co_shm_segment_attach(&left, name, 4096), -ENOENT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +163,7 @@ int main(void)
         cmocka_unit_test(a_failure_is_everybodys),
         cmocka_unit_test(nodes_of_one_process_do_not_meet),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_trial_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Shared segments: what one process writes another reads, wrong names and sizes are refused, and nothing is left.
+#define _GNU_SOURCE // unshare
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,7 +59,7 @@ static void another_process_sees_it(void **state)
     int status = -1;
 
     (void)state;
-    assert_int_equal(co_shm_segment_create(&segment, name, 10000), 0);
+    assert_int_equal(co_shm_segment_create(&segment, name, 10000, 0), 0);
     assert_int_equal(segment.bytes, 10000);
     assert_int_equal(file_mode(), 0600);
     unsigned char *bytes = segment.base;
@@ -86,7 +89,7 @@ static void the_mapping_outlives_the_name(void **state)
     struct co_shm_segment one, other, late;
 
     (void)state;
-    assert_int_equal(co_shm_segment_create(&one, name, 4096), 0);
+    assert_int_equal(co_shm_segment_create(&one, name, 4096, 0), 0);
     assert_int_equal(co_shm_segment_attach(&other, name, 4096), 0);
     co_shm_segment_unlink(&one);
     assert_string_equal(one.name, "");
@@ -105,8 +108,8 @@ static void the_second_creator_is_refused(void **state)
     struct co_shm_segment one, other = {.base = NULL};
 
     (void)state;
-    assert_int_equal(co_shm_segment_create(&one, name, 4096), 0);
-    assert_int_equal(co_shm_segment_create(&other, name, 4096), -EEXIST);
+    assert_int_equal(co_shm_segment_create(&one, name, 4096, 0), 0);
+    assert_int_equal(co_shm_segment_create(&other, name, 4096, 0), -EEXIST);
     assert_null(other.base);
     assert_int_equal(file_mode(), 0600); // the first one's name is still there
     co_shm_segment_close(&one);
@@ -118,18 +121,18 @@ static void wrong_sizes_are_refused(void **state)
     char long_name[200];
 
     (void)state;
-    assert_int_equal(co_shm_segment_create(&one, name, 4096), 0);
+    assert_int_equal(co_shm_segment_create(&one, name, 4096, 0), 0);
     assert_int_equal(co_shm_segment_attach(&other, name, 4097), -EINVAL);
     assert_int_equal(co_shm_segment_attach(&other, name, 0), -EINVAL);
     assert_int_equal(co_shm_segment_attach(&other, name, 100), 0); // less is as good
     co_shm_segment_close(&other);
     co_shm_segment_close(&one);
-    assert_int_equal(co_shm_segment_create(&one, name, 0), -EINVAL);
-    assert_int_equal(co_shm_segment_create(&one, name, SIZE_MAX), -EINVAL);
+    assert_int_equal(co_shm_segment_create(&one, name, 0, 0), -EINVAL);
+    assert_int_equal(co_shm_segment_create(&one, name, SIZE_MAX, 0), -EINVAL);
     memset(long_name, 'n', sizeof long_name - 1);
     long_name[0] = '/';
     long_name[sizeof long_name - 1] = '\0';
-    assert_int_equal(co_shm_segment_create(&one, long_name, 4096), -EINVAL);
+    assert_int_equal(co_shm_segment_create(&one, long_name, 4096, 0), -EINVAL);
 }
 
 static void more_than_there_is_leaves_nothing(void **state)
@@ -137,9 +140,57 @@ static void more_than_there_is_leaves_nothing(void **state)
     struct co_shm_segment segment;
 
     (void)state;
-    int result = co_shm_segment_create(&segment, name, (size_t)1 << 60);
+    int result = co_shm_segment_create(&segment, name, (size_t)1 << 60, 0);
     assert_true(result == -ENOSPC || result == -EFBIG || result == -ENOMEM || result == -EINVAL);
     assert_int_equal(file_mode(), -1);
+}
+
+// In mounts of its own, with a /dev/shm of 8 MiB: 0, 77 where that is not to be had, or the number of what went wrong.
+static int in_a_small_file_system(void)
+{
+    static const struct {
+        size_t bytes, others_bytes;
+        int result;
+    } cases[] = {
+        {8 << 20, 0, 0}, // all of it, where nobody else needs any
+        {(8 << 20) + 1, 0, -ENOSPC},
+        {5 << 20, 3 << 20, 0},       // what others need is there
+        {5 << 20, 4 << 20, -ENOSPC}, // and not quite
+        {4096, 9 << 20, -ENOSPC},    // who has too little himself gives nothing
+    };
+    struct co_shm_segment segment;
+    if ((unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
+        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", "/dev/shm", "tmpfs", 0, "size=8m") != 0) {
+        return 77;
+    }
+    for (int i = 0; i < (int)(sizeof cases / sizeof *cases); i++) {
+        int result = co_shm_segment_create(&segment, name, cases[i].bytes, cases[i].others_bytes);
+        if (result != cases[i].result || (result != 0 && file_mode() != -1)) {
+            return i + 1;
+        }
+        if (result == 0) {
+            co_shm_segment_close(&segment);
+        }
+    }
+    return 0;
+}
+
+static void others_keep_what_they_need(void **state)
+{
+    int status = -1;
+
+    (void)state;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(in_a_small_file_system());
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        skip(); // no namespaces here
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 // Runs as another user in a child; needs root to become one.
@@ -178,6 +229,7 @@ int main(void)
         cmocka_unit_test_setup(the_second_creator_is_refused, set_up),
         cmocka_unit_test_setup(wrong_sizes_are_refused, set_up),
         cmocka_unit_test_setup(more_than_there_is_leaves_nothing, set_up),
+        cmocka_unit_test_setup(others_keep_what_they_need, set_up),
         cmocka_unit_test_setup(segments_of_others_are_refused, set_up),
     };
 

@@ -32,6 +32,8 @@ struct co_shm_config {
 // Collective over the node. Leaves no name in /dev/shm. On failure every rank of the node fails.
 int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *config);
 void co_shm_node_close(struct co_shm_node *node);
+// Is there room for the least that a node of so many ranks begins with? 0 or -errno. Leaves nothing; any process.
+int co_shm_node_try(int ranks, uint64_t key, size_t team_bytes);
 
 bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go straight between processes
 // Reads memory of another rank of the node, where single copy is allowed. The whole length or -errno.

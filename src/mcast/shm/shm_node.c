@@ -14,8 +14,20 @@
 
 #include "base/log.h"
 
-#define TEAM_BYTES_SMALL ((size_t)64 << 10)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 #define CACHE_BYTES_USUAL ((size_t)32 << 20) // where the system does not tell
+
+// Asked for, a full /dev/shm is an error; met by a store it would be a signal. Kernels that do not know the advice
+// leave it to the store.
+int co_shm_touch(char *first, size_t length)
+{
+    bool is_full = madvise(first, length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
+
+    return is_full ? -ENOMEM : 0;
+}
 
 static void set_pointers(struct co_shm_node *node)
 {
@@ -53,7 +65,8 @@ static int create_within(struct co_shm_node *node, const char *name, size_t leas
     for (size_t entries = CO_SHM_ENTRIES_MAX; entries >= least && error == -ENOSPC; entries /= 2) {
         co_shm_plan_compute(&node->plan, node->config.size, node->config.team_bytes, node->config.staging_bytes,
                             entries);
-        error = co_shm_segment_create(&node->segment, name, node->plan.bytes);
+        error = co_shm_segment_create(&node->segment, name, node->plan.bytes,
+                                      (size_t)node->config.size * CO_SHM_NATIVE_BYTES);
     }
     return error;
 }
@@ -64,16 +77,20 @@ static int create(struct co_shm_node *node, const char *name)
 {
     int error = create_within(node, name, CO_SHM_ENTRIES_GOOD);
 
-    while (error == -ENOSPC && node->config.team_bytes > TEAM_BYTES_SMALL) {
+    while (error == -ENOSPC && node->config.team_bytes > CO_SHM_TEAM_SMALL) {
         node->config.team_bytes /= 2;
         error = create_within(node, name, CO_SHM_ENTRIES_GOOD);
     }
     if (error == -ENOSPC) {
         error = create_within(node, name, CO_SHM_ENTRIES_MIN);
     }
-    if (error == -ENOSPC) {
-        node->config.staging_bytes = 0;
+    while (error == -ENOSPC && node->config.staging_bytes > 0) {
+        size_t less = node->config.staging_bytes / 2;
+        node->config.staging_bytes = less >= CO_SHM_LOAN_BYTES ? less : 0;
         error = create_within(node, name, CO_SHM_ENTRIES_MIN);
+    }
+    if (error == 0) {
+        error = co_shm_touch(node->segment.base, node->plan.area_offset); // before a store meets a full /dev/shm
     }
     if (error == 0) {
         set_pointers(node);
@@ -197,4 +214,18 @@ void co_shm_node_close(struct co_shm_node *node)
     co_shm_peers_close(node);
     co_shm_segment_close(&node->segment);
     free(node);
+}
+
+int co_shm_node_try(int ranks, uint64_t key, size_t team_bytes)
+{
+    struct co_shm_node node = {.config.size = ranks};
+    char name[CO_SHM_NAME_MAX];
+
+    node.config.team_bytes = team_bytes < CO_SHM_TEAM_SMALL ? team_bytes : CO_SHM_TEAM_SMALL;
+    co_shm_segment_name(name, key, 0);
+    int error = create_within(&node, name, CO_SHM_ENTRIES_MIN);
+    if (error == 0) {
+        co_shm_segment_close(&node.segment);
+    }
+    return error;
 }

@@ -12,10 +12,6 @@
 #include "base/counters.h"
 #include "base/mix_bits.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define COUNT_EVERY_BYTES ((uint64_t)1 << 20)
 
 // Two halves of a split may carry the same id at the same time; their first members differ.
@@ -99,15 +95,6 @@ void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_byt
     if (team->bytes_uncounted + team->single_bytes_uncounted >= COUNT_EVERY_BYTES) {
         flush_counts(team);
     }
-}
-
-// Asked for, a full /dev/shm is an error; met by a store it would be a signal. Kernels that do not know the advice
-// leave it to the store.
-int co_shm_touch(char *first, size_t length)
-{
-    bool is_full = madvise(first, length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
-
-    return is_full ? -ENOMEM : 0;
 }
 
 // First page of a lane behind a ring.

@@ -114,9 +114,6 @@ static inline void co_shm_grant_from_allgather(struct co_shm_op *op)
     *granted = op->tick > *granted ? op->tick : *granted;
 }
 
-// Makes pages exist; -ENOMEM when /dev/shm is full.
-int co_shm_touch(char *first, size_t length);
-
 // shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);
 int co_shm_allgather_line_step(struct co_shm_op *op);
