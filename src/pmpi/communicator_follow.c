@@ -29,8 +29,8 @@ static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
     return MPI_SUCCESS;
 }
 
-// A duplicate gets an entry of its own in the call that makes it, never a copy of this one.
-static int on_copy(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out, int *flag)
+int co_communicator_copy_nothing(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out,
+                                 int *flag)
 {
     (void)comm;
     (void)key;
@@ -43,7 +43,8 @@ static int on_copy(MPI_Comm comm, int key, void *extra, void *attribute_in, void
 
 int co_communicator_follow_open(void)
 {
-    return co_next.Comm_create_keyval(on_copy, on_free, &keyval, NULL) == MPI_SUCCESS ? 0 : -EIO;
+    // A duplicate gets an entry of its own in the call that makes it, never a copy of this one.
+    return co_next.Comm_create_keyval(co_communicator_copy_nothing, on_free, &keyval, NULL) == MPI_SUCCESS ? 0 : -EIO;
 }
 
 void co_communicator_follow_close(void)

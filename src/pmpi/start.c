@@ -202,24 +202,13 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
     return MPI_SUCCESS;
 }
 
-// A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
-static int copy_nothing(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out, int *flag)
-{
-    (void)comm;
-    (void)key;
-    (void)extra;
-    (void)attribute_in;
-    (void)attribute_out;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
 static void turn_on(void)
 {
     int keyval;
     co_report_open();
     co_layer_turn_on();
-    if (co_next.Comm_create_keyval(copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
+    // A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
+    if (co_next.Comm_create_keyval(co_communicator_copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
         co_next.Comm_set_attr(co_next.comm_self, keyval, NULL);
         co_next.Comm_free_keyval(&keyval); // lives on until the attribute is gone
     }

@@ -4,6 +4,7 @@
 // ranks: 2 5
 // expect: right bytes, flags and statuses
 // taken: MPI_Iallgather
+#include "oracle/mixture.h"
 #include "oracle/verdict.h"
 
 #include <string.h>
@@ -12,17 +13,6 @@
 
 static unsigned char send[LARGEST];
 static unsigned char receive[LARGEST * 5];
-
-static void check_empty(const MPI_Status *status, const char *where)
-{
-    int count = -1;
-    int cancelled = -1;
-    MPI_Get_count(status, MPI_BYTE, &count);
-    MPI_Test_cancelled(status, &cancelled);
-    co_test_expect(status->MPI_SOURCE == MPI_ANY_SOURCE && status->MPI_TAG == MPI_ANY_TAG && count == 0 &&
-                       cancelled == 0,
-                   "%s: status is not empty", where);
-}
 
 static void complete_by_test(MPI_Request *request)
 {
@@ -39,7 +29,7 @@ static void complete_by_test(MPI_Request *request)
     flag = 0;
     MPI_Test(request, &flag, &status);
     co_test_expect(flag == 1, "test of a null request is false");
-    check_empty(&status, "null request");
+    co_mixture_check_empty_status(&status, "null request");
 }
 
 static void complete_by_get_status(MPI_Request *request)
@@ -59,7 +49,7 @@ static void complete_by_get_status(MPI_Request *request)
     flag = 0;
     MPI_Request_get_status(*request, &flag, &status);
     co_test_expect(flag == 1, "a null request is not complete");
-    check_empty(&status, "Request_get_status of a null request");
+    co_mixture_check_empty_status(&status, "Request_get_status of a null request");
 }
 
 int main(int argc, char **argv)

@@ -98,6 +98,17 @@ static void without_a_worker_callers_do(void **state)
     run(3, (const int[]){0, 1, 1}, "caller", callers_only);
 }
 
+static void finish_gathering(struct job_rank *rank, struct co_task *task, unsigned char *all)
+{
+    struct co_wait wait = {.call = "test"};
+    while (!co_task_is_done(task)) {
+        co_engine_wait_turn(rank->engine, &wait);
+    }
+    require_gathered(rank, all);
+    co_task_release(task);
+    free(all);
+}
+
 // R0: Iallgather, Send(1) / R1: Recv(0), Iallgather must not deadlock: the barrier stands for the message.
 static void one_starts_first(struct job_rank *rank)
 {
@@ -112,13 +123,7 @@ static void one_starts_first(struct job_rank *rank)
     if (rank->rank == 0) {
         pthread_barrier_wait(&rank->job->all);
     }
-    struct co_wait wait = {.call = "test"};
-    while (!co_task_is_done(task)) {
-        co_engine_wait_turn(rank->engine, &wait);
-    }
-    require_gathered(rank, all);
-    co_task_release(task);
-    free(all);
+    finish_gathering(rank, task, all);
     co_team_close(team);
 }
 
@@ -142,13 +147,7 @@ static void closed_while_under_way(struct job_rank *rank)
         struct co_task *task;
         job_require(co_team_iallgather(&task, team, NULL, all, BLOCK) == 0, "iallgather");
         co_team_close(team);
-        struct co_wait wait = {.call = "test"};
-        while (!co_task_is_done(task)) {
-            co_engine_wait_turn(rank->engine, &wait);
-        }
-        require_gathered(rank, all);
-        co_task_release(task);
-        free(all);
+        finish_gathering(rank, task, all);
     }
 }
 

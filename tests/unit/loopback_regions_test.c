@@ -17,25 +17,28 @@ struct net {
     struct co_loopback_hub *hub;
     struct co_transport *from, *to;
     uint64_t start_ns;
+    uint8_t bytes[1000];      // what is sent, a datagram of it
+    struct co_region *region; // that they stand in, NULL: in none
+    unsigned seen[256];       // by the first byte
 };
 
 static const struct co_destination to_peer_1 = {CO_TO_PEER, 1};
 
 // A byte takes a nanosecond.
-static struct net open_net(unsigned regions_max)
+static void open_net(struct net *net, unsigned regions_max)
 {
-    struct net net;
+    *net = (struct net){.region = NULL};
     struct co_loopback_config config = {.endpoints = 2,
                                         .max_datagram_bytes = 1000,
                                         .bytes_per_s = 1000000000,
                                         .like_verbs = true,
                                         .regions_max = regions_max};
 
-    assert_int_equal(co_loopback_hub_open(&net.hub, &config), 0);
-    assert_int_equal(co_loopback_endpoint_open(&net.from, net.hub, 0), 0);
-    assert_int_equal(co_loopback_endpoint_open(&net.to, net.hub, 1), 0);
-    net.start_ns = co_loopback_now_ns(net.hub);
-    return net;
+    assert_int_equal(co_loopback_hub_open(&net->hub, &config), 0);
+    assert_int_equal(co_loopback_endpoint_open(&net->from, net->hub, 0), 0);
+    assert_int_equal(co_loopback_endpoint_open(&net->to, net->hub, 1), 0);
+    net->start_ns = co_loopback_now_ns(net->hub);
+    net->bytes[0] = 1;
 }
 
 static void close_net(struct net *net)
@@ -52,56 +55,66 @@ static struct co_region *region_of(struct net *net, const void *start, size_t by
     return region;
 }
 
-static int send_many(struct net *net, const struct co_region *region, const uint8_t *payload, unsigned count)
+// What is sent stands in a region.
+static void open_net_with_region(struct net *net)
+{
+    open_net(net, 0);
+    net->region = region_of(net, net->bytes, sizeof net->bytes);
+}
+
+static int send_many(struct net *net, unsigned count)
 {
     struct co_tx_datagram batch[40];
     for (unsigned i = 0; i < count; i++) {
-        batch[i] = (struct co_tx_datagram){.payload = payload, .payload_bytes = 1000, .region = region};
+        batch[i] =
+            (struct co_tx_datagram){.payload = net->bytes, .payload_bytes = sizeof net->bytes, .region = net->region};
     }
     return net->from->ops->send(net->from, to_peer_1, batch, count);
 }
 
 static void count_first_bytes(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
 {
-    unsigned *seen = arg;
+    struct net *net = arg;
     (void)bytes, (void)immediate;
-    seen[data[0]]++;
+    net->seen[data[0]]++;
+}
+
+static int receive(struct net *net)
+{
+    return net->to->ops->poll(net->to, 10, count_first_bytes, net);
 }
 
 static void payload_is_read_when_it_leaves(void **state)
 {
     (void)state;
-    struct net net = open_net(0);
-    uint8_t bytes[1000] = {1};
-    unsigned seen[256] = {0};
-    struct co_region *region = region_of(&net, bytes, sizeof bytes);
+    struct net net;
 
-    assert_int_equal(send_many(&net, region, bytes, 2), 2);
+    open_net_with_region(&net);
+    assert_int_equal(send_many(&net, 2), 2);
     co_loopback_advance(net.hub, net.start_ns + 1000);
-    assert_true(net.from->ops->region_is_busy(net.from, region));
-    bytes[0] = 2; // too early: the second datagram is still to leave
+    assert_true(net.from->ops->region_is_busy(net.from, net.region));
+    net.bytes[0] = 2; // too early: the second datagram is still to leave
     co_loopback_advance(net.hub, net.start_ns + 2000);
-    assert_false(net.from->ops->region_is_busy(net.from, region));
-    bytes[0] = 3;
-    assert_int_equal(net.to->ops->poll(net.to, 10, count_first_bytes, seen), 2);
-    assert_int_equal(seen[1], 1);
-    assert_int_equal(seen[2], 1);
-    net.from->ops->region_close(net.from, region);
+    assert_false(net.from->ops->region_is_busy(net.from, net.region));
+    net.bytes[0] = 3;
+    assert_int_equal(receive(&net), 2);
+    assert_int_equal(net.seen[1], 1);
+    assert_int_equal(net.seen[2], 1);
+    net.from->ops->region_close(net.from, net.region);
     close_net(&net);
 }
 
 static void outside_of_regions_it_is_copied_at_once(void **state)
 {
     (void)state;
-    struct net net = open_net(0);
-    uint8_t bytes[1000] = {1};
-    unsigned seen[256] = {0};
+    struct net net;
 
-    assert_int_equal(send_many(&net, NULL, bytes, 2), 2);
-    bytes[0] = 2;
+    open_net(&net, 0);
+    assert_int_equal(send_many(&net, 2), 2);
+    net.bytes[0] = 2;
     co_loopback_advance(net.hub, net.start_ns + 2000);
-    assert_int_equal(net.to->ops->poll(net.to, 10, count_first_bytes, seen), 2);
-    assert_int_equal(seen[1], 2);
+    assert_int_equal(receive(&net), 2);
+    assert_int_equal(net.seen[1], 2);
     assert_int_equal(co_loopback_payloads(net.hub).copied, 2);
     assert_int_equal(co_loopback_payloads(net.hub).from_regions, 0);
     close_net(&net);
@@ -110,45 +123,46 @@ static void outside_of_regions_it_is_copied_at_once(void **state)
 static void closing_a_busy_region_breaks_the_transport(void **state)
 {
     (void)state;
-    struct net net = open_net(0);
-    uint8_t bytes[1000] = {1};
-    unsigned seen[256] = {0};
-    struct co_region *region = region_of(&net, bytes, sizeof bytes);
+    struct net net;
 
-    assert_int_equal(send_many(&net, region, bytes, 3), 3);
+    open_net_with_region(&net);
+    assert_int_equal(send_many(&net, 3), 3);
     co_loopback_advance(net.hub, net.start_ns + 1000);
-    net.from->ops->region_close(net.from, region);
+    net.from->ops->region_close(net.from, net.region);
+    net.region = NULL;
     co_loopback_advance(net.hub, net.start_ns + 3000);
-    assert_int_equal(net.to->ops->poll(net.to, 10, count_first_bytes, seen), 1);
-    assert_int_equal(send_many(&net, NULL, bytes, 1), -EIO);
-    assert_int_equal(net.from->ops->poll(net.from, 1, count_first_bytes, seen), -EIO);
+    assert_int_equal(receive(&net), 1);
+    assert_int_equal(send_many(&net, 1), -EIO);
+    assert_int_equal(net.from->ops->poll(net.from, 1, count_first_bytes, &net), -EIO);
     close_net(&net);
 }
 
 static void the_send_queue_has_few_places(void **state)
 {
     (void)state;
-    struct net net = open_net(0);
-    uint8_t bytes[1000] = {1};
+    struct net net;
 
+    open_net(&net, 0);
     assert_int_equal(net.from->max_batch, CO_LOOPBACK_BATCH);
     for (unsigned taken = 0; taken < CO_LOOPBACK_SLOTS; taken += CO_LOOPBACK_BATCH) {
-        assert_int_equal(send_many(&net, NULL, bytes, 40), CO_LOOPBACK_BATCH);
+        assert_int_equal(send_many(&net, 40), CO_LOOPBACK_BATCH);
     }
-    assert_int_equal(send_many(&net, NULL, bytes, 40), 0);
+    assert_int_equal(send_many(&net, 40), 0);
     assert_int_equal(net.from->ops->next_event_ns(net.from), net.start_ns + 1000); // a place is free
     co_loopback_advance(net.hub, net.start_ns + 3000);
-    assert_int_equal(send_many(&net, NULL, bytes, 40), 3);
+    assert_int_equal(send_many(&net, 40), 3);
     close_net(&net);
 }
 
 static void not_everything_may_be_a_region(void **state)
 {
     (void)state;
-    struct net net = open_net(1);
+    struct net net;
     uint8_t bytes[2][CO_LOOPBACK_REGION_LEAST];
-    struct co_region *none = NULL, *region = region_of(&net, bytes[0], sizeof bytes[0]);
+    struct co_region *none = NULL;
 
+    open_net(&net, 1);
+    struct co_region *region = region_of(&net, bytes[0], sizeof bytes[0]);
     assert_int_equal(net.from->ops->region_open(net.from, &none, bytes[1], sizeof bytes[1], true), -ENOMEM);
     net.from->ops->region_close(net.from, region);
     assert_int_equal(net.from->ops->region_open(net.from, &none, bytes[1], sizeof bytes[1] - 1, true), -ENOTSUP);
@@ -161,17 +175,15 @@ static void not_everything_may_be_a_region(void **state)
 static void a_killed_endpoint_reads_nothing_more(void **state)
 {
     (void)state;
-    struct net net = open_net(0);
-    uint8_t bytes[1000] = {1};
-    unsigned seen[256] = {0};
-    struct co_region *region = region_of(&net, bytes, sizeof bytes);
+    struct net net;
 
-    assert_int_equal(send_many(&net, region, bytes, 2), 2);
+    open_net_with_region(&net);
+    assert_int_equal(send_many(&net, 2), 2);
     co_loopback_kill(net.hub, 0);
-    assert_false(net.from->ops->region_is_busy(net.from, region));
+    assert_false(net.from->ops->region_is_busy(net.from, net.region));
     co_loopback_advance(net.hub, net.start_ns + 3000);
-    assert_int_equal(net.to->ops->poll(net.to, 10, count_first_bytes, seen), 0);
-    net.from->ops->region_close(net.from, region);
+    assert_int_equal(receive(&net), 0);
+    net.from->ops->region_close(net.from, net.region);
     close_net(&net);
 }
 

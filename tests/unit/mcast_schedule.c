@@ -67,7 +67,8 @@ static void open_rank(struct schedule *schedule, int rank)
         char why[100];
         assert_int_equal(co_fault_plan_parse(&plan, schedule->faults, why, sizeof(why)), 0);
         struct co_transport *below = mine->transport;
-        assert_int_equal(co_lossy_open(&mine->transport, below, &plan, rank, tape_classify, hub_now, schedule->hub), 0);
+        assert_int_equal(co_lossy_open(&mine->transport, below, &plan, rank, co_mcast_classify, hub_now, schedule->hub),
+                         0);
     }
     struct co_mcast_config config = schedule->config;
     config.transport = mine->transport;

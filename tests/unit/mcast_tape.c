@@ -169,15 +169,3 @@ void tape_attack(struct co_transport *attacker, unsigned random, int members, un
                                    : (struct co_destination){CO_TO_PEER, random / 2048 % (unsigned)members};
     attacker->ops->send(attacker, to, &datagram, 1);
 }
-
-enum co_fault_kind tape_classify(struct co_destination to, const struct co_tx_datagram *datagram)
-{
-    const unsigned char *head = datagram->head;
-    if ((head[0] & 15) == 3) {
-        return CO_FAULT_DATA; // a contribution
-    }
-    if ((head[0] & 15) != 1) {
-        return CO_FAULT_CONTROL;
-    }
-    return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
-}

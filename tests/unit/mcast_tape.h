@@ -17,7 +17,4 @@ void tape_forget(void);
 // One datagram from `attacker` to somebody, chosen by `random`.
 void tape_attack(struct co_transport *attacker, unsigned random, int members, unsigned subgroups);
 
-// Kind of a datagram for the lossy transport.
-enum co_fault_kind tape_classify(struct co_destination to, const struct co_tx_datagram *datagram);
-
 #endif

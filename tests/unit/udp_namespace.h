@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-// Runs the commands (up to NULL), then `body`, in a child with a network of its own, and returns body's value; 77 when
-// namespaces, or the command ip, are not to be had here.
-int namespace_enter_and(const char *const commands[], int (*body)(void));
+// Runs the commands (up to NULL), then `body`, in a child with a network of its own. The test fails unless body returns
+// 0, and is skipped when that returns 77 or namespaces, or the command ip, are not to be had here.
+void namespace_enter_and(const char *const commands[], int (*body)(void));
 
 // Inside: end the child as failed when the condition does not hold, or the command fails.
 void namespace_require(bool condition, const char *what);
