@@ -2,8 +2,9 @@
 //
 // Loss detection for one block. Two ways to a request: a gap below the highest PSN seen that has aged past the
 // reorder time, or silence past the cutoff (then the tail counts as lost too). While later chunks stream in, gaps
-// gather, so that many go into one request. Both ways keep at most CO_REQUEST_BUDGET chunks outstanding, so that a
-// black-holed block streams from the neighbour at the pace of its answers.
+// gather, so that many go into one request. Both ways keep at most CO_REQUEST_BUDGET chunks outstanding, so that
+// black-holed blocks stream from the neighbour at the pace of its answers. Of blocks that only wait for their sources
+// to begin one alone is asked for again by the clock: they are many where somebody is late, and have one patience.
 #include "mcast/receive_block.h"
 
 #include "mcast/chunk_bitmap.h"
@@ -139,7 +140,7 @@ static uint64_t parked_ns(const struct co_receive_block *block, const struct co_
 // asked for as fast.
 static uint64_t overtaken_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
-    if (block->check_psn == 0 || !co_serial_before(block->check_request, timing->answered)) {
+    if (block->check_psn == 0 || timing->is_choked || !co_serial_before(block->check_request, timing->answered)) {
         return UINT64_MAX;
     }
     return block->check_ns + (block->is_parked ? parked_ns(block, timing) : timing->trip_ns + timing->reorder_ns);
@@ -147,6 +148,9 @@ static uint64_t overtaken_at(const struct co_receive_block *block, const struct 
 
 static uint64_t retry_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
+    if (timing->is_behind && co_receive_block_is_awaited(block)) {
+        return block->is_parked ? UINT64_MAX : overtaken_at(block, timing);
+    }
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
     uint64_t unparked_ns = block->is_parked ? block->requested_ns + parked_ns(block, timing) : 0;
@@ -173,6 +177,11 @@ static uint64_t gathered_at(const struct co_receive_block *block, const struct c
     return wanted < latest ? wanted : latest;
 }
 
+static bool has_budget(const struct co_receive_block *block, const struct co_repair_timing *timing)
+{
+    return !timing->is_choked && timing->under_way + block->asked_missing <= CO_REQUEST_BUDGET / 2;
+}
+
 uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
     if (co_receive_block_is_complete(block)) {
@@ -186,7 +195,7 @@ uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const str
         uint64_t cutoff = cutoff_at(block, timing);
         due = cutoff < due ? cutoff : due;
     }
-    if (block->asked_missing <= CO_REQUEST_BUDGET / 2) {
+    if (has_budget(block, timing)) {
         if (block->in_tail && block->asked_below < block->chunks) {
             return block->last_ns; // the budget has room: at once
         }
@@ -303,12 +312,11 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
         return request->count;
     }
     uint32_t limit = askable_limit(block, timing, now_ns);
-    if (limit <= block->asked_below || block->asked_missing > CO_REQUEST_BUDGET / 2) {
+    if (limit <= block->asked_below || !has_budget(block, timing)) {
         return 0;
     }
-    uint32_t collected;
-    uint32_t end =
-        collect(block, block->asked_below, limit, CO_REQUEST_BUDGET - block->asked_missing, request, &collected);
+    uint32_t collected, budget = CO_REQUEST_BUDGET - timing->under_way - block->asked_missing;
+    uint32_t end = collect(block, block->asked_below, limit, budget, request, &collected);
     bool is_first = block->asked_missing == 0;
     if (collected > 0) {
         note_request(block, timing, now_ns);

@@ -13,7 +13,8 @@
 
 #include "mcast/wire.h"
 
-// Chunks asked for and not yet there, at most: what one neighbour sends unpaced.
+// Chunks asked for and not yet there, of all blocks together at most: what one neighbour sends unpaced. What waits at
+// the neighbour does not count.
 #define CO_REQUEST_BUDGET 128
 
 struct co_receive_block {
@@ -53,7 +54,10 @@ struct co_repair_timing {
     bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
     uint32_t request;    // number of the request that would leave now
     uint32_t answered;   // number of the latest request that an answer has come to
+    bool is_choked;      // too many requests wait for answers: nothing more is asked but by the clock
     bool is_deaf;        // its multicast has not come here for several blocks: ask at once
+    uint32_t under_way;  // chunks of earlier blocks that are asked for and do not wait at the neighbour
+    bool is_behind; // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that
 };
 
 struct co_request {
@@ -70,6 +74,17 @@ void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, si
 static inline bool co_receive_block_is_complete(const struct co_receive_block *block)
 {
     return block->count == block->chunks;
+}
+
+// Asked for, and yet it is not even known whether its source has begun.
+static inline bool co_receive_block_is_awaited(const struct co_receive_block *block)
+{
+    return block->asked_missing > 0 && block->next_psn == 0;
+}
+
+static inline uint32_t co_receive_block_under_way(const struct co_receive_block *block)
+{
+    return block->is_parked ? 0 : block->asked_missing;
 }
 
 // Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.

@@ -14,7 +14,8 @@
 #define RETRIES_TO_SOURCE 6 // every so many requests of the neighbour go unanswered, one goes to the owner
 #define CUTOFF_MOST 25      // times its floor
 #define REORDER_NS UINT64_C(100000)
-#define DEAF_BLOCKS 3 // that came by repair alone
+#define DEAF_BLOCKS 3          // that came by repair alone
+#define REQUESTS_UNANSWERED 24 // more would fill the neighbour's queue; answers to more could not be told apart
 
 static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {
@@ -36,22 +37,27 @@ static struct co_repair_timing repair_timing(const struct co_mcast_group *group)
         .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
 }
 
-static int holder_to_ask(const struct co_mcast_group *group, int source, const struct co_receive_block *block)
+static bool left_is_dead(const struct co_mcast_group *group)
 {
-    const struct co_mcast *mcast = group->mcast;
-    bool left_is_dead = mcast->peers[group->members[group->left]].is_dead;
-    return left_is_dead || block->retries % RETRIES_TO_SOURCE == RETRIES_TO_SOURCE - 1 ? source : group->left;
+    return group->mcast->peers[group->members[group->left]].is_dead;
 }
 
-static void request_block(struct co_mcast_op *op, int index, const struct co_repair_timing *timing)
+static int holder_to_ask(const struct co_mcast_group *group, int source, const struct co_receive_block *block)
+{
+    return left_is_dead(group) || block->retries % RETRIES_TO_SOURCE == RETRIES_TO_SOURCE - 1 ? source : group->left;
+}
+
+// False: the queue is full, and the request has not left.
+static bool request_block(struct co_mcast_op *op, int index, const struct co_repair_timing *timing)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;
     struct co_receive_block *block = &op->blocks[index];
     struct co_fetch_range ranges[CO_FETCH_RANGES_MAX];
     struct co_request request = {.ranges = ranges, .room = CO_FETCH_RANGES_MAX};
+    struct co_receive_block before = *block;
     if (co_receive_block_request(block, timing, mcast->now_ns, &request) == 0) {
-        return;
+        return true;
     }
     group->requests++;
     group->requested_ns[group->requests % CO_REQUESTS_TIMED] = mcast->now_ns;
@@ -64,12 +70,19 @@ static void request_block(struct co_mcast_op *op, int index, const struct co_rep
                                   .label = holder == group->left ? co_wire_request_label(group->requests) : 0};
     uint8_t body[CO_CONTROL_MAX];
     size_t bytes = co_wire_fetch_encode(body, &fetch, ranges, request.count);
-    co_control_send_member(group, holder, CO_CONTROL_FETCH, op->number, (uint16_t)request.count, body, bytes);
+    if (co_control_send_member(group, holder, CO_CONTROL_FETCH, op->number, (uint16_t)request.count, body, bytes) ==
+        0) {
+        *block = before;
+        group->requests--;
+        mcast->wants_write = true;
+        return false;
+    }
     co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
     for (unsigned i = 0; i < request.count && !request.is_retry && !block->in_tail; i++) {
         group->lost += ranges[i].count; // beyond doubt: later chunks have come
     }
     mcast->events++;
+    return true;
 }
 
 // Who answers does so in the order of the requests, so the answer to one says that what is still missing of earlier
@@ -124,8 +137,16 @@ static void look_at_source(struct co_mcast_group *group, int source, struct co_r
     timing->is_next = group->seen_in_turn[source] != group->turn;
     timing->request = group->requests + 1;
     timing->answered = group->answered;
+    timing->is_choked = !left_is_dead(group) && group->requests - group->answered >= REQUESTS_UNANSWERED;
     timing->is_deaf = group->unheard[source] >= DEAF_BLOCKS;
     group->seen_in_turn[source] = group->turn;
+}
+
+// What later blocks have to know of this one.
+static void pass_by(const struct co_receive_block *block, struct co_repair_timing *timing)
+{
+    timing->under_way += co_receive_block_under_way(block);
+    timing->is_behind = timing->is_behind || co_receive_block_is_awaited(block);
 }
 
 // A collector's own block has yet to be put together, but nobody else has it.
@@ -147,6 +168,7 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
             look_at_source(group, co_operation_source(op, i), &timing);
             uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
             due = block_due < due ? block_due : due;
+            pass_by(&op->blocks[i], &timing);
         }
     }
     return due;
@@ -165,9 +187,11 @@ void co_repair_request(struct co_mcast_group *group)
                 continue;
             }
             look_at_source(group, co_operation_source(op, i), &timing);
-            if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns) {
-                request_block(op, i, &timing);
+            if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns &&
+                !request_block(op, i, &timing)) {
+                return;
             }
+            pass_by(&op->blocks[i], &timing);
         }
     }
 }

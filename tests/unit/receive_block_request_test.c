@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What requests of a block know: many gaps in one, guess or proof, whose silence it is, which answer overtook which;
-// and random schedules, whose requests must be exact.
+// What requests of a block know: many gaps in one, guess or proof, whose silence it is, which answer overtook which,
+// what other blocks leave for this one; and random schedules, whose requests must be exact.
 #include "receive_bench.h"
 
 #include <stdlib.h>
@@ -110,6 +110,68 @@ static void what_waits_at_the_neighbour_is_given_time(void **state)
     assert_int_equal(ask_with(&bench, &timing, 110 + 2 * TIMING.retry_ns, ROOM), 1);
     assert_range(&bench, 0, 0, 10);
     assert_false(bench.block.is_parked); // until it is told again
+}
+
+// Blocks whose sources may not have begun have one patience, that of the first of them.
+static void who_waits_behind_another_is_not_asked_for_by_the_clock(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing behind = TIMING;
+    behind.is_behind = true;
+    behind.request = 3;
+    bench_open(&bench, 5, 0);
+    assert_int_equal(ask_with(&bench, &behind, 5 * TIMING.cutoff_ns, ROOM), 1);
+    assert_true(co_receive_block_is_awaited(&bench.block));
+    assert_true(co_receive_block_due_ns(&bench.block, &behind) == UINT64_MAX);
+    behind.request = 9;
+    behind.answered = 8; // not its own: that is lost
+    assert_int_equal(ask_with(&bench, &behind, 1000000, ROOM), 1);
+    behind.request = 10;
+    behind.answered = 9;
+    bench.block.is_parked = true;
+    assert_int_equal(ask_with(&bench, &behind, 2000000, ROOM), 0);
+    assert_int_equal(ask_with(&bench, &TIMING, 2000000, ROOM), 1); // it is the first now
+    take(&bench, 1, 2000001);                                      // its source has begun: it has its own patience
+    bench.block.is_parked = true;
+    assert_int_equal(ask_with(&bench, &behind, 3000000, ROOM), 1);
+}
+
+static void blocks_share_what_the_neighbour_sends_unpaced(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing timing = TIMING;
+    timing.is_deaf = true;
+    timing.under_way = CO_REQUEST_BUDGET / 2 + 1;
+    bench_open(&bench, 500, 10);
+    assert_int_equal(ask_with(&bench, &timing, 10, ROOM), 0);
+    timing.under_way = 50;
+    assert_int_equal(ask_with(&bench, &timing, 10, ROOM), 1);
+    assert_range(&bench, 0, 0, CO_REQUEST_BUDGET - 50);
+    assert_int_equal(co_receive_block_under_way(&bench.block), CO_REQUEST_BUDGET - 50);
+    bench.block.is_parked = true;
+    assert_int_equal(co_receive_block_under_way(&bench.block), 0);
+}
+
+static void what_is_not_answered_chokes_all_but_the_clock(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing timing = TIMING;
+    timing.is_choked = true;
+    timing.request = 30;
+    timing.answered = 8;
+    bench_open(&bench, 20, 0);
+    take(&bench, 10, 10);
+    ask_with(&bench, &timing, 10, ROOM);
+    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 0);
+    timing.is_choked = false;
+    assert_int_equal(ask_with(&bench, &timing, 110, ROOM), 1);
+    timing.is_choked = true;
+    timing.answered = 31; // overtaken
+    assert_int_equal(ask_with(&bench, &timing, 110 + TIMING.retry_ns - 1, ROOM), 0);
+    assert_int_equal(ask_with(&bench, &timing, 110 + TIMING.retry_ns, ROOM), 1);
 }
 
 // First transmissions that stream by are no answers: patience grows although they come.
@@ -225,6 +287,9 @@ int main(void)
         cmocka_unit_test(only_repairs_end_the_patience),
         cmocka_unit_test(one_chunk_tells_about_all),
         cmocka_unit_test(what_waits_at_the_neighbour_is_given_time),
+        cmocka_unit_test(who_waits_behind_another_is_not_asked_for_by_the_clock),
+        cmocka_unit_test(blocks_share_what_the_neighbour_sends_unpaced),
+        cmocka_unit_test(what_is_not_answered_chokes_all_but_the_clock),
         cmocka_unit_test(any_schedule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
