@@ -33,6 +33,7 @@ CO_COUNTER(DROP_FORGED, "dropped_not_authentic", "datagrams", "datagrams that cl
 CO_COUNTER(DROP_MALFORMED, "dropped_malformed", "datagrams", "datagrams too short, of another version or inconsistent")
 CO_COUNTER(DROP_FOREIGN, "dropped_foreign", "datagrams", "datagrams for communicators that this rank is not in, of this job too: all use the same groups; or of strangers")
 CO_COUNTER(DROP_REPLAYED, "dropped_replayed", "datagrams", "control messages seen before")
+CO_COUNTER(DROP_STRAY, "dropped_stray", "datagrams", "control messages from a member that they cannot come from")
 CO_COUNTER(DROP_OWN, "dropped_own", "datagrams", "own multicast heard again")
 CO_COUNTER(FAULTS_INJECTED, "faults_injected", "datagrams", "datagrams dropped, repeated, moved or damaged by CASTOFF_FAULT")
 CO_COUNTER(SHM_BYTES, "shared_memory_bytes", "bytes", "payload through shared memory")

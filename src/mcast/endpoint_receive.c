@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/counters.h"
+#include "mcast/chain_schedule.h"
 #include "mcast/endpoint.h"
 
 static bool is_verified_by_lane(const struct co_mcast *mcast, const struct co_mcast_group *group, int source,
@@ -74,10 +75,11 @@ static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes
     co_chunk_place(op, &chunk, payload, payload_bytes);
 }
 
-static void take_activation(struct co_mcast_group *group, int from, uint32_t number)
+// A bcast has no turns, and neither has a collector, which would send blocks that have yet to reach it.
+static void take_activation(struct co_mcast_group *group, uint32_t number)
 {
     struct co_mcast_op *op = co_operation_find(group, number);
-    if (op != NULL && op->state == 0 && from + 1 == group->self) {
+    if (op != NULL && op->state == 0 && op->root < 0) {
         op->may_send = true;
     }
 }
@@ -91,8 +93,32 @@ static void take_end(struct co_mcast_group *group, int from, uint32_t number)
     }
 }
 
+// Only the right neighbour asks for blocks of others, and only who was asked has parked anything; a turn is handed on
+// along the chain. The rest says something of its sender alone, or is anybody's to say.
+static bool is_rightful(const struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+{
+    struct co_fetch_body fetch;
+    int from = control->source, chains = co_chain_count(group->count, group->mcast->config.chains);
+    switch (control->type) {
+    case CO_CONTROL_FETCH:
+        co_wire_fetch_decode(&fetch, body);
+        return from == group->right || fetch.source == group->self;
+    case CO_CONTROL_PARKED:
+        co_wire_fetch_decode(&fetch, body);
+        return from == group->left || fetch.source == from;
+    case CO_CONTROL_ACTIVATE:
+        return from == co_chain_predecessor(group->self, group->count, chains);
+    default:
+        return true;
+    }
+}
+
 static void dispatch_control(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
+    if (!is_rightful(group, control, body)) {
+        co_counter_add(CO_COUNT_DROP_STRAY, 1);
+        return;
+    }
     if (group->broken != 0 && control->type != CO_CONTROL_FAILED) {
         co_control_send_member(group, control->source, CO_CONTROL_FAILED, 0, 0, NULL, 0);
         return;
@@ -117,7 +143,7 @@ static void dispatch_control(struct co_mcast_group *group, const struct co_contr
         take_end(group, control->source, control->operation);
         break;
     case CO_CONTROL_ACTIVATE:
-        take_activation(group, control->source, control->operation);
+        take_activation(group, control->operation);
         break;
     default:
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);

@@ -104,10 +104,12 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
 {
     struct co_fetch_body fetch;
     co_wire_fetch_decode(&fetch, body);
-    co_repair_answered(group, fetch.label);
+    if (control->source == group->left) {
+        co_repair_answered(group, fetch.label);
+    }
     struct co_mcast_op *op = co_operation_find(group, control->operation);
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, fetch.source);
-    if (block != NULL) {
+    if (block != NULL && block->asked_missing > 0) {
         block->is_parked = true;
     }
 }
