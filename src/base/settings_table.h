@@ -24,7 +24,7 @@ CO_SETTING(LOG_FILE, "CASTOFF_LOG_FILE", TEXT, "", 0, 0, NULL, false, "log file 
 CO_SETTING(STALL_S, "CASTOFF_STALL_S", INT, "30", 0, 86400, NULL, false, "say once what each rank waits for after so many seconds without progress; 0 never")
 CO_SETTING(DEADLINE_S, "CASTOFF_DEADLINE_S", INT, "120", 1, 86400, NULL, true, "fail an operation when a peer or, without worker threads, its host gives no sign of life for so many seconds")
 CO_SETTING(TUNE, "CASTOFF_TUNE", TEXT, "", 0, 0, NULL, true, "file with the decisions by call, ranks, ranks per node, transport and size, written by castoff bench --tune; empty: built-in table")
-CO_SETTING(FAULT, "CASTOFF_FAULT", TEXT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,dup=0.01,reorder=0.05,corrupt=0.001,seed=7,kind=data; blackhole=1 drops all multicast")
+CO_SETTING(FAULT, "CASTOFF_FAULT", TEXT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,reorder=0.05,seed=7,kind=data; miss=0.01 drops what arrives, blackhole=1 all multicast")
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", CHOICE, "auto", 0, 0, "auto|shm|udp|none", true, "transports allowed: shm inside a node only, udp between nodes too, none for native only")
 CO_SETTING(MPMD, "CASTOFF_MPMD", BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")
 CO_SETTING(NODE_RANKS, "CASTOFF_NODE_RANKS", INT, "0", 0, 65535, NULL, true, "ranks of a host that count as a node, for trials of the network path on one host (with CASTOFF_UDP_INTERFACE=lo); 0: all of them")

@@ -41,9 +41,10 @@ size_t co_mcast_overhead_bytes(const struct co_auth *auth)
 
 enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_tx_datagram *datagram)
 {
+    (void)to;
     switch (co_wire_kind(datagram->head, datagram->head_bytes)) {
     case CO_WIRE_CHUNK:
-        return to.kind == CO_TO_GROUP ? CO_FAULT_DATA : CO_FAULT_REPAIR;
+        return co_wire_is_repair(datagram->head) ? CO_FAULT_REPAIR : CO_FAULT_DATA;
     case CO_WIRE_CONTRIBUTION:
         return CO_FAULT_DATA;
     default:

@@ -123,6 +123,12 @@ static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_
 // Kind by the first byte, or -EPROTO: other version, unknown kind, too short.
 int co_wire_kind(const uint8_t *data, size_t bytes);
 
+// Of a chunk's head.
+static inline bool co_wire_is_repair(const uint8_t *head)
+{
+    return head[1] & 1;
+}
+
 // A chunk's head stands before a contribution too.
 void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chunk *chunk);
 // `bytes`: head and payload without the tag. The payload's size must be the one that PSN and block size demand. 0 or

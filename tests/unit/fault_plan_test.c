@@ -50,12 +50,12 @@ static void empty_text_is_no_fault(void **state)
 static void every_word_is_understood(void **state)
 {
     (void)state;
-    struct co_fault_plan plan =
-        parsed("drop=0.01,dup=1,reorder=.5,delay=0.25:2ms,corrupt=0.001,truncate=1.0,seed=18446744073709551615,"
-               "kind=data+control,blackhole=1,blackhole_after=100,rank=2,script=3:17:18");
+    struct co_fault_plan plan = parsed(
+        "drop=0.01,miss=.25,dup=1,reorder=.5,delay=0.25:2ms,corrupt=0.001,truncate=1.0,seed=18446744073709551615,"
+        "kind=data+control,blackhole=1,blackhole_after=100,rank=2,script=3:17:18");
 
     assert_true(plan.drop == 0.01 && plan.duplicate == 1 && plan.reorder == 0.5 && plan.delay == 0.25);
-    assert_true(plan.corrupt == 0.001 && plan.truncate == 1);
+    assert_true(plan.corrupt == 0.001 && plan.truncate == 1 && plan.miss == 0.25);
     assert_int_equal(plan.delay_ns, 2000000);
     assert_true(plan.seed == UINT64_MAX);
     assert_int_equal(plan.kinds, CO_FAULT_DATA | CO_FAULT_CONTROL);

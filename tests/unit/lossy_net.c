@@ -42,6 +42,16 @@ struct lossy_net lossy_net_open(const char *plan_text, struct co_loopback_config
     return net;
 }
 
+void lossy_net_mistreat_receiver(struct lossy_net *net, const char *plan_text)
+{
+    struct co_transport *below = net->receiver;
+    struct co_fault_plan plan;
+    char why[64];
+
+    assert_int_equal(co_fault_plan_parse(&plan, plan_text, why, sizeof why), 0);
+    assert_int_equal(co_lossy_open(&net->receiver, below, &plan, 1, classify, hub_now, net->hub), 0);
+}
+
 void lossy_net_close(struct lossy_net *net)
 {
     net->sender->ops->close(net->sender);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A sender with a fault injector and a receiver without, on the loopback hub: rank 0 sends numbered datagrams to rank
-// 1, which is also in group 3. For lossy_test.c.
+// A sender with a fault injector and a receiver without, unless it is given one, on the loopback hub: rank 0 sends
+// numbered datagrams to rank 1, which is also in group 3. For lossy_test.c.
 #ifndef CASTOFF_TESTS_LOSSY_NET_H
 #define CASTOFF_TESTS_LOSSY_NET_H
 
@@ -36,6 +36,8 @@ unsigned lossy_net_send(struct lossy_net *net, struct co_destination to, enum co
 void lossy_net_poll_sender(struct lossy_net *net);
 // Moves the clock to what the sender waits for, until nothing is held any more.
 void lossy_net_let_time_pass(struct lossy_net *net);
+// What arrives is mistreated, too, at the receiver, which has rank 1.
+void lossy_net_mistreat_receiver(struct lossy_net *net, const char *plan_text);
 // Takes what has arrived into lossy_seen; returns how much.
 unsigned lossy_net_receive(struct lossy_net *net);
 bool lossy_net_saw(uint32_t number);

@@ -248,6 +248,33 @@ static void other_ranks_than_the_victim_are_spared(void **state)
     lossy_net_close(&net);
 }
 
+static void receivers_miss_what_arrives(void **state)
+{
+    (void)state;
+    struct lossy_net net = lossy_net_open("", (struct co_loopback_config){0});
+    lossy_net_mistreat_receiver(&net, "miss=0.1,seed=5,kind=data");
+    uint64_t faults = co_counter_read(CO_COUNT_FAULTS_INJECTED);
+
+    assert_int_equal(lossy_net_send(&net, lossy_to_peer, CO_FAULT_REPAIR, 0, 1000), 1000);
+    assert_int_equal(lossy_net_receive(&net), 1000);
+    assert_int_equal(lossy_net_send(&net, lossy_to_group, CO_FAULT_DATA, 0, 10000), 10000);
+    assert_in_range(lossy_net_receive(&net), 8850, 9150); // five standard deviations
+    assert_int_equal(co_counter_read(CO_COUNT_FAULTS_INJECTED) - faults, 10000 - lossy_seen.count);
+    assert_int_equal(lossy_seen.damaged + lossy_seen.shortened, 0);
+    lossy_net_close(&net);
+}
+
+static void senders_miss_nothing(void **state)
+{
+    (void)state;
+    struct lossy_net net = lossy_net_open("miss=1", (struct co_loopback_config){0});
+    lossy_net_mistreat_receiver(&net, "miss=1,rank=0"); // it is 1
+
+    lossy_net_send(&net, lossy_to_group, CO_FAULT_DATA, 0, 100);
+    assert_int_equal(lossy_net_receive(&net), 100);
+    lossy_net_close(&net);
+}
+
 static void full_store_sends_at_once(void **state)
 {
     (void)state;
@@ -287,6 +314,8 @@ int main(void)
         cmocka_unit_test(kinds_limit_the_rates),
         cmocka_unit_test(script_drops_exactly_these),
         cmocka_unit_test(other_ranks_than_the_victim_are_spared),
+        cmocka_unit_test(receivers_miss_what_arrives),
+        cmocka_unit_test(senders_miss_nothing),
         cmocka_unit_test(full_store_sends_at_once),
         cmocka_unit_test(held_ones_are_freed_at_close),
     };

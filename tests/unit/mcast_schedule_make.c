@@ -55,6 +55,8 @@ static void make_faults(struct schedule *schedule)
                                        ",kind=data",
                                        ",kind=control",
                                        ",kind=data+repair",
+                                       ",miss=0.1",
+                                       ",miss=0.3,rank=1",
                                        ",drop=0.5,rank=0"};
     unsigned kind = schedule_random(schedule, 5);
     unsigned heavy = schedule_random(schedule, 2) ? 3 : 10;

@@ -137,11 +137,8 @@ static double *rate_named(struct co_fault_plan *plan, const char *name)
     const struct {
         const char *name;
         double *rate;
-    } rates[] = {{"drop", &plan->drop},
-                 {"dup", &plan->duplicate},
-                 {"reorder", &plan->reorder},
-                 {"corrupt", &plan->corrupt},
-                 {"truncate", &plan->truncate}};
+    } rates[] = {{"drop", &plan->drop},       {"miss", &plan->miss},       {"dup", &plan->duplicate},
+                 {"reorder", &plan->reorder}, {"corrupt", &plan->corrupt}, {"truncate", &plan->truncate}};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (strcmp(name, rates[i].name) == 0) {
             return rates[i].rate;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The fault injector: a transport on top of another one that mistreats what is sent. Used by tests and, through
-// CASTOFF_FAULT, in real jobs. lossy_fate.c throws the dice.
+// The fault injector: a transport on top of another one that mistreats what is sent and misses what arrives. Used by
+// tests and, through CASTOFF_FAULT, in real jobs. lossy_fate.c throws the dice.
 #include "mcast/transport/lossy.h"
 
 #include <errno.h>
@@ -14,6 +14,8 @@
 #include "mcast/transport/lossy_fate.h"
 #include "mcast/transport/lossy_held.h"
 
+#define LANES 16
+
 struct lossy {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_transport *below;
@@ -25,7 +27,16 @@ struct lossy {
     uint64_t seed;
     struct co_lossy_count sent; // the numbers that decide
     struct co_lossy_held held;
-    uint8_t *damaged; // room for one datagram
+    uint8_t *damaged;            // room for one datagram
+    uint64_t arrived[LANES + 1]; // by lane, each its receiver's; the last: by poll
+};
+
+// What arrives on its way to who takes it.
+struct arrival {
+    struct lossy *lossy;
+    unsigned way; // index in `arrived`
+    co_deliver_fn deliver;
+    void *arg;
 };
 
 static bool is_untouched(const struct co_lossy_fate *fate)
@@ -170,13 +181,29 @@ static int lossy_send(struct co_transport *transport, struct co_destination to, 
     return done;
 }
 
+static void take_or_miss(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+{
+    struct arrival *arrival = arg;
+    struct lossy *lossy = arrival->lossy;
+    const struct co_tx_datagram datagram = {.head = data, .head_bytes = (uint32_t)bytes};
+    enum co_fault_kind kind = kind_of(lossy, (struct co_destination){.kind = CO_TO_PEER}, &datagram);
+    uint64_t seed = co_mix_bits(lossy->seed + arrival->way + 1);
+    if (co_lossy_misses(&lossy->plan, seed, lossy->arrived[arrival->way]++, kind)) {
+        co_counter_add(CO_COUNT_FAULTS_INJECTED, 1);
+        return;
+    }
+    arrival->deliver(arrival->arg, data, bytes, immediate);
+}
+
 static int lossy_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct lossy *lossy = (struct lossy *)transport;
     co_trylock_wait(&lossy->lock);
     co_lossy_held_release(&lossy->held, lossy->below, lossy->now(lossy->now_arg));
     co_trylock_drop(&lossy->lock);
-    return lossy->below->ops->poll(lossy->below, budget, deliver, arg);
+    struct arrival arrival = {lossy, LANES, deliver, arg};
+    return lossy->plan.miss > 0 ? lossy->below->ops->poll(lossy->below, budget, take_or_miss, &arrival)
+                                : lossy->below->ops->poll(lossy->below, budget, deliver, arg);
 }
 
 static int lossy_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
@@ -207,8 +234,11 @@ static int lossy_lane_open(struct co_transport *transport, unsigned index)
 static int lossy_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
                               bool *has_more)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->lane_receive(below, index, deliver, arg, has_more);
+    struct lossy *lossy = (struct lossy *)transport;
+    struct co_transport *below = lossy->below;
+    struct arrival arrival = {lossy, index % LANES, deliver, arg};
+    return lossy->plan.miss > 0 ? below->ops->lane_receive(below, index, take_or_miss, &arrival, has_more)
+                                : below->ops->lane_receive(below, index, deliver, arg, has_more);
 }
 
 static int lossy_lane_descriptor(struct co_transport *transport, unsigned index)

@@ -59,3 +59,9 @@ struct co_lossy_fate co_lossy_fate(const struct co_fault_plan *plan, uint64_t se
     }
     return fate;
 }
+
+bool co_lossy_misses(const struct co_fault_plan *plan, uint64_t seed, uint64_t arrived, enum co_fault_kind kind)
+{
+    const struct dice dice = {seed, arrived};
+    return (kind & plan->kinds) && draw_hits(&dice, DRAW_DROP, plan->miss);
+}

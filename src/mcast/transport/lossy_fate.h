@@ -25,4 +25,7 @@ struct co_lossy_fate {
 struct co_lossy_fate co_lossy_fate(const struct co_fault_plan *plan, uint64_t seed, const struct co_lossy_count *sent,
                                    struct co_destination to, enum co_fault_kind kind);
 
+// Whether the next datagram is missed after so many that have arrived.
+bool co_lossy_misses(const struct co_fault_plan *plan, uint64_t seed, uint64_t arrived, enum co_fault_kind kind);
+
 #endif
