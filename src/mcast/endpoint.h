@@ -120,16 +120,19 @@ struct co_mcast_group {
     uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
     uint32_t *child_received;                 // [source * child_room + slot]
     int child_room;
-    uint32_t quantum;         // chunks after which credit is reported unasked
-    uint64_t widest_gap_ns;   // between arrivals within a block, decaying: what silence is normal here
-    uint32_t lost;            // chunks, asked for because later ones had come or the end was announced
+    uint32_t quantum;       // chunks after which credit is reported unasked
+    uint64_t widest_gap_ns; // between arrivals within a block, decaying: what silence is normal here
+    // Chunks asked for because later ones had come or the end was announced: of operations in which all send, and by
+    // source of those with one sender.
+    uint32_t lost, *lost_of;
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
     bool has_news;                        // something was placed since credit was last looked at
     struct co_early_fetch *early_fetches; // of the right neighbour, as they came
     // Sending.
     struct co_send_window window;
-    uint32_t senders; // at once, in the latest operation
+    uint32_t *lost_known, *lost_judged; // by member: chunks it says it has lost, now and at the window's last judgement
+    uint32_t senders;                   // at once, in the latest operation
     // The right neighbour, and patience with those we wait for.
     uint32_t right_done_before, right_done_mask;
     uint64_t nudge_due_ns, nudged_ns;

@@ -73,7 +73,7 @@ static uint32_t *take(uint32_t **storage, size_t words)
 static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
 {
     group->child_room = count - 1 < radix ? count - 1 : radix;
-    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 8 * n + 1 + children;
+    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 11 * n + 1 + children;
     uint32_t *storage = calloc(words, sizeof(*storage));
     if (storage == NULL) {
         return -ENOMEM;
@@ -87,6 +87,9 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     group->credit_every = take(&storage, n);
     group->unheard = take(&storage, n);
     group->seen_in_turn = take(&storage, n);
+    group->lost_of = take(&storage, n);
+    group->lost_known = take(&storage, n);
+    group->lost_judged = take(&storage, n);
     group->child_received = take(&storage, children);
     return 0;
 }

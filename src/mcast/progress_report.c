@@ -5,6 +5,7 @@
 // quantum is full, at once when the neighbour is waiting for a large operation, lazily otherwise, and always when
 // nudged. Whoever waits nudges, with patience that doubles, so a lost report only costs time. Warm.
 #include <errno.h>
+#include <string.h>
 
 #include "base/counters.h"
 #include "mcast/credit_tree.h"
@@ -67,7 +68,7 @@ static void fill_done(const struct co_mcast_group *group, struct co_progress_bod
 
 void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
 {
-    struct co_progress_body body = {.lost = group->lost, .echo = echo};
+    struct co_progress_body body = {.lost = group->lost + group->lost_of[member], .echo = echo};
     fill_done(group, &body);
     struct co_credit_entry entries[CREDIT_ENTRIES_MAX];
     unsigned count = 0;
@@ -171,11 +172,22 @@ static void take_credit(struct co_mcast_group *group, int from, const struct co_
     co_group_activate(group);
 }
 
+// What a member lost counts from the last judgement on: each has its own history, and who lost most before is seldom
+// who loses now.
+static void take_lost(struct co_mcast_group *group, int from, uint32_t lost)
+{
+    group->lost_known[from] = co_serial_max(group->lost_known[from], lost);
+    uint32_t since = group->lost_known[from] - group->lost_judged[from];
+    group->window.lost = since > group->window.lost ? since : group->window.lost;
+}
+
 void co_report_credit(struct co_mcast_group *group)
 {
     uint32_t credited = subtree_received(group, group->self);
     if (credited != group->window.credited) {
-        co_send_window_credit(&group->window, credited, group->senders);
+        if (co_send_window_credit(&group->window, credited, group->senders)) {
+            memcpy(group->lost_judged, group->lost_known, (size_t)group->count * sizeof(*group->lost_judged));
+        }
         group->nudges = 0;
         group->mcast->advances++;
     }
@@ -193,7 +205,7 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
         co_wire_credit_decode(&entry, body, i);
         take_credit(group, from, &entry);
     }
-    group->window.lost = co_serial_max(group->window.lost, progress.lost);
+    take_lost(group, from, progress.lost);
     co_report_credit(group);
     if (progress.echo != 0 && progress.echo == group->nudge_sequence) {
         co_round_trip_sample(&group->mcast->trip, group->mcast->now_ns - group->nudged_ns);

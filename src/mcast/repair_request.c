@@ -78,8 +78,9 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
         return false;
     }
     co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
+    uint32_t *lost = op->root >= 0 ? &group->lost_of[op->root] : &group->lost;
     for (unsigned i = 0; i < request.count && !request.is_retry && !block->in_tail; i++) {
-        group->lost += ranges[i].count; // beyond doubt: later chunks have come
+        *lost += ranges[i].count; // beyond doubt: later chunks have come
     }
     mcast->events++;
     return true;

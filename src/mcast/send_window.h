@@ -30,7 +30,7 @@ struct co_send_window {
     uint32_t sent;               // cumulative chunks handed to the transport
     uint32_t credited;           // cumulative chunks that every member has
     uint32_t judged_at;          // value of `credited` when the loss was last judged
-    uint32_t lost, lost_judged;  // largest sum of lost chunks reported, and its value then
+    uint32_t lost;               // since then, by the member that lost most
     struct co_send_limit alone;  // of a lone sender
     struct co_send_limit shared; // of several at once
 };
@@ -113,24 +113,25 @@ static inline void co_send_limit_judge(struct co_send_limit *limit, uint32_t los
     limit->now = grown > limit->most ? limit->most : grown;
 }
 
-// New credit and the members' loss count; the window is judged once for each window's worth of credit. Members count
-// the losses of all `senders` together, each of whom has sent about as much as we have.
-static inline void co_send_window_credit(struct co_send_window *window, uint32_t credited, uint32_t senders)
+// New credit; the window is judged once for each window's worth of it, which is what is returned: losses are counted
+// anew then. Members count the losses of all `senders` together, each of whom has sent about as much as we have.
+static inline bool co_send_window_credit(struct co_send_window *window, uint32_t credited, uint32_t senders)
 {
     credited = co_serial_min(credited, window->sent);
     if (!co_serial_before(window->credited, credited)) {
-        return;
+        return false;
     }
     window->credited = credited;
     struct co_send_limit *limit = co_send_window_limit(window, senders);
     uint32_t judged = credited - window->judged_at;
     if (judged < co_send_window_share(limit->now, senders) || judged < CO_SEND_WINDOW_JUDGED) {
-        return;
+        return false;
     }
-    uint64_t lost = (uint64_t)(window->lost - window->lost_judged) * 10000 / ((uint64_t)judged * senders);
+    uint64_t lost = (uint64_t)window->lost * 10000 / ((uint64_t)judged * senders);
     co_send_limit_judge(limit, lost < 10000 ? (uint32_t)lost : 10000);
     window->judged_at = credited;
-    window->lost_judged = window->lost;
+    window->lost = 0;
+    return true;
 }
 
 #endif

@@ -49,7 +49,10 @@ static void age_group(struct co_mcast_group *group, uint32_t operations, uint32_
     }
     group->window.sent = group->window.credited = group->window.judged_at = chunks;
     group->requests = group->answered = chunks;
-    group->lost = group->window.lost = group->window.lost_judged = chunks;
+    group->lost = chunks;
+    for (int i = 0; i < group->count; i++) {
+        group->lost_known[i] = group->lost_judged[i] = chunks;
+    }
 }
 
 static void open_rank(struct schedule *schedule, int rank)
