@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What one source may have in flight in a group: chunks sent and not yet credited by every member. Counts are
-// cumulative over operations and wrap (serial.h). Halves when more than two in a hundred chunks had to be repaired,
-// grows back by the window that gets through: loss by overrun shrinks it, sparse random loss does not. Nor does dense
-// random loss: when half the window loses no smaller a share, the window was not the cause. A sender that is alone
-// waits in its own queue, several meet in the queues before the receivers: each case has a window of its own. Pure,
-// hot.
+// cumulative over operations and wrap (serial.h). Halves when certainly more than two in a hundred chunks were
+// repaired, grows back by the window that gets through: loss by overrun shrinks it, sparse random loss does not. Nor
+// does dense random loss: when half the window loses no smaller a share, the window was not the cause. A sender that is
+// alone waits in its own queue, several meet in the queues before the receivers: each case has a window of its own.
+// Pure, hot.
 #ifndef CASTOFF_MCAST_SEND_WINDOW_H
 #define CASTOFF_MCAST_SEND_WINDOW_H
 
@@ -81,19 +81,28 @@ static inline uint8_t co_send_window_credit_shift(struct co_send_window *window,
     return (uint8_t)(quarter > 0 ? 32 - __builtin_clz(quarter) : 1);
 }
 
-// Half the window is a cure when it loses a smaller share, or gets clearly more through: of a window that was far too
-// large, that is what shows first.
-static inline bool co_send_limit_is_cured(const struct co_send_limit *limit, uint32_t lost)
+// Whether `more` chunks are more than `fewer` by what chance hardly does: two deviations of such a count.
+static inline bool co_send_window_is_certain(uint64_t more, uint64_t fewer)
 {
-    uint64_t passed = 10000 - lost, passed_before = 10000 - limit->lost_before;
-    return limit->lost_before == 0 || (uint64_t)lost * 4 <= (uint64_t)limit->lost_before * 3 ||
-           passed * 4 >= passed_before * 5;
+    return more > fewer && (more - fewer) * (more - fewer) > 4 * more;
 }
 
-static inline void co_send_limit_judge(struct co_send_limit *limit, uint32_t lost)
+// Half the window is a cure when it loses a smaller share, or gets clearly more through: of a window that was far too
+// large, that is what shows first. `lost` of 10000, as was counted on `judged` chunks.
+static inline bool co_send_limit_is_cured(const struct co_send_limit *limit, uint32_t lost, uint64_t judged)
 {
-    bool is_too_much = lost > limit->borne + CO_SEND_WINDOW_LOSS;
-    if (is_too_much && co_send_limit_is_cured(limit, lost)) {
+    uint64_t passed = 10000 - lost, passed_before = 10000 - limit->lost_before;
+    bool is_less = (uint64_t)lost * 4 <= (uint64_t)limit->lost_before * 3 &&
+                   co_send_window_is_certain(limit->lost_before * judged / 10000, lost * judged / 10000);
+    return limit->lost_before == 0 || is_less || passed * 4 >= passed_before * 5;
+}
+
+static inline void co_send_limit_judge(struct co_send_limit *limit, uint64_t lost_chunks, uint64_t judged)
+{
+    uint32_t lost = lost_chunks < judged ? (uint32_t)(lost_chunks * 10000 / judged) : 10000;
+    uint64_t most = (limit->borne + CO_SEND_WINDOW_LOSS) * judged / 10000;
+    bool is_too_much = co_send_window_is_certain(lost_chunks, most);
+    if (is_too_much && co_send_limit_is_cured(limit, lost, judged)) {
         limit->lost_before = lost;
         limit->ceiling = limit->now;
         limit->now = limit->now / 2 < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : limit->now / 2;
@@ -127,8 +136,7 @@ static inline bool co_send_window_credit(struct co_send_window *window, uint32_t
     if (judged < co_send_window_share(limit->now, senders) || judged < CO_SEND_WINDOW_JUDGED) {
         return false;
     }
-    uint64_t lost = (uint64_t)window->lost * 10000 / ((uint64_t)judged * senders);
-    co_send_limit_judge(limit, lost < 10000 ? (uint32_t)lost : 10000);
+    co_send_limit_judge(limit, window->lost, (uint64_t)judged * senders);
     window->judged_at = credited;
     window->lost = 0;
     return true;

@@ -109,6 +109,20 @@ static void credit_is_wanted_by_quarters_of_what_is_left(void **state)
     assert_int_equal(co_send_window_credit_shift(&window, 1), 1); // each
 }
 
+// Of 64 chunks one in a hundred is often none, and often two or three: small windows fell by chance and stayed there.
+static void chance_is_no_loss(void **state)
+{
+    (void)state;
+    struct co_send_window window;
+    co_send_window_open(&window, 64, 64);
+    for (int i = 0; i < 50; i++) {
+        round_of(&window, i % 4 == 0 ? 4 : 0);
+        assert_int_equal(window.alone.now, 64);
+    }
+    round_of(&window, 6);
+    assert_int_equal(window.alone.now, 32);
+}
+
 static void loss_is_judged_once_a_window(void **state)
 {
     (void)state;
@@ -160,7 +174,8 @@ static void several_senders_have_a_window_of_their_own(void **state)
     assert_int_equal(co_send_window_room(&window, 4), 50);
 }
 
-// Eight senders lose 2 % each: a member has lost more than a tenth of what one of them sent, and yet little.
+// Eight senders lose 2 % each, and by chance a little more: a member has lost more than a tenth of what one of them
+// sent, and yet little.
 static void losses_of_all_senders_are_counted_together(void **state)
 {
     (void)state;
@@ -168,12 +183,12 @@ static void losses_of_all_senders_are_counted_together(void **state)
     co_send_window_open(&window, 400, 400);
     for (int i = 0; i < 20; i++) {
         window.sent += 400;
-        window.lost += 64;
+        window.lost += i % 2 == 0 ? 64 : 82;
         co_send_window_credit(&window, window.sent, 8);
         assert_int_equal(window.shared.now, 400);
     }
     window.sent += 400;
-    window.lost += 65;
+    window.lost += 83;
     co_send_window_credit(&window, window.sent, 8);
     assert_int_equal(window.shared.now, 200);
 }
@@ -204,6 +219,7 @@ int main(void)
         cmocka_unit_test(overrun_halves_it_and_success_grows_it),
         cmocka_unit_test(loss_that_a_smaller_window_does_not_cure_leaves_it_large),
         cmocka_unit_test(credit_is_wanted_by_quarters_of_what_is_left),
+        cmocka_unit_test(chance_is_no_loss),
         cmocka_unit_test(loss_is_judged_once_a_window),
         cmocka_unit_test(it_is_careful_where_it_lost),
         cmocka_unit_test(several_senders_have_a_window_of_their_own),
