@@ -42,6 +42,7 @@ CO_COUNTER(SHM_LOANS_REFUSED, "shared_memory_loans_refused", "times", "all of it
 CO_COUNTER(SHM_LENT_HIGH, "shared_memory_lent_high_water_bytes", "bytes", "most of it borrowed at a time")
 CO_COUNTER(COMMUNICATOR_HIGH, "communicator_high_water_bytes", "bytes", "most memory of a rank for one communicator: who is where, and how far the network is")
 CO_COUNTER(COMMUNICATOR_SHARED_HIGH, "communicator_shared_high_water_bytes", "bytes", "most shared memory of a node for one communicator")
+CO_COUNTER(SHM_FIXED, "shared_memory_fixed_bytes", "bytes", "shared memory of a node beside communicators and staging: processes, directory, list of loans")
 CO_COUNTER(SINGLE_COPY_BYTES, "single_copy_bytes", "bytes", "payload copied straight between processes")
 CO_COUNTER(PROGRESS_CALLBACK, "progress_by_callback", "times", "engine moved from inside a native call")
 CO_COUNTER(PROGRESS_WORKER, "progress_by_worker", "times", "engine moved by a worker thread")

@@ -29,7 +29,7 @@ CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", CHOICE, "auto", 0, 0, "auto|shm|udp|n
 CO_SETTING(MPMD, "CASTOFF_MPMD", BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")
 CO_SETTING(NODE_RANKS, "CASTOFF_NODE_RANKS", INT, "0", 0, 65535, NULL, true, "ranks of a host that count as a node, for trials of the network path on one host (with CASTOFF_UDP_INTERFACE=lo); 0: all of them")
 CO_SETTING(SPIN, "CASTOFF_SPIN", INT, "2000", 0, 100000000, NULL, false, "polls before a waiting call yields the processor (0 when there are more ranks than cores)")
-CO_SETTING(SHM_TEAM, "CASTOFF_SHM_TEAM", SIZE, "64K", 16384, 16777216, NULL, true, "shared memory of a communicator for large messages, 16K a rank at least; up to 20K a rank on top for small ones; less in a small /dev/shm")
+CO_SETTING(SHM_TEAM, "CASTOFF_SHM_TEAM", SIZE, "64K", 16384, 16777216, NULL, true, "memory that a node spends on a communicator in use, shared and its ranks' own; 8K a rank at least; less in a small /dev/shm")
 CO_SETTING(SHM_STAGING, "CASTOFF_SHM_STAGING", SIZE, "8M", 0, 1073741824, NULL, true, "shared memory of a node that large operations borrow from, 256K a writer; 0: none")
 CO_SETTING(SHM_SINGLE_COPY, "CASTOFF_SHM_SINGLE_COPY", CHOICE, "auto", 0, 0, "auto|yes|no", true, "copy large blocks straight between processes (process_vm_readv); auto where the kernel allows it and it is faster")
 CO_SETTING(SHM_SINGLE_COPY_MIN, "CASTOFF_SHM_SINGLE_COPY_MIN", SIZE, "16K", 1024, 1073741824, NULL, true, "smallest block copied straight between processes; auto starts later where that is faster")

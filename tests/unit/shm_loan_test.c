@@ -95,6 +95,30 @@ static int take_over(struct shm_rank *self)
     return close_both(self);
 }
 
+// What fits into the own ring takes a free loan, but none that another team keeps.
+static int small_ones_take_over_nothing(struct shm_rank *self)
+{
+    struct co_shm_op root, reader;
+    const size_t fits = 5000;
+
+    SHM_CHECK(open_both(self) == 0);
+    if (self->rank == 0) {
+        for (int t = 0; t < 2; t++) {
+            uint64_t loans = co_counter_read(CO_COUNT_SHM_LOANS), refused = co_counter_read(CO_COUNT_SHM_LOANS_REFUSED);
+            shm_job_fill(given[0], (uint64_t)t, 0, fits);
+            co_shm_bcast_start(&root, teams[t][0], 0, given[0], fits);
+            SHM_CHECK(co_shm_op_progress(&root) == 1);
+            SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == loans + (t == 0));
+            SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS_REFUSED) == refused + (t == 1));
+            co_shm_bcast_start(&reader, teams[t][1], 0, taken[0], fits);
+            SHM_CHECK(shm_job_finish(&reader) == 1 && shm_job_holds(taken[0], (uint64_t)t, 0, fits));
+        }
+        SHM_CHECK(root_ends(self, 1, 1) == 0 && teams[1][0]->loan != CO_SHM_NO_LOAN);
+        SHM_CHECK(reader_ends(self, 1, 1) == 0);
+    }
+    return close_both(self);
+}
+
 // The same loan again without asking, and zeroes when the team is gone.
 static int keep_and_return(struct shm_rank *self)
 {
@@ -209,6 +233,12 @@ static void taken_over_when_the_readers_are_done(void **state)
     run(2, true, ONE, take_over, NULL);
 }
 
+static void small_ones_take_free_ones_only(void **state)
+{
+    (void)state;
+    run(2, true, ONE, small_ones_take_over_nothing, NULL);
+}
+
 static void kept_for_the_next_and_returned_at_the_end(void **state)
 {
     (void)state;
@@ -236,9 +266,8 @@ static void a_killed_writer_leaves_the_others_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(taken_over_when_the_readers_are_done),
-        cmocka_unit_test(kept_for_the_next_and_returned_at_the_end),
-        cmocka_unit_test(more_writers_than_loans),
+        cmocka_unit_test(taken_over_when_the_readers_are_done),      cmocka_unit_test(small_ones_take_free_ones_only),
+        cmocka_unit_test(kept_for_the_next_and_returned_at_the_end), cmocka_unit_test(more_writers_than_loans),
         cmocka_unit_test(a_killed_writer_leaves_the_others_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,7 @@ struct co_shm_op {
     uint64_t written, read; // ticks, or pieces
     uint64_t remote;        // the block's address in the peer's process, or ticks known to be written by it
     size_t position;        // bytes of the current block or piece that are done, or ticks of the current turn
+    uint64_t least_slots;   // that a member read from has for its stream
     uint64_t stuck;         // piece that the kernel refused, + 1
     uint32_t asked;         // bytes asked of the other side because of that
     bool past_cache;        // too much for the cache: stores go past it

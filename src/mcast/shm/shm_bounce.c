@@ -2,15 +2,37 @@
 //
 // The way out when process_vm_readv fails in the middle of a large operation (memory of a device, a filter set late):
 // the member whose copy failed asks the one at the other end, who waits in the same operation anyway, to carry the
-// bytes through a page of the area. Rare and slow, but nobody else has to know. Called by the large operations.
+// bytes through the slots of the bulk ring in the lane of the one that asks, which no stream uses meanwhile. Rare and
+// slow, but nobody else has to know. Called by the large operations.
 #include "mcast/shm/shm_team.h"
+
+#include <errno.h>
 
 #define OWNER_BITS 16
 #define OWNER_MASK (((uint64_t)1 << OWNER_BITS) - 1)
 
 static char *page_of(const struct co_shm_team *team, int member)
 {
-    return team->area + team->shape.bounce_offset + (size_t)member * CO_SHM_PAGE;
+    return co_shm_slot(team, member, CO_SHM_BULK, 0);
+}
+
+static size_t page_bytes(const struct co_shm_team *team)
+{
+    size_t bytes = (size_t)(team->shape.ring[CO_SHM_BULK].mask + 1) * CO_SHM_FRAGMENT;
+
+    return bytes < CO_SHM_PAGE ? bytes : CO_SHM_PAGE;
+}
+
+// Others may still read what an earlier stream of ours has left there; they need nothing of us to come to its end.
+static bool page_is_ours(struct co_shm_team *team)
+{
+    if (team->granted[CO_SHM_BULK] < team->stream_end && !co_shm_ask_credit(team, CO_SHM_BULK, team->stream_end, 1)) {
+        return false;
+    }
+    if ((team->touched & 1u << CO_SHM_BULK) == 0 && co_shm_touch_ring(team, CO_SHM_BULK) != 0) {
+        co_shm_team_break(team, -ENOMEM);
+    }
+    return true;
 }
 
 int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span)
@@ -33,8 +55,11 @@ int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span)
     if (op->position == span->bytes) {
         return 1;
     }
-    size_t left = span->bytes - op->position;
-    op->asked = left < CO_SHM_PAGE ? (uint32_t)left : CO_SHM_PAGE;
+    if (!page_is_ours(team)) {
+        return 0;
+    }
+    size_t left = span->bytes - op->position, page = page_bytes(team);
+    op->asked = (uint32_t)(left < page ? left : page);
     if (span->outward) {
         memcpy(page_of(team, team->self), span->local + op->position, op->asked);
     }

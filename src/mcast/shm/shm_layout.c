@@ -9,8 +9,19 @@
 #define SEGMENT_BYTES_MAX ((size_t)8 << 30)
 
 #define BULK_SLOTS_MAX (CO_SHM_LOAN_BYTES / CO_SHM_FRAGMENT)
-#define BULK_SLOTS_MIN 4
 #define MAIL_STRIDE ((size_t)640) // five pairs of lines
+
+// How deep rings are: the first row that fits, and all that is left then for bulk. Small payloads have no other place
+// than their rings, while bulk has the node's staging.
+static const struct {
+    size_t lines, mail, bulk; // slots; of bulk the least
+} depths[] = {{64, 16, 16}, {32, 16, 8}, {32, 8, 8}, {16, 8, 4}, {16, 4, 4}};
+
+#define DEPTHS (sizeof depths / sizeof depths[0])
+
+_Static_assert(sizeof(struct co_shm_control) + 16 * CO_LINE_PAIR + 4 * MAIL_STRIDE + 4 * CO_SHM_FRAGMENT ==
+                   CO_SHM_LANE_MIN,
+               "the last row's lane");
 
 static size_t round_up(size_t bytes, size_t unit)
 {
@@ -36,27 +47,39 @@ static void set_ring(struct co_shm_ring_shape *ring, size_t offset, size_t slots
     ring->offset = offset;
 }
 
+static size_t bytes_before_bulk(unsigned depth)
+{
+    return sizeof(struct co_shm_control) + depths[depth].lines * CO_LINE_PAIR + depths[depth].mail * MAIL_STRIDE;
+}
+
+// What each member may have of the area, which is whole pages.
+static size_t lane_room(int count, size_t team_bytes)
+{
+    size_t members = (size_t)count, beside = members * CO_SHM_MEMBER_HEAP + sizeof(struct co_shm_entry);
+    size_t area = team_bytes > beside ? (team_bytes - beside) / CO_SHM_PAGE * CO_SHM_PAGE : 0;
+    size_t room = area / members / CO_LINE_PAIR * CO_LINE_PAIR;
+
+    return room < CO_SHM_LANE_MIN ? CO_SHM_LANE_MIN : room;
+}
+
 void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes)
 {
-    size_t bulk = power_of_two_below(team_bytes / (size_t)count / CO_SHM_FRAGMENT | 1);
-    bulk = bulk < BULK_SLOTS_MIN ? BULK_SLOTS_MIN : bulk > BULK_SLOTS_MAX ? BULK_SLOTS_MAX : bulk;
-    bool roomy = bulk > BULK_SLOTS_MIN;
-    size_t offset = sizeof(struct co_shm_control);
+    size_t room = lane_room(count, team_bytes), offset = sizeof(struct co_shm_control);
+    unsigned depth = 0;
 
-    size_t lines = roomy ? 64 : 16;
-    set_ring(&shape->ring[CO_SHM_LINES], offset, lines, CO_LINE_PAIR, sizeof(uint64_t));
-    offset += lines * CO_LINE_PAIR;
-    size_t mail = roomy ? 16 : 8;
-    set_ring(&shape->ring[CO_SHM_MAIL], offset, mail, MAIL_STRIDE, sizeof(uint64_t));
-    offset += mail * MAIL_STRIDE;
-    offset = round_up(offset, CO_SHM_PAGE);
+    while (depth + 1 < DEPTHS && bytes_before_bulk(depth) + depths[depth].bulk * CO_SHM_FRAGMENT > room) {
+        depth++;
+    }
+    size_t bulk = power_of_two_below((room - bytes_before_bulk(depth)) / CO_SHM_FRAGMENT);
+    bulk = bulk > BULK_SLOTS_MAX ? BULK_SLOTS_MAX : bulk;
+
+    set_ring(&shape->ring[CO_SHM_LINES], offset, depths[depth].lines, CO_LINE_PAIR, sizeof(uint64_t));
+    offset += depths[depth].lines * CO_LINE_PAIR;
+    set_ring(&shape->ring[CO_SHM_MAIL], offset, depths[depth].mail, MAIL_STRIDE, sizeof(uint64_t));
+    offset += depths[depth].mail * MAIL_STRIDE;
     set_ring(&shape->ring[CO_SHM_BULK], offset, bulk, CO_SHM_FRAGMENT, 0);
-    offset += bulk * CO_SHM_FRAGMENT;
-
-    size_t lane = round_up(offset, CO_SHM_PAGE);
-    shape->lane_bytes = lane;
-    shape->bounce_offset = lane * (size_t)count;
-    shape->area_bytes = shape->bounce_offset + CO_SHM_PAGE * (size_t)count;
+    shape->lane_bytes = offset + bulk * CO_SHM_FRAGMENT;
+    shape->area_bytes = round_up(shape->lane_bytes * (size_t)count, CO_SHM_PAGE);
 }
 
 void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t staging_bytes, size_t entries)

@@ -4,13 +4,14 @@
 // somewhere else. Read by all files of this folder; sizes are computed from values that all ranks share.
 //
 //   segment   header | process[size] | entry[entries] | loan[loans] | area[entries] | staging[loans]
-//   area      lane[count] | bounce[count]                                       one team; entry i owns area i
-//   lane      control (5 line pairs) | lines | mail | bulk                      one member; the rings he writes
+//   area      lane[count]                                                       one team; entry i owns area i
+//   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
 //   slot      sequence (8 bytes) | ... payload                                  sequence = tick + 1 when it is full
 //
-// Each part of the segment starts on a page. A ring's slots are numbered by ticks that only grow; tick t lives in slot
-// t mod slots. The slots of the bulk ring are payload alone, back to back: a counter in the control says how many are
-// written, and a word beside it where the slots are, in the lane or in a part of the node's staging that was lent.
+// Each part of the segment starts on a page, and so does an area; lanes stand one behind the other. A ring's slots are
+// numbered by ticks that only grow; tick t lives in slot t mod slots. The slots of the bulk ring are payload alone,
+// back to back: a counter in the control says how many are written, and a word beside it where the slots are, in the
+// lane or in a part of the node's staging that was lent.
 #ifndef CASTOFF_MCAST_SHM_LAYOUT_H
 #define CASTOFF_MCAST_SHM_LAYOUT_H
 
@@ -22,9 +23,12 @@
 #include "base/order.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 2
+#define CO_SHM_VERSION 3
 #define CO_SHM_PAGE 4096
-#define CO_SHM_FRAGMENT ((size_t)4096) // a slot of the bulk ring
+#define CO_SHM_FRAGMENT ((size_t)512) // a slot of the bulk ring
+
+// Of a team's bytes so many are left for what each member keeps on its own heap (engine/team.c).
+#define CO_SHM_MEMBER_HEAP ((size_t)960)
 
 struct co_shm_header {
     uint64_t magic;
@@ -68,20 +72,20 @@ struct co_shm_loan {
 struct co_shm_control {
     // The member: ticks of each ring that it is done with, reading and writing. Published late on purpose.
     alignas(CO_LINE_PAIR) _Atomic uint64_t consumed[3];
-    // The member: large operations finished, and a request for bytes it cannot copy itself.
+    // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In
+    // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the
+    // start of the segment, with the logarithm of their number in the low bits.
     alignas(CO_LINE_PAIR) _Atomic uint64_t finished;
     _Atomic uint64_t request; // number << 16 | member asked
     uint64_t request_offset;
     uint64_t request_bytes;
+    _Atomic uint64_t written;
+    _Atomic uint64_t memory;
     // The member and the centre of a star, by compare-and-swap: pieces not yet taken.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
     // The peer: pieces it copied for this member, and requests it answered.
     alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
     _Atomic uint64_t reply;
-    // The member: bulk ticks it has written, and where their slots are: offset from the start of the segment, with the
-    // logarithm of their number in the low bits.
-    alignas(CO_LINE_PAIR) _Atomic uint64_t written;
-    _Atomic uint64_t memory;
 };
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8, "atomic words are plain words");
@@ -91,8 +95,8 @@ _Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
 _Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
-_Static_assert(offsetof(struct co_shm_control, written) == 4 * CO_LINE_PAIR, "own pair of lines");
-_Static_assert(sizeof(struct co_shm_control) == 5 * CO_LINE_PAIR, "five pairs of lines");
+_Static_assert(offsetof(struct co_shm_control, memory) < 2 * CO_LINE_PAIR, "beside finished");
+_Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
 _Static_assert(sizeof(struct co_shm_loan) == CO_CACHE_LINE, "one line for each loan");
 
 enum co_shm_ring { CO_SHM_LINES, CO_SHM_MAIL, CO_SHM_BULK, CO_SHM_RINGS };
@@ -109,7 +113,6 @@ struct co_shm_ring_shape {
 struct co_shm_shape {
     struct co_shm_ring_shape ring[CO_SHM_RINGS];
     size_t lane_bytes;
-    size_t bounce_offset; // from the start of the area; a page for each member
     size_t area_bytes;
 };
 
@@ -118,7 +121,11 @@ struct co_shm_plan {
     uint32_t entries, loans;
 };
 
-// The area of a team of `count` members with team_bytes to spend. More is used when that is too little.
+// Eight members fit into 64 KiB. A lane is not made smaller than theirs.
+#define CO_SHM_LANE_MIN ((size_t)7168)
+
+// The area of a team of `count` members with team_bytes to spend, entry and heap included. More is used when that is
+// too little for so many.
 void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes);
 
 #define CO_SHM_ENTRIES_MAX 4096

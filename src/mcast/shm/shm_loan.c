@@ -90,14 +90,16 @@ static void count_lent(const struct co_shm_node *node)
     co_counter_raise(CO_COUNT_SHM_LENT_HIGH, lent * CO_SHM_LOAN_BYTES);
 }
 
-// A free one, or else one that another team keeps. Each entry begins its search elsewhere, so that teams which come
-// back find their last one.
-static bool take_any(struct co_shm_team *team)
+// A free one, or else, for what exceeds the own ring, one that another team keeps. Each entry begins its search
+// elsewhere, so that teams which come back find their last one.
+static bool take_any(struct co_shm_team *team, bool exceeds)
 {
     uint32_t loans = team->node->plan.loans;
     uint32_t first = loans > 0 ? (team->entry * 16 + (uint32_t)team->self) % loans : 0;
 
-    for (unsigned state = STATE_FREE; state <= STATE_KEPT; state += STATE_KEPT - STATE_FREE) {
+    unsigned last = exceeds ? STATE_KEPT : STATE_FREE;
+
+    for (unsigned state = STATE_FREE; state <= last; state += STATE_KEPT - STATE_FREE) {
         for (uint32_t i = 0; i < loans; i++) {
             if (take(team, (first + i) % loans, state)) {
                 return true;
@@ -133,10 +135,10 @@ void co_shm_loan_begin(struct co_shm_team *team, size_t bytes)
         team->loan = CO_SHM_NO_LOAN; // somebody needed it more
     }
     size_t own = (size_t)(team->shape.ring[CO_SHM_BULK].mask + 1) * team->shape.ring[CO_SHM_BULK].payload;
-    if (bytes <= own / 4 || own >= CO_SHM_LOAN_BYTES || team->count >= 1 << COUNT_BITS) {
+    if (bytes < own / 8 || own >= CO_SHM_LOAN_BYTES || team->count >= 1 << COUNT_BITS) {
         return;
     }
-    if (take_any(team) && !touch(team)) {
+    if (take_any(team, bytes > own) && !touch(team)) {
         give_back(team);
     }
     co_counter_add(team->loan != CO_SHM_NO_LOAN ? CO_COUNT_SHM_LOANS : CO_COUNT_SHM_LOANS_REFUSED, 1);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/counters.h"
 #include "base/log.h"
 
 #ifndef MADV_POPULATE_WRITE
@@ -24,7 +25,9 @@
 // leave it to the store.
 int co_shm_touch(char *first, size_t length)
 {
-    bool is_full = madvise(first, length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
+    size_t before = (uintptr_t)first % CO_SHM_PAGE;
+    bool is_full =
+        madvise(first - before, before + length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
 
     return is_full ? -ENOMEM : 0;
 }
@@ -188,6 +191,7 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
     if (error != 0) {
         goto failed;
     }
+    co_counter_raise(CO_COUNT_SHM_FIXED, node->plan.area_offset);
     introduce_self(node);
     error = config->barrier(config->arg);
     if (error == 0) {

@@ -7,7 +7,8 @@
 // counter. Hot.
 #include "mcast/shm/shm_team.h"
 
-#define WRITE_TICKS 8 // told at once: few enough for the reader to begin early
+#define WRITE_TICKS (((size_t)32 << 10) / CO_SHM_FRAGMENT) // told at once: few enough for the reader to begin early
+#define TURN_TICKS (((size_t)16 << 10) / CO_SHM_FRAGMENT)  // read of one member before the next one's turn
 
 enum { PHASE_BEGIN, PHASE_SWITCH, PHASE_FLOW };
 
@@ -109,10 +110,11 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
         }
     }
     uint64_t memory = co_load_relaxed(&control->memory); // relaxed: since acquire W1 it stays until we consume
-    uint64_t slots = UINT64_C(1) << (memory % CO_SHM_PAGE), slot = tick & (slots - 1);
+    uint64_t slots = UINT64_C(1) << (memory % CO_CACHE_LINE), slot = tick & (slots - 1);
+    op->least_slots = least(op->least_slots, slots);
     uint64_t ticks = least(least(op->remote - tick, slots - slot), least(most, slots / 4));
     copy_home(op, block + first * CO_SHM_FRAGMENT,
-              (char *)team->node->segment.base + (memory - memory % CO_SHM_PAGE) + slot * CO_SHM_FRAGMENT,
+              (char *)team->node->segment.base + (memory - memory % CO_CACHE_LINE) + slot * CO_SHM_FRAGMENT,
               length_of(op, first, ticks));
     return ticks;
 }
@@ -130,8 +132,19 @@ static size_t read_root(struct co_shm_op *op)
     return (size_t)ticks * CO_SHM_FRAGMENT;
 }
 
-// The others' blocks, a few ticks of each in turn. A turn is at most half of what a lane holds by itself: the slowest
-// member, which holds the writers back, then always finds all its turn needs, or its writers find room to write it.
+// The others' blocks, a few ticks of each in turn. A turn is at most what any of them has slots for: the slowest
+// member, which holds the writers back, then always finds all its turn needs, or its writers find room to write it;
+// half of that, and they need not wait for the end of its round. In the first round nobody has told yet where its slots
+// are, and a lane holds the least.
+static uint64_t turn_ticks(const struct co_shm_op *op)
+{
+    bool is_first = op->read == 0;
+    uint64_t lane = op->team->shape.ring[CO_SHM_BULK].mask + 1;
+    uint64_t turn = least(is_first ? lane : op->least_slots / 2, TURN_TICKS);
+
+    return least(turn, op->ticks - op->read);
+}
+
 static size_t read_all(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
@@ -139,7 +152,7 @@ static size_t read_all(struct co_shm_op *op)
     if (op->read == op->ticks) {
         return 0;
     }
-    uint64_t turn = least((team->shape.ring[CO_SHM_BULK].mask + 1) / 2, op->ticks - op->read);
+    uint64_t turn = turn_ticks(op);
     uint64_t ticks = copy_ticks(op, op->peer, op->target + (size_t)op->peer * op->bytes, op->read + op->position,
                                 turn - op->position);
     op->position += ticks;
@@ -174,6 +187,7 @@ static void begin(struct co_shm_op *op, bool writes)
         memcpy(own, op->mine, op->bytes);
     }
     op->remote = 0;
+    op->least_slots = UINT64_MAX;
     if (writes) {
         co_shm_loan_begin(op->team, op->bytes);
     }

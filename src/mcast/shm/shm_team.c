@@ -97,32 +97,29 @@ void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_byt
     }
 }
 
-// First page of a lane behind a ring.
-static size_t page_behind(const struct co_shm_ring_shape *ring)
+// Lanes and rings share pages, and each counts them: too many, but never more than the area has.
+static void count_pages(const struct co_shm_team *team, size_t offset, size_t length)
 {
-    return (ring->offset + (size_t)(ring->mask + 1) * ring->stride + CO_SHM_PAGE - 1) / CO_SHM_PAGE;
-}
-
-// A page that two rings share counts as the first one's; the first ring of all, and so its page, is always in use.
-static void count_pages(const struct co_shm_team *team, unsigned ring)
-{
-    size_t before = ring == 0 ? 0 : page_behind(&team->shape.ring[ring - 1]);
-    uint32_t pages = (uint32_t)(page_behind(&team->shape.ring[ring]) - before);
+    size_t most = team->shape.area_bytes / CO_SHM_PAGE;
+    uint32_t pages = (uint32_t)((offset + length + CO_SHM_PAGE - 1) / CO_SHM_PAGE - offset / CO_SHM_PAGE);
 
     // relaxed: what is left to do is read after the lock of the directory, which this member takes again to leave
-    uint32_t touched = co_add_relaxed(&team->node->entries[team->entry].touched, pages) + pages;
-    co_counter_raise(CO_COUNT_COMMUNICATOR_SHARED_HIGH, (uint64_t)touched * CO_SHM_PAGE);
+    size_t touched = co_add_relaxed(&team->node->entries[team->entry].touched, pages) + pages;
+    co_counter_raise(CO_COUNT_COMMUNICATOR_SHARED_HIGH,
+                     (touched < most ? touched : most) * CO_SHM_PAGE + sizeof(struct co_shm_entry));
 }
 
-// Makes the pages of a ring exist before its writer needs them.
-static int touch_ring(struct co_shm_team *team, unsigned ring)
+// Makes the pages of a ring exist before its writer needs them; the control's with the first one.
+int co_shm_touch_ring(struct co_shm_team *team, unsigned ring)
 {
     const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
-    size_t first = shape->offset / CO_SHM_PAGE * CO_SHM_PAGE;
+    size_t first = ring == CO_SHM_LINES ? 0 : shape->offset;
+    size_t length = shape->offset + (size_t)(shape->mask + 1) * shape->stride - first;
+    char *lane = co_shm_lane(team, team->self);
 
     team->touched |= 1u << ring;
-    count_pages(team, ring);
-    return co_shm_touch(co_shm_lane(team, team->self) + first, page_behind(shape) * CO_SHM_PAGE - first);
+    count_pages(team, (size_t)(lane - team->area) + first, length);
+    return co_shm_touch(lane + first, length);
 }
 
 static uint64_t consumed_by(const struct co_shm_team *team, int member, unsigned ring)
@@ -222,7 +219,7 @@ static void touch_new(struct co_shm_op *op)
     unsigned needed = 1u << CO_SHM_LINES | (writes ? 1u << op->ring : 0);
 
     for (unsigned ring = 0; ring < CO_SHM_RINGS; ring++) {
-        if ((needed & ~team->touched & 1u << ring) != 0 && touch_ring(team, ring) != 0) {
+        if ((needed & ~team->touched & 1u << ring) != 0 && co_shm_touch_ring(team, ring) != 0) {
             op->step = failed_touch_step;
         }
     }

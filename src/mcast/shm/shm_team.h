@@ -114,6 +114,9 @@ static inline void co_shm_grant_from_allgather(struct co_shm_op *op)
     *granted = op->tick > *granted ? op->tick : *granted;
 }
 
+// Makes the pages of a ring in our lane exist; -ENOMEM when /dev/shm is full.
+int co_shm_touch_ring(struct co_shm_team *team, unsigned ring);
+
 // shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);
 int co_shm_allgather_line_step(struct co_shm_op *op);
@@ -133,7 +136,7 @@ int co_shm_star_step(struct co_shm_op *op);
 int co_shm_direct_step(struct co_shm_op *op);
 
 // shm_bounce.c: for bytes that the kernel does not let this process copy. The member at the other end copies them for
-// us, a page at a time, through the area.
+// us, a page or less at a time, through our lane.
 struct co_shm_span {
     char *local;     // this member's end
     uint64_t offset; // from the start of the block, as the other end counts
