@@ -27,7 +27,7 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/l
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 # Allocations fail there on demand.
-$(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
 # There a rank's processor has AES or not as the test says.
 $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_aead_aes256gcm_is_available

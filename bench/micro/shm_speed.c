@@ -189,7 +189,8 @@ static int run_rank(struct rank *self, char **argv, int argc)
         members[i] = i;
     }
     if (co_shm_node_open(&node, &config) != 0 ||
-        co_shm_team_open(&self->team, node, 1, members, self->size, self->rank) != 0) {
+        co_shm_team_open(&self->team, node, co_shm_seat_take(node, 1, 0, self->size), members, self->size,
+                         self->rank) != 0) {
         fprintf(stderr, "rank %d: cannot open\n", self->rank);
         return 1;
     }

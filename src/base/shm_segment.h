@@ -16,6 +16,10 @@ struct co_shm_segment {
     char name[CO_SHM_NAME_MAX]; // "" after co_shm_segment_unlink
 };
 
+// What the MPI below may come to need for each rank in the same /dev/shm: a segment of Open MPI's vader, of which it
+// uses next to nothing at first.
+#define CO_SHM_NATIVE_BYTES ((size_t)4 << 20)
+
 // "/castoff-<16 hex digits of key>-<number>"
 void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned number);
 

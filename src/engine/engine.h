@@ -41,19 +41,37 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
 // Collective. Answers until nobody has an operation under way, and closes. Teams are closed before.
 void co_engine_close(struct co_engine *engine);
 
-// A communicator's engine side. Ids are equal on all members and never used twice in a job. Local; pmpi agrees on
-// the result over the members. `world_ranks` in communicator order, copied. Id, world ranks and own rank are numbers,
-// and all that there is to a team: whoever is told them, in whatever process, can open it.
-int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size,
-                 int rank);
+// A communicator's engine side before its first collective is taken: what decisions are made of, and a seat on the
+// node. One that never carries a collective costs no more. Ids are equal on all members and never used twice in a job.
+struct co_team_seed {
+    uint64_t id;
+    struct co_team_facts facts; // equal on all members
+    int rank;
+    int seat;          // in the node's shared memory; negative: none
+    int broken;        // 0, or -errno: no team could be opened
+    bool is_spoken_to; // other hosts may send to it before our first call: the team has to be opened at once
+};
+
+// Local; pmpi agrees on the result over the members. `world_ranks` in communicator order.
+int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint64_t id, const int *world_ranks,
+                      int size, int rank);
+void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened
+// No team can be opened: the operations of all other members end with an error instead of waiting for this one.
+void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int error);
+
+// CO_TAKE, or why not. Pure in facts that are equal on all members.
+enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                              size_t bytes);
+
+// Local, and tells nobody. The seat goes to the team; on failure it stays with the seed. Id, world ranks and own rank
+// are numbers, and all that there is to a team: whoever is told them, in whatever process, can open it.
+int co_team_open(struct co_team **out, struct co_engine *engine, const struct co_team_seed *seed,
+                 const int *world_ranks);
+size_t co_team_bytes(const struct co_team *team); // memory of this process that it takes
 // Waits for nothing: operations still under way keep what they need until they end.
 void co_team_close(struct co_team *team);
 
-// The facts of a team that decisions are made of (equal on all members).
 const struct co_team_facts *co_team_facts(const struct co_team *team);
-
-// CO_TAKE, or why not. Pure in facts that are equal on all members.
-enum co_reason co_team_decide(const struct co_team *team, enum co_call call, size_t bytes);
 
 // Blocking collectives on packed bytes. 0 or -errno (-ETIMEDOUT, -ECONNRESET: a peer is gone).
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes);
@@ -69,9 +87,10 @@ void co_team_give_up(struct co_team *team, int error);
 
 // Point-to-point of a communicator, for src/engine/p2p/p2p.h: CO_TAKE, or why its messages stay native. Pure in facts
 // that are equal on all members.
-enum co_reason co_team_decide_messages(const struct co_team *team);
+enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts);
 // Its context, where they are taken. NULL: out of memory. Closed by co_p2p_context_close, before the engine.
-struct co_p2p_context *co_team_open_messages(const struct co_team *team, const int *world_ranks);
+struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
+                                                const int *world_ranks);
 
 bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task); // after it is done: 0 or -errno

@@ -5,7 +5,8 @@
 //   network.c     sockets, protocol        shared_network.c  which network they use
 //   network_probe.c   do all nodes hear multicast
 //   cores.c       cores against ranks      descriptor_budget.c  how many descriptors are ours
-//   team.c        communicators
+//   team_seed.c   communicators from their beginning
+//   team.c        ... once they are used
 //   calls.c       blocking and nonblocking calls of a team
 //   signs_of_life.c   whose silence is proof
 //   task.c        life of an operation, queue, steps

@@ -76,29 +76,29 @@ void co_messages_close(struct co_engine *engine)
     }
 }
 
-enum co_reason co_team_decide_messages(const struct co_team *team)
+enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
 {
-    const struct co_engine *engine = team->engine;
     if (engine->message_policy == CO_NO) {
         return CO_DISABLED;
     }
-    if (team->facts.nodes > 1) {
+    if (facts->nodes > 1) {
         return CO_SEVERAL_NODES;
     }
     return engine->has_messages ? CO_TAKE : CO_NO_TRANSPORT;
 }
 
-struct co_p2p_context *co_team_open_messages(const struct co_team *team, const int *world_ranks)
+struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
+                                                const int *world_ranks)
 {
-    struct co_engine *engine = team->engine;
-    int *peers = malloc((size_t)team->size * sizeof(int));
+    int size = seed->facts.ranks;
+    int *peers = malloc((size_t)size * sizeof(int));
     if (peers == NULL) {
         return NULL;
     }
-    for (int rank = 0; rank < team->size; rank++) {
+    for (int rank = 0; rank < size; rank++) {
         peers[rank] = engine->place_of_rank[world_ranks[rank]];
     }
-    struct co_p2p_context *context = co_p2p_context_open(engine->p2p, team->id, peers, team->size, team->rank);
+    struct co_p2p_context *context = co_p2p_context_open(engine->p2p, seed->id, peers, size, seed->rank);
     free(peers);
     return context;
 }

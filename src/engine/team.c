@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A communicator's engine side: who sits on which node, and what the members have in common. Warm: programs make and
-// free thousands of communicators.
+// A communicator's engine side once a collective of it is taken: who sits on which node, and what carries the bytes.
+// Before that there is only its seed (team_seed.c). Warm: programs make and free thousands of communicators.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,27 +33,15 @@ static void place_ranks(struct co_team *team, const int *world_ranks, int *nodes
         team->rank_node[rank] = node;
         team->rank_slot[rank] = team->node_units[node]++;
     }
-    team->facts.nodes = nodes;
     for (int node = 1; node < nodes; node++) {
         team->node_first[node] = team->node_first[node - 1] + team->node_units[node - 1];
     }
 }
 
-static void derive_facts(struct co_team *team)
+static void derive_place(struct co_team *team)
 {
     const struct co_engine *engine = team->engine;
-    struct co_team_facts *facts = &team->facts;
-    facts->ranks = team->size;
-    for (int node = 0; node < facts->nodes; node++) {
-        if (team->node_units[node] > facts->max_ranks_per_node) {
-            facts->max_ranks_per_node = team->node_units[node];
-        }
-    }
-    facts->has_shm = engine->has_shm;
-    facts->has_multicast = engine->has_multicast;
-    facts->carrier = facts->nodes == 1 ? CO_CARRIER_SHM : engine->has_multicast ? engine->carrier : CO_CARRIER_ANY;
-    facts->has_single_copy = engine->has_single_copy;
-    facts->is_oversubscribed = engine->is_oversubscribed;
+    const struct co_team_facts *facts = &team->facts;
     team->node = team->rank_node[team->rank];
     team->slot = team->rank_slot[team->rank];
     team->node_size = team->node_units[team->node];
@@ -78,7 +66,7 @@ static int allocate(struct co_team *team)
     return failed ? -ENOMEM : 0;
 }
 
-static int open_shm(struct co_team *team, const int *world_ranks)
+static int open_shm(struct co_team *team, const int *world_ranks, int seat)
 {
     const struct co_engine *engine = team->engine;
     team->neighbours = calloc((size_t)team->node_size, sizeof(int));
@@ -90,10 +78,9 @@ static int open_shm(struct co_team *team, const int *world_ranks)
             team->neighbours[team->rank_slot[rank]] = engine->place_of_rank[world_ranks[rank]];
         }
     }
-    if (team->node_size < 2 || engine->shm == NULL) {
-        return 0;
-    }
-    return co_shm_team_open(&team->shm, engine->shm, team->id, team->neighbours, team->node_size, team->slot);
+    return seat == CO_SHM_NO_SEAT
+               ? 0
+               : co_shm_team_open(&team->shm, engine->shm, seat, team->neighbours, team->node_size, team->slot);
 }
 
 static int open_group(struct co_team *team, const int *world_ranks)
@@ -120,15 +107,30 @@ static int open_group(struct co_team *team, const int *world_ranks)
 }
 
 // Memory of this rank; what the members of a node share is counted where it is touched.
-static size_t storage_bytes(const struct co_team *team)
+size_t co_team_bytes(const struct co_team *team)
 {
     size_t bytes = sizeof(*team) + (4 * (size_t)team->size + (size_t)team->node_size) * sizeof(int);
     bytes += team->shm != NULL ? co_shm_team_bytes(team->shm) : 0;
     return bytes + (team->group != NULL ? co_mcast_group_bytes(team->group) : 0);
 }
 
-int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, const int *world_ranks, int size,
-                 int rank)
+// Shared memory last: a team of it that is closed again has left the seat, which stays the seed's when this fails.
+static int open_levels(struct co_team *team, const int *world_ranks, int seat)
+{
+    int status = open_group(team, world_ranks);
+    if (status == 0) {
+        status = open_shm(team, world_ranks, seat);
+        if (status < 0 && team->group != NULL) {
+            co_trylock_wait(&team->engine->lock);
+            co_mcast_group_close(team->group);
+            co_trylock_drop(&team->engine->lock);
+        }
+    }
+    return status;
+}
+
+int co_team_open(struct co_team **out, struct co_engine *engine, const struct co_team_seed *seed,
+                 const int *world_ranks)
 {
     struct co_team *team = calloc(1, sizeof(*team));
     int *nodes_seen = malloc((size_t)engine->bootstrap.node_count * sizeof(int));
@@ -139,28 +141,23 @@ int co_team_open(struct co_team **out, struct co_engine *engine, uint64_t id, co
     }
     memset(nodes_seen, 0xff, (size_t)engine->bootstrap.node_count * sizeof(int));
     team->engine = engine;
-    team->id = id;
-    team->size = size;
-    team->rank = rank;
+    team->id = seed->id;
+    team->facts = seed->facts;
+    team->size = seed->facts.ranks;
+    team->rank = seed->rank;
     team->newest = &team->oldest;
     int status = allocate(team);
     if (status == 0) {
         place_ranks(team, world_ranks, nodes_seen);
-        derive_facts(team);
-        status = open_shm(team, world_ranks);
-    }
-    if (status == 0) {
-        status = open_group(team, world_ranks);
-        if (status < 0 && team->shm != NULL) {
-            co_shm_team_close(team->shm);
-        }
+        derive_place(team);
+        status = open_levels(team, world_ranks, seed->seat);
     }
     free(nodes_seen);
     if (status < 0) {
         free_team(team);
         return status;
     }
-    co_counter_raise(CO_COUNT_COMMUNICATOR_HIGH, storage_bytes(team));
+    co_counter_raise(CO_COUNT_COMMUNICATOR_HIGH, co_team_bytes(team));
     *out = team;
     return 0;
 }
@@ -190,9 +187,4 @@ void co_team_close(struct co_team *team)
 const struct co_team_facts *co_team_facts(const struct co_team *team)
 {
     return &team->facts;
-}
-
-enum co_reason co_team_decide(const struct co_team *team, enum co_call call, size_t bytes)
-{
-    return co_decide(&team->engine->tune, &team->facts, call, bytes, team->engine->policy[call]);
 }

@@ -8,7 +8,11 @@
 static int take(const struct co_gather_call *call, MPI_Comm comm)
 {
     struct co_gather_buffers buffers;
-    int error = co_gather_buffers_open(&buffers, call);
+    int error = co_communicator_need_team(call->communicator);
+    if (error != 0) {
+        return co_failure_raise(comm, "MPI_Allgather", error);
+    }
+    error = co_gather_buffers_open(&buffers, call);
     if (error == 0) {
         error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
         if (error == 0) {

@@ -24,17 +24,18 @@ static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm)
     if (reason != CO_TAKE) {
         return reason;
     }
-    if (broadcast->root < 0 || broadcast->root >= broadcast->communicator->size || broadcast->buffer == MPI_IN_PLACE ||
+    if (broadcast->root < 0 || broadcast->root >= broadcast->communicator->seed.facts.ranks ||
+        broadcast->buffer == MPI_IN_PLACE ||
         !co_route_arguments(broadcast->count, broadcast->type, true, &broadcast->facts)) {
         return CO_BAD_ARGUMENT;
     }
     broadcast->bytes = (size_t)broadcast->count * broadcast->facts.bytes;
-    return co_team_decide(broadcast->communicator->team, CO_CALL_BCAST, broadcast->bytes);
+    return co_team_decide(co_layer.engine, &broadcast->communicator->seed.facts, CO_CALL_BCAST, broadcast->bytes);
 }
 
 static int broadcast_packed(const struct broadcast *broadcast)
 {
-    bool is_root = broadcast->root == broadcast->communicator->rank;
+    bool is_root = broadcast->root == broadcast->communicator->seed.rank;
     size_t count = (size_t)broadcast->count;
     void *packed = malloc(broadcast->bytes);
     int error = packed == NULL ? -ENOMEM : 0;
@@ -55,9 +56,12 @@ static int broadcast_packed(const struct broadcast *broadcast)
 
 static int take(const struct broadcast *broadcast, MPI_Comm comm)
 {
-    int error = broadcast->facts.is_contiguous
+    int error = co_communicator_need_team(broadcast->communicator);
+    if (error == 0) {
+        error = broadcast->facts.is_contiguous
                     ? co_team_bcast(broadcast->communicator->team, broadcast->root, broadcast->buffer, broadcast->bytes)
                     : broadcast_packed(broadcast);
+    }
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Bcast", error);
 }
 

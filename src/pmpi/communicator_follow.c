@@ -6,6 +6,7 @@
 // creating call.
 #include "pmpi/communicator_follow.h"
 
+#include "base/counters.h"
 #include "base/log.h"
 #include "engine/p2p/p2p.h"
 #include "pmpi/communicators.h"
@@ -119,10 +120,11 @@ static bool all_could(MPI_Comm comm, bool could)
 // Messages that come before everybody has agreed wait in the context.
 static int open_messages(struct co_communicator *entry, const int *members)
 {
-    if (co_load_relaxed(&entry->is_switched_off) || co_team_decide_messages(entry->team) != CO_TAKE) {
+    if (co_load_relaxed(&entry->is_switched_off) ||
+        co_messages_decide(co_layer.engine, &entry->seed.facts) != CO_TAKE) {
         return 0;
     }
-    entry->messages = co_team_open_messages(entry->team, members);
+    entry->messages = co_messages_open_context(co_layer.engine, &entry->seed, members);
     return entry->messages == NULL ? -ENOMEM : 0;
 }
 
@@ -135,15 +137,29 @@ static void close_messages(struct co_communicator *entry)
     }
 }
 
-// Takes the entry over: on failure it is freed.
-static int set_up(struct co_communicator *entry, const int *members, uint64_t id)
+static void drop(struct co_communicator *entry)
 {
-    int error = co_team_open(&entry->team, co_layer.engine, id, members, entry->size, entry->rank);
+    close_messages(entry);
+    if (entry->team != NULL) {
+        co_team_close(entry->team);
+    } else {
+        co_team_seed_close(&entry->seed, co_layer.engine);
+    }
+    free(entry);
+}
+
+// Takes the entry over: on failure it is freed.
+static int set_up(struct co_communicator *entry, const int *members, uint64_t id, int size, int rank)
+{
+    int error = co_team_seed_open(&entry->seed, co_layer.engine, id, members, size, rank);
     if (error != 0) {
         free(entry);
         return error;
     }
     error = open_messages(entry, members);
+    if (error == 0 && entry->seed.is_spoken_to) {
+        error = co_team_open(&entry->team, co_layer.engine, &entry->seed, members);
+    }
     if (error == 0) {
         error = co_communicators_add(entry);
     }
@@ -153,9 +169,31 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
         return -EIO;
     }
     if (error != 0) {
-        close_messages(entry);
-        co_team_close(entry->team);
-        free(entry);
+        drop(entry);
+        return error;
+    }
+    size_t team = entry->team == NULL ? 0 : co_team_bytes(entry->team);
+    co_counter_raise(CO_COUNT_COMMUNICATOR_IDLE, sizeof *entry + CO_COMMUNICATOR_CELL_BYTES + team);
+    return 0;
+}
+
+int co_communicator_open_team(struct co_communicator *entry)
+{
+    int size = entry->seed.facts.ranks, error = entry->seed.broken;
+    int *members = error != 0 ? NULL : malloc((size_t)size * sizeof(int));
+    MPI_Group group;
+    if (error != 0) {
+        return error;
+    }
+    error = -ENOMEM;
+    if (members != NULL && co_next.Comm_group(entry->comm, &group) == MPI_SUCCESS) {
+        translate(group, 0, size, co_layer.world_group, members);
+        co_next.Group_free(&group);
+        error = co_team_open(&entry->team, co_layer.engine, &entry->seed, members);
+    }
+    free(members);
+    if (error != 0) {
+        co_team_seed_break(&entry->seed, co_layer.engine, error);
     }
     return error;
 }
@@ -170,10 +208,8 @@ static void follow_members(MPI_Comm comm, int size, int rank, const int *members
         return;
     }
     entry->comm = comm;
-    entry->rank = rank;
-    entry->size = size;
     co_store_relaxed(&entry->is_switched_off, proposal.wants_off != 0); // relaxed: published by the table
-    int error = set_up(entry, members, proposal.id);
+    int error = set_up(entry, members, proposal.id, size, rank);
     if (error != 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "a communicator of %d ranks stays native: error %d", size, -error);
     }

@@ -47,7 +47,7 @@ int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
     int code = co_next_mpi_get()->Comm_set_info(comm, info);
     if (code == MPI_SUCCESS && co_layer_is_serving()) {
         struct co_communicator *entry = co_communicators_find(comm);
-        if (entry != NULL && entry->team != NULL) {
+        if (entry != NULL && entry->reason == CO_TAKE) {
             change_side(entry, info);
         }
     }

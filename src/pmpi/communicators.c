@@ -5,6 +5,7 @@
 #include "pmpi/communicators.h"
 
 #include "engine/p2p/p2p.h"
+#include "pmpi/layer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -129,6 +130,8 @@ static void close_entry(struct co_communicator *entry)
     if (entry->team != NULL) {
         co_team_close(entry->team);
         entry->team = NULL;
+    } else {
+        co_team_seed_close(&entry->seed, co_layer.engine);
     }
     entry->comm = co_next.comm_null;
     co_communicator_drop(entry);

@@ -13,16 +13,19 @@
 #include "engine/engine.h"
 #include "pmpi/next_mpi.h"
 
+// All that a communicator costs until a collective of it is taken, beside its cell of the table: keep it small.
 struct co_communicator {
     MPI_Comm comm;        // MPI_COMM_NULL below once the program has freed it
-    struct co_team *team; // NULL: not served, `reason` says why
-    enum co_reason reason;
+    struct co_team *team; // NULL: no collective of it was taken yet
+    struct co_team_seed seed;
+    enum co_reason reason;           // CO_TAKE, or why it is not served
     struct co_p2p_context *messages; // NULL: point-to-point is native's
-    int rank, size;
-    _Atomic bool is_switched_off; // by the info hint castoff=no
-    _Atomic int pending;          // operations that need the entry after their call returned
-    _Atomic int holders;          // the table and pending operations; the last one frees
+    _Atomic bool is_switched_off;    // by the info hint castoff=no
+    _Atomic int pending;             // operations that need the entry after their call returned
+    _Atomic int holders;             // the table and pending operations; the last one frees
 };
+
+#define CO_COMMUNICATOR_CELL_BYTES (4 * sizeof(struct co_communicator *)) // of the table, at most, once it has grown
 
 // The last answer of each thread, valid for one generation of the table.
 struct co_communicators_cache {
@@ -56,6 +59,15 @@ void co_communicators_remove(struct co_communicator *entry);
 // For an operation that outlives its call.
 void co_communicator_hold(struct co_communicator *entry);
 void co_communicator_drop(struct co_communicator *entry);
+
+// Makes sure that there is a team, for a collective that is taken. Local. On failure, 0 or -errno, the other members
+// are told.
+int co_communicator_open_team(struct co_communicator *entry);
+
+static inline int co_communicator_need_team(struct co_communicator *entry)
+{
+    return __builtin_expect(entry->team != NULL, 1) ? 0 : co_communicator_open_team(entry);
+}
 
 // At the end: all that are left.
 void co_communicators_remove_all(void);

@@ -22,19 +22,19 @@ enum co_reason co_gather_route(struct co_gather_call *call, MPI_Comm comm, enum 
         return CO_BAD_ARGUMENT;
     }
     call->block_bytes = (size_t)call->receive_count * call->receive_facts.bytes;
-    return co_team_decide(call->communicator->team, which, call->block_bytes);
+    return co_team_decide(co_layer.engine, &call->communicator->seed.facts, which, call->block_bytes);
 }
 
 static char *own_block(const struct co_gather_call *call)
 {
     return (char *)call->receive +
-           (ptrdiff_t)call->communicator->rank * call->receive_count * call->receive_facts.extent;
+           (ptrdiff_t)call->communicator->seed.rank * call->receive_count * call->receive_facts.extent;
 }
 
 // In place with a layout that must be packed: the own block goes to its place among the packed ones.
 static int pack_own_place(struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
-    char *place = (char *)buffers->all + (size_t)call->communicator->rank * call->block_bytes;
+    char *place = (char *)buffers->all + (size_t)call->communicator->seed.rank * call->block_bytes;
     return co_pack(place, own_block(call), (size_t)call->receive_count, call->receive_type, &call->receive_facts);
 }
 
@@ -67,7 +67,7 @@ int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_ga
 {
     *buffers = (struct co_gather_buffers){.all = call->receive};
     if (!call->receive_facts.is_contiguous) {
-        buffers->packed_all = malloc(call->block_bytes * (size_t)call->communicator->size);
+        buffers->packed_all = malloc(call->block_bytes * (size_t)call->communicator->seed.facts.ranks);
         buffers->all = buffers->packed_all;
         if (buffers->packed_all == NULL) {
             return -ENOMEM;
@@ -83,7 +83,7 @@ int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_ga
 int co_gather_buffers_deliver(const struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
     if (buffers->packed_all != NULL) {
-        size_t count = (size_t)call->receive_count * (size_t)call->communicator->size;
+        size_t count = (size_t)call->receive_count * (size_t)call->communicator->seed.facts.ranks;
         int error = co_unpack(call->receive, buffers->packed_all, count, call->receive_type, &call->receive_facts);
         if (error != 0) {
             return error;

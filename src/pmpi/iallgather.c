@@ -98,9 +98,13 @@ static int start(struct gather *gather)
 static int take(const struct co_gather_call *call, const struct co_call_ticket *ticket, MPI_Comm comm,
                 MPI_Request *handle)
 {
+    int error = co_communicator_need_team(call->communicator);
+    if (error != 0) {
+        return co_failure_raise(comm, "MPI_Iallgather", error);
+    }
     struct co_request *request = co_placeholders_take();
     struct gather *gather = malloc(sizeof *gather);
-    int error = -ENOMEM;
+    error = -ENOMEM;
     if (request != NULL && gather != NULL) {
         *gather = (struct gather){.call = *call, .ticket = *ticket};
         error = start(gather);

@@ -113,7 +113,7 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
                                              .bytes = buffer->bytes,
                                              .destination = destination,
                                              .tag = tag,
-                                             .own_rank = communicator->rank,
+                                             .own_rank = communicator->seed.rank,
                                              .is_synchronous = is_synchronous};
     co_request_start(request, &send_kind, message, communicator);
     co_p2p_send(&message->p2p.send);

@@ -38,7 +38,7 @@ bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
 
 bool co_message_is_from(const struct co_communicator *communicator, int source, int tag)
 {
-    return ((unsigned)source < (unsigned)communicator->size || source == MPI_ANY_SOURCE) &&
+    return ((unsigned)source < (unsigned)communicator->seed.facts.ranks || source == MPI_ANY_SOURCE) &&
            (tag >= 0 || tag == MPI_ANY_TAG);
 }
 

@@ -48,7 +48,7 @@ static inline bool co_message_read_buffer(struct co_message_buffer *buffer, bool
 // A rank that is one, and a tag: else the call is native's, also for MPI_PROC_NULL.
 static inline bool co_message_is_for(const struct co_communicator *communicator, int rank, int tag)
 {
-    return (unsigned)rank < (unsigned)communicator->size && tag >= 0;
+    return (unsigned)rank < (unsigned)communicator->seed.facts.ranks && tag >= 0;
 }
 
 bool co_message_is_from(const struct co_communicator *communicator, int source, int tag); // or any of them

@@ -37,7 +37,8 @@ static void gather(struct co_report *report)
                                                CO_COUNT_SHM_LENT_HIGH,
                                                CO_COUNT_COMMUNICATOR_HIGH,
                                                CO_COUNT_COMMUNICATOR_SHARED_HIGH,
-                                               CO_COUNT_SHM_FIXED};
+                                               CO_COUNT_SHM_FIXED,
+                                               CO_COUNT_COMMUNICATOR_IDLE};
     enum { HIGHS = sizeof highs / sizeof highs[0] };
     uint64_t high_water[HIGHS];
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {

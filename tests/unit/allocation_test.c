@@ -21,6 +21,7 @@ enum { RANKS = 3, BYTES = 100000, NOT_ARMED = -1, STEPS_MAX = 400 };
 static const int nodes[RANKS] = {0, 1, 1}; // rank 2 is led by rank 1
 
 static _Thread_local int until_failure = NOT_ARMED;
+static _Thread_local int kept; // allocations less those freed
 static int victim, step;
 static bool has_failed;
 static _Atomic bool was_broken;
@@ -28,9 +29,11 @@ static _Atomic bool was_broken;
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
 void *__real_realloc(void *old, size_t bytes);
+void __real_free(void *old);
 void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *old, size_t bytes);
+void __wrap_free(void *old);
 
 // One failure, then all is well again.
 static bool fails_now(void)
@@ -44,17 +47,25 @@ static bool fails_now(void)
 
 void *__wrap_malloc(size_t bytes)
 {
+    kept++;
     return fails_now() ? NULL : __real_malloc(bytes);
 }
 
 void *__wrap_calloc(size_t count, size_t bytes)
 {
+    kept++;
     return fails_now() ? NULL : __real_calloc(count, bytes);
 }
 
 void *__wrap_realloc(void *old, size_t bytes)
 {
     return fails_now() ? NULL : __real_realloc(old, bytes);
+}
+
+void __wrap_free(void *old)
+{
+    kept -= old != NULL;
+    __real_free(old);
 }
 
 static void arm(const struct job_rank *rank)
@@ -93,7 +104,7 @@ static void use_what_opened(struct job_rank *rank)
     if (rank->open_status == 0) {
         struct co_team *all = engine_job_world(rank, 3);
         int value = rank->rank == 0 ? 77 : 0;
-        if (co_team_decide(all, CO_CALL_BCAST, sizeof(value)) == CO_TAKE) {
+        if (co_team_decide(rank->engine, co_team_facts(all), CO_CALL_BCAST, sizeof(value)) == CO_TAKE) {
             job_require(co_team_bcast(all, 0, &value, sizeof(value)) == 0 && value == 77, "bcast after the start");
         }
         co_team_close(all);
@@ -184,6 +195,78 @@ static void giving_up_reaches_all(void **state)
     free(job);
 }
 
+// A team is opened when its first collective is taken. Whoever cannot tells the others, and they do not wait.
+static void one_cannot_open(struct job_rank *rank)
+{
+    const int all_ranks[RANKS] = {0, 1, 2};
+    struct co_team_seed seed;
+    struct co_team *all = NULL;
+    int value = 0;
+    job_require(co_team_seed_open(&seed, rank->engine, 3, all_ranks, RANKS, rank->rank) == 0, "seed");
+    job_require(seed.is_spoken_to == (rank->rank != 2), "leaders are spoken to");
+    job_require(co_team_decide(rank->engine, &seed.facts, CO_CALL_BCAST, sizeof(value)) == CO_TAKE, "decided");
+    arm(rank);
+    int status = co_team_open(&all, rank->engine, &seed, all_ranks);
+    until_failure = NOT_ARMED;
+    if (status != 0) {
+        job_require(status == -ENOMEM && all == NULL, "no memory, no team");
+        co_team_seed_break(&seed, rank->engine, status);
+        job_require(seed.broken == status, "later calls know");
+        co_team_seed_close(&seed, rank->engine);
+        was_broken = true;
+        return;
+    }
+    status = co_team_bcast(all, 2, &value, sizeof(value)); // from the one who may have failed
+    job_require(status == 0 || has_failed, "bytes, unless somebody failed");
+    co_team_close(all);
+}
+
+static void who_cannot_open_a_team_tells(void **state)
+{
+    (void)state;
+    was_broken = false;
+    assert_in_range(run_all_steps(2, one_cannot_open, NULL), 4, STEPS_MAX - 1);
+    assert_true(was_broken);
+}
+
+// A communicator that carries nothing costs its seed alone, and its seat on the node is free again afterwards: they
+// would not all fit at once.
+static void only_seeds(struct job_rank *rank)
+{
+    enum { MANY = 100, ROUNDS = 50 };
+    const int all_ranks[RANKS] = {0, 1, 2};
+    struct co_team_seed seeds[MANY];
+    for (int number = 0; number < MANY * ROUNDS; number++) {
+        struct co_team_seed *seed = &seeds[number % MANY];
+        uint64_t id = 100 + (uint64_t)number;
+        kept = 0;
+        job_require(co_team_seed_open(seed, rank->engine, id, all_ranks, RANKS, rank->rank) == 0, "seed");
+        job_require(kept == 0, "nothing is kept for a seed");
+        job_require((seed->seat < 0) == (rank->rank == 0), "who has neighbours has a seat");
+        for (int i = 0; number % MANY == MANY - 1 && i < MANY; i++) {
+            co_team_seed_close(&seeds[i], rank->engine);
+        }
+        if (number % MANY == MANY - 1) {
+            pthread_barrier_wait(&rank->job->all);
+        }
+    }
+    kept = 0;
+    struct co_team *team = engine_job_world(rank, 3);
+    int value = rank->rank == 0 ? 7 : 0;
+    job_require(kept > 0, "a team does keep something");
+    job_require(co_team_bcast(team, 0, &value, sizeof(value)) == 0 && value == 7, "bcast");
+    co_team_close(team);
+}
+
+static void an_idle_communicator_costs_its_seed(void **state)
+{
+    struct engine_job *job = malloc(sizeof(*job));
+    (void)state;
+    assert_true(sizeof(struct co_team_seed) <= 48);
+    engine_job_run_in(job, RANKS, nodes, only_seeds);
+    free(job);
+}
+
 static int set_up(void **state)
 {
     engine_job_set("CASTOFF_PROBE", "50ms");
@@ -198,6 +281,8 @@ int main(void)
         cmocka_unit_test(starts_are_agreed),
         cmocka_unit_test(operations_end),
         cmocka_unit_test(giving_up_reaches_all),
+        cmocka_unit_test(who_cannot_open_a_team_tells),
+        cmocka_unit_test(an_idle_communicator_costs_its_seed),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -186,7 +186,9 @@ struct co_team *engine_job_team(struct job_rank *rank, uint64_t id, const int *m
     struct co_team *team = NULL;
     for (int i = 0; i < count; i++) {
         if (members[i] == rank->rank) {
-            job_require(co_team_open(&team, rank->engine, id, members, count, i) == 0, "team");
+            struct co_team_seed seed;
+            job_require(co_team_seed_open(&seed, rank->engine, id, members, count, i) == 0, "seed");
+            job_require(co_team_open(&team, rank->engine, &seed, members) == 0, "team");
         }
     }
     return team;

@@ -64,10 +64,12 @@ static void nodes_alone_are_served(struct job_rank *rank)
     struct co_team *all = engine_job_world(rank, 3);
     const int first_node[] = {0, 2};
     struct co_team *node = engine_job_team(rank, 4, first_node, 2);
-    job_require(co_team_decide(all, CO_CALL_BCAST, 8) == CO_NO_MULTICAST, "nodes without multicast");
+    job_require(co_team_decide(rank->engine, co_team_facts(all), CO_CALL_BCAST, 8) == CO_NO_MULTICAST,
+                "nodes without multicast");
     if (node != NULL) {
         int value = rank->rank == 0 ? 77 : 0;
-        job_require(co_team_decide(node, CO_CALL_BCAST, sizeof(value)) == CO_TAKE, "one node");
+        job_require(co_team_decide(rank->engine, co_team_facts(node), CO_CALL_BCAST, sizeof(value)) == CO_TAKE,
+                    "one node");
         job_require(co_team_bcast(node, 0, &value, sizeof(value)) == 0 && value == 77, "bcast");
         co_team_close(node);
     }

@@ -15,6 +15,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine_job.h"
+#include "mcast/shm/shm_layout.h"
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
 {
@@ -227,6 +228,16 @@ static void memory_is_counted(void **state)
     assert_true(high[2] > high[1]);
 }
 
+// All that eight ranks of a node spend on a communicator, of which each may take CO_SHM_MEMBER_HEAP (shm_layout.h) for
+// itself, and some of that for its entry in the table of communicators.
+static void a_member_keeps_within_its_share(void **state)
+{
+    (void)state;
+    co_store_relaxed(&co_counter_values[CO_COUNT_COMMUNICATOR_HIGH], 0); // relaxed: one thread
+    engine_job_run(8, (const int[]){0, 0, 0, 0, 0, 0, 0, 0}, open_and_close);
+    assert_in_range(co_counter_read(CO_COUNT_COMMUNICATOR_HIGH), 1, CO_SHM_MEMBER_HEAP - 128);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -244,6 +255,7 @@ int main(void)
         cmocka_unit_test(several_ranks_on_several_nodes),
         cmocka_unit_test(idle_ranks_answer),
         cmocka_unit_test(memory_is_counted),
+        cmocka_unit_test(a_member_keeps_within_its_share),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -89,7 +89,7 @@ static int two_halves(struct shm_rank *self)
     int members[2] = {self->rank & ~1, self->rank | 1};
     struct co_shm_team *half, *whole;
 
-    SHM_CHECK(co_shm_team_open(&half, self->node, 5, members, 2, self->rank & 1) == 0);
+    SHM_CHECK(shm_job_open_members(self, &half, 5, members, 2, self->rank & 1) == 0);
     SHM_CHECK(shm_job_open_team(self, &whole, 6) == 0);
     for (uint64_t i = 0; i < 300; i++) {
         SHM_CHECK(check_half(self, half, i, 1 + i * 7 % 2900) == 0);
@@ -133,15 +133,15 @@ static int disagree(struct shm_rank *self)
     struct co_shm_team *team = NULL;
 
     if (self->rank == 0) {
-        SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 3, 0) == 0);
+        SHM_CHECK(shm_job_open_members(self, &team, 1, members, 3, 0) == 0);
     }
     shm_job_barrier(self);
     if (self->rank == 1) {
-        SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 2, 1) == -EINVAL);
+        SHM_CHECK(shm_job_open_members(self, &team, 1, members, 2, 1) == -EINVAL);
         SHM_CHECK(team == NULL);
     }
     if (self->rank == 2) {
-        SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 3, 1) == -EINVAL); // not our place
+        SHM_CHECK(shm_job_open_members(self, &team, 1, members, 3, 1) == -EINVAL); // not our place
     }
     return 0;
 }

@@ -114,7 +114,7 @@ static int open_bench(struct shm_rank *self, struct bench *bench, uint64_t id, s
     bench->mine = malloc(bytes_max + 1);
     bench->all = malloc(bytes_max * (size_t)self->size + 1);
     SHM_CHECK(bench->mine && bench->all);
-    SHM_CHECK(co_shm_team_open(&bench->team, self->node, id, members, bench->count, bench->self) == 0);
+    SHM_CHECK(shm_job_open_members(self, &bench->team, id, members, bench->count, bench->self) == 0);
     return 0;
 }
 

@@ -116,6 +116,18 @@ bool shm_job_holds(const char *block, uint64_t operation, int member, size_t byt
     return true;
 }
 
+int shm_job_open_members(struct shm_rank *self, struct co_shm_team **team, uint64_t id, const int *members, int count,
+                         int place)
+{
+    int seat = count > 1 ? co_shm_seat_take(self->node, id, members[0], count) : CO_SHM_NO_SEAT;
+    int error = seat < 0 && count > 1 ? seat : co_shm_team_open(team, self->node, seat, members, count, place);
+
+    if (error != 0 && seat >= 0) {
+        co_shm_seat_leave(self->node, seat);
+    }
+    return error;
+}
+
 int shm_job_open_team(struct shm_rank *self, struct co_shm_team **team, uint64_t id)
 {
     int members[SHM_JOB_RANKS_MAX];
@@ -123,7 +135,7 @@ int shm_job_open_team(struct shm_rank *self, struct co_shm_team **team, uint64_t
     for (int i = 0; i < self->size; i++) {
         members[i] = i;
     }
-    return co_shm_team_open(team, self->node, id, members, self->size, self->rank);
+    return shm_job_open_members(self, team, id, members, self->size, self->rank);
 }
 
 int shm_job_check_bcast(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t bytes)

@@ -61,6 +61,9 @@ int shm_job_check_allgather(struct shm_rank *self, struct co_shm_team *team, uin
 int shm_job_check_gather(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t bytes);
 // A team of all ranks in node order.
 int shm_job_open_team(struct shm_rank *self, struct co_shm_team **team, uint64_t id);
+// Of these ranks, of which we are the one at `place`; leaves its seat when it fails.
+int shm_job_open_members(struct shm_rank *self, struct co_shm_team **team, uint64_t id, const int *members, int count,
+                         int place);
 
 // Names of ours in /dev/shm.
 int shm_job_names_left(void);

@@ -202,7 +202,7 @@ static int die_with_it(struct shm_rank *self)
     while (*shm_job_word(self, 0) == 0) {
         sched_yield();
     }
-    SHM_CHECK(co_shm_team_open(&two, self->node, 2, members, 2, self->rank) == 0);
+    SHM_CHECK(shm_job_open_members(self, &two, 2, members, 2, self->rank) == 0);
     char *block = calloc(1, ONE);
     SHM_CHECK(block);
     for (uint64_t i = 0; i < 10; i++) {

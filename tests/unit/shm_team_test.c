@@ -23,7 +23,7 @@ static int alone(struct shm_rank *self)
     char mine[5] = "abcd", all[5] = "";
     int members[1] = {self->rank};
 
-    SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 1, 0) == 0);
+    SHM_CHECK(shm_job_open_members(self, &team, 1, members, 1, 0) == 0);
     co_shm_bcast_start(&op, team, 0, mine, 5);
     SHM_CHECK(co_shm_op_progress(&op) == 1 && strcmp(mine, "abcd") == 0);
     co_shm_allgather_start(&op, team, mine, all, 5);
@@ -60,9 +60,9 @@ static int refuse(struct shm_rank *self)
     struct co_shm_team *team = NULL;
     int members[2] = {self->rank, 0};
 
-    SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 0, 0) == -EINVAL);
-    SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 2, 0) == -EINVAL); // more than the node has
-    SHM_CHECK(co_shm_team_open(&team, self->node, 1, members, 1, 1) == -EINVAL);
+    SHM_CHECK(shm_job_open_members(self, &team, 1, members, 0, 0) == -EINVAL);
+    SHM_CHECK(shm_job_open_members(self, &team, 1, members, 2, 0) == -EINVAL); // more than the node has
+    SHM_CHECK(shm_job_open_members(self, &team, 1, members, 1, 1) == -EINVAL);
     SHM_CHECK(team == NULL);
     co_shm_team_close(NULL);
     return 0;

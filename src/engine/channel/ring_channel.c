@@ -124,7 +124,8 @@ static int map(struct ring_channel *rings)
     char name[CO_SHM_NAME_MAX];
     co_shm_segment_name(name, config->job_key, config->number);
     bool is_first = config->rank == 0;
-    int error = is_first ? co_shm_segment_create(&rings->segment, name, bytes) : 0;
+    int error =
+        is_first ? co_shm_segment_create(&rings->segment, name, bytes, (size_t)config->size * CO_SHM_NATIVE_BYTES) : 0;
     if (error == 0 && is_first) {
         error = co_shm_segment_reserve(name, bytes);
     }

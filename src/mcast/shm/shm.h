@@ -43,10 +43,19 @@ const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // w
 int co_shm_node_dead_peer(struct co_shm_node *node);
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank); // the same for one rank
 
-// Local: claims or finds the team's area in the node's directory. `members` are ranks within the node in team
-// order, `self` the own position. -ENOSPC when the directory is full. Memory is touched at the first operation.
-int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
-                     int count, int self);
+// Local: claims or finds the area of a team of `count` members in the node's directory; `first` is the first one's rank
+// within the node. A seat, or -ENOSPC when the directory is full. It is taken when a communicator is made, so that a
+// full one shows while the members can still agree about it, costs no memory of the process, and goes to the team that
+// is opened with it, or is left.
+#define CO_SHM_NO_SEAT (-1)
+int co_shm_seat_take(struct co_shm_node *node, uint64_t team_id, int first, int count);
+void co_shm_seat_leave(struct co_shm_node *node, int seat);
+void co_shm_seat_break(struct co_shm_node *node, int seat, int error); // as co_shm_team_break
+
+// `members` are ranks within the node in team order, `self` the own position; one alone needs no seat. On failure the
+// seat is still the caller's. Shared memory is touched at the first operation.
+int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, int seat, const int *members, int count,
+                     int self);
 size_t co_shm_team_bytes(const struct co_shm_team *team); // memory of this process that it takes
 void co_shm_team_close(struct co_shm_team *team);
 

@@ -134,10 +134,6 @@ void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_byt
 
 #define CO_SHM_TEAM_SMALL ((size_t)64 << 10) // team_bytes below which entries are spared instead
 
-// What the MPI below may come to need for each rank in the same /dev/shm: a segment of Open MPI's vader, of which it
-// uses next to nothing at first.
-#define CO_SHM_NATIVE_BYTES ((size_t)4 << 20)
-
 // What is lent at a time: as far as a writer is let ahead of its readers. Measured on two cores: they follow at full
 // speed, and with more ranks than cores each turn of a rank moves enough to be worth the switch.
 #define CO_SHM_LOAN_BYTES ((size_t)256 << 10)

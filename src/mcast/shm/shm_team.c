@@ -22,10 +22,27 @@ static uint64_t directory_key(uint64_t team_id, int first_member)
     return key ? key : 1;
 }
 
-int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_t team_id, const int *members,
-                     int count, int self)
+int co_shm_seat_take(struct co_shm_node *node, uint64_t team_id, int first, int count)
 {
-    if (count <= 0 || count > node->config.size || self < 0 || self >= count || members[self] != node->config.rank) {
+    return count < 2 || count > node->config.size ? -EINVAL
+                                                  : co_shm_directory_join(node, directory_key(team_id, first), count);
+}
+
+void co_shm_seat_leave(struct co_shm_node *node, int seat)
+{
+    co_shm_directory_leave(node, (uint32_t)seat);
+}
+
+void co_shm_seat_break(struct co_shm_node *node, int seat, int error)
+{
+    co_store_relaxed(&node->entries[seat].broken, (uint32_t)-error); // relaxed: the word is all
+}
+
+int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, int seat, const int *members, int count,
+                     int self)
+{
+    if (count <= 0 || count > node->config.size || self < 0 || self >= count || members[self] != node->config.rank ||
+        (count > 1 && seat < 0)) {
         return -EINVAL;
     }
     struct co_shm_team *team = calloc(1, sizeof *team + (size_t)count * sizeof(int));
@@ -39,12 +56,7 @@ int co_shm_team_open(struct co_shm_team **out, struct co_shm_node *node, uint64_
     memcpy(team->members, members, (size_t)count * sizeof(int));
     co_shm_shape_compute(&team->shape, count, node->config.team_bytes);
     if (count > 1) { // alone it needs no memory
-        int entry = co_shm_directory_join(node, directory_key(team_id, members[0]), count);
-        if (entry < 0) {
-            free(team);
-            return entry;
-        }
-        team->entry = (uint32_t)entry;
+        team->entry = (uint32_t)seat;
         team->area = co_shm_node_area(node, team->entry);
     }
     *out = team;
@@ -71,7 +83,7 @@ void co_shm_team_close(struct co_shm_team *team)
     }
     flush_counts(team);
     if (team->count > 1) {
-        co_shm_directory_leave(team->node, team->entry);
+        co_shm_seat_leave(team->node, (int)team->entry);
     }
     free(team);
 }
@@ -79,7 +91,7 @@ void co_shm_team_close(struct co_shm_team *team)
 void co_shm_team_break(struct co_shm_team *team, int error)
 {
     if (team->count > 1) {
-        co_store_relaxed(&team->node->entries[team->entry].broken, (uint32_t)-error); // relaxed: the word is all
+        co_shm_seat_break(team->node, (int)team->entry, error);
     }
 }
 
