@@ -67,6 +67,45 @@ static int run_large(struct shm_rank *self)
     return 0;
 }
 
+static struct co_shm_team *teams[2]; // by rank; one thread moves both
+
+// The place lies in the slots of a stream. While somebody has yet to read those, nothing is asked for through it.
+static int wait_for_readers(struct shm_rank *self)
+{
+    enum { BYTES = 2500, CARRIED = 3000 };
+    static char given[BYTES], taken[BYTES], carried[CARRIED], arrived[CARRIED];
+    struct co_shm_op root, reader, asking = {0};
+
+    SHM_CHECK(shm_job_open_team(self, &teams[self->rank], 1) == 0);
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        struct co_shm_span span = {.local = carried, .bytes = CARRIED, .owner = 1, .outward = true};
+        shm_job_fill(given, 1, 0, BYTES);
+        shm_job_fill(carried, 2, 0, CARRIED);
+        co_shm_bcast_start(&root, teams[0], 0, given, BYTES);
+        SHM_CHECK(co_shm_op_progress(&root) == 1 && teams[0]->loan == CO_SHM_NO_LOAN);
+        asking.team = teams[0];
+        SHM_CHECK(co_shm_bounce_step(&asking, &span) == 0 && asking.asked == 0);
+        SHM_CHECK(!co_shm_bounce_serve(teams[1], arrived, 0, true));
+        co_shm_bcast_start(&reader, teams[1], 0, taken, BYTES);
+        SHM_CHECK(shm_job_finish(&reader) == 1 && shm_job_holds(taken, 1, 0, BYTES));
+        SHM_CHECK(co_shm_bounce_step(&asking, &span) == 0 && asking.asked == CARRIED);
+        SHM_CHECK(co_shm_bounce_serve(teams[1], arrived, 0, true));
+        SHM_CHECK(co_shm_bounce_step(&asking, &span) == 1 && shm_job_holds(arrived, 2, 0, CARRIED));
+    }
+    shm_job_barrier(self);
+    co_shm_team_close(teams[self->rank]);
+    return 0;
+}
+
+static void readers_of_a_stream_come_first(void **state)
+{
+    struct shm_job_options options = {.size = 2, .threads = true, .single_copy = CO_NO};
+
+    (void)state;
+    assert_int_equal(shm_job_run(&options, wait_for_readers), 0);
+}
+
 static void run(int size, unsigned ranks)
 {
     struct losers losers = {ranks};
@@ -95,6 +134,7 @@ static void some_may_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(readers_of_a_stream_come_first),
         cmocka_unit_test(nobody_may_copy),
         cmocka_unit_test(some_may_copy),
     };
