@@ -15,14 +15,14 @@
 
 // All that a communicator costs until a collective of it is taken, beside its cell of the table: keep it small.
 struct co_communicator {
-    MPI_Comm comm;        // MPI_COMM_NULL below once the program has freed it
-    struct co_team *team; // NULL: no collective of it was taken yet
-    struct co_team_seed seed;
-    enum co_reason reason;           // CO_TAKE, or why it is not served
+    MPI_Comm comm;                   // MPI_COMM_NULL below once the program has freed it
+    struct co_team *team;            // NULL: no collective of it was taken yet
     struct co_p2p_context *messages; // NULL: point-to-point is native's
-    _Atomic bool is_switched_off;    // by the info hint castoff=no
-    _Atomic int pending;             // operations that need the entry after their call returned
-    _Atomic int holders;             // the table and pending operations; the last one frees
+    struct co_team_seed seed;
+    enum co_reason reason;        // CO_TAKE, or why it is not served
+    _Atomic bool is_switched_off; // by the info hint castoff=no
+    _Atomic int pending;          // operations that need the entry after their call returned
+    _Atomic int holders;          // the table and pending operations; the last one frees
 };
 
 #define CO_COMMUNICATOR_CELL_BYTES (4 * sizeof(struct co_communicator *)) // of the table, at most, once it has grown
