@@ -92,7 +92,7 @@ part unit 300 make -s -j "$jobs" unit
 part style 120 make -s check-style
 for script in tests/*/*_test.sh; do
     case $script in
-    tests/lab/* | tests/mpi/*) ;;
+    tests/lab/* | tests/mpi/* | tests/apps/*) ;;
     *) [ -e "$script" ] && part "$(basename "$script" .sh)" 300 bash "$script" ;;
     esac
 done

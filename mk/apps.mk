@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `make test-apps`: real programs from Debian, native and with castoff (tests/apps/apps_test.sh). It installs them; they
+# are large, and nothing else needs them.
+
+DEPS_APPS := hpcc lammps netpipe-openmpi python3-mpi4py
+
+.PHONY: test-apps
+test-apps: all
+	@sh scripts/install_packages.sh -- $(DEPS_APPS)
+	@bash tests/apps/apps_test.sh
