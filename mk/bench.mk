@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Benchmark programs: ordinary MPI programs (bench/coll*.c is one, every other bench/*.c is one by itself) that know
-# nothing of castoff, and the micro benchmarks of bench/micro, which link everything below src/pmpi. `make bench-all`
-# measures every figure and writes docs/measurements.md.
+# Benchmark programs: ordinary MPI programs (bench/coll*.c is one, bench/p2p*.c another, every other bench/*.c is one by
+# itself) that know nothing of castoff, and the micro benchmarks of bench/micro, which link everything below src/pmpi.
+# `make bench-all` measures every figure and writes docs/measurements.md.
 
 BENCH_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -MMD -MP
 COLL_SRC     := $(wildcard bench/coll*.c)
 COLL_OBJ     := $(COLL_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
-BENCH_SINGLE := $(filter-out $(COLL_SRC),$(wildcard bench/*.c))
-BENCH_PROGS  := $(BUILD)/bench/coll $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
+P2P_SRC      := $(wildcard bench/p2p*.c)
+P2P_OBJ      := $(P2P_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
+BENCH_SINGLE := $(filter-out $(COLL_SRC) $(P2P_SRC),$(wildcard bench/*.c))
+BENCH_PROGS  := $(BUILD)/bench/coll $(BUILD)/bench/p2p $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
 MICRO_SRC    := $(wildcard bench/micro/*.c)
 MICRO_PROGS  := $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
 
@@ -22,6 +24,11 @@ $(BUILD)/obj/bench/%.o: bench/%.c
 	$(Q)$(MPICC) $(BENCH_CFLAGS) -c $< -o $@
 
 $(BUILD)/bench/coll: $(COLL_OBJ)
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -o $@ $^
+
+$(BUILD)/bench/p2p: $(P2P_OBJ) $(BUILD)/obj/bench/coll_data.o
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -o $@ $^
@@ -46,4 +53,4 @@ bench-all: lib tools bench-programs bench-micro
 
 .SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)
 
--include $(COLL_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d)
+-include $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d)
