@@ -11,17 +11,38 @@
 #include "engine/tune_table.h"
 #include "statistics.h"
 
-enum { BENCH_SIDES_MAX = 64, BENCH_RANKS_MAX = 16, BENCH_SIZES_MAX = 64, BENCH_SETTINGS_MAX = 64 };
+enum {
+    BENCH_CALLS_TEXT = 256,
+    BENCH_SIDES_MAX = 64,
+    BENCH_RANKS_MAX = 16,
+    BENCH_SIZES_MAX = 64,
+    BENCH_SETTINGS_MAX = 64
+};
+
+// bench_calls.c: what can be measured, by the name behind --calls.
+struct co_bench_call {
+    const char *name, *title;
+    bool is_message; // of `castoff bench p2p`, not a collective
+    bool has_depth;  // measured over depths of queues, not over sizes
+};
+
+const struct co_bench_call *co_bench_call_find(const char *name); // never NULL
+const struct co_bench_call *co_bench_call_at(int i);              // NULL: no more
+// A list separated by commas: 0, or -EINVAL with a sentence in why.
+int co_bench_calls_check(const char *list, bool is_message, char *why, size_t why_room);
+void co_bench_calls_all(bool is_message, char *list, size_t room);
 
 struct co_bench_request {
-    char calls[96];
-    size_t sizes[BENCH_SIZES_MAX];
-    int size_count;
+    bool is_p2p; // messages, by the program p2p; otherwise collectives, by coll
+    char calls[BENCH_CALLS_TEXT];
+    size_t sizes[BENCH_SIZES_MAX], depths[BENCH_SIZES_MAX];
+    int size_count, depth_count;
     int ranks[BENCH_RANKS_MAX]; // one run of the program for each
     int ranks_count;
-    bool against_best;    // all of stock's algorithms and components instead of its default
-    bool without_castoff; // stock against stock
-    bool forces;          // takes whatever is possible, as --tune must
+    bool against_best;       // all of stock's algorithms and components instead of its default
+    bool without_castoff;    // stock against stock
+    bool forces;             // takes whatever is possible, as --tune must
+    const char *calls_given; // NULL: the usual ones
     const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute; // NULL: the program's default
     const char *mpirun_arguments; // more of them, separated by blanks
     char *settings[BENCH_SETTINGS_MAX + 4];
@@ -48,8 +69,8 @@ struct co_bench_side {
 };
 
 struct co_bench_point {
-    char call[16];
-    size_t bytes;
+    char call[24];
+    size_t bytes; // or the depth
     int ranks, batch;
     struct co_bench_place place;
     struct co_bench_side sides[BENCH_SIDES_MAX];
@@ -75,8 +96,10 @@ struct co_bench_results {
     int node_ranks;              // CASTOFF_NODE_RANKS of the jobs; 0: all of a host
 };
 
-// bench_sizes.c: "8", "8,64K", "8:8M" (steps of 4), "8:8M:2" (steps of 2). 0 or -EINVAL. And "2,4,8".
+// bench_sizes.c: "8", "8,64K", "8:8M" (steps of 4), "8:8M:2" (steps of 2). 0 or -EINVAL. Depths may begin with 0. And
+// "2,4,8".
 int co_bench_sizes_parse(const char *text, size_t *sizes, int room);
+int co_bench_depths_parse(const char *text, size_t *depths, int room);
 int co_bench_ranks_parse(const char *text, int *ranks, int room);
 
 // bench_check.c: the numbers of a request. 0, or -EINVAL with the first that makes no sense.
@@ -106,7 +129,7 @@ struct co_bench_lab {
 // started.
 int co_bench_lab_enter(const struct co_bench_lab *lab, int argc, char **argv);
 
-// bench_table.c and bench_files.c.
+// bench_table.c, bench_files.c and bench_svg.c.
 void co_bench_table_print(const struct co_bench_results *results, FILE *stream);
 void co_bench_plot_print(const struct co_bench_results *results, FILE *stream);
 int co_bench_csv_write(const struct co_bench_results *results, const char *path);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Results of `castoff bench` as JSON, CSV and SVG. Cold.
+// Results of `castoff bench` as JSON and CSV. Cold.
 #include "bench.h"
 
 #include <errno.h>
 #include <jansson.h>
 #include <string.h>
-
-#include "plot.h"
 
 static const char *const verdicts[] = {"no difference", "faster", "slower", "too few pairs"};
 
@@ -74,7 +72,8 @@ static json_t *json_point(const struct co_bench_point *point)
         }
         json_array_append_new(sides, side);
     }
-    return json_pack("{s:s, s:i, s:I, s:i, s:i, s:i, s:o}", "call", point->call, "ranks", point->ranks, "bytes",
+    const char *step = co_bench_call_find(point->call)->has_depth ? "depth" : "bytes";
+    return json_pack("{s:s, s:i, s:I, s:i, s:i, s:i, s:o}", "call", point->call, "ranks", point->ranks, step,
                      (json_int_t)point->bytes, "batch", point->batch, "castoff", point->castoff, "stock", point->stock,
                      "sides", sides);
 }
@@ -107,41 +106,4 @@ int co_bench_json_write(const struct co_bench_results *results, const char *path
     }
     json_decref(root);
     return failed;
-}
-
-// One pair of curves for each call; sizes and times both logarithmic.
-int co_bench_svg_write(const struct co_bench_results *results, const char *path, char *why, size_t why_room)
-{
-    static const char *const calls[] = {"bcast", "allgather", "iallgather", "istart"};
-    const char *joint = "plot ";
-    FILE *gnuplot = co_plot_svg_open(path, "castoff bench: time of the slowest rank, median", why, why_room);
-    if (!gnuplot) {
-        return -EIO;
-    }
-    fputs("set logscale xy\nset xlabel 'bytes'\nset ylabel 'us'\nset key left top\n", gnuplot);
-    for (int pass = 0; pass < 2; pass++) { // names of the curves first, then their data
-        for (int curve = 0; curve < 8; curve++) {
-            int found = 0;
-            for (int i = 0; i < results->point_count; i++) {
-                const struct co_bench_point *point = &results->points[i];
-                if (strcmp(point->call, calls[curve / 2]) == 0 && point->ranks == results->points[0].ranks) {
-                    found++;
-                    int side = curve % 2 ? point->castoff : point->stock;
-                    if (pass) {
-                        fprintf(gnuplot, "%zu %.4f\n", point->bytes, point->sides[side].p50_ns / 1e3);
-                    }
-                }
-            }
-            if (found && pass) {
-                fputs("e\n", gnuplot);
-            } else if (found) {
-                fprintf(gnuplot, "%s'-' using 1:2 with linespoints title '%s %s'", joint, calls[curve / 2],
-                        curve % 2 ? "castoff" : "stock");
-                joint = ", ";
-            }
-        }
-        fputs("\n", gnuplot);
-    }
-    snprintf(why, why_room, "gnuplot failed");
-    return co_plot_svg_close(gnuplot);
 }

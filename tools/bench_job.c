@@ -2,7 +2,7 @@
 //
 // Starts the benchmark program under mpirun (the laboratory's when we are inside one) and reads its rows. One job
 // has castoff, stock and stock's algorithms side by side; components of the stock MPI that can be chosen for
-// a whole job only (sm, han, adapt) get jobs of their own, each with castoff beside it. Cold.
+// a whole job only (sm, han, adapt; for messages ucx) get jobs of their own, each with castoff beside it. Cold.
 #include "bench.h"
 
 #include <errno.h>
@@ -21,14 +21,19 @@ enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25 };
 
 struct job {
     const char *name, *variable, *value;
+    const char *words; // more of them for mpirun
     bool is_local_only;
+    bool is_for_collectives, is_for_messages;
 };
 
 static const struct job jobs[] = {
-    {"default", NULL, NULL, false},
-    {"sm", "coll_sm_priority", "100", true},
-    {"han", "coll_han_priority", "100", false},
-    {"adapt", "coll_adapt_priority", "100", false},
+    {"default", NULL, NULL, NULL, false, true, true},
+    {"sm", "coll_sm_priority", "100", NULL, true, true, false},
+    {"han", "coll_han_priority", "100", NULL, false, true, false},
+    {"adapt", "coll_adapt_priority", "100", NULL, false, true, false},
+    // Open MPI leaves ucx alone where it finds none of the network adapters that it knows, unless it is told not to
+    // look.
+    {"ucx", "pml", "ucx", "--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any", false, false, true},
 };
 
 struct words {
@@ -86,23 +91,37 @@ static void put_launcher(struct words *words, const struct co_bench_request *req
     }
     if (job->variable) {
         put_mca(words, job->variable, job->value);
+        put_split(words, job->words);
     }
     // Without it the forced algorithm of a communicator is not looked at; the default choice stays as it is.
-    put_mca(words, "coll_tuned_use_dynamic_rules", "1");
+    if (!request->is_p2p) {
+        put_mca(words, "coll_tuned_use_dynamic_rules", "1");
+    }
     put_split(words, request->mpirun_arguments);
     snprintf(number, sizeof number, "%d", ranks);
     put_pair(words, "-n", number);
 }
 
-static int put_wrapper(struct words *words, const struct co_bench_request *request)
+// Messages are off by default, and a comparison without them is none: unless somebody says otherwise they are on.
+static int put_forced(const struct co_bench_request *request, char **settings)
 {
     static char forced[][32] = {"CASTOFF_BCAST=yes", "CASTOFF_ALLGATHER=yes", "CASTOFF_IALLGATHER=yes"};
+    static char messages[] = "CASTOFF_P2P=yes";
+    if (request->is_p2p) {
+        settings[0] = messages;
+        return request->forces || !co_environment("CASTOFF_P2P");
+    }
+    for (int i = 0; i < 3 && request->forces; i++) {
+        settings[i] = forced[i];
+    }
+    return request->forces ? 3 : 0;
+}
+
+static int put_wrapper(struct words *words, const struct co_bench_request *request)
+{
     struct co_wrapper wrapper;
     char *settings[BENCH_SETTINGS_MAX + 4];
-    int count = 0;
-    for (int i = 0; i < 3 && request->forces; i++) {
-        settings[count++] = forced[i];
-    }
+    int count = put_forced(request, settings);
     for (int i = 0; i < request->setting_count; i++) {
         settings[count++] = request->settings[i];
     }
@@ -114,17 +133,25 @@ static int put_wrapper(struct words *words, const struct co_bench_request *reque
     return failed;
 }
 
+static void put_numbers(struct words *words, const char *name, const size_t *numbers, int count)
+{
+    char text[BENCH_SIZES_MAX * 24] = "";
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%zu", i ? "," : "", numbers[i]);
+    }
+    put_pair(words, name, text);
+}
+
 static void put_program(struct words *words, const struct co_bench_request *request, const char *program,
                         bool is_default)
 {
-    char sizes[BENCH_SIZES_MAX * 24] = "";
-    for (int i = 0; i < request->size_count; i++) {
-        size_t used = strlen(sizes);
-        snprintf(sizes + used, sizeof sizes - used, "%s%zu", i ? "," : "", request->sizes[i]);
-    }
     put(words, program);
     put_pair(words, "--calls", request->calls);
-    put_pair(words, "--sizes", sizes);
+    put_numbers(words, "--sizes", request->sizes, request->size_count);
+    if (request->is_p2p) {
+        put_numbers(words, "--depths", request->depths, request->depth_count);
+    }
     put_pair(words, "--seconds", request->seconds);
     put_pair(words, "--rounds-min", request->rounds_min);
     put_pair(words, "--rounds-max", request->rounds_max);
@@ -132,7 +159,7 @@ static void put_program(struct words *words, const struct co_bench_request *requ
     put_pair(words, "--late-ms", request->late_ms);
     put_pair(words, "--root", request->root);
     put_pair(words, "--compute", request->compute);
-    if (request->against_best && is_default) {
+    if (request->against_best && is_default && !request->is_p2p) {
         put(words, "--algorithms");
     }
 }
@@ -271,7 +298,7 @@ static int node_ranks_of(const struct co_bench_request *request)
 int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results)
 {
     char program[PATH_MAX], library[PATH_MAX];
-    if (co_places_bench_program(program, "coll")) {
+    if (co_places_bench_program(program, request->is_p2p ? "p2p" : "coll")) {
         co_command_complain(&co_command_bench, "the benchmark program is missing; make bench-programs builds it");
         return TOOL_NOT_FOUND;
     }
@@ -283,7 +310,8 @@ int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_re
     results->node_ranks = node_ranks_of(request);
     for (int i = 0; i < request->ranks_count; i++) {
         for (size_t j = 0; j < sizeof jobs / sizeof *jobs && (j == 0 || request->against_best); j++) {
-            if (jobs[j].is_local_only && is_lab) {
+            if ((jobs[j].is_local_only && is_lab) ||
+                !(request->is_p2p ? jobs[j].is_for_messages : jobs[j].is_for_collectives)) {
                 continue;
             }
             int status = run_job(request, results, &jobs[j], request->ranks[i], program);

@@ -51,11 +51,11 @@ static int read_samples(struct co_bench_side *side, const char *at)
 
 static int take_row(struct co_bench_results *results, const char *line, const char *job, int ranks)
 {
-    char call[16];
+    char call[24];
     struct co_bench_side side = {0};
     size_t bytes;
     int batch, at = 0;
-    if (sscanf(line, "row %15s %zu %d %31s %llu %zu%n", call, &bytes, &batch, side.name, &side.wrong, &side.count,
+    if (sscanf(line, "row %23s %zu %d %31s %llu %zu%n", call, &bytes, &batch, side.name, &side.wrong, &side.count,
                &at) < 6 ||
         side.count == 0 || side.count > 1000000) {
         return -EINVAL;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Reads lists and ranges of message sizes, and lists of rank counts, as written behind --sizes and -n; writes a command
-// line. Pure. Cold.
+// Reads lists and ranges of message sizes and depths, and lists of rank counts, as written behind --sizes, --depths and
+// -n; writes a command line. Pure. Cold.
 #include "bench.h"
 
 #include <errno.h>
@@ -72,6 +72,16 @@ int co_bench_sizes_parse(const char *text, size_t *sizes, int room)
             return -EINVAL;
         }
     }
+}
+
+int co_bench_depths_parse(const char *text, size_t *depths, int room)
+{
+    if (*text != '0' || (text[1] != ',' && text[1] != '\0')) {
+        return co_bench_sizes_parse(text, depths, room);
+    }
+    *depths = 0;
+    int rest = text[1] == '\0' ? 0 : co_bench_sizes_parse(text + 2, depths + 1, room - 1);
+    return rest < 0 ? rest : rest + 1;
 }
 
 int co_bench_ranks_parse(const char *text, int *ranks, int room)

@@ -7,26 +7,14 @@
 
 #include "plot.h"
 
-static const char *call_title(const char *call)
-{
-    static const char *const titles[][2] = {{"bcast", "MPI_Bcast"},
-                                            {"allgather", "MPI_Allgather (size: one rank's block)"},
-                                            {"iallgather", "MPI_Iallgather, start and wait (size: one rank's block)"},
-                                            {"istart", "MPI_Iallgather, the start alone while the last rank is late"}};
-    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
-        if (strcmp(titles[i][0], call) == 0) {
-            return titles[i][1];
-        }
-    }
-    return call;
-}
-
 static void print_head(FILE *stream, const struct co_bench_point *point)
 {
-    fprintf(stream, "# %s, %d ranks: us of the slowest rank, ratio = stock / castoff\n", call_title(point->call),
-            point->ranks);
-    fprintf(stream, "# %8s %11s %11s %11s %11s %7s  %-15s %7s %-6s %s\n", "size B", "stock p50", "stock p99",
-            "castoff p50", "castoff p99", "ratio", "95% interval", "samples", "check", "stock side");
+    const struct co_bench_call *call = co_bench_call_find(point->call);
+    fprintf(stream, "# %s, %d ranks: us of the slowest %s, ratio = stock / castoff\n", call->title, point->ranks,
+            call->is_message ? "pair" : "rank");
+    fprintf(stream, "# %8s %11s %11s %11s %11s %7s  %-15s %7s %-6s %s\n", call->has_depth ? "depth" : "size B",
+            "stock p50", "stock p99", "castoff p50", "castoff p99", "ratio", "95% interval", "samples", "check",
+            "stock side");
 }
 
 static unsigned long long wrong_of(const struct co_bench_point *point)
@@ -47,10 +35,11 @@ static void print_point(FILE *stream, const struct co_bench_point *point)
     if (wrong) {
         snprintf(check, sizeof check, "WRONG:%llu", wrong);
     }
-    fprintf(stream, "%10zu %11.2f %11.2f %11.2f %11.2f %7.2f  %-15s %7zu %-6s %s%s%s\n", point->bytes,
-            stock->p50_ns / 1e3, stock->p99_ns / 1e3, castoff->p50_ns / 1e3, castoff->p99_ns / 1e3, stock->ratio.ratio,
-            interval, stock->count, check, stock->name, strcmp(stock->job, "default") ? "@" : "",
-            strcmp(stock->job, "default") ? stock->job : "");
+    int digits = co_bench_call_find(point->call)->is_message ? 3 : 2; // a message may take less than 100 ns
+    fprintf(stream, "%10zu %11.*f %11.*f %11.*f %11.*f %7.2f  %-15s %7zu %-6s %s%s%s\n", point->bytes, digits,
+            stock->p50_ns / 1e3, digits, stock->p99_ns / 1e3, digits, castoff->p50_ns / 1e3, digits,
+            castoff->p99_ns / 1e3, stock->ratio.ratio, interval, stock->count, check, stock->name,
+            strcmp(stock->job, "default") ? "@" : "", strcmp(stock->job, "default") ? stock->job : "");
 }
 
 static bool starts_table(const struct co_bench_results *results, int i)
@@ -71,9 +60,11 @@ static void print_summary(FILE *stream, const struct co_bench_results *results, 
         worst = ratio->ratio < lowest->ratio ? i : worst;
     }
     const struct co_bench_point *point = &results->points[worst];
-    fprintf(stream, "# geometric mean %.2f; lowest %.2f at %zu B; slower at %d of %d sizes\n",
-            co_statistics_geometric_mean(ratios, (size_t)count), point->sides[point->stock].ratio.ratio, point->bytes,
-            slower, count);
+    bool has_depth = co_bench_call_find(point->call)->has_depth;
+    fprintf(stream, "# geometric mean %.2f; lowest %.2f at %s%zu%s; slower at %d of %d %s\n",
+            co_statistics_geometric_mean(ratios, (size_t)count), point->sides[point->stock].ratio.ratio,
+            has_depth ? "depth " : "", point->bytes, has_depth ? "" : " B", slower, count,
+            has_depth ? "depths" : "sizes");
 }
 
 static void print_overlap_head(FILE *stream, int ranks)

@@ -19,6 +19,7 @@ enum {
     OPTION_LAB_ARGUMENTS,
     OPTION_CALLS,
     OPTION_SIZES,
+    OPTION_DEPTHS,
     OPTION_BEST,
     OPTION_STOCK_ONLY,
     OPTION_FORCE,
@@ -44,6 +45,7 @@ static const struct option long_options[] = {
     {"lab-options", required_argument, NULL, OPTION_LAB_ARGUMENTS},
     {"calls", required_argument, NULL, OPTION_CALLS},
     {"sizes", required_argument, NULL, OPTION_SIZES},
+    {"depths", required_argument, NULL, OPTION_DEPTHS},
     {"stock-best", no_argument, NULL, OPTION_BEST},
     {"stock-only", no_argument, NULL, OPTION_STOCK_ONLY},
     {"force", no_argument, NULL, OPTION_FORCE},
@@ -75,6 +77,8 @@ static const char **text_option(struct co_bench_request *request, struct co_benc
         return &lab->rate;
     case OPTION_LAB_ARGUMENTS:
         return &lab->arguments;
+    case OPTION_CALLS:
+        return &request->calls_given;
     case OPTION_SECONDS:
         return &request->seconds;
     case OPTION_ROUNDS_MIN:
@@ -104,46 +108,12 @@ static const char **text_option(struct co_bench_request *request, struct co_benc
     }
 }
 
-static bool take_calls(struct co_bench_request *request)
+static bool take_list(int count, const char *what)
 {
-    static const char *const known[] = {"bcast", "allgather", "iallgather", "istart", "overlap"};
-    const char *at = optarg;
-    while (*at) {
-        size_t length = strcspn(at, ",");
-        int i = 0;
-        while (i < 5 && (strlen(known[i]) != length || strncmp(known[i], at, length) != 0)) {
-            i++;
-        }
-        if (i == 5) {
-            co_command_complain(&co_command_bench,
-                                "'%.*s' is none of the calls bcast, allgather, iallgather, istart, overlap",
-                                (int)length, at);
-            return false;
-        }
-        at += length + (at[length] == ',');
+    if (count < 1) {
+        co_command_complain(&co_command_bench, "'%s' is no list of %s", optarg, what);
     }
-    snprintf(request->calls, sizeof request->calls, "%s", optarg);
-    return *request->calls != '\0';
-}
-
-static bool take_sizes(struct co_bench_request *request)
-{
-    request->size_count = co_bench_sizes_parse(optarg, request->sizes, BENCH_SIZES_MAX);
-    if (request->size_count < 1) {
-        co_command_complain(&co_command_bench, "'%s' is no list of sizes such as 8,4K or 8:8M (below 2G)", optarg);
-        return false;
-    }
-    return true;
-}
-
-static bool take_ranks(struct co_bench_request *request)
-{
-    request->ranks_count = co_bench_ranks_parse(optarg, request->ranks, BENCH_RANKS_MAX);
-    if (request->ranks_count < 1) {
-        co_command_complain(&co_command_bench, "'%s' is no number of ranks (or list such as 2,4,8)", optarg);
-        return false;
-    }
-    return true;
+    return count >= 1;
 }
 
 static bool take_option(struct co_bench_request *request, struct co_bench_lab *lab, int option)
@@ -155,11 +125,14 @@ static bool take_option(struct co_bench_request *request, struct co_bench_lab *l
     }
     switch (option) {
     case 'n':
-        return take_ranks(request);
-    case OPTION_CALLS:
-        return take_calls(request);
+        request->ranks_count = co_bench_ranks_parse(optarg, request->ranks, BENCH_RANKS_MAX);
+        return take_list(request->ranks_count, "numbers of ranks such as 2 or 2,4,8");
     case OPTION_SIZES:
-        return take_sizes(request);
+        request->size_count = co_bench_sizes_parse(optarg, request->sizes, BENCH_SIZES_MAX);
+        return take_list(request->size_count, "sizes such as 8,4K or 8:8M (below 2G)");
+    case OPTION_DEPTHS:
+        request->depth_count = co_bench_depths_parse(optarg, request->depths, BENCH_SIZES_MAX);
+        return take_list(request->depth_count, "depths such as 0,16,4K or 16:16K");
     case OPTION_SET:
         if (request->setting_count == BENCH_SETTINGS_MAX) {
             co_command_complain(&co_command_bench, "more than %d --set", BENCH_SETTINGS_MAX);
@@ -272,9 +245,48 @@ static int measure(const struct co_bench_request *request)
     return status;
 }
 
+// `castoff bench p2p` is about messages, `castoff bench` about collectives; what is left unsaid depends on it.
+static bool complete_request(struct co_bench_request *request)
+{
+    char why[BENCH_CALLS_TEXT + 128];
+    if (request->is_p2p && (request->tune || request->root || request->late_ms || request->compute)) {
+        co_command_complain(&co_command_bench,
+                            "--tune, --root, --late-ms and --compute are for collectives, not for p2p");
+        return false;
+    }
+    if (!request->is_p2p && request->depth_count > 0) {
+        co_command_complain(&co_command_bench, "--depths are for messages: castoff bench p2p");
+        return false;
+    }
+    if (request->calls_given && co_bench_calls_check(request->calls_given, request->is_p2p, why, sizeof why)) {
+        co_command_complain(&co_command_bench, "%s", why);
+        return false;
+    }
+    if (request->calls_given) {
+        snprintf(request->calls, sizeof request->calls, "%s", request->calls_given);
+    } else if (request->is_p2p) {
+        co_bench_calls_all(true, request->calls, sizeof request->calls);
+    } else {
+        snprintf(request->calls, sizeof request->calls, "bcast,allgather,iallgather");
+    }
+    if (request->size_count == 0) {
+        request->size_count = co_bench_sizes_parse(request->is_p2p ? "1:4M" : "8:1M", request->sizes, BENCH_SIZES_MAX);
+    }
+    if (request->depth_count == 0) {
+        request->depth_count = co_bench_depths_parse("0,16,128,1K,4K,16K", request->depths, BENCH_SIZES_MAX);
+    }
+    for (int i = 0; i < request->ranks_count && request->is_p2p; i++) {
+        if (request->ranks[i] % 2 != 0) {
+            co_command_complain(&co_command_bench, "p2p wants pairs of ranks, and %d is odd", request->ranks[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
 static int run(int argc, char **argv)
 {
-    struct co_bench_request request = {.calls = "bcast,allgather,iallgather"};
+    struct co_bench_request request = {0};
     struct co_bench_lab lab = {0};
     char command[1024], why[256];
     int option;
@@ -284,7 +296,6 @@ static int run(int argc, char **argv)
             return co_bench_model_run(argc, argv);
         }
     }
-    request.size_count = co_bench_sizes_parse("8:1M", request.sizes, BENCH_SIZES_MAX);
     while ((option = getopt_long(argc, argv, "n:h", long_options, NULL)) != -1) {
         if (option == 'h' || option == '?') {
             return co_command_odd_option(&co_command_bench, option);
@@ -292,6 +303,10 @@ static int run(int argc, char **argv)
         if (!take_option(&request, &lab, option)) {
             return TOOL_USAGE;
         }
+    }
+    if (optind < argc && strcmp(argv[optind], "p2p") == 0) {
+        request.is_p2p = true;
+        optind++;
     }
     if (optind < argc) {
         co_command_complain(&co_command_bench, "'%s' is not an option", argv[optind]);
@@ -304,6 +319,9 @@ static int run(int argc, char **argv)
     if (request.ranks_count == 0) { // a number of hosts that is none is for the laboratory to refuse
         int count = co_bench_ranks_parse(lab.hosts ? lab.hosts : "2", request.ranks, 1);
         request.ranks_count = count < 0 ? 0 : count;
+    }
+    if (!complete_request(&request)) {
+        return TOOL_USAGE;
     }
     if (co_bench_request_check(&request, why, sizeof why)) {
         co_command_complain(&co_command_bench, "%s", why);
@@ -323,12 +341,17 @@ static int run(int argc, char **argv)
 const struct co_command co_command_bench = {
     "bench",
     run,
-    "[OPTION...]",
+    "[p2p] [OPTION...]",
     "compare castoff with stock MPI in one job, size by size, on this machine or in the laboratory",
     "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
-    "  --calls LIST         of bcast, allgather, iallgather (the default), istart, overlap\n"
-    "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M\n"
-    "  --stock-best         compare with the best of stock's algorithms and components at each size\n"
+    "  p2p                  messages between pairs of ranks instead of collectives, with CASTOFF_P2P=yes\n"
+    "  --calls LIST         of bcast, allgather, iallgather (the default), istart, overlap; with p2p of latency,\n"
+    "                       bandwidth, rate, posting, posted, unexpected, and the last two with -reverse, -any,\n"
+    "                       -any-reverse behind them (all)\n"
+    "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M, with p2p 1:4M\n"
+    "  --depths LIST        p2p: receives or messages that wait beside what is timed (0,16,128,1K,4K,16K)\n"
+    "  --stock-best         compare with the best of stock's algorithms and components at each size; p2p: with the\n"
+    "                       better of stock's default and its component ucx\n"
     "  --stock-only         stock against stock: what this machine's noise looks like\n"
     "  --force              take every call that can be taken at all\n"
     "  --set NAME=VALUE     a setting for castoff\n"

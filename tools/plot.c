@@ -48,17 +48,21 @@ void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t c
 {
     double extreme = 2;
     bool has_uncertain = false;
+    int width = 20; // of the labels
     for (size_t i = 0; i < count; i++) {
+        int length = (int)strlen(rows[i].label);
+        width = length > width ? length : width;
         has_uncertain |= rows[i].is_uncertain;
         double away = rows[i].ratio < 1 ? 1 / rows[i].ratio : rows[i].ratio;
         extreme = away > extreme ? ceil(away) : extreme;
     }
-    fprintf(stream, "# %-20s  stock is faster %*s castoff is faster   (ends: %.0f times%s)\n", "", CO_PLOT_WIDTH - 36,
-            "", extreme, has_uncertain ? "; ?: not certain" : "");
+    fprintf(stream, "# %-*s  stock is faster %*s castoff is faster   (ends: %.0f times%s)\n", width, "",
+            CO_PLOT_WIDTH - 36, "", extreme, has_uncertain ? "; ?: not certain" : "");
     for (size_t i = 0; i < count; i++) {
         char line[CO_PLOT_WIDTH + 1];
         co_plot_ratio(line, rows[i].ratio, extreme);
-        fprintf(stream, "# %-20s [%s] %.2f%s\n", rows[i].label, line, rows[i].ratio, rows[i].is_uncertain ? " ?" : "");
+        fprintf(stream, "# %-*s [%s] %.2f%s\n", width, rows[i].label, line, rows[i].ratio,
+                rows[i].is_uncertain ? " ?" : "");
     }
 }
 

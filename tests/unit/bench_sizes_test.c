@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Lists and ranges of sizes and ranks as users write them, and those that are refused.
+// Lists and ranges of sizes, depths and ranks as users write them, and those that are refused.
 #include "../../tools/bench.h"
 
 #include <errno.h>
@@ -56,6 +56,23 @@ static void what_is_no_size(void **state)
     assert_int_equal(co_bench_sizes_parse("1:1G:2", sizes, 4), -EINVAL);
 }
 
+static void depths(void **state)
+{
+    (void)state;
+    assert_int_equal(co_bench_depths_parse("0", sizes, BENCH_SIZES_MAX), 1);
+    assert_int_equal(sizes[0], 0);
+    assert_int_equal(co_bench_depths_parse("0,16:1K", sizes, BENCH_SIZES_MAX), 5);
+    assert_int_equal(sizes[1], 16);
+    assert_int_equal(sizes[4], 1024);
+    assert_int_equal(co_bench_depths_parse("8,16", sizes, BENCH_SIZES_MAX), 2);
+    assert_int_equal(sizes[0], 8);
+    static const char *const wrong[] = {"", "0,", "0,0", "00", "0:8", "8,0", "0 ", "-0"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(co_bench_depths_parse(wrong[i], sizes, BENCH_SIZES_MAX), -EINVAL);
+    }
+    assert_int_equal(co_bench_depths_parse("0,1,2", sizes, 2), -EINVAL);
+}
+
 static void ranks(void **state)
 {
     (void)state;
@@ -84,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lists_and_ranges),
         cmocka_unit_test(what_is_no_size),
+        cmocka_unit_test(depths),
         cmocka_unit_test(ranks),
         cmocka_unit_test(a_command_is_one_line),
     };
