@@ -11,8 +11,10 @@ P2P_SRC      := $(wildcard bench/p2p*.c)
 P2P_OBJ      := $(P2P_SRC:bench/%.c=$(BUILD)/obj/bench/%.o)
 BENCH_SINGLE := $(filter-out $(COLL_SRC) $(P2P_SRC),$(wildcard bench/*.c))
 BENCH_PROGS  := $(BUILD)/bench/coll $(BUILD)/bench/p2p $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
-MICRO_SRC    := $(wildcard bench/micro/*.c)
-MICRO_PROGS  := $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
+MATCH_SRC    := $(wildcard bench/micro/match_speed*.c)
+MATCH_OBJ    := $(MATCH_SRC:%.c=$(BUILD)/obj/%.o)
+MICRO_SRC    := $(filter-out $(MATCH_SRC),$(wildcard bench/micro/*.c))
+MICRO_PROGS  := $(BUILD)/bench/micro/match_speed $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
 
 .PHONY: bench-programs bench-micro bench-all
 bench-programs: $(BENCH_PROGS)
@@ -43,6 +45,10 @@ $(BUILD)/obj/bench/micro/%.o: bench/micro/%.c
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+$(BUILD)/bench/micro/match_speed: $(MATCH_OBJ) $(BUILD)/libcore.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+
 $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -53,4 +59,4 @@ bench-all: lib tools bench-programs bench-micro
 
 .SECONDARY: $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.o) $(MICRO_SRC:%.c=$(BUILD)/obj/%.o)
 
--include $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d)
+-include $(COLL_OBJ:.o=.d) $(P2P_OBJ:.o=.d) $(BENCH_SINGLE:%.c=$(BUILD)/obj/%.d) $(MICRO_SRC:%.c=$(BUILD)/obj/%.d) $(MATCH_OBJ:.o=.d)
