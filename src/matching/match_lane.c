@@ -37,13 +37,12 @@ static void reach(struct co_match_block *block, unsigned lane, enum co_match_sta
     co_store_release(&block->lanes[lane].stage, (uint32_t)stage); // release M1
 }
 
-// The first in a bin that nobody has taken and that no lane of `booked_by` has booked, or 0.
-static uint32_t first_free(struct co_match_block *block, unsigned lane, const struct co_match_bin *bin,
-                           uint32_t booked_by)
+// The first from `link` on that nobody has taken and that no lane of `booked_by` has booked, or 0.
+static uint32_t first_free(struct co_match_block *block, unsigned lane, uint32_t link, uint32_t booked_by)
 {
     const struct co_posted *posted = &block->matcher->posted;
     const struct co_match_node *message = block->messages[lane];
-    for (uint32_t link = bin->first; link != 0;) {
+    while (link != 0) {
         struct co_posted_receive *receive = co_posted_at(posted, link);
         CO_MATCH_STEP(block, lane);
         // Relaxed: a booking or taking that is seen late shows as a conflict; what is decided on is read after a wait.
@@ -56,21 +55,55 @@ static uint32_t first_free(struct co_match_block *block, unsigned lane, const st
     return 0;
 }
 
+// Where to begin in a class's bin: what is taken stays so until the block ends, so a place that a search for the same
+// source and tag has come to is good for all later ones.
+static uint32_t begin_of(const struct co_match_block *block, unsigned lane, int class)
+{
+    if (block->lanes[lane].knows_from) {
+        return block->lanes[lane].from[class];
+    }
+    uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : block->hashes[lane].of[class];
+    return co_posted_bin(&block->matcher->posted, (enum co_match_class) class, hash)->first;
+}
+
 static uint32_t search(struct co_match_block *block, unsigned lane, uint32_t booked_by)
 {
     const struct co_posted *posted = &block->matcher->posted;
-    uint32_t found = 0;
+    uint32_t found = 0, came_to[CO_MATCH_CLASSES] = {0};
     for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
         if (posted->count[class] == 0) {
             continue;
         }
-        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : block->hashes[lane].of[class];
-        uint32_t link = first_free(block, lane, co_posted_bin(posted, (enum co_match_class) class, hash), booked_by);
+        uint32_t link = came_to[class] = first_free(block, lane, begin_of(block, lane, class), booked_by);
         if (link != 0 && (found == 0 || co_posted_at(posted, link)->label < co_posted_at(posted, found)->label)) {
             found = link;
         }
     }
+    if (booked_by == 0) { // what others have booked may be free again
+        struct co_match_lane *own = &block->lanes[lane];
+        for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+            own->from[class] = came_to[class];
+        }
+        own->knows_from = true;
+    }
     return found;
+}
+
+// From the last earlier lane with an equal message, which is done.
+static void learn_from_earlier(struct co_match_block *block, unsigned lane)
+{
+    const struct co_match_node *message = block->messages[lane];
+    struct co_match_lane *own = &block->lanes[lane];
+    for (unsigned other = lane; other-- > 0;) {
+        const struct co_match_node *theirs = block->messages[other];
+        if (theirs->source == message->source && theirs->tag == message->tag && block->lanes[other].knows_from) {
+            for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+                own->from[class] = block->lanes[other].from[class];
+            }
+            own->knows_from = true;
+            return;
+        }
+    }
 }
 
 static void take(struct co_match_block *block, unsigned lane, uint32_t link, enum co_match_path path)
@@ -138,6 +171,7 @@ static void resolve(struct co_match_block *block, unsigned lane, uint32_t candid
     }
 #else
     wait_for_all_earlier(block, lane, CO_LANE_IS_DONE);
+    learn_from_earlier(block, lane);
 #endif
     take(block, lane, search(block, lane, 0), CO_PATH_SLOW);
 }

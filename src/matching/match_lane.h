@@ -25,6 +25,10 @@ struct co_match_lane {
     uint32_t candidate;                           // place plus one of the receive that it booked, 0: none
     uint32_t taken; // place of its receive plus one, 0: none; written before CO_LANE_IS_DONE
     enum co_match_path path;
+    // Of each class's bin: nothing before that place suits such a message any more; 0: the bin holds nothing that does.
+    // Valid where it has searched (and not only beside what others booked); written before CO_LANE_IS_DONE.
+    uint32_t from[CO_MATCH_CLASSES];
+    bool knows_from;
 };
 
 struct co_match_block {
