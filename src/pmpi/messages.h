@@ -69,6 +69,29 @@ static inline void *co_message_bytes(const struct co_message_buffer *buffer)
     return buffer->packed != NULL ? buffer->packed : buffer->address;
 }
 
+// The communicator, where it and all arguments are such that castoff sends, or receives; NULL: the call is native's.
+static inline struct co_communicator *co_message_route_send(struct co_message_buffer *buffer, int destination, int tag,
+                                                            MPI_Comm comm)
+{
+    struct co_communicator *communicator = co_message_communicator(comm);
+    if (communicator == NULL || !co_message_is_for(communicator, destination, tag) ||
+        !co_message_read_buffer(buffer, true)) {
+        return NULL;
+    }
+    return communicator;
+}
+
+static inline struct co_communicator *co_message_route_receive(struct co_message_buffer *buffer, int source, int tag,
+                                                               MPI_Comm comm)
+{
+    struct co_communicator *communicator = co_message_communicator(comm);
+    if (communicator == NULL || !co_message_is_from(communicator, source, tag) ||
+        !co_message_read_buffer(buffer, false)) {
+        return NULL;
+    }
+    return communicator;
+}
+
 // All but MPI_ERROR.
 void co_message_fill_status(MPI_Status *status, int source, int tag, size_t bytes, bool is_cancelled);
 

@@ -4,16 +4,6 @@
 #include "pmpi/failure.h"
 #include "pmpi/message_requests.h"
 
-static struct co_communicator *route(struct co_message_buffer *buffer, int source, int tag, MPI_Comm comm)
-{
-    struct co_communicator *communicator = co_message_communicator(comm);
-    if (communicator == NULL || !co_message_is_from(communicator, source, tag) ||
-        !co_message_read_buffer(buffer, false)) {
-        return NULL;
-    }
-    return communicator;
-}
-
 static int receive(struct co_message_buffer *buffer, int source, int tag, struct co_communicator *communicator,
                    MPI_Status *status)
 {
@@ -38,7 +28,7 @@ static int receive(struct co_message_buffer *buffer, int source, int tag, struct
 int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
-    struct co_communicator *communicator = route(&buffer, source, tag, comm);
+    struct co_communicator *communicator = co_message_route_receive(&buffer, source, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Recv(address, count, type, source, tag, comm, status);
     }
@@ -48,7 +38,7 @@ int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, 
 int PMPI_Irecv(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *handle)
 {
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
-    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, source, tag, comm);
+    struct co_communicator *communicator = handle == NULL ? NULL : co_message_route_receive(&buffer, source, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Irecv(address, count, type, source, tag, comm, handle);
     }

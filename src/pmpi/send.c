@@ -4,17 +4,6 @@
 #include "pmpi/failure.h"
 #include "pmpi/message_requests.h"
 
-// The communicator, where it and all arguments are such that castoff sends; NULL: the call is native's.
-static struct co_communicator *route(struct co_message_buffer *buffer, int destination, int tag, MPI_Comm comm)
-{
-    struct co_communicator *communicator = co_message_communicator(comm);
-    if (communicator == NULL || !co_message_is_for(communicator, destination, tag) ||
-        !co_message_read_buffer(buffer, true)) {
-        return NULL;
-    }
-    return communicator;
-}
-
 static int send(struct co_message_buffer *buffer, int destination, int tag, struct co_communicator *communicator,
                 bool is_synchronous, const char *call)
 {
@@ -41,7 +30,7 @@ static int send(struct co_message_buffer *buffer, int destination, int tag, stru
 int PMPI_Send(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
 {
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = route(&buffer, destination, tag, comm);
+    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Send(address, count, type, destination, tag, comm);
     }
@@ -51,7 +40,7 @@ int PMPI_Send(const void *address, int count, MPI_Datatype type, int destination
 int PMPI_Rsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
 {
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = route(&buffer, destination, tag, comm);
+    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Rsend(address, count, type, destination, tag, comm);
     }
@@ -61,7 +50,7 @@ int PMPI_Rsend(const void *address, int count, MPI_Datatype type, int destinatio
 int PMPI_Ssend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
 {
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = route(&buffer, destination, tag, comm);
+    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Ssend(address, count, type, destination, tag, comm);
     }
@@ -72,7 +61,8 @@ int PMPI_Isend(const void *address, int count, MPI_Datatype type, int destinatio
                MPI_Request *handle)
 {
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, destination, tag, comm);
+    struct co_communicator *communicator =
+        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Isend(address, count, type, destination, tag, comm, handle);
     }
@@ -83,7 +73,8 @@ int PMPI_Irsend(const void *address, int count, MPI_Datatype type, int destinati
                 MPI_Request *handle)
 {
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, destination, tag, comm);
+    struct co_communicator *communicator =
+        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Irsend(address, count, type, destination, tag, comm, handle);
     }
@@ -94,7 +85,8 @@ int PMPI_Issend(const void *address, int count, MPI_Datatype type, int destinati
                 MPI_Request *handle)
 {
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = handle == NULL ? NULL : route(&buffer, destination, tag, comm);
+    struct co_communicator *communicator =
+        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
         return co_next_mpi_get()->Issend(address, count, type, destination, tag, comm, handle);
     }
