@@ -40,7 +40,7 @@ static int peer_gone_code(void)
     return code;
 }
 
-static int code_of(int error)
+int co_failure_code(int error)
 {
     switch (-error) {
     case ETIMEDOUT:
@@ -66,5 +66,5 @@ int co_failure_raise(MPI_Comm comm, const char *call, int error)
     if (error != -EMSGSIZE) { // the program's own, as native says it
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "%s failed: %s", call, strerror(-error));
     }
-    return co_failure_raise_code(comm, code_of(error));
+    return co_failure_raise_code(comm, co_failure_code(error));
 }

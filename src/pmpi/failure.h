@@ -10,6 +10,9 @@
 // that belong to no communicator) and returns the error code when the handler returns.
 int co_failure_raise(MPI_Comm comm, const char *call, int error);
 
+// The code alone, raised nowhere.
+int co_failure_code(int error);
+
 // The same for an error that has an MPI code already.
 int co_failure_raise_code(MPI_Comm comm, int code);
 

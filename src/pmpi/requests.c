@@ -87,27 +87,45 @@ static void release(struct co_request *request)
     unbind(request);
 }
 
-int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
+static struct co_request_failure complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
 {
-    const char *call = kind_of(request)->call;
     co_request_peek(request, status);
-    int result = request->result;
-    MPI_Comm comm = request->communicator->comm;
+    struct co_request_failure failure = {request->result, kind_of(request)->call, request->communicator->comm};
     if (request->persistent == NULL) {
         *handle = co_next.request_null;
     }
     release(request);
-    return result == 0 ? MPI_SUCCESS : co_failure_raise(comm, call, result);
+    return failure;
 }
 
-int co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index)
+int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
+{
+    struct co_request_failure failure = complete(handle, request, status);
+    return failure.error == 0 ? MPI_SUCCESS : co_failure_raise(failure.comm, failure.call, failure.error);
+}
+
+void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
+                               struct co_request_failure *failure)
 {
     MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
-    int code = co_request_complete(handle, request, status);
+    struct co_request_failure own = complete(handle, request, status);
     if (status != MPI_STATUS_IGNORE) {
-        status->MPI_ERROR = code;
+        status->MPI_ERROR = own.error == 0 ? MPI_SUCCESS : co_failure_code(own.error);
     }
-    return code;
+    if (failure->error == 0) {
+        *failure = own;
+    }
+}
+
+int co_request_conclude_array(const struct co_request_failure *failure, int code)
+{
+    if (failure->error == 0) {
+        return code;
+    }
+    if (code == MPI_SUCCESS) {
+        co_failure_raise(failure->comm, failure->call, failure->error);
+    }
+    return MPI_ERR_IN_STATUS;
 }
 
 int co_request_cancel(struct co_request *request)
@@ -126,23 +144,26 @@ int co_request_free(MPI_Request *handle, struct co_request *request)
     if (!co_request_is_done(request) && kind->detach == NULL) {
         return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
     }
-    if (!co_request_is_done(request) && kind->detach(request->operation)) {
-        *handle = co_next.request_null;
-        unbind(request);
-        return MPI_SUCCESS;
+    bool is_under_way = !co_request_is_done(request) && kind->detach(request->operation);
+    if (!is_under_way) {
+        settle(request); // its error is nobody's
+        kind->release(request->operation);
     }
-    return co_request_complete(handle, request, MPI_STATUS_IGNORE);
+    *handle = co_next.request_null;
+    unbind(request);
+    return MPI_SUCCESS;
 }
 
 int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code)
 {
+    struct co_request_failure failure = {.error = 0};
     for (int i = 0; i < count; i++) {
         struct co_request *request = co_request_of(handles[i]);
-        if (request != NULL && co_request_complete_entry(&handles[i], request, statuses, i) != MPI_SUCCESS) {
-            code = MPI_ERR_IN_STATUS;
+        if (request != NULL) {
+            co_request_complete_entry(&handles[i], request, statuses, i, &failure);
         }
     }
-    return code;
+    return co_request_conclude_array(&failure, code);
 }
 
 struct drain {

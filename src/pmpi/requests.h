@@ -81,8 +81,19 @@ void co_request_peek(struct co_request *request, MPI_Status *status);
 // MPI_REQUEST_NULL. Returns MPI_SUCCESS or an error code, raised on the communicator's handler.
 int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status);
 
-// As above for the array calls, which write MPI_ERROR, too. `statuses` may be MPI_STATUSES_IGNORE.
-int co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index);
+// The first failure among the requests of ours in an array: the one that is raised, once for the call, as natively.
+struct co_request_failure {
+    int error; // 0: none
+    const char *call;
+    MPI_Comm comm;
+};
+
+// As above for the array calls: writes MPI_ERROR, too, and raises nothing. `statuses` may be MPI_STATUSES_IGNORE.
+void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
+                               struct co_request_failure *failure);
+
+// The code of an array call for which native said `code`: raises the failure, unless native has raised one of its own.
+int co_request_conclude_array(const struct co_request_failure *failure, int code);
 
 // MPI_Cancel and MPI_Request_free. A collective can be neither cancelled nor freed while it is under way: native
 // answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.

@@ -26,16 +26,16 @@ static bool has_ours(int count, const MPI_Request handles[])
 
 static void append_ours(struct some *some)
 {
+    struct co_request_failure failure = {.error = 0};
     for (int i = 0; i < some->count; i++) {
         struct co_request *request = co_request_of(some->handles[i]);
         if (request != NULL && co_request_is_done(request)) {
             int at = (*some->outcount)++;
             some->indices[at] = i;
-            if (co_request_complete_entry(&some->handles[i], request, some->statuses, at) != MPI_SUCCESS) {
-                some->code = MPI_ERR_IN_STATUS;
-            }
+            co_request_complete_entry(&some->handles[i], request, some->statuses, at, &failure);
         }
     }
+    some->code = co_request_conclude_array(&failure, some->code);
 }
 
 // Completes what is done on both sides; true: at least one, or an error of native.
