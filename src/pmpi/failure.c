@@ -50,6 +50,8 @@ int co_failure_code(int error)
         return MPI_ERR_NO_MEM;
     case EMSGSIZE:
         return MPI_ERR_TRUNCATE;
+    case ENOBUFS:
+        return MPI_ERR_BUFFER;
     default:
         return MPI_ERR_OTHER;
     }
@@ -63,7 +65,7 @@ int co_failure_raise_code(MPI_Comm comm, int code)
 
 int co_failure_raise(MPI_Comm comm, const char *call, int error)
 {
-    if (error != -EMSGSIZE) { // the program's own, as native says it
+    if (error != -EMSGSIZE && error != -ENOBUFS) { // the program's own, as native says it
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "%s failed: %s", call, strerror(-error));
     }
     return co_failure_raise_code(comm, co_failure_code(error));

@@ -22,6 +22,10 @@
     X(Isend)                                                                                                           \
     X(Irsend)                                                                                                          \
     X(Issend)                                                                                                          \
+    X(Bsend)                                                                                                           \
+    X(Ibsend)                                                                                                          \
+    X(Buffer_attach)                                                                                                   \
+    X(Buffer_detach)                                                                                                   \
     X(Recv)                                                                                                            \
     X(Irecv)                                                                                                           \
     X(Bcast)                                                                                                           \
