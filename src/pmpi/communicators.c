@@ -124,8 +124,7 @@ static void take_out_locked(struct co_communicator *entry)
 static void close_entry(struct co_communicator *entry)
 {
     if (entry->messages != NULL) {
-        co_p2p_context_close(entry->messages);
-        entry->messages = NULL;
+        co_p2p_context_close(entry->messages); // the pointer stays, for persistent requests, which hold the context
     }
     if (entry->team != NULL) {
         co_team_close(entry->team);

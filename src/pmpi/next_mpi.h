@@ -28,6 +28,13 @@
     X(Buffer_detach)                                                                                                   \
     X(Recv)                                                                                                            \
     X(Irecv)                                                                                                           \
+    X(Send_init)                                                                                                       \
+    X(Bsend_init)                                                                                                      \
+    X(Ssend_init)                                                                                                      \
+    X(Rsend_init)                                                                                                      \
+    X(Recv_init)                                                                                                       \
+    X(Start)                                                                                                           \
+    X(Startall)                                                                                                        \
     X(Bcast)                                                                                                           \
     X(Allgather)                                                                                                       \
     X(Iallgather)                                                                                                      \
@@ -85,7 +92,6 @@
     X(Group_translate_ranks)                                                                                           \
     X(Info_get)                                                                                                        \
     X(Pack)                                                                                                            \
-    X(Recv_init)                                                                                                       \
     X(Reduce)                                                                                                          \
     X(Sendrecv)                                                                                                        \
     X(Type_commit)                                                                                                     \

@@ -3,6 +3,7 @@
 // The completion calls on a single handle besides wait and test. Fortran indices and generalized requests need nothing:
 // a placeholder is a native request to them. Any thread.
 #include "pmpi/failure.h"
+#include "pmpi/persistent.h"
 #include "pmpi/requests.h"
 
 static struct co_request *find(const MPI_Request *handle)
@@ -25,11 +26,14 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 
 int PMPI_Request_free(MPI_Request *handle)
 {
-    struct co_request *request = find(handle);
+    struct co_request *request = handle == NULL ? NULL : co_request_behind(*handle);
     if (request == NULL) {
         return co_next_mpi_get()->Request_free(handle);
     }
-    return co_request_free(handle, request);
+    if (co_request_of(*handle) != NULL) {
+        return co_request_free(handle, request);
+    }
+    return co_persistent_free(handle, request);
 }
 
 int PMPI_Cancel(MPI_Request *handle)

@@ -4,6 +4,7 @@
 #include "pmpi/requests.h"
 
 #include "pmpi/failure.h"
+#include "pmpi/persistent.h"
 
 _Atomic size_t co_requests_outstanding;
 
@@ -87,12 +88,22 @@ static void release(struct co_request *request)
     unbind(request);
 }
 
+// The handle leads nowhere any more.
+static void give_up_handle(MPI_Request *handle, struct co_request *request)
+{
+    if (request->persistent != NULL) {
+        co_persistent_release(request->persistent);
+        request->persistent = NULL;
+    }
+    *handle = co_next.request_null;
+}
+
 static struct co_request_failure complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
 {
     co_request_peek(request, status);
     struct co_request_failure failure = {request->result, kind_of(request)->call, request->communicator->comm};
-    if (request->persistent == NULL) {
-        *handle = co_next.request_null;
+    if (request->persistent == NULL || failure.error != 0) {
+        give_up_handle(handle, request);
     }
     release(request);
     return failure;
@@ -149,7 +160,7 @@ int co_request_free(MPI_Request *handle, struct co_request *request)
         settle(request); // its error is nobody's
         kind->release(request->operation);
     }
-    *handle = co_next.request_null;
+    give_up_handle(handle, request);
     unbind(request);
     return MPI_SUCCESS;
 }

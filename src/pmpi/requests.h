@@ -78,7 +78,8 @@ void co_request_wait(const struct co_request *request, const char *call);
 void co_request_peek(struct co_request *request, MPI_Status *status);
 
 // Completes a request that is done: buffers, status (not MPI_ERROR; may be MPI_STATUS_IGNORE), *handle =
-// MPI_REQUEST_NULL. Returns MPI_SUCCESS or an error code, raised on the communicator's handler.
+// MPI_REQUEST_NULL, but for a persistent one, which native, too, frees only when it has failed. Returns MPI_SUCCESS or
+// an error code, raised on the communicator's handler.
 int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status);
 
 // The first failure among the requests of ours in an array: the one that is raised, once for the call, as natively.

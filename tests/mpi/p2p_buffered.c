@@ -113,11 +113,12 @@ static void overwrite(void)
     }
     MPI_Type_vector(ROWS, 1, 2, MPI_INT, &column);
     MPI_Type_commit(&column);
+    MPI_Bsend_init(matrix, 1, column, right, 3, MPI_COMM_WORLD, &request);
+    MPI_Type_free(&column);
     for (int i = 0; i < 2 * ROWS; i++) {
         matrix[i] = i + 10000 * co_test_rank();
     }
-    MPI_Ibsend(matrix, 1, column, right, 3, MPI_COMM_WORLD, &request);
-    MPI_Type_free(&column);
+    MPI_Start(&request); // once: native sends the same bytes ever again
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     memset(matrix, 0, sizeof matrix);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -126,7 +127,8 @@ static void overwrite(void)
     for (int i = 0; i < ROWS; i++) {
         wrong += got[i] != 2 * i + 10000 * left;
     }
-    co_test_expect(wrong == 0, "Ibsend of a column: %d wrong", wrong);
+    co_test_expect(wrong == 0, "Bsend_init of a column: %d wrong", wrong);
+    MPI_Request_free(&request);
     detach();
 }
 

@@ -171,7 +171,7 @@ int main(int argc, char **argv)
     MPI_Comm_create_errhandler(count_of_world, &of_world);
     MPI_Comm_set_errhandler(comm, of_comm);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, of_world);
-    for (int persistent = 0; persistent < 1; persistent++) {
+    for (int persistent = 0; persistent < 2; persistent++) {
         complete_one(persistent);
         post(persistent);
         complete_some("Waitsome", true);

@@ -103,6 +103,21 @@ void co_p2p_context_close(struct co_p2p_context *context)
     co_p2p_unlock(p2p);
 }
 
+void co_p2p_context_hold(struct co_p2p_context *context)
+{
+    co_p2p_lock(context->p2p);
+    context->users++;
+    co_p2p_unlock(context->p2p);
+}
+
+void co_p2p_context_let_go(struct co_p2p_context *context)
+{
+    struct co_p2p *p2p = context->p2p;
+    co_p2p_lock(p2p);
+    co_p2p_context_drop(context);
+    co_p2p_unlock(p2p);
+}
+
 void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state)
 {
     co_p2p_lock(context->p2p);

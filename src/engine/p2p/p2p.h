@@ -102,6 +102,9 @@ int co_p2p_progress(struct co_p2p *p2p);
 struct co_p2p_context *co_p2p_context_open(struct co_p2p *p2p, uint64_t id, const int *peers, int size, int rank);
 // Operations under way keep what they need.
 void co_p2p_context_close(struct co_p2p_context *context);
+// Operations can be started even after it is closed, until it is let go.
+void co_p2p_context_hold(struct co_p2p_context *context);
+void co_p2p_context_let_go(struct co_p2p_context *context);
 void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state);
 
 #endif
