@@ -5,6 +5,7 @@
 #include "pmpi/message_requests.h"
 
 #include "pmpi/failure.h"
+#include "pmpi/freed_receives.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +87,8 @@ static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
                                                     .settle = settle_receive,
                                                     .fill_status = fill_receive_status,
                                                     .release = release,
-                                                    .cancel = cancel_receive};
+                                                    .cancel = cancel_receive,
+                                                    .detach = co_freed_receive_detach};
 
 static struct co_message_operation *make(const struct co_message_buffer *buffer)
 {

@@ -14,6 +14,9 @@ struct co_message_operation {
         struct co_p2p_receive receive;
     } p2p;
     struct co_message_buffer buffer;
+    // Of a receive that was freed under way.
+    struct co_scatter *scatter;
+    struct co_message_operation *next_ended;
 };
 
 // Start behind a request: `buffer` was read (co_message_read_buffer). MPI_SUCCESS, or an error that has been raised.

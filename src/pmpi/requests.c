@@ -4,6 +4,7 @@
 #include "pmpi/requests.h"
 
 #include "pmpi/failure.h"
+#include "pmpi/freed_receives.h"
 #include "pmpi/persistent.h"
 
 _Atomic size_t co_requests_outstanding;
@@ -33,6 +34,7 @@ bool co_request_is_done(const struct co_request *request)
 
 bool co_request_poll(const struct co_request *request)
 {
+    co_freed_receives_finish();
     if (co_request_is_done(request)) {
         return true;
     }
@@ -48,6 +50,7 @@ bool co_request_poll(const struct co_request *request)
 void co_request_wait(const struct co_request *request, const char *call)
 {
     struct co_wait wait = {.call = call};
+    co_freed_receives_finish();
     while (!co_request_is_done(request)) {
         co_engine_wait_turn(co_layer.engine, &wait);
     }

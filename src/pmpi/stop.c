@@ -7,6 +7,7 @@
 #include "pmpi/bootstrap.h"
 #include "pmpi/communicator_follow.h"
 #include "pmpi/communicators.h"
+#include "pmpi/freed_receives.h"
 #include "pmpi/layer.h"
 #include "pmpi/placeholders.h"
 #include "pmpi/progress_hook.h"
@@ -23,6 +24,7 @@ void co_stop(void)
         co_communicators_remove_all();
         // Until it is closed, the engine moves inside the native calls of its own closing.
         co_engine_close(engine);
+        co_freed_receives_finish();
     } else if (co_start_why_native()[0] != '\0') {
         snprintf(transports, sizeof transports, "off: %s\n", co_start_why_native());
     }
