@@ -196,6 +196,33 @@ static void communicator_freed_with_a_receive(void **state)
     p2p_world_close(&world);
 }
 
+// Persistent requests start operations on a communicator that the program has freed.
+static void communicator_freed_but_held(void **state)
+{
+    (void)state;
+    int peers[] = {0, 1};
+    open_world(2, 4096, 1 << 20, true);
+    struct co_p2p_context *left = co_p2p_context_open(world.ranks[0], 79, peers, 2, 0);
+    struct co_p2p_context *right = co_p2p_context_open(world.ranks[1], 79, peers, 2, 1);
+    co_p2p_context_hold(left);
+    co_p2p_context_hold(right);
+    co_p2p_context_close(left);
+    co_p2p_context_close(right);
+    for (int round = 0; round < 3; round++) { // nothing is under way between the rounds
+        struct co_p2p_receive receive = receive_at(1, LARGE);
+        struct co_p2p_send send = send_of(0, 1, 9, 100000);
+        receive.context = right;
+        send.context = left;
+        co_p2p_send(&send);
+        co_p2p_receive(&receive, 0, 9);
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 9, 100000);
+    }
+    co_p2p_context_let_go(left);
+    co_p2p_context_let_go(right);
+    p2p_world_close(&world);
+}
+
 // A sender that nobody receives from stops; answers pass all the same, and what waits comes in order afterwards.
 static void flood(void **state)
 {
@@ -255,6 +282,31 @@ static void detached(void **state)
     p2p_world_close(&world);
 }
 
+static void receive_has_ended(struct co_p2p_receive *receive)
+{
+    assert_int_equal(receive->result, 0);
+    detached_ends++;
+}
+
+static void receive_detached(void **state)
+{
+    (void)state;
+    open_world(2, 4096, 1 << 20, true);
+    detached_ends = 0;
+    struct co_p2p_receive receives[2] = {receive_at(1, LARGE), receive_at(1, LARGE)};
+    for (int i = 0; i < 2; i++) {
+        struct co_p2p_send send = send_of(0, 1, 3, i == 0 ? 10 : 100000);
+        co_p2p_receive(&receives[i], 0, 3);
+        assert_true(co_p2p_receive_detach(&receives[i], receive_has_ended));
+        assert_int_equal(detached_ends, i);
+        co_p2p_send(&send);
+        p2p_world_settle(&world);
+        assert_int_equal(detached_ends, i + 1);
+        assert_memory_equal(received, sent, i == 0 ? 10 : 100000);
+    }
+    p2p_world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(by_reading),
@@ -265,7 +317,9 @@ int main(void)
                                        cmocka_unit_test(cancelled),
                                        cmocka_unit_test(before_the_communicator_is_known),
                                        cmocka_unit_test(communicator_freed_with_a_receive),
+                                       cmocka_unit_test(communicator_freed_but_held),
                                        cmocka_unit_test(flood),
-                                       cmocka_unit_test(detached)};
+                                       cmocka_unit_test(detached),
+                                       cmocka_unit_test(receive_detached)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
