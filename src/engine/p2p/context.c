@@ -5,20 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/zeroed_pages.h"
 #include "engine/p2p/p2p_state.h"
-
-#define TABLE_ALIGNMENT 64
 
 static int open_matcher(struct co_p2p_context *context, const struct co_matcher_config *config)
 {
-    // calloc, for pages that come into being when they are touched; aligned by hand for that reason.
-    context->memory = calloc(1, co_matcher_bytes(config) + TABLE_ALIGNMENT);
-    if (context->memory == NULL) {
+    void *memory = co_zeroed_pages_take(co_matcher_bytes(config));
+    if (memory == NULL) {
         return -1;
     }
-    uintptr_t at = ((uintptr_t)context->memory + TABLE_ALIGNMENT - 1) & ~(uintptr_t)(TABLE_ALIGNMENT - 1);
-    context->matcher = co_matcher_open((void *)at, config);
+    context->matcher = co_matcher_open(memory, config);
     return 0;
+}
+
+static void close_matcher(struct co_p2p_context *context)
+{
+    co_zeroed_pages_give(context->matcher, co_matcher_bytes(&context->p2p->config.matcher));
 }
 
 static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)
@@ -31,7 +33,7 @@ static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)
     context->p2p = p2p;
     context->id = id;
     if (co_hash_map_put(&p2p->contexts, id, context) != 0) {
-        free(context->memory);
+        close_matcher(context);
         free(context);
         return NULL;
     }
@@ -60,7 +62,7 @@ static void free_context(struct co_p2p_context *context)
         p2p->last_context = NULL;
     }
     free(context->peers);
-    free(context->memory);
+    close_matcher(context);
     free(context);
 }
 

@@ -55,7 +55,6 @@ struct co_p2p_context {
     struct co_p2p *p2p;
     uint64_t id;
     struct co_matcher *matcher;
-    void *memory;
     int *peers; // NULL: messages have come, but the communicator is not known yet
     int size, rank;
     bool is_closed;

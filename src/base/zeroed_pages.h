@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Large tables of which most is never touched: zeroed pages that cost nothing until then. calloc promises the first and
+// not the second, for it may clear memory that was freed before. Rare; any thread.
+#ifndef CASTOFF_BASE_ZEROED_PAGES_H
+#define CASTOFF_BASE_ZEROED_PAGES_H
+
+#include <stddef.h>
+
+// NULL: out of memory. Aligned to a page.
+void *co_zeroed_pages_take(size_t bytes);
+void co_zeroed_pages_give(void *pages, size_t bytes); // NULL: nothing
+
+#endif
