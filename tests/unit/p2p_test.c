@@ -256,6 +256,31 @@ static void flood(void **state)
     p2p_world_close(&world);
 }
 
+// What a receiver wants first may be what its sender began last, credit or not.
+static void last_wanted_first(void **state)
+{
+    (void)state;
+    enum { COUNT = 1000, CREDIT = 64 << 10 };
+    static struct co_p2p_send sends[COUNT];
+    for (int kind = 0; kind < 4; kind++) {
+        open_world(2, 4096, CREDIT, kind & 1);
+        for (int i = 0; i < COUNT; i++) {
+            sends[i] = send_of(0, 1, i, 500);
+            sends[i].is_synchronous = kind & 2;
+            co_p2p_send(&sends[i]);
+        }
+        p2p_world_settle(&world);
+        for (int i = COUNT - 1; i >= 0; i--) {
+            struct co_p2p_receive receive = receive_at(1, 1000);
+            co_p2p_receive(&receive, 0, i);
+            p2p_world_settle(&world);
+            check_received(&receive, 0, i, 500);
+            assert_true(co_p2p_send_is_done(&sends[i]));
+        }
+        p2p_world_close(&world);
+    }
+}
+
 static int detached_ends;
 
 static void has_ended(struct co_p2p_send *send)
@@ -319,6 +344,7 @@ int main(void)
                                        cmocka_unit_test(communicator_freed_with_a_receive),
                                        cmocka_unit_test(communicator_freed_but_held),
                                        cmocka_unit_test(flood),
+                                       cmocka_unit_test(last_wanted_first),
                                        cmocka_unit_test(detached),
                                        cmocka_unit_test(receive_detached)};
     return cmocka_run_group_tests(tests, NULL, NULL);

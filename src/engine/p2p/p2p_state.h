@@ -15,7 +15,7 @@
 #include "engine/p2p/p2p_open.h"
 
 #define CO_MESSAGE_INLINE 64 // payload bytes that stand in the message itself
-#define CO_MESSAGE_COST 256  // that any message counts for, against its sender's credit
+#define CO_MESSAGE_COST 256  // that an eager message counts for beside its bytes, against its sender's credit
 
 enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_OFFER, CO_MESSAGE_FROM_SELF };
 
@@ -45,7 +45,7 @@ struct co_p2p_queue {
 };
 
 struct co_p2p_peer {
-    struct co_p2p_queue urgent;   // answers and data that somebody waits for: they need room, but no credit
+    struct co_p2p_queue urgent;   // answers and data that somebody waits for
     struct co_p2p_queue messages; // in the order in which they must arrive
     bool is_waiting;              // one of them holds something
     uint64_t charged;             // credit taken so far
@@ -97,7 +97,7 @@ void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet,
 void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear);
 void co_p2p_queue_open(struct co_p2p_queue *queue);
-int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room or credit
+int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room
 
 // receive.c
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sends: eager up to a size, an offer (RTS) above. What finds no room in the channel, or no credit, waits in order;
-// answers and data that a peer waits for pass by what lacks credit, or two floods that face each other would stop for
-// ever. A flood is bounded at its sender: credit counts what may wait at a receiver. Hot; lock held but in co_p2p_send.
+// Sends: eager up to a size, an offer (RTS) above and where credit has run out. What finds no room in the channel waits
+// in order; answers and data that a peer waits for pass by. A flood is bounded at its sender: credit counts what may
+// wait at a receiver. An offer needs none, because the receiver may want that very message first: it takes no more
+// memory there than its send takes here, and a blocking sender has one. Hot; lock held but in co_p2p_send.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,16 +33,15 @@ static bool transmit(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return channel->ops->send(channel, peer, packet, first, first_bytes, second, second_bytes);
 }
 
-static size_t cost_of(bool is_eager, size_t bytes)
+static size_t cost_of(size_t bytes)
 {
-    return CO_MESSAGE_COST + (is_eager ? bytes : 0);
+    return CO_MESSAGE_COST + bytes;
 }
 
 void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
 {
-    if (message->kind != CO_MESSAGE_FROM_SELF && message->peer != p2p->config.self) {
-        p2p->config.channel->ops->give_back(p2p->config.channel, message->peer,
-                                            cost_of(message->kind == CO_MESSAGE_EAGER, message->bytes));
+    if (message->kind == CO_MESSAGE_EAGER && message->peer != p2p->config.self) {
+        p2p->config.channel->ops->give_back(p2p->config.channel, message->peer, cost_of(message->bytes));
     }
 }
 
@@ -117,13 +117,15 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 // False: it has to wait.
 static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    bool is_eager = send->bytes <= p2p->config.eager_most;
-    size_t cost = cost_of(is_eager, send->bytes);
-    if (!has_credit(p2p, peer, cost) || !(is_eager ? send_eager(p2p, peer, send) : send_offer(p2p, peer, send))) {
+    size_t cost = cost_of(send->bytes);
+    if (send->bytes > p2p->config.eager_most || !has_credit(p2p, peer, cost)) {
+        return send_offer(p2p, peer, send);
+    }
+    if (!send_eager(p2p, peer, send)) {
         return false;
     }
     p2p->peers[peer].charged += cost;
-    if (is_eager && !send->is_synchronous) {
+    if (!send->is_synchronous) {
         co_p2p_send_finish(send, 0);
     }
     return true;
