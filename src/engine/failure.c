@@ -57,6 +57,9 @@ void co_engine_look_for_the_gone(struct co_engine *engine)
     for (int rank = 0; rank < engine->bootstrap.node_size; rank++) {
         if (!co_load_relaxed(&engine->is_gone[rank]) && co_shm_node_is_gone(engine->shm, rank)) {
             co_store_relaxed(&engine->is_gone[rank], true);
+            if (engine->p2p != NULL) {
+                co_p2p_lose(engine->p2p, rank);
+            }
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "the process of rank %d of this node is gone", rank);
         }
     }

@@ -133,6 +133,12 @@ bool co_matcher_cancel(struct co_matcher *matcher, struct co_match_node *receive
     return true;
 }
 
+void co_matcher_visit_receives(const struct co_matcher *matcher,
+                               void (*visit)(struct co_match_node *receive, void *arg), void *arg)
+{
+    co_posted_visit(&matcher->posted, visit, arg);
+}
+
 void co_matcher_state(const struct co_matcher *matcher, struct co_matcher_state *state)
 {
     *state = (struct co_matcher_state){

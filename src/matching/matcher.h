@@ -50,6 +50,10 @@ struct co_match_node *co_matcher_put_back(struct co_matcher *matcher, struct co_
 // False: it does not wait any more (or never did), a message has it.
 bool co_matcher_cancel(struct co_matcher *matcher, struct co_match_node *receive);
 
+// All receives that wait, in no order. `visit` must not change anything. Slow: looks into every bin.
+void co_matcher_visit_receives(const struct co_matcher *matcher,
+                               void (*visit)(struct co_match_node *receive, void *arg), void *arg);
+
 struct co_matcher_state {
     uint32_t receives, messages;               // that wait
     uint32_t receives_high, messages_high;     // most that ever waited

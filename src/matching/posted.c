@@ -144,3 +144,16 @@ struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t sou
     }
     return found != NULL ? found->node : find_in_list(posted, source, tag);
 }
+
+void co_posted_visit(const struct co_posted *posted, void (*visit)(struct co_match_node *receive, void *arg), void *arg)
+{
+    size_t bins = (size_t)CO_MATCH_HASHED * ((size_t)posted->bin_mask + 1) + 1;
+    for (size_t bin = 0; bin < bins; bin++) {
+        for (uint32_t link = posted->bins[bin].first; link != 0; link = co_posted_at(posted, link)->next) {
+            visit(co_posted_at(posted, link)->node, arg);
+        }
+    }
+    for (struct co_match_node *node = posted->rest.first; node != NULL; node = node->next) {
+        visit(node, arg);
+    }
+}

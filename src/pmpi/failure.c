@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const char peer_gone[] = "castoff: a peer of this collective operation is gone or has been silent too long "
+static const char peer_gone[] = "castoff: a peer of this operation is gone or has been silent too long "
                                 "(CASTOFF_DEADLINE_S)";
 
 static int make_peer_gone_code(void)

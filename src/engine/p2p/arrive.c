@@ -84,7 +84,7 @@ static void on_data(struct co_p2p *p2p, const unsigned char *payload, size_t byt
 {
     struct co_packet_handle handle;
     memcpy(&handle, payload, sizeof(handle));
-    struct co_p2p_receive *receive = co_handles_find(&p2p->handles, handle.operation);
+    struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle.operation);
     bytes -= sizeof(handle);
     if (receive == NULL || bytes > receive->wanted - receive->done_bytes) {
         return;
@@ -104,7 +104,7 @@ static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const 
         return;
     }
     memcpy(&clear, payload, packet->bytes); // both begin with the operation
-    struct co_p2p_send *send = co_handles_find(&p2p->handles, clear.operation);
+    struct co_p2p_send *send = co_handles_find(&p2p->sends_named, clear.operation);
     if (send == NULL || send->receive != 0) {
         return;
     }

@@ -63,6 +63,17 @@ void co_handles_remove(struct co_handles *handles, uint64_t handle)
     }
 }
 
+void *co_handles_next(const struct co_handles *handles, uint32_t *position)
+{
+    while (*position < handles->used) {
+        void *object = handles->cells[(*position)++].object;
+        if (object != NULL) {
+            return object;
+        }
+    }
+    return NULL;
+}
+
 void co_handles_close(struct co_handles *handles)
 {
     free(handles->cells);

@@ -21,6 +21,8 @@ struct co_handles {
 uint64_t co_handles_add(struct co_handles *handles, void *object);
 void *co_handles_find(const struct co_handles *handles, uint64_t handle); // NULL: no such, or not any more
 void co_handles_remove(struct co_handles *handles, uint64_t handle);
+// The next one from `*position` on, which it moves, 0 at first; NULL: there are no more. Removing is allowed meanwhile.
+void *co_handles_next(const struct co_handles *handles, uint32_t *position);
 void co_handles_close(struct co_handles *handles);
 
 #endif

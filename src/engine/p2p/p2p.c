@@ -52,7 +52,8 @@ void co_p2p_close(struct co_p2p *p2p)
         p2p->config.channel->ops->close(p2p->config.channel);
     }
     co_hash_map_close(&p2p->contexts);
-    co_handles_close(&p2p->handles);
+    co_handles_close(&p2p->sends_named);
+    co_handles_close(&p2p->receives_named);
     free(p2p->spare_payload);
     free(p2p->peers);
     free(p2p);

@@ -4,6 +4,7 @@
 //   p2p.c          open, close, progress         context.c    communicators, also those that are not known yet
 //   send.c         eager, rendezvous, queues     arrive.c     packets from peers
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
+//   gone.c         peers that have ended
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
@@ -48,7 +49,8 @@ struct co_p2p_peer {
     struct co_p2p_queue urgent;   // answers and data that somebody waits for
     struct co_p2p_queue messages; // in the order in which they must arrive
     bool is_waiting;              // one of them holds something
-    uint64_t charged;             // credit taken so far
+    bool is_gone;
+    uint64_t charged; // credit taken so far
 };
 
 struct co_p2p_context {
@@ -64,14 +66,15 @@ struct co_p2p_context {
 struct co_p2p {
     struct co_trylock lock;
     struct co_p2p_config config;
-    struct co_p2p_peer *peers;           // [config.size]
-    int waiting;                         // of them
-    struct co_hash_map contexts;         // by id
-    struct co_p2p_context *last_context; // that a packet was for
-    struct co_handles handles;
+    struct co_p2p_peer *peers;                      // [config.size]
+    int waiting;                                    // of them
+    struct co_hash_map contexts;                    // by id
+    struct co_p2p_context *last_context;            // that a packet was for
+    struct co_handles sends_named, receives_named;  // by which peers answer
     struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload; // for a message that finds no memory
+    bool has_lost_one;            // of the peers
     _Atomic unsigned sends;       // that are not done
     _Atomic uint64_t advances;
 };
@@ -108,6 +111,9 @@ void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message 
 void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message); // its credit
 void co_p2p_receive_finish(struct co_p2p_receive *receive, int result);
 int co_p2p_read_offers(struct co_p2p *p2p);
+
+// gone.c: whether nothing more will come from the one that such a receive names
+bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source);
 
 // arrive.c
 bool co_p2p_on_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload);

@@ -57,7 +57,7 @@ void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
 {
     struct co_p2p_context *context = receive->context;
     if (receive->handle != 0) {
-        co_handles_remove(&context->p2p->handles, receive->handle);
+        co_handles_remove(&context->p2p->receives_named, receive->handle);
     }
     receive->result = result;
     if (receive->on_done != NULL) {
@@ -83,7 +83,7 @@ static void tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_
 static void ask_for_data(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     receive->done_bytes = 0;
-    receive->handle = co_handles_add(&p2p->handles, receive);
+    receive->handle = co_handles_add(&p2p->receives_named, receive);
     if (receive->handle == 0) {
         co_p2p_receive_finish(receive, -ENOMEM);
         return;
@@ -99,7 +99,9 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
     receive->address = message->address;
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
-    if (receive->wanted == 0) {
+    if (p2p->peers[message->peer].is_gone) {
+        co_p2p_receive_finish(receive, -ECONNRESET);
+    } else if (receive->wanted == 0) {
         tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
         co_p2p_receive_finish(receive, 0);
     } else if (p2p->config.read != NULL) {
@@ -185,6 +187,12 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     if (message != NULL) {
         receive->node.waits = false;
         deliver_kept(p2p, receive, (struct co_p2p_message *)message);
+    } else if (co_p2p_source_is_gone(receive->context, source)) {
+        co_matcher_cancel(receive->context->matcher, &receive->node);
+        receive->source = source;
+        receive->tag = tag;
+        receive->bytes = 0;
+        co_p2p_receive_finish(receive, -ECONNRESET);
     }
     co_p2p_unlock(p2p);
 }

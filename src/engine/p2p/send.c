@@ -65,7 +65,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
 {
     struct co_p2p_context *context = send->context;
     if (send->handle != 0) {
-        co_handles_remove(&context->p2p->handles, send->handle);
+        co_handles_remove(&context->p2p->sends_named, send->handle);
     }
     send->result = result;
     co_sub_relaxed(&context->p2p->sends, 1); // relaxed: a hint
@@ -80,7 +80,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
 static bool name(struct co_p2p_send *send)
 {
     if (send->handle == 0) {
-        send->handle = co_handles_add(&send->context->p2p->handles, send);
+        send->handle = co_handles_add(&send->context->p2p->sends_named, send);
     }
     return send->handle != 0;
 }
@@ -216,6 +216,9 @@ int co_p2p_push_waiting(struct co_p2p *p2p)
 
 void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload)
 {
+    if (p2p->peers[peer].is_gone) {
+        return;
+    }
     if (p2p->peers[peer].urgent.first == NULL && transmit(p2p, peer, packet, payload, packet->bytes, NULL, 0)) {
         return;
     }
@@ -278,6 +281,8 @@ void co_p2p_send(struct co_p2p_send *send)
     co_add_relaxed(&p2p->sends, 1); // relaxed: a hint
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
+    } else if (p2p->peers[peer].is_gone) {
+        co_p2p_send_finish(send, -ECONNRESET);
     } else if (p2p->peers[peer].messages.first != NULL || !push_message(p2p, peer, send)) {
         enqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued);
     }

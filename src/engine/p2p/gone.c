@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A peer whose process has ended. Nothing more comes from it, so nobody may wait for it. Called by who looks for the
+// gone; rare, and it may look at everything.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/p2p/p2p_state.h"
+
+#define LAST_LOOKS 64 // at what it has written: more than its ring holds
+
+bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source)
+{
+    const struct co_p2p *p2p = context->p2p;
+    return p2p->has_lost_one && source != CO_P2P_ANY && p2p->peers[context->peers[source]].is_gone;
+}
+
+static void take_last_packets(struct co_p2p *p2p)
+{
+    struct co_channel *channel = p2p->config.channel;
+    for (int i = 0; i < LAST_LOOKS && channel->ops->poll(channel, LAST_LOOKS, co_p2p_on_packet, p2p) > 0; i++) {
+    }
+}
+
+static struct co_p2p_queued *take_all(struct co_p2p_queue *queue)
+{
+    struct co_p2p_queued *first = queue->first;
+    co_p2p_queue_open(queue);
+    return first;
+}
+
+static void fail_queue(struct co_p2p_queued *item)
+{
+    while (item != NULL) {
+        struct co_p2p_queued *next = item->next; // a send that is done may be gone
+        if (item->is_answer) {
+            free(item); // struct co_p2p_answer begins with it
+        } else {
+            co_p2p_send_finish((struct co_p2p_send *)((char *)item - offsetof(struct co_p2p_send, queued)),
+                               -ECONNRESET);
+        }
+        item = next;
+    }
+}
+
+static void fail_queues(struct co_p2p *p2p, int peer)
+{
+    struct co_p2p_peer *state = &p2p->peers[peer];
+    fail_queue(take_all(&state->urgent));
+    fail_queue(take_all(&state->messages));
+    if (state->is_waiting) {
+        state->is_waiting = false;
+        p2p->waiting--;
+    }
+}
+
+static void fail_reads(struct co_p2p *p2p, int peer)
+{
+    struct co_p2p_receive **link = &p2p->first_read;
+    while (*link != NULL) {
+        struct co_p2p_receive *receive = *link;
+        if (receive->peer == peer) {
+            *link = receive->next;
+            co_p2p_receive_finish(receive, -ECONNRESET);
+        } else {
+            link = &receive->next;
+        }
+    }
+    p2p->last_read = link;
+}
+
+// What waits for an answer of it, or for more of its bytes.
+static void fail_named(struct co_p2p *p2p, int peer)
+{
+    uint32_t position = 0;
+    struct co_p2p_send *send;
+    struct co_p2p_receive *receive;
+    while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
+        if (send->context->peers[send->destination] == peer) {
+            co_p2p_send_finish(send, -ECONNRESET);
+        }
+    }
+    position = 0;
+    while ((receive = co_handles_next(&p2p->receives_named, &position)) != NULL) {
+        if (receive->peer == peer) {
+            co_p2p_receive_finish(receive, -ECONNRESET);
+        }
+    }
+}
+
+static void collect(struct co_match_node *node, void *arg)
+{
+    struct co_p2p_receive *receive = (struct co_p2p_receive *)node, **list = arg;
+    if (co_p2p_source_is_gone(receive->context, node->source)) {
+        receive->next = *list;
+        *list = receive;
+    }
+}
+
+// Of all communicators. The last of them may end its own, so they are collected before the first one ends.
+static void fail_posted(struct co_p2p *p2p)
+{
+    struct co_p2p_receive *list = NULL, *receive;
+    struct co_p2p_context *context;
+    size_t position = 0;
+    while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
+        co_matcher_visit_receives(context->matcher, collect, &list);
+    }
+    while ((receive = list) != NULL) {
+        list = receive->next;
+        co_matcher_cancel(receive->context->matcher, &receive->node);
+        receive->source = receive->node.source;
+        receive->tag = receive->node.tag;
+        receive->bytes = 0;
+        co_p2p_receive_finish(receive, -ECONNRESET);
+    }
+}
+
+void co_p2p_lose(struct co_p2p *p2p, int peer)
+{
+    co_p2p_lock(p2p);
+    if (!p2p->peers[peer].is_gone && peer != p2p->config.self) {
+        take_last_packets(p2p);
+        p2p->peers[peer].is_gone = p2p->has_lost_one = true;
+        fail_queues(p2p, peer);
+        fail_reads(p2p, peer);
+        fail_named(p2p, peer);
+        fail_posted(p2p);
+        co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
+    }
+    co_p2p_unlock(p2p);
+}

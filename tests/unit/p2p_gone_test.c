@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer that ends: whoever waits for it fails, whatever it waits for; what it had sent is received; the others go on.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "p2p_world.h"
+
+enum { LARGE = 3 << 20, MANY = 200 };
+
+static struct p2p_world world;
+static unsigned char sent[LARGE], received[LARGE];
+
+static void open_world(int size, bool may_read)
+{
+    struct p2p_world_options options = {size, 4096, 1 << 20, may_read, {64, 64, 16}};
+    p2p_world_open(&world, &options);
+}
+
+static struct co_p2p_send send_of(int from, int to, int tag, size_t bytes)
+{
+    return (struct co_p2p_send){
+        .context = world.contexts[from], .data = sent, .bytes = bytes, .destination = to, .tag = tag};
+}
+
+static struct co_p2p_receive receive_at(int rank, size_t room)
+{
+    return (struct co_p2p_receive){.context = world.contexts[rank], .buffer = received, .room = room};
+}
+
+static void check_lost(const struct co_p2p_receive *receive)
+{
+    assert_true(co_p2p_receive_is_done(receive));
+    assert_int_equal(receive->result, -ECONNRESET);
+}
+
+static void sends_fail(void **state)
+{
+    (void)state;
+    open_world(3, true);
+    struct co_p2p_send offer = send_of(0, 1, 1, LARGE), synchronous = send_of(0, 1, 1, 8), eager = send_of(0, 1, 1, 8),
+                       other = send_of(0, 2, 1, LARGE), self = send_of(0, 0, 1, LARGE);
+    synchronous.is_synchronous = true;
+    co_p2p_send(&offer);
+    co_p2p_send(&synchronous);
+    co_p2p_send(&eager);
+    co_p2p_send(&other);
+    co_p2p_send(&self);
+    static struct co_p2p_send waiting[MANY]; // for room, too
+    for (int i = 0; i < MANY; i++) {
+        waiting[i] = send_of(0, 1, 2, LARGE);
+        co_p2p_send(&waiting[i]);
+    }
+    co_p2p_lose(world.ranks[0], 1);
+    co_p2p_lose(world.ranks[0], 1);
+    assert_true(co_p2p_send_is_done(&eager) && eager.result == 0); // it was copied in time
+    assert_true(co_p2p_send_is_done(&offer) && offer.result == -ECONNRESET);
+    assert_true(co_p2p_send_is_done(&synchronous) && synchronous.result == -ECONNRESET);
+    for (int i = 0; i < MANY; i++) {
+        assert_true(co_p2p_send_is_done(&waiting[i]) && waiting[i].result == -ECONNRESET);
+    }
+    assert_false(co_p2p_send_is_done(&other));
+    assert_false(co_p2p_send_is_done(&self));
+    struct co_p2p_send later = send_of(0, 1, 1, 8);
+    co_p2p_send(&later);
+    assert_true(co_p2p_send_is_done(&later) && later.result == -ECONNRESET);
+    struct co_p2p_receive receive = receive_at(2, LARGE);
+    co_p2p_receive(&receive, 0, 1);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_receive_is_done(&receive) && receive.result == 0);
+    assert_true(co_p2p_send_is_done(&other) && other.result == 0);
+    struct co_p2p_receive own = receive_at(0, LARGE);
+    co_p2p_receive(&own, 0, 1);
+    assert_true(co_p2p_send_is_done(&self) && self.result == 0);
+    p2p_world_close(&world);
+}
+
+// In the table and beyond it, of both classes that name a source.
+static void receives_fail(void **state)
+{
+    (void)state;
+    static struct co_p2p_receive lost[MANY];
+    open_world(3, true);
+    struct co_p2p_receive any = receive_at(0, 100), other = receive_at(0, 100);
+    co_p2p_receive(&any, CO_P2P_ANY, 5);
+    for (int i = 0; i < MANY; i++) {
+        lost[i] = receive_at(0, 100);
+        co_p2p_receive(&lost[i], 1, i % 2 == 0 ? i : CO_P2P_ANY);
+    }
+    co_p2p_receive(&other, 2, 5);
+    co_p2p_lose(world.ranks[0], 1);
+    for (int i = 0; i < MANY; i++) {
+        check_lost(&lost[i]);
+    }
+    assert_false(co_p2p_receive_is_done(&any));
+    assert_false(co_p2p_receive_is_done(&other));
+    struct co_p2p_receive later = receive_at(0, 100);
+    co_p2p_receive(&later, 1, 5);
+    check_lost(&later);
+    struct co_p2p_send first = send_of(2, 0, 5, 10), second = send_of(2, 0, 5, 10);
+    co_p2p_send(&first);
+    co_p2p_send(&second);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_receive_is_done(&any) && any.result == 0 && any.source == 2);
+    assert_true(co_p2p_receive_is_done(&other) && other.result == 0);
+    p2p_world_close(&world);
+}
+
+// Copied messages are there, also those that nobody had looked at; bytes that were its own are lost with it.
+static void what_it_sent_is_received(void **state)
+{
+    (void)state;
+    open_world(2, true);
+    struct co_p2p_send offer = send_of(1, 0, 7, LARGE);
+    static struct co_p2p_send eager[40];
+    for (int i = 0; i < 40; i++) {
+        eager[i] = send_of(1, 0, i, 100);
+        co_p2p_send(&eager[i]);
+    }
+    co_p2p_send(&offer);
+    struct co_p2p_receive posted = receive_at(0, 100);
+    co_p2p_receive(&posted, 1, 39);
+    co_p2p_lose(world.ranks[0], 1);
+    assert_true(co_p2p_receive_is_done(&posted) && posted.result == 0);
+    for (int i = 0; i < 39; i++) {
+        struct co_p2p_receive receive = receive_at(0, 100);
+        co_p2p_receive(&receive, 1, i);
+        assert_true(co_p2p_receive_is_done(&receive) && receive.result == 0);
+    }
+    struct co_p2p_receive lost = receive_at(0, LARGE);
+    co_p2p_receive(&lost, CO_P2P_ANY, 7);
+    check_lost(&lost);
+    p2p_world_close(&world);
+}
+
+// Half of it has been read, or half of it has come.
+static void in_the_middle(void **state)
+{
+    (void)state;
+    for (int may_read = 0; may_read < 2; may_read++) {
+        open_world(3, may_read);
+        struct co_p2p_send send = send_of(1, 0, 7, LARGE), behind = send_of(2, 0, 7, LARGE);
+        struct co_p2p_receive receive = receive_at(0, LARGE), next = receive_at(0, LARGE);
+        co_p2p_receive(&receive, 1, 7);
+        co_p2p_receive(&next, 2, 7);
+        co_p2p_send(&send);
+        co_p2p_send(&behind);
+        co_p2p_progress(world.ranks[0]);
+        co_p2p_progress(world.ranks[1]);
+        co_p2p_progress(world.ranks[0]);
+        assert_false(co_p2p_receive_is_done(&receive));
+        co_p2p_lose(world.ranks[0], 1);
+        check_lost(&receive);
+        for (int i = 0; i < 2000; i++) {
+            co_p2p_progress(world.ranks[0]);
+            co_p2p_progress(world.ranks[2]);
+        }
+        assert_true(co_p2p_receive_is_done(&next) && next.result == 0);
+        // And the other way round: the one that streams or waits to be read loses its receiver.
+        co_p2p_lose(world.ranks[1], 0);
+        assert_true(co_p2p_send_is_done(&send));
+        assert_int_equal(send.result, -ECONNRESET);
+        p2p_world_close(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sends_fail), cmocka_unit_test(receives_fail),
+                                       cmocka_unit_test(what_it_sent_is_received), cmocka_unit_test(in_the_middle)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
