@@ -19,7 +19,8 @@ static unsigned char sent[LARGE], received[LARGE];
 
 static void open_world(int size, bool may_read)
 {
-    struct p2p_world_options options = {size, 4096, 1 << 20, may_read, {64, 64, 16}};
+    struct p2p_world_options options = {
+        .size = size, .eager_most = 4096, .credit = 1 << 20, .may_read = may_read, .matcher = {64, 64, 16}};
     p2p_world_open(&world, &options);
 }
 

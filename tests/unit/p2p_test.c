@@ -22,7 +22,8 @@ static unsigned char sent[LARGE], received[LARGE];
 
 static void open_world(int size, size_t eager_most, size_t credit, bool may_read)
 {
-    struct p2p_world_options options = {size, eager_most, credit, may_read, small_tables};
+    struct p2p_world_options options = {
+        .size = size, .eager_most = eager_most, .credit = credit, .may_read = may_read, .matcher = small_tables};
     p2p_world_open(&world, &options);
     for (size_t i = 0; i < LARGE; i++) {
         sent[i] = (unsigned char)(i * 13 + i / 251);
@@ -281,6 +282,28 @@ static void last_wanted_first(void **state)
     }
 }
 
+// Who waits sleeps when nothing moves; a part of a stream is movement.
+static void a_part_of_a_stream_is_movement(void **state)
+{
+    (void)state;
+    open_world(2, 4096, 1 << 20, false);
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    struct co_p2p_send send = send_of(0, 1, 3, LARGE);
+    co_p2p_receive(&receive, 0, 3);
+    co_p2p_send(&send);
+    assert_int_equal(co_p2p_progress(world.ranks[1]), 1); // the offer
+    while (!co_p2p_receive_is_done(&receive)) {
+        assert_true(co_p2p_progress(world.ranks[0]) > 0);
+        uint64_t advances = co_p2p_advances(world.ranks[1]);
+        assert_true(co_p2p_progress(world.ranks[1]) > 0);
+        assert_true(co_p2p_advances(world.ranks[1]) != advances);
+        while (co_p2p_progress(world.ranks[1]) > 0) {
+        }
+    }
+    check_received(&receive, 0, 3, LARGE);
+    p2p_world_close(&world);
+}
+
 static int detached_ends;
 
 static void has_ended(struct co_p2p_send *send)
@@ -345,6 +368,7 @@ int main(void)
                                        cmocka_unit_test(communicator_freed_but_held),
                                        cmocka_unit_test(flood),
                                        cmocka_unit_test(last_wanted_first),
+                                       cmocka_unit_test(a_part_of_a_stream_is_movement),
                                        cmocka_unit_test(detached),
                                        cmocka_unit_test(receive_detached)};
     return cmocka_run_group_tests(tests, NULL, NULL);

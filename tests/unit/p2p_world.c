@@ -21,7 +21,7 @@ static struct {
     pthread_mutex_t lock;
     int least, size;
     struct co_channel **channels;
-    size_t credit;
+    size_t credit, memory;
 } opening = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int all_agree(void *arg, int mine)
@@ -46,7 +46,7 @@ static void *open_channel(void *arg)
     struct co_ring_channel_config config = {.job_key = (uint64_t)getpid() << 20 | 0x9215,
                                             .rank = rank,
                                             .size = opening.size,
-                                            .memory = (size_t)8 << 20,
+                                            .memory = opening.memory,
                                             .credit = opening.credit,
                                             .all_agree = all_agree};
     return (void *)(intptr_t)co_ring_channel_open(&opening.channels[rank], &config);
@@ -60,12 +60,13 @@ static int read_own_memory(void *arg, int peer, void *local, uint64_t remote, si
     return 0;
 }
 
-static void open_channels(struct p2p_world *world, size_t credit)
+static void open_channels(struct p2p_world *world, size_t credit, size_t memory)
 {
     pthread_t threads[P2P_WORLD_MOST];
     opening.size = world->size;
     opening.channels = world->channels;
     opening.credit = credit;
+    opening.memory = memory != 0 ? memory : (size_t)8 << 20;
     pthread_barrier_init(&opening.barrier, NULL, (unsigned)world->size);
     for (int rank = 0; rank < world->size; rank++) {
         assert_int_equal(pthread_create(&threads[rank], NULL, open_channel, (void *)(intptr_t)rank), 0);
@@ -83,16 +84,21 @@ void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *opt
     int peers[P2P_WORLD_MOST] = {0, 1, 2, 3};
     *world = (struct p2p_world){.size = options->size};
     if (world->size > 1) {
-        open_channels(world, options->credit);
+        open_channels(world, options->credit, options->memory);
     }
     for (int rank = 0; rank < world->size; rank++) {
+        if (options->wrap != NULL) {
+            world->channels[rank] = options->wrap(world->channels[rank], rank);
+        }
         struct co_p2p_config config = {.channel = world->channels[rank],
                                        .size = world->size,
                                        .self = rank,
                                        .eager_most = options->eager_most,
                                        .credit = options->credit,
                                        .matcher = options->matcher,
-                                       .read = options->may_read ? read_own_memory : NULL};
+                                       .read = options->read != NULL ? options->read
+                                               : options->may_read   ? read_own_memory
+                                                                     : NULL};
         assert_int_equal(co_p2p_open(&world->ranks[rank], &config), 0);
         world->contexts[rank] = co_p2p_context_open(world->ranks[rank], 1, peers, world->size, rank);
         assert_non_null(world->contexts[rank]);

@@ -74,6 +74,7 @@ struct co_p2p {
     struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload; // for a message that finds no memory
+    uint64_t transmitted;         // packets
     bool has_lost_one;            // of the peers
     _Atomic unsigned sends;       // that are not done
     _Atomic uint64_t advances;
@@ -100,7 +101,7 @@ void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet,
 void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear);
 void co_p2p_queue_open(struct co_p2p_queue *queue);
-int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room
+int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room; packets that found it now
 
 // receive.c
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory

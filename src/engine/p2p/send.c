@@ -30,7 +30,9 @@ static bool transmit(struct co_p2p *p2p, int peer, const struct co_packet *packe
                      size_t first_bytes, const void *second, size_t second_bytes)
 {
     struct co_channel *channel = p2p->config.channel;
-    return channel->ops->send(channel, peer, packet, first, first_bytes, second, second_bytes);
+    bool has_room = channel->ops->send(channel, peer, packet, first, first_bytes, second, second_bytes);
+    p2p->transmitted += has_room;
+    return has_room;
 }
 
 static size_t cost_of(size_t bytes)
@@ -186,32 +188,28 @@ static bool push_queued_message(struct co_p2p *p2p, int peer, struct co_p2p_queu
     return push_message(p2p, peer, send_of(item));
 }
 
-static int push_peer(struct co_p2p *p2p, int peer)
+static void push_peer(struct co_p2p *p2p, int peer)
 {
     struct co_p2p_peer *state = &p2p->peers[peer];
-    int count = 0;
     while (state->urgent.first != NULL && push_first(p2p, peer, &state->urgent, push_urgent)) {
-        count++;
     }
     while (state->messages.first != NULL && push_first(p2p, peer, &state->messages, push_queued_message)) {
-        count++;
     }
     if (state->urgent.first == NULL && state->messages.first == NULL) {
         state->is_waiting = false;
         p2p->waiting--;
     }
-    return count;
 }
 
 int co_p2p_push_waiting(struct co_p2p *p2p)
 {
-    int count = 0;
+    uint64_t before = p2p->transmitted;
     for (int peer = 0; peer < p2p->config.size && p2p->waiting > 0; peer++) {
         if (p2p->peers[peer].is_waiting) {
-            count += push_peer(p2p, peer);
+            push_peer(p2p, peer);
         }
     }
-    return count;
+    return (int)(p2p->transmitted - before);
 }
 
 void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload)
