@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+// An operation begins with its send or receive.
 static bool send_is_done(const void *operation)
 {
     return co_p2p_send_is_done(&((const struct co_message_operation *)operation)->p2p.send);
@@ -80,7 +81,8 @@ static const struct co_request_kind send_kind = {.call = "MPI_Isend",
                                                  .fill_status = fill_send_status,
                                                  .release = release,
                                                  .cancel = cancel_send,
-                                                 .detach = detach_send};
+                                                 .detach = detach_send,
+                                                 .describe = co_message_describe_send};
 
 static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
                                                     .is_done = receive_is_done,
@@ -88,7 +90,8 @@ static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
                                                     .fill_status = fill_receive_status,
                                                     .release = release,
                                                     .cancel = cancel_receive,
-                                                    .detach = co_freed_receive_detach};
+                                                    .detach = co_freed_receive_detach,
+                                                    .describe = co_message_describe_receive};
 
 static struct co_message_operation *make(const struct co_message_buffer *buffer)
 {

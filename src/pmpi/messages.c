@@ -107,14 +107,14 @@ void co_message_fill_status(MPI_Status *status, int source, int tag, size_t byte
     }
 }
 
-static void describe_send(const void *waited_for, char *text, size_t room)
+void co_message_describe_send(const void *waited_for, char *text, size_t room)
 {
     const struct co_p2p_send *send = waited_for;
     snprintf(text, room, "a message of %zu bytes to rank %d, tag %d, is not taken", send->bytes, send->destination,
              send->tag);
 }
 
-static void describe_receive(const void *waited_for, char *text, size_t room)
+void co_message_describe_receive(const void *waited_for, char *text, size_t room)
 {
     const struct co_p2p_receive *receive = waited_for;
     char source[24] = "any rank", tag[24] = "any tag";
@@ -135,7 +135,7 @@ static int spin_turns(void)
 // The first turns look at messages alone: native's turn would cost more than a message takes.
 void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 {
-    struct co_wait wait = {.call = call, .for_message = true, .describe = describe_send, .waited_for = send};
+    struct co_wait wait = {.call = call, .for_message = true, .describe = co_message_describe_send, .waited_for = send};
     for (int turns = spin_turns(); !co_p2p_send_is_done(send); turns--) {
         if (turns > 0) {
             co_engine_move_messages(co_layer.engine);
@@ -147,7 +147,8 @@ void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 
 void co_message_wait_received(const struct co_p2p_receive *receive, const char *call)
 {
-    struct co_wait wait = {.call = call, .for_message = true, .describe = describe_receive, .waited_for = receive};
+    struct co_wait wait = {
+        .call = call, .for_message = true, .describe = co_message_describe_receive, .waited_for = receive};
     for (int turns = spin_turns(); !co_p2p_receive_is_done(receive); turns--) {
         if (turns > 0) {
             co_engine_move_messages(co_layer.engine);

@@ -95,6 +95,10 @@ static inline struct co_communicator *co_message_route_receive(struct co_message
 // All but MPI_ERROR.
 void co_message_fill_status(MPI_Status *status, int source, int tag, size_t bytes, bool is_cancelled);
 
+// What such an operation waits for: struct co_p2p_send, struct co_p2p_receive.
+void co_message_describe_send(const void *send, char *text, size_t room);
+void co_message_describe_receive(const void *receive, char *text, size_t room);
+
 void co_message_wait_sent(const struct co_p2p_send *send, const char *call);
 void co_message_wait_received(const struct co_p2p_receive *receive, const char *call);
 

@@ -47,10 +47,33 @@ bool co_request_poll(const struct co_request *request)
     return co_request_is_done(request);
 }
 
+struct co_wait co_request_wait_of(const struct co_request *request, const char *call)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    return (struct co_wait){.call = call,
+                            .for_message = kind->describe != NULL,
+                            .describe = kind->describe,
+                            .waited_for = request->operation};
+}
+
+struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call)
+{
+    for (int i = 0; i < count; i++) {
+        struct co_request *request = co_request_of(handles[i]);
+        if (request != NULL && kind_of(request)->describe != NULL) {
+            return co_request_wait_of(request, call);
+        }
+    }
+    return (struct co_wait){.call = call};
+}
+
 void co_request_wait(const struct co_request *request, const char *call)
 {
-    struct co_wait wait = {.call = call};
     co_freed_receives_finish();
+    if (co_request_is_done(request)) {
+        return;
+    }
+    struct co_wait wait = co_request_wait_of(request, call);
     while (!co_request_is_done(request)) {
         co_engine_wait_turn(co_layer.engine, &wait);
     }

@@ -92,7 +92,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
         return co_next_mpi_get()->Waitany(count, handles, index, status);
     }
     struct any any = {count, handles, index, status, MPI_SUCCESS};
-    struct co_wait wait = {.call = "MPI_Waitany"};
+    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
     while (!try_both(&any)) {
         co_engine_wait_turn(co_layer.engine, &wait);
     }

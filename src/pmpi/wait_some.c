@@ -58,7 +58,7 @@ int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[]
         return co_next_mpi_get()->Waitsome(count, handles, outcount, indices, statuses);
     }
     struct some some = {count, handles, outcount, indices, statuses, MPI_SUCCESS};
-    struct co_wait wait = {.call = "MPI_Waitsome"};
+    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitsome");
     while (!collect(&some)) {
         co_engine_wait_turn(co_layer.engine, &wait);
     }
