@@ -171,8 +171,8 @@ static void resolve(struct co_match_block *block, unsigned lane, uint32_t candid
     }
 #else
     wait_for_all_earlier(block, lane, CO_LANE_IS_DONE);
-    learn_from_earlier(block, lane);
 #endif
+    learn_from_earlier(block, lane);
     take(block, lane, search(block, lane, 0), CO_PATH_SLOW);
 }
 

@@ -93,6 +93,13 @@ static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
                                                     .detach = co_freed_receive_detach,
                                                     .describe = co_message_describe_receive};
 
+static const struct co_request_kind matched_receive_kind = {.call = "MPI_Imrecv",
+                                                            .is_done = receive_is_done,
+                                                            .settle = settle_receive,
+                                                            .fill_status = fill_receive_status,
+                                                            .release = release,
+                                                            .cancel = cancel_receive};
+
 static struct co_message_operation *make(const struct co_message_buffer *buffer)
 {
     struct co_message_operation *message = malloc(sizeof *message);
@@ -125,10 +132,11 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
     return 0;
 }
 
-int co_message_start_receive(struct co_request *request, const struct co_message_buffer *buffer, int source, int tag,
-                             struct co_communicator *communicator)
+// A receive with a buffer: 0 or -ENOMEM.
+static int make_receive(struct co_message_operation **out, const struct co_message_buffer *buffer,
+                        const struct co_communicator *communicator)
 {
-    struct co_message_operation *message = make(buffer);
+    struct co_message_operation *message = *out = make(buffer);
     int error = message == NULL ? -ENOMEM : co_message_make_room(&message->buffer, true);
     if (error != 0) {
         if (message != NULL) {
@@ -138,10 +146,20 @@ int co_message_start_receive(struct co_request *request, const struct co_message
     }
     message->p2p.receive = (struct co_p2p_receive){
         .context = communicator->messages, .buffer = co_message_bytes(&message->buffer), .room = buffer->bytes};
-    co_request_start(request, &receive_kind, message, communicator);
-    co_p2p_receive(&message->p2p.receive, co_message_wildcard(source, MPI_ANY_SOURCE),
-                   co_message_wildcard(tag, MPI_ANY_TAG));
     return 0;
+}
+
+int co_message_start_receive(struct co_request *request, const struct co_message_buffer *buffer, int source, int tag,
+                             struct co_communicator *communicator)
+{
+    struct co_message_operation *message;
+    int error = make_receive(&message, buffer, communicator);
+    if (error == 0) {
+        co_request_start(request, &receive_kind, message, communicator);
+        co_p2p_receive(&message->p2p.receive, co_message_wildcard(source, MPI_ANY_SOURCE),
+                       co_message_wildcard(tag, MPI_ANY_TAG));
+    }
+    return error;
 }
 
 static int conclude(struct co_request *request, int error, const struct co_communicator *communicator, const char *call,
@@ -173,4 +191,17 @@ int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag
     struct co_request *request = co_placeholders_take();
     int error = request == NULL ? -ENOMEM : co_message_start_receive(request, buffer, source, tag, communicator);
     return conclude(request, error, communicator, "MPI_Irecv", handle);
+}
+
+int co_message_imrecv(const struct co_message_buffer *buffer, struct co_p2p_message *message,
+                      struct co_communicator *communicator, MPI_Request *handle)
+{
+    struct co_request *request = co_placeholders_take();
+    struct co_message_operation *operation;
+    int error = request == NULL ? -ENOMEM : make_receive(&operation, buffer, communicator);
+    if (error == 0) {
+        co_request_start(request, &matched_receive_kind, operation, communicator);
+        co_p2p_receive_taken(&operation->p2p.receive, message);
+    }
+    return conclude(request, error, communicator, "MPI_Imrecv", handle);
 }

@@ -25,6 +25,10 @@ int co_message_isend(const struct co_message_buffer *buffer, int destination, in
 int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag, struct co_communicator *communicator,
                      MPI_Request *handle);
 
+// Of a message that was taken (co_p2p_take), which is gone unless there is an error.
+int co_message_imrecv(const struct co_message_buffer *buffer, struct co_p2p_message *message,
+                      struct co_communicator *communicator, MPI_Request *handle);
+
 // The parts of it, for persistent requests: an operation that has begun, behind a request that has a handle already.
 // 0 or -errno.
 int co_message_start_send(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,

@@ -114,29 +114,33 @@ void co_message_describe_send(const void *waited_for, char *text, size_t room)
              send->tag);
 }
 
+void co_message_describe_wanted(int32_t source, int32_t tag, char *text, size_t room)
+{
+    char from[24] = "any rank", with[24] = "any tag";
+    if (source != CO_P2P_ANY) {
+        snprintf(from, sizeof from, "rank %d", source);
+    }
+    if (tag != CO_P2P_ANY) {
+        snprintf(with, sizeof with, "tag %d", tag);
+    }
+    snprintf(text, room, "no message from %s, %s, has come", from, with);
+}
+
 void co_message_describe_receive(const void *waited_for, char *text, size_t room)
 {
     const struct co_p2p_receive *receive = waited_for;
-    char source[24] = "any rank", tag[24] = "any tag";
-    if (receive->node.source != CO_P2P_ANY) {
-        snprintf(source, sizeof source, "rank %d", receive->node.source);
-    }
-    if (receive->node.tag != CO_P2P_ANY) {
-        snprintf(tag, sizeof tag, "tag %d", receive->node.tag);
-    }
-    snprintf(text, room, "no message from %s, %s, has come", source, tag);
+    co_message_describe_wanted(receive->node.source, receive->node.tag, text, room);
 }
 
-static int spin_turns(void)
+int co_message_spin_turns(void)
 {
     return co_engine_is_oversubscribed(co_layer.engine) ? SPIN_CROWDED : SPIN;
 }
 
-// The first turns look at messages alone: native's turn would cost more than a message takes.
 void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 {
     struct co_wait wait = {.call = call, .for_message = true, .describe = co_message_describe_send, .waited_for = send};
-    for (int turns = spin_turns(); !co_p2p_send_is_done(send); turns--) {
+    for (int turns = co_message_spin_turns(); !co_p2p_send_is_done(send); turns--) {
         if (turns > 0) {
             co_engine_move_messages(co_layer.engine);
         } else {
@@ -149,7 +153,7 @@ void co_message_wait_received(const struct co_p2p_receive *receive, const char *
 {
     struct co_wait wait = {
         .call = call, .for_message = true, .describe = co_message_describe_receive, .waited_for = receive};
-    for (int turns = spin_turns(); !co_p2p_receive_is_done(receive); turns--) {
+    for (int turns = co_message_spin_turns(); !co_p2p_receive_is_done(receive); turns--) {
         if (turns > 0) {
             co_engine_move_messages(co_layer.engine);
         } else {

@@ -62,6 +62,7 @@ static void find_handles(void)
     co_next.comm_self = find_data("ompi_mpi_comm_self");
     co_next.comm_null = find_data("ompi_mpi_comm_null");
     co_next.request_null = find_data("ompi_request_null");
+    co_next.message_null = find_data("ompi_message_null");
     co_next.datatype_null = find_data("ompi_mpi_datatype_null");
     co_next.byte = find_data("ompi_mpi_byte");
     co_next.integer = find_data("ompi_mpi_int");
@@ -115,10 +116,10 @@ const char *co_next_mpi_mismatch(void)
 {
     char version[VERSION_MAX] = "";
     int length = 0;
-    void *const handles[] = {co_next.comm_world,   co_next.comm_self,     co_next.comm_null, co_next.request_null,
-                             co_next.byte,         co_next.datatype_null, co_next.integer,   co_next.uint64,
-                             co_next.sum,          co_next.minimum,       co_next.maximum,   co_next.info_null,
-                             co_next.errors_return};
+    void *const handles[] = {co_next.comm_world,   co_next.comm_self,    co_next.comm_null,     co_next.request_null,
+                             co_next.message_null, co_next.byte,         co_next.datatype_null, co_next.integer,
+                             co_next.uint64,       co_next.sum,          co_next.minimum,       co_next.maximum,
+                             co_next.info_null,    co_next.errors_return};
     co_next.Get_library_version(version, &length);
     if (strncmp(version, "Open MPI v4.1", strlen("Open MPI v4.1")) != 0) {
         return "the MPI library is not Open MPI 4.1, for which castoff was built";

@@ -35,6 +35,16 @@
     X(Recv_init)                                                                                                       \
     X(Start)                                                                                                           \
     X(Startall)                                                                                                        \
+    X(Sendrecv)                                                                                                        \
+    X(Sendrecv_replace)                                                                                                \
+    X(Probe)                                                                                                           \
+    X(Iprobe)                                                                                                          \
+    X(Mprobe)                                                                                                          \
+    X(Improbe)                                                                                                         \
+    X(Mrecv)                                                                                                           \
+    X(Imrecv)                                                                                                          \
+    X(Message_c2f)                                                                                                     \
+    X(Message_f2c)                                                                                                     \
     X(Bcast)                                                                                                           \
     X(Allgather)                                                                                                       \
     X(Iallgather)                                                                                                      \
@@ -93,7 +103,6 @@
     X(Info_get)                                                                                                        \
     X(Pack)                                                                                                            \
     X(Reduce)                                                                                                          \
-    X(Sendrecv)                                                                                                        \
     X(Type_commit)                                                                                                     \
     X(Type_create_hindexed)                                                                                            \
     X(Type_dup)                                                                                                        \
@@ -112,6 +121,7 @@ struct co_next_mpi {
     CO_NEXT_CALLED(CO_NEXT_POINTER)
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
+    MPI_Message message_null;
     MPI_Datatype datatype_null, byte, integer, uint64;
     MPI_Op sum, minimum, maximum;
     MPI_Info info_null;

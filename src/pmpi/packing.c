@@ -34,8 +34,7 @@ static int make_run(MPI_Datatype *run, size_t bytes)
     return code == MPI_SUCCESS && co_next.Type_commit(run) == MPI_SUCCESS ? 0 : -ENOMEM;
 }
 
-// Each message has its own tag: several threads may talk to themselves at once.
-static int next_tag(void)
+int co_packing_tag(void)
 {
     static _Atomic unsigned tags;
     return (int)(co_add_relaxed(&tags, 1) & INT_MAX); // relaxed: only different from the others'
@@ -43,7 +42,7 @@ static int next_tag(void)
 
 static int send_to_self(const void *from, MPI_Datatype from_type, void *to, MPI_Datatype to_type)
 {
-    int tag = next_tag();
+    int tag = co_packing_tag();
     int code = co_next.Sendrecv(from, 1, from_type, 0, tag, to, 1, to_type, 0, tag, co_layer.self, MPI_STATUS_IGNORE);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }

@@ -16,4 +16,7 @@ int co_unpack_part(void *buffer, const void *packed, size_t bytes, size_t count,
 
 int co_unpack(void *buffer, const void *packed, size_t count, MPI_Datatype type, const struct co_datatype *facts);
 
+// For a native message to ourselves (co_layer.self): each has its own, for several threads may do so at once.
+int co_packing_tag(void);
+
 #endif

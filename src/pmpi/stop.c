@@ -9,6 +9,7 @@
 #include "pmpi/communicators.h"
 #include "pmpi/freed_receives.h"
 #include "pmpi/layer.h"
+#include "pmpi/matched.h"
 #include "pmpi/placeholders.h"
 #include "pmpi/progress_hook.h"
 #include "pmpi/report.h"
@@ -21,6 +22,7 @@ void co_stop(void)
     struct co_engine *engine = co_layer.engine;
     if (engine != NULL) {
         co_engine_describe(engine, transports, sizeof transports);
+        co_matched_close();
         co_communicators_remove_all();
         // Until it is closed, the engine moves inside the native calls of its own closing.
         co_engine_close(engine);

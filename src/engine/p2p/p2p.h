@@ -84,6 +84,9 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
 // Into this receive, which starts with it. The message is gone.
 void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message *message);
 
+// Nobody will receive it any more.
+void co_p2p_drop_taken(struct co_p2p_message *message);
+
 static inline bool co_p2p_send_is_done(const struct co_p2p_send *send)
 {
     return co_load_acquire(&send->is_done) != 0; // acquire P1

@@ -164,7 +164,6 @@ int co_p2p_read_offers(struct co_p2p *p2p)
 // A message that was kept meets its receive.
 static void deliver_kept(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
-    co_p2p_give_back(p2p, message);
     co_p2p_deliver(receive, message, message->payload);
     co_p2p_message_give(p2p, message);
 }
@@ -186,6 +185,7 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     struct co_match_node *message = co_matcher_post(receive->context->matcher, &receive->node);
     if (message != NULL) {
         receive->node.waits = false;
+        co_p2p_give_back(p2p, (struct co_p2p_message *)message);
         deliver_kept(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
@@ -248,6 +248,7 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
     struct co_match_node *node = co_matcher_take(context->matcher, source, tag);
     if (node != NULL) {
         describe(node, info);
+        co_p2p_give_back(context->p2p, (struct co_p2p_message *)node);
         context->users++; // the message leads to it
     }
     co_p2p_unlock(context->p2p);
@@ -263,6 +264,16 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     co_p2p_lock(p2p);
     begin(receive);
     deliver_kept(p2p, receive, message);
+    co_p2p_context_drop(context);
+    co_p2p_unlock(p2p);
+}
+
+void co_p2p_drop_taken(struct co_p2p_message *message)
+{
+    struct co_p2p_context *context = message->context;
+    struct co_p2p *p2p = context->p2p;
+    co_p2p_lock(p2p);
+    co_p2p_message_give(p2p, message);
     co_p2p_context_drop(context);
     co_p2p_unlock(p2p);
 }

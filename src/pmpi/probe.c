@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Probe and MPI_Mprobe, blocking and not. A look without success moves the engine and native MPI once, so that a
+// program that does nothing but look gets there. Hot.
+#include "pmpi/failure.h"
+#include "pmpi/matched.h"
+#include "pmpi/messages.h"
+
+#include <errno.h>
+
+struct look {
+    struct co_communicator *communicator;
+    int32_t source, tag;
+    struct co_matched *matched; // takes what is found, NULL: it stays
+    struct co_p2p_info info;    // of what was found
+};
+
+static bool route(struct look *look, int source, int tag, MPI_Comm comm)
+{
+    look->communicator = co_message_communicator(comm);
+    look->source = co_message_wildcard(source, MPI_ANY_SOURCE);
+    look->tag = co_message_wildcard(tag, MPI_ANY_TAG);
+    look->matched = NULL;
+    return look->communicator != NULL && co_message_is_from(look->communicator, source, tag);
+}
+
+static bool find(struct look *look)
+{
+    struct co_matched *matched = look->matched;
+    if (matched == NULL) {
+        return co_p2p_probe(look->communicator->messages, look->source, look->tag, &look->info);
+    }
+    matched->message = co_p2p_take(look->communicator->messages, look->source, look->tag, &look->info);
+    return matched->message != NULL;
+}
+
+static bool find_or_move(struct look *look)
+{
+    if (find(look)) {
+        return true;
+    }
+    co_engine_progress(co_layer.engine);
+    if (find(look)) {
+        return true;
+    }
+    co_next.progress();
+    return find(look);
+}
+
+static void describe(const void *waited_for, char *text, size_t room)
+{
+    const struct look *look = waited_for;
+    co_message_describe_wanted(look->source, look->tag, text, room);
+}
+
+static void wait_until_found(struct look *look, const char *call)
+{
+    struct co_wait wait = {.call = call, .for_message = true, .describe = describe, .waited_for = look};
+    for (int turns = co_message_spin_turns(); !find(look); turns--) {
+        if (turns > 0) {
+            co_engine_move_messages(co_layer.engine);
+        } else {
+            co_engine_wait_turn(co_layer.engine, &wait);
+        }
+    }
+}
+
+static void fill_status(const struct look *look, MPI_Status *status)
+{
+    co_message_fill_status(status, look->info.source, look->info.tag, look->info.bytes, false);
+}
+
+int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    struct look look;
+    if (!route(&look, source, tag, comm)) {
+        return co_next_mpi_get()->Probe(source, tag, comm, status);
+    }
+    wait_until_found(&look, "MPI_Probe");
+    fill_status(&look, status);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    struct look look;
+    if (flag == NULL || !route(&look, source, tag, comm)) {
+        return co_next_mpi_get()->Iprobe(source, tag, comm, flag, status);
+    }
+    *flag = find_or_move(&look);
+    if (*flag) {
+        fill_status(&look, status);
+    }
+    return MPI_SUCCESS;
+}
+
+// What has been found is the program's.
+static void hand_out(struct look *look, MPI_Message *message, MPI_Status *status)
+{
+    struct co_matched *matched = look->matched;
+    matched->communicator = look->communicator;
+    matched->info = look->info;
+    co_communicator_hold(matched->communicator);
+    *message = matched->handle;
+    fill_status(look, status);
+}
+
+int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
+{
+    struct look look;
+    if (message == NULL || !route(&look, source, tag, comm)) {
+        return co_next_mpi_get()->Mprobe(source, tag, comm, message, status);
+    }
+    look.matched = co_matched_take();
+    if (look.matched == NULL) {
+        return co_failure_raise(comm, "MPI_Mprobe", -ENOMEM);
+    }
+    wait_until_found(&look, "MPI_Mprobe");
+    hand_out(&look, message, status);
+    return MPI_SUCCESS;
+}
+
+int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status)
+{
+    struct look look;
+    if (flag == NULL || message == NULL || !route(&look, source, tag, comm)) {
+        return co_next_mpi_get()->Improbe(source, tag, comm, flag, message, status);
+    }
+    look.matched = co_matched_take();
+    if (look.matched == NULL) {
+        return co_failure_raise(comm, "MPI_Improbe", -ENOMEM);
+    }
+    *flag = find_or_move(&look);
+    if (*flag) {
+        hand_out(&look, message, status);
+    } else {
+        co_matched_give(look.matched);
+        *message = co_next.message_null;
+    }
+    return MPI_SUCCESS;
+}
+
+CO_EXPORT(Probe);
+CO_EXPORT(Iprobe);
+CO_EXPORT(Mprobe);
+CO_EXPORT(Improbe);
