@@ -28,6 +28,7 @@ enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COU
     X(UNKNOWN_COMMUNICATOR, "communicator_not_followed")                                                               \
     X(INTERCOMMUNICATOR, "intercommunicator")                                                                          \
     X(HINT_OFF, "switched_off_by_info")                                                                                \
+    X(NOBODY, "no_partner")                                                                                            \
     X(BAD_ARGUMENT, "bad_argument")                                                                                    \
     X(NO_MEMORY, "no_memory_at_creation")
 

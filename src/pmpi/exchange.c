@@ -3,6 +3,7 @@
 // MPI_Sendrecv and MPI_Sendrecv_replace. The receive is posted before the message goes, so that two ranks that talk to
 // each other, or one to itself, never wait for nothing. Hot.
 #include "pmpi/failure.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/messages.h"
 
 #include <errno.h>
@@ -93,9 +94,12 @@ int PMPI_Sendrecv(const void *send_address, int send_count, MPI_Datatype send_ty
         .receive_tag = receive_tag,
         .call = "MPI_Sendrecv"};
     if (!route(&exchange, comm)) {
-        return co_next_mpi_get()->Sendrecv(send_address, send_count, send_type, destination, send_tag, address, count,
-                                           type, source, receive_tag, comm, status);
+        return co_message_declined(CO_MESSAGE_Sendrecv, comm, destination,
+                                   co_next_mpi_get()->Sendrecv(send_address, send_count, send_type, destination,
+                                                               send_tag, address, count, type, source, receive_tag,
+                                                               comm, status));
     }
+    co_message_taken(CO_MESSAGE_Sendrecv, exchange.out.bytes);
     exchange.in.packed = NULL;
     exchange.in.held_type = co_next.datatype_null;
     int error = co_message_pack(&exchange.out);
@@ -137,9 +141,11 @@ int PMPI_Sendrecv_replace(void *address, int count, MPI_Datatype type, int desti
                                 .receive_tag = receive_tag,
                                 .call = "MPI_Sendrecv_replace"};
     if (!route(&exchange, comm)) {
-        return co_next_mpi_get()->Sendrecv_replace(address, count, type, destination, send_tag, source, receive_tag,
-                                                   comm, status);
+        return co_message_declined(CO_MESSAGE_Sendrecv_replace, comm, destination,
+                                   co_next_mpi_get()->Sendrecv_replace(address, count, type, destination, send_tag,
+                                                                       source, receive_tag, comm, status));
     }
+    co_message_taken(CO_MESSAGE_Sendrecv_replace, exchange.out.bytes);
     exchange.in.packed = NULL;
     exchange.in.held_type = co_next.datatype_null;
     int error = copy_out(&exchange.out, on_stack);

@@ -3,6 +3,7 @@
 // MPI_Mrecv and MPI_Imrecv. Its communicator may be gone by now: what was matched needs it no more. Hot.
 #include "pmpi/failure.h"
 #include "pmpi/matched.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/message_requests.h"
 
 // Native raises its error where the message belongs to: it gets one that it knows. The program keeps its own.
@@ -77,15 +78,18 @@ int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle,
 {
     struct co_matched *matched = handle == NULL ? NULL : co_matched_find(*handle);
     if (matched == NULL) {
-        return co_next_mpi_get()->Mrecv(address, count, type, handle, status);
+        return co_message_declined_for(CO_MESSAGE_Mrecv, CO_UNKNOWN_COMMUNICATOR,
+                                       co_next_mpi_get()->Mrecv(address, count, type, handle, status));
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     if (matched->message == NULL) {
         return raise_used();
     }
     if (!co_message_read_buffer(&buffer, false)) {
-        return raise_natively(&buffer, matched->communicator, true);
+        return co_message_declined_for(CO_MESSAGE_Mrecv, CO_BAD_ARGUMENT,
+                                       raise_natively(&buffer, matched->communicator, true));
     }
+    co_message_taken(CO_MESSAGE_Mrecv, buffer.bytes);
     return receive(&buffer, matched, handle, status);
 }
 
@@ -93,15 +97,18 @@ int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle
 {
     struct co_matched *matched = handle == NULL || request == NULL ? NULL : co_matched_find(*handle);
     if (matched == NULL) {
-        return co_next_mpi_get()->Imrecv(address, count, type, handle, request);
+        return co_message_declined_for(CO_MESSAGE_Imrecv, CO_UNKNOWN_COMMUNICATOR,
+                                       co_next_mpi_get()->Imrecv(address, count, type, handle, request));
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     if (matched->message == NULL) {
         return raise_used();
     }
     if (!co_message_read_buffer(&buffer, false)) {
-        return raise_natively(&buffer, matched->communicator, false);
+        return co_message_declined_for(CO_MESSAGE_Imrecv, CO_BAD_ARGUMENT,
+                                       raise_natively(&buffer, matched->communicator, false));
     }
+    co_message_taken(CO_MESSAGE_Imrecv, buffer.bytes);
     struct co_communicator *communicator = matched->communicator;
     int code = co_message_imrecv(&buffer, matched->message, communicator, request);
     if (code == MPI_SUCCESS) {

@@ -4,6 +4,7 @@
 // program that does nothing but look gets there. Hot.
 #include "pmpi/failure.h"
 #include "pmpi/matched.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/messages.h"
 
 #include <errno.h>
@@ -74,8 +75,9 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     struct look look;
     if (!route(&look, source, tag, comm)) {
-        return co_next_mpi_get()->Probe(source, tag, comm, status);
+        return co_message_declined(CO_MESSAGE_Probe, comm, source, co_next_mpi_get()->Probe(source, tag, comm, status));
     }
+    co_message_taken(CO_MESSAGE_Probe, 0);
     wait_until_found(&look, "MPI_Probe");
     fill_status(&look, status);
     return MPI_SUCCESS;
@@ -85,8 +87,10 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
 {
     struct look look;
     if (flag == NULL || !route(&look, source, tag, comm)) {
-        return co_next_mpi_get()->Iprobe(source, tag, comm, flag, status);
+        return co_message_declined(CO_MESSAGE_Iprobe, comm, source,
+                                   co_next_mpi_get()->Iprobe(source, tag, comm, flag, status));
     }
+    co_message_taken(CO_MESSAGE_Iprobe, 0);
     *flag = find_or_move(&look);
     if (*flag) {
         fill_status(&look, status);
@@ -109,8 +113,10 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
 {
     struct look look;
     if (message == NULL || !route(&look, source, tag, comm)) {
-        return co_next_mpi_get()->Mprobe(source, tag, comm, message, status);
+        return co_message_declined(CO_MESSAGE_Mprobe, comm, source,
+                                   co_next_mpi_get()->Mprobe(source, tag, comm, message, status));
     }
+    co_message_taken(CO_MESSAGE_Mprobe, 0);
     look.matched = co_matched_take();
     if (look.matched == NULL) {
         return co_failure_raise(comm, "MPI_Mprobe", -ENOMEM);
@@ -124,8 +130,10 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
 {
     struct look look;
     if (flag == NULL || message == NULL || !route(&look, source, tag, comm)) {
-        return co_next_mpi_get()->Improbe(source, tag, comm, flag, message, status);
+        return co_message_declined(CO_MESSAGE_Improbe, comm, source,
+                                   co_next_mpi_get()->Improbe(source, tag, comm, flag, message, status));
     }
+    co_message_taken(CO_MESSAGE_Improbe, 0);
     look.matched = co_matched_take();
     if (look.matched == NULL) {
         return co_failure_raise(comm, "MPI_Improbe", -ENOMEM);

@@ -2,6 +2,7 @@
 //
 // MPI_Recv and MPI_Irecv. Hot.
 #include "pmpi/failure.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/message_requests.h"
 
 static int receive(struct co_message_buffer *buffer, int source, int tag, struct co_communicator *communicator,
@@ -30,8 +31,10 @@ int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, 
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     struct co_communicator *communicator = co_message_route_receive(&buffer, source, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Recv(address, count, type, source, tag, comm, status);
+        return co_message_declined(CO_MESSAGE_Recv, comm, source,
+                                   co_next_mpi_get()->Recv(address, count, type, source, tag, comm, status));
     }
+    co_message_taken(CO_MESSAGE_Recv, buffer.bytes);
     return receive(&buffer, source, tag, communicator, status);
 }
 
@@ -40,8 +43,10 @@ int PMPI_Irecv(void *address, int count, MPI_Datatype type, int source, int tag,
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     struct co_communicator *communicator = handle == NULL ? NULL : co_message_route_receive(&buffer, source, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Irecv(address, count, type, source, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Irecv, comm, source,
+                                   co_next_mpi_get()->Irecv(address, count, type, source, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Irecv, buffer.bytes);
     return co_message_irecv(&buffer, source, tag, communicator, handle);
 }
 

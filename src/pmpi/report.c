@@ -38,7 +38,9 @@ static void gather(struct co_report *report)
                                                CO_COUNT_COMMUNICATOR_HIGH,
                                                CO_COUNT_COMMUNICATOR_SHARED_HIGH,
                                                CO_COUNT_SHM_FIXED,
-                                               CO_COUNT_COMMUNICATOR_IDLE};
+                                               CO_COUNT_COMMUNICATOR_IDLE,
+                                               CO_COUNT_UNEXPECTED_HIGH,
+                                               CO_COUNT_POSTED_HIGH};
     enum { HIGHS = sizeof highs / sizeof highs[0] };
     uint64_t high_water[HIGHS];
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {
@@ -48,10 +50,12 @@ static void gather(struct co_report *report)
         high_water[i] = report->counters[highs[i]];
     }
     co_call_counts_snapshot(report->calls);
+    co_message_counts_snapshot(report->messages);
     report->ranks_counted = 1;
     if (co_layer.world != NULL) {
         report->ranks_counted = co_layer.size;
         reduce((uint64_t *)report->calls, sizeof report->calls / (sizeof(uint64_t)), co_next.sum);
+        reduce((uint64_t *)report->messages, sizeof report->messages / (sizeof(uint64_t)), co_next.sum);
         reduce(report->counters, CO_COUNTER_COUNT, co_next.sum);
         // The most of one rank, not of all together.
         reduce(high_water, HIGHS, co_next.maximum);

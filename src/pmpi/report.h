@@ -9,6 +9,7 @@
 
 #include "base/counters.h"
 #include "pmpi/call_counts.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/report_sites.h"
 
 struct co_report {
@@ -16,6 +17,7 @@ struct co_report {
     bool has_started;
     const char *transports; // lines
     struct co_call_counts calls[CO_CALL_COUNT];
+    struct co_message_counts messages[CO_MESSAGE_CALL_COUNT];
     uint64_t counters[CO_COUNTER_COUNT];
     struct co_report_site_row *sites;
     size_t site_count;

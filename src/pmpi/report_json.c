@@ -51,6 +51,36 @@ static json_t *call_of(const struct co_call_counts *counts)
     return call;
 }
 
+static json_t *message_call_of(const struct co_message_counts *counts)
+{
+    json_t *call = json_object(), *declined = json_object();
+    uint64_t seen = counts->by_reason[CO_TAKE];
+    for (int reason = CO_TAKE + 1; reason < CO_REASON_COUNT; reason++) {
+        seen += counts->by_reason[reason];
+        if (counts->by_reason[reason] > 0) {
+            json_object_set_new(declined, co_reason_text((enum co_reason)reason), number(counts->by_reason[reason]));
+        }
+    }
+    json_object_set_new(call, "seen", number(seen));
+    json_object_set_new(call, "taken", number(counts->by_reason[CO_TAKE]));
+    json_object_set_new(call, "declined", declined);
+    json_object_set_new(call, "bytes_taken", number(counts->bytes_taken));
+    return call;
+}
+
+static json_t *calls_of(const struct co_report *report)
+{
+    json_t *calls = json_object();
+    for (int call = 0; call < CO_CALL_COUNT; call++) {
+        json_object_set_new(calls, co_call_text((enum co_call)call), call_of(&report->calls[call]));
+    }
+    for (int call = 0; call < CO_MESSAGE_CALL_COUNT; call++) {
+        json_object_set_new(calls, co_message_call_text((enum co_message_call)call),
+                            message_call_of(&report->messages[call]));
+    }
+    return calls;
+}
+
 static json_t *counters_of(const struct co_report *report)
 {
     json_t *counters = json_object();
@@ -89,17 +119,14 @@ static json_t *sites_of(const struct co_report *report)
 
 char *co_report_json(const struct co_report *report)
 {
-    json_t *root = json_object(), *calls = json_object();
-    for (int call = 0; call < CO_CALL_COUNT; call++) {
-        json_object_set_new(calls, co_call_text((enum co_call)call), call_of(&report->calls[call]));
-    }
+    json_t *root = json_object();
     json_object_set_new(root, "format", json_integer(FORMAT));
     json_object_set_new(root, "ranks", json_integer(report->ranks));
     json_object_set_new(root, "ranks_counted", json_integer(report->ranks_counted));
     json_object_set_new(root, "nodes", json_integer(report->nodes));
     json_object_set_new(root, "started", json_boolean(report->has_started));
     json_object_set_new(root, "transports", json_string(report->transports));
-    json_object_set_new(root, "calls", calls);
+    json_object_set_new(root, "calls", calls_of(report));
     json_object_set_new(root, "sites", sites_of(report));
     json_object_set_new(root, "counters", counters_of(report));
     json_object_set_new(root, "settings", settings_of());

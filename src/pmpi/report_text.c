@@ -49,6 +49,44 @@ static void print_calls(FILE *out, const struct co_report *report)
     }
 }
 
+static void print_message_call(FILE *out, enum co_message_call call, const struct co_message_counts *counts)
+{
+    fprintf(out, "  %-14s taken %" PRIu64 "; bytes %" PRIu64 "\n", co_message_call_text(call),
+            counts->by_reason[CO_TAKE], counts->bytes_taken);
+    for (int reason = CO_TAKE + 1; reason < CO_REASON_COUNT; reason++) {
+        if (counts->by_reason[reason] > 0) {
+            fprintf(out, "      declined %" PRIu64 ": %s\n", counts->by_reason[reason],
+                    co_reason_text((enum co_reason)reason));
+        }
+    }
+}
+
+static bool was_called(const struct co_message_counts *counts)
+{
+    uint64_t all = 0;
+    for (int reason = 0; reason < CO_REASON_COUNT; reason++) {
+        all += counts->by_reason[reason];
+    }
+    return all > 0;
+}
+
+static void print_messages(FILE *out, const struct co_report *report)
+{
+    const char *heading = "messages from rank to rank (bytes: sent, or room to receive)\n";
+    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT];
+    for (int call = 0; call < CO_MESSAGE_CALL_COUNT; call++) {
+        if (was_called(&report->messages[call])) {
+            fputs(heading, out);
+            print_message_call(out, (enum co_message_call)call, &report->messages[call]);
+            heading = "";
+        }
+    }
+    if (sent > 0) {
+        fprintf(out, "  %.1f %% of them came before their receive\n",
+                100.0 * (double)report->counters[CO_COUNT_MESSAGES_UNEXPECTED] / (double)sent);
+    }
+}
+
 static void print_counters(FILE *out, const struct co_report *report)
 {
     const char *heading = "counters\n";
@@ -101,6 +139,7 @@ char *co_report_text(const struct co_report *report)
     }
     fprintf(out, "\n%s", report->transports);
     print_calls(out, report);
+    print_messages(out, report);
     print_sites(out, report);
     print_counters(out, report);
     print_settings(out);

@@ -18,8 +18,7 @@ bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_d
     return count >= 0 && co_datatype_read(type, facts) && (!sends || is_valid_to_send(count, type));
 }
 
-// A communicator that is not followed may have a better reason. After an error it may be no communicator at all.
-static enum co_reason explain(enum co_reason reason, MPI_Comm comm, int code)
+enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)
 {
     int is_inter = 0, size = 0;
     if (reason != CO_UNKNOWN_COMMUNICATOR || code != MPI_SUCCESS) {
@@ -50,7 +49,7 @@ static size_t bytes_of(int count, MPI_Datatype type, int code)
 void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,
                     MPI_Datatype type, int code)
 {
-    enum co_reason explained = explain(reason, comm, code);
+    enum co_reason explained = co_route_explain(reason, comm, code);
     co_call_count(ticket, explained, bytes_of(count, type, code), code);
     co_report_sites_add(ticket->call, explained);
 }

@@ -44,6 +44,9 @@ static inline bool co_route_arguments(int count, MPI_Datatype type, bool sends, 
     return co_route_program_type(count, type, sends, facts);
 }
 
+// A communicator that is not followed may have a better reason. After an error it may be no communicator at all.
+enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code);
+
 // The end of a call whose fate is known when it returns: counts it with its call site, when a report was asked for. The
 // bytes are those of the arguments, which were not read where the call was declined before they mattered.
 void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, MPI_Comm comm, int count,

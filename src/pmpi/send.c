@@ -2,6 +2,7 @@
 //
 // MPI_Send and its relatives, blocking and not. A ready send is a standard one, which MPI allows. Hot.
 #include "pmpi/failure.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/message_requests.h"
 
 static int send(struct co_message_buffer *buffer, int destination, int tag, struct co_communicator *communicator,
@@ -32,8 +33,10 @@ int PMPI_Send(const void *address, int count, MPI_Datatype type, int destination
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
     struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Send(address, count, type, destination, tag, comm);
+        return co_message_declined(CO_MESSAGE_Send, comm, destination,
+                                   co_next_mpi_get()->Send(address, count, type, destination, tag, comm));
     }
+    co_message_taken(CO_MESSAGE_Send, buffer.bytes);
     return send(&buffer, destination, tag, communicator, false, "MPI_Send");
 }
 
@@ -42,8 +45,10 @@ int PMPI_Rsend(const void *address, int count, MPI_Datatype type, int destinatio
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
     struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Rsend(address, count, type, destination, tag, comm);
+        return co_message_declined(CO_MESSAGE_Rsend, comm, destination,
+                                   co_next_mpi_get()->Rsend(address, count, type, destination, tag, comm));
     }
+    co_message_taken(CO_MESSAGE_Rsend, buffer.bytes);
     return send(&buffer, destination, tag, communicator, false, "MPI_Rsend");
 }
 
@@ -52,8 +57,10 @@ int PMPI_Ssend(const void *address, int count, MPI_Datatype type, int destinatio
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
     struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Ssend(address, count, type, destination, tag, comm);
+        return co_message_declined(CO_MESSAGE_Ssend, comm, destination,
+                                   co_next_mpi_get()->Ssend(address, count, type, destination, tag, comm));
     }
+    co_message_taken(CO_MESSAGE_Ssend, buffer.bytes);
     return send(&buffer, destination, tag, communicator, true, "MPI_Ssend");
 }
 
@@ -64,8 +71,10 @@ int PMPI_Isend(const void *address, int count, MPI_Datatype type, int destinatio
     struct co_communicator *communicator =
         handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Isend(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Isend, comm, destination,
+                                   co_next_mpi_get()->Isend(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Isend, buffer.bytes);
     return co_message_isend(&buffer, destination, tag, communicator, false, "MPI_Isend", handle);
 }
 
@@ -76,8 +85,10 @@ int PMPI_Irsend(const void *address, int count, MPI_Datatype type, int destinati
     struct co_communicator *communicator =
         handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Irsend(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Irsend, comm, destination,
+                                   co_next_mpi_get()->Irsend(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Irsend, buffer.bytes);
     return co_message_isend(&buffer, destination, tag, communicator, false, "MPI_Irsend", handle);
 }
 
@@ -88,8 +99,10 @@ int PMPI_Issend(const void *address, int count, MPI_Datatype type, int destinati
     struct co_communicator *communicator =
         handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Issend(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Issend, comm, destination,
+                                   co_next_mpi_get()->Issend(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Issend, buffer.bytes);
     return co_message_isend(&buffer, destination, tag, communicator, true, "MPI_Issend", handle);
 }
 

@@ -49,10 +49,23 @@ struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
     return p2p->last_context;
 }
 
+static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_context *context)
+{
+    struct co_matcher_state state;
+    co_matcher_state(context->matcher, &state);
+    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+        totals->matches[class] += state.matches[class];
+    }
+    totals->unexpected += state.unexpected;
+    totals->receives_high = totals->receives_high > state.receives_high ? totals->receives_high : state.receives_high;
+    totals->messages_high = totals->messages_high > state.messages_high ? totals->messages_high : state.messages_high;
+}
+
 static void free_context(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
     struct co_match_node *node;
+    add_to_totals(&p2p->totals, context);
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
         co_p2p_give_back(p2p, (struct co_p2p_message *)node);
         co_p2p_message_give(p2p, (struct co_p2p_message *)node);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/counters.h"
 #include "engine/p2p/p2p_state.h"
 
 #define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
@@ -32,6 +33,23 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     return 0;
 }
 
+static void count(const struct co_p2p_totals *totals)
+{
+    static const enum co_counter_id of_class[CO_MATCH_CLASSES] = {[CO_MATCH_EXACT] = CO_COUNT_MATCHED_EXACT,
+                                                                  [CO_MATCH_ANY_SOURCE] = CO_COUNT_MATCHED_ANY_SOURCE,
+                                                                  [CO_MATCH_ANY_TAG] = CO_COUNT_MATCHED_ANY_TAG,
+                                                                  [CO_MATCH_ANY_BOTH] = CO_COUNT_MATCHED_ANY_BOTH};
+    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+        co_counter_add(of_class[class], totals->matches[class]);
+    }
+    co_counter_add(CO_COUNT_MESSAGES_SENT, totals->sent);
+    co_counter_add(CO_COUNT_MESSAGE_BYTES, totals->sent_bytes);
+    co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
+    co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
+    co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
+    co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
+}
+
 void co_p2p_close(struct co_p2p *p2p)
 {
     struct co_p2p_context *context;
@@ -42,6 +60,7 @@ void co_p2p_close(struct co_p2p *p2p)
         context->users = 1;
         co_p2p_context_drop(context);
     }
+    count(&p2p->totals);
     co_p2p_unlock(p2p);
     while (p2p->free_messages != NULL) {
         struct co_p2p_message *message = p2p->free_messages;

@@ -50,7 +50,8 @@ struct co_p2p_peer {
     struct co_p2p_queue messages; // in the order in which they must arrive
     bool is_waiting;              // one of them holds something
     bool is_gone;
-    uint64_t charged; // credit taken so far
+    bool lacks_credit; // since the last message that went
+    uint64_t charged;  // credit taken so far
 };
 
 struct co_p2p_context {
@@ -61,6 +62,13 @@ struct co_p2p_context {
     int size, rank;
     bool is_closed;
     unsigned users; // operations under way
+};
+
+// What the report says in the end: of messages, and of the matchers of contexts that are closed.
+struct co_p2p_totals {
+    uint64_t sent, sent_bytes, credit_stalls;
+    uint64_t matches[CO_MATCH_CLASSES], unexpected;
+    uint32_t receives_high, messages_high;
 };
 
 struct co_p2p {
@@ -75,8 +83,9 @@ struct co_p2p {
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload; // for a message that finds no memory
     uint64_t transmitted;         // packets
-    bool has_lost_one;            // of the peers
-    _Atomic unsigned sends;       // that are not done
+    struct co_p2p_totals totals;
+    bool has_lost_one;      // of the peers
+    _Atomic unsigned sends; // that are not done
     _Atomic uint64_t advances;
 };
 

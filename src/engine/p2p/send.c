@@ -120,9 +120,15 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     size_t cost = cost_of(send->bytes);
-    if (send->bytes > p2p->config.eager_most || !has_credit(p2p, peer, cost)) {
+    if (send->bytes > p2p->config.eager_most) {
         return send_offer(p2p, peer, send);
     }
+    if (!has_credit(p2p, peer, cost)) {
+        p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
+        p2p->peers[peer].lacks_credit = true;
+        return send_offer(p2p, peer, send);
+    }
+    p2p->peers[peer].lacks_credit = false;
     if (!send_eager(p2p, peer, send)) {
         return false;
     }
@@ -275,6 +281,8 @@ void co_p2p_send(struct co_p2p_send *send)
     send->handle = send->receive = 0;
     co_store_relaxed(&send->is_done, 0); // relaxed: nobody else knows it
     co_p2p_lock(p2p);
+    p2p->totals.sent++;
+    p2p->totals.sent_bytes += send->bytes;
     context->users++;
     co_add_relaxed(&p2p->sends, 1); // relaxed: a hint
     if (peer == p2p->config.self) {

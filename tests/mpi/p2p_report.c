@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the report says of messages: calls taken and declined by reason, matches by the receive's wildcards, what came
+// before its receive, and the longest queues, which credit bounds. Communicators that are freed before the end count.
+// ranks: 2
+// environment: CASTOFF_P2P=yes CASTOFF_P2P_CREDIT=64K
+// modes: native off on
+// expect: same words in every mode
+// report: calls["MPI_Send"]["taken"] == 2 * (4 * 5 + 1)
+// report: calls["MPI_Send"]["bytes_taken"] == 2 * (4 * 5 * 8 + 8)
+// report: sorted(calls["MPI_Send"]["declined"]) == "bad_argument no_partner one_rank switched_off_by_info".split()
+// report: list(calls["MPI_Send"]["declined"].values()) == [2, 2, 2, 2]
+// report: calls["MPI_Send"]["seen"] == 2 * (4 * 5 + 1) + 8
+// report: calls["MPI_Irecv"]["taken"] == 2 * 4 * 5
+// report: calls["MPI_Recv"]["taken"] == 2 + 500
+// report: calls["MPI_Isend"] == dict(seen=500, taken=500, declined={}, bytes_taken=500000)
+// report: calls["MPI_Mprobe"]["taken"] == 0
+// report: counters["messages_sent"] == 2 * (4 * 5 + 1) + 500
+// report: counters["message_bytes_sent"] == 2 * (4 * 5 * 8 + 8) + 500000
+// report: counters["messages_matched_exact"] == 2 * 5 + 500
+// report: counters["messages_matched_any_source"] == 2 * 5
+// report: counters["messages_matched_any_tag"] == 2 * 5
+// report: counters["messages_matched_any_both"] == 2 * 5 + 2
+// report: counters["receives_posted_high_water"] == 20
+// report: counters["messages_unexpected"] >= 2
+// report: 1 <= counters["messages_unexpected_high_water"] <= 52
+#include "oracle/verdict.h"
+
+#include <stdlib.h>
+
+#define EACH 5
+#define FLOOD 500
+#define FLOOD_BYTES 1000
+
+static int other;
+
+// In a communicator of its own: five receives of each class wait when the messages come.
+static void expected_ones(void)
+{
+    MPI_Comm comm;
+    MPI_Request requests[4 * EACH];
+    uint64_t values[4 * EACH] = {0}, value = 7;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    for (int i = 0; i < 4 * EACH; i++) {
+        int class = i / EACH;
+        MPI_Irecv(&values[i], 8, MPI_BYTE, class & 1 ? MPI_ANY_SOURCE : other, class & 2 ? MPI_ANY_TAG : class, comm,
+                  &requests[i]);
+    }
+    MPI_Barrier(comm);
+    for (int i = 0; i < 4 * EACH; i++) {
+        MPI_Send(&value, 8, MPI_BYTE, other, i / EACH, comm);
+    }
+    MPI_Waitall(4 * EACH, requests, MPI_STATUSES_IGNORE);
+    for (int i = 0; i < 4 * EACH; i++) {
+        co_test_expect(values[i] == 7, "receive %d", i);
+    }
+    MPI_Comm_free(&comm);
+}
+
+static void declined(void)
+{
+    MPI_Comm native;
+    MPI_Info info;
+    MPI_Request request;
+    int value = 1, back = 0;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Send(&value, 1, MPI_INT, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+    co_test_expect(MPI_Send(&value, 1, MPI_INT, 99, 1, MPI_COMM_WORLD) != MPI_SUCCESS, "rank 99");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "castoff", "no");
+    MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &native);
+    MPI_Info_free(&info);
+    MPI_Recv_init(&back, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &request);
+    MPI_Start(&request);
+    MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    MPI_Recv_init(&back, 1, MPI_INT, other, 2, native, &request);
+    MPI_Start(&request);
+    MPI_Send(&value, 1, MPI_INT, other, 2, native);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Request_free(&request);
+    MPI_Comm_free(&native);
+}
+
+static void early_ones(void)
+{
+    static unsigned char buffer[FLOOD][FLOOD_BYTES];
+    MPI_Request requests[FLOOD];
+    uint64_t value = 3;
+    MPI_Send(&value, 8, MPI_BYTE, other, 30, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Recv(&value, 8, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < FLOOD; i++) {
+        uint64_t seed = co_test_seed(0, i, FLOOD_BYTES);
+        if (co_test_rank() == 0) {
+            co_test_pattern_fill(buffer[i], FLOOD_BYTES, seed);
+            MPI_Isend(buffer[i], FLOOD_BYTES, MPI_BYTE, other, i, MPI_COMM_WORLD, &requests[i]);
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < FLOOD && co_test_rank() == 1; i++) { // in order: what comes last has no credit yet
+        MPI_Recv(buffer[i], FLOOD_BYTES, MPI_BYTE, other, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        co_test_received(buffer[i], FLOOD_BYTES, co_test_seed(0, i, FLOOD_BYTES), "message %d", i);
+    }
+    if (co_test_rank() == 0) {
+        MPI_Waitall(FLOOD, requests, MPI_STATUSES_IGNORE);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    co_test_begin();
+    other = 1 - co_test_rank();
+    expected_ones();
+    declined();
+    early_ones();
+    return co_test_finish();
+}
