@@ -20,6 +20,8 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "base/shm_segment.h"
+#include "engine/engine.h"
 #include "mcast/shm/shm.h"
 #include "mcast/transport/udp.h"
 
@@ -122,6 +124,36 @@ static void probe_shm(struct co_transport_state *state)
              failed ? strerror(failed) : "", failed == EPERM ? ", as in many containers" : "");
 }
 
+// Messages between ranks of a node go through rings in shared memory.
+static void probe_messages(struct co_transport_state *state)
+{
+    struct co_shm_segment segment;
+    char name[CO_SHM_NAME_MAX];
+    size_t memory = (size_t)co_setting_number(CO_SET_P2P_MEMORY);
+    int ranks = co_messages_ranks_most(memory);
+    if (ranks < 2) {
+        snprintf(state->detail, sizeof state->detail, "CASTOFF_P2P_MEMORY=%s has no rings for two ranks",
+                 co_setting_text(CO_SET_P2P_MEMORY));
+        return;
+    }
+    co_shm_segment_name(name, co_clock_now_ns() ^ (uint64_t)getpid() << 40, 1);
+    int failed = co_shm_segment_create(&segment, name, memory, (size_t)2 * CO_SHM_NATIVE_BYTES);
+    if (failed == 0) {
+        co_shm_segment_close(&segment);
+    }
+    state->is_usable = failed == 0;
+    if (failed) {
+        snprintf(state->detail, sizeof state->detail, "no rings of %zu bytes in /dev/shm: %s", memory,
+                 strerror(-failed));
+        return;
+    }
+    failed = probe_single_copy();
+    snprintf(state->detail, sizeof state->detail,
+             "messages inside a node of up to %d ranks, rings of %zu KiB together; above %s %s", ranks, memory >> 10,
+             co_setting_text(CO_SET_P2P_EAGER),
+             failed ? "in pieces, for no process may read another's memory" : "by single copy");
+}
+
 static long read_limit(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -186,6 +218,12 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
     states[0] = (struct co_transport_state){.name = "shm"};
     states[1] = (struct co_transport_state){.name = "udp"};
     states[2] = (struct co_transport_state){.name = "verbs", .detail = "not part of this release"};
+    states[3] = (struct co_transport_state){.name = "p2p"};
+    if (co_setting_number(CO_SET_P2P) == CO_NO) {
+        snprintf(states[3].detail, sizeof states[3].detail, "off by CASTOFF_P2P=%s", co_setting_text(CO_SET_P2P));
+    } else if (!is_off(&states[3], TRANSPORT_NONE)) {
+        probe_messages(&states[3]);
+    }
     if (!is_off(&states[0], TRANSPORT_NONE)) {
         probe_shm(&states[0]);
     }

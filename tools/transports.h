@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `castoff info` says of each transport on this host: usable, or why not: a setting that keeps it off,
-// or what was found by trying it out (a segment, a copy between two children, a socket). Leaves nothing behind. Cold.
+// What `castoff info` says of each transport on this host, and of messages from rank to rank: usable, or why not: a
+// setting that keeps it off, or what was found by trying it out (a segment, a copy between two children, a socket).
+// Leaves nothing behind. Cold.
 #ifndef CASTOFF_TOOLS_TRANSPORTS_H
 #define CASTOFF_TOOLS_TRANSPORTS_H
 
 #include <stdbool.h>
 
-enum { CO_TRANSPORTS = 3 };
+enum { CO_TRANSPORTS = 4 };
 
 struct co_transport_state {
     const char *name;

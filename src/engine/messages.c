@@ -38,6 +38,15 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
     };
 }
 
+int co_messages_ranks_most(size_t memory)
+{
+    int ranks = 1;
+    while (co_ring_channel_area(memory, ranks + 1) > 0) {
+        ranks++;
+    }
+    return ranks;
+}
+
 int co_messages_open(struct co_engine *engine, uint64_t job_tag)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;

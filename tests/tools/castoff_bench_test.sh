@@ -21,7 +21,7 @@ CASTOFF_LOGG=1 CASTOFF_BCAST=no run "$castoff" info
 ok "info: version" out_has '^castoff [0-9]'
 ok "info: what it was built for" out_has '^built for *Open MPI'
 ok "info: complaint with suggestion" out_has 'did you mean CASTOFF_LOG?'
-for transport in shm udp verbs; do
+for transport in shm udp verbs p2p; do
     ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
 done
 ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
@@ -58,8 +58,16 @@ ok "info: none, udp is off by the setting" out_has '^udp *not usable: off by CAS
 CASTOFF_TRANSPORT=shm run "$castoff" info --transports
 ok "info: shm is on where it is asked for" out_has '^shm *\(not \)\?usable: */dev/shm\|^shm *not usable: no segment'
 ok "info: shm, udp is off by the setting" out_has '^udp *not usable: off by CASTOFF_TRANSPORT=shm$'
-CASTOFF_ENABLE=no run "$castoff" info --json
-ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 2 ]
+CASTOFF_P2P=no run "$castoff" info --transports
+ok "info: messages are off by the setting" out_has '^p2p *not usable: off by CASTOFF_P2P=no$'
+CASTOFF_P2P=yes CASTOFF_TRANSPORT=none run "$castoff" info --transports
+ok "info: none, messages are off by the setting" out_has '^p2p *not usable: off by CASTOFF_TRANSPORT=none$'
+CASTOFF_P2P=yes CASTOFF_P2P_MEMORY=0 run "$castoff" info --transports
+ok "info: no memory for messages" out_has '^p2p *not usable: CASTOFF_P2P_MEMORY=0 has no rings'
+CASTOFF_P2P=yes run "$castoff" info --transports
+ok "info: messages inside a node" out_has '^p2p *usable: .* ranks, .*\(single copy\|in pieces\)\|^p2p *not usable: no rings'
+CASTOFF_P2P=yes CASTOFF_ENABLE=no run "$castoff" info --json
+ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 3 ]
 run "$castoff" info --template
 ok "template" out_has 'CASTOFF_BCAST='
 { cat "$top/docs/man/castoff.7.head"; "$castoff" info --man; cat "$top/docs/man/castoff.7.tail"; } >"$work/castoff.7"
