@@ -4,6 +4,8 @@
 // receives that stand alone.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
+// modes: native off on
+// taken: MPI_Sendrecv MPI_Sendrecv_replace
 // expect: same words in every mode
 #include "oracle/layout.h"
 #include "oracle/verdict.h"
@@ -94,17 +96,19 @@ static void line(void)
 
 static void layouts(void)
 {
-    for (enum co_layout_kind kind = 0; kind < CO_LAYOUT_ABSOLUTE; kind++) {
+    for (enum co_layout_kind kind = 0; kind <= CO_LAYOUT_ABSOLUTE; kind++) {
         struct co_layout out, in;
-        co_layout_create(&out, kind, 300);
-        co_layout_create(&in, (CO_LAYOUT_ABSOLUTE - 1) - kind, 300);
-        co_layout_write(&out, 0, 300, co_test_seed(co_test_rank(), (int)kind, 300));
+        bool is_absolute = kind == CO_LAYOUT_ABSOLUTE;
+        int count = is_absolute ? 1 : 300;
+        co_layout_create(&out, kind, count);
+        co_layout_create(&in, is_absolute ? kind : (CO_LAYOUT_ABSOLUTE - 1) - kind, count);
+        co_layout_write(&out, 0, count, co_test_seed(co_test_rank(), (int)kind, 300));
         MPI_Sendrecv(out.address, out.count, out.type, next, 7, in.address, in.count, in.type, previous, 7,
                      MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        co_layout_check(&in, 0, 300, co_test_seed(previous, (int)kind, 300), co_layout_name(kind));
+        co_layout_check(&in, 0, count, co_test_seed(previous, (int)kind, 300), co_layout_name(kind));
         co_layout_check_gaps(&in, co_layout_name(kind));
         MPI_Sendrecv_replace(out.address, out.count, out.type, next, 8, previous, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        co_layout_check(&out, 0, 300, co_test_seed(previous, (int)kind, 300), co_layout_name(kind));
+        co_layout_check(&out, 0, count, co_test_seed(previous, (int)kind, 300), co_layout_name(kind));
         co_layout_check_gaps(&out, co_layout_name(kind));
         co_layout_destroy(&in);
         co_layout_destroy(&out);
