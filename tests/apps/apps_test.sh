@@ -115,7 +115,7 @@ sizes_only() {
 }
 
 if command -v NPopenmpi >/dev/null; then
-    for options in "-i" "-i -z -a" "-i -2" "-i -S"; do
+    for options in "-i" "-i -z -a" "-i -2 -a" "-i -S"; do
         # shellcheck disable=SC2086 # a list of options
         check "netpipe${options// /}" sizes_only 2 NPopenmpi -u 262144 -n 5 -o "$work/np.out" $options
     done
