@@ -84,14 +84,14 @@ static struct co_match_node *take_posted(struct co_matcher *matcher, const struc
 struct co_match_node *co_matcher_arrive(struct co_matcher *matcher, struct co_match_node *message,
                                         const struct co_match_hashes *hashes)
 {
+    struct co_match_node *receive = take_posted(matcher, message, hashes);
+    if (receive != NULL) {
+        return receive;
+    }
     struct co_match_hashes own;
     if (hashes == NULL) {
         own = co_match_hashes_of(message->source, message->tag);
         hashes = &own;
-    }
-    struct co_match_node *receive = take_posted(matcher, message, hashes);
-    if (receive != NULL) {
-        return receive;
     }
     co_matcher_store(matcher, message, hashes);
     return NULL;
@@ -113,8 +113,7 @@ struct co_match_node *co_matcher_take(struct co_matcher *matcher, int32_t source
 
 struct co_match_node *co_matcher_put_back(struct co_matcher *matcher, struct co_match_node *message)
 {
-    struct co_match_hashes hashes = co_match_hashes_of(message->source, message->tag);
-    struct co_match_node *receive = take_posted(matcher, message, &hashes);
+    struct co_match_node *receive = take_posted(matcher, message, NULL);
     if (receive != NULL) {
         return receive;
     }

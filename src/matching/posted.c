@@ -135,7 +135,9 @@ struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t sou
         if (posted->count[class] == 0) {
             continue;
         }
-        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : hashes->of[class];
+        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0
+                        : hashes != NULL           ? hashes->of[class]
+                                                   : co_match_hash((enum co_match_class) class, source, tag);
         const struct co_posted_receive *other =
             first_that_fits(posted, co_posted_bin(posted, (enum co_match_class) class, hash), source, tag);
         if (other != NULL && (found == NULL || other->label < found->label)) {

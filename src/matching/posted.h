@@ -51,7 +51,7 @@ void co_posted_remove(struct co_posted *posted, struct co_match_node *receive);
 void co_posted_visit(const struct co_posted *posted, void (*visit)(struct co_match_node *receive, void *arg),
                      void *arg);
 
-// The one that a message takes, or NULL.
+// The one that a message takes, or NULL. Without `hashes` those of classes that have members are computed.
 struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
                                      const struct co_match_hashes *hashes);
 

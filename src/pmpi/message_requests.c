@@ -28,11 +28,14 @@ static void fill_send_status(const void *operation, MPI_Status *status)
     co_message_fill_status(status, send->own_rank, send->tag, send->bytes, false);
 }
 
+// Its memory stays with the request: who starts one starts many.
 static void release(void *operation)
 {
     struct co_message_operation *message = operation;
-    co_message_release(&message->buffer);
-    free(message);
+    if (message->buffer.packed != NULL || message->buffer.held_type != co_next.datatype_null) {
+        co_message_release(&message->buffer);
+    }
+    message->request->kept = message;
 }
 
 static void send_has_ended(struct co_p2p_send *send)
@@ -76,6 +79,7 @@ static void cancel_receive(void *operation)
 }
 
 static const struct co_request_kind send_kind = {.call = "MPI_Isend",
+                                                 .is_message = true,
                                                  .is_done = send_is_done,
                                                  .settle = settle_send,
                                                  .fill_status = fill_send_status,
@@ -85,6 +89,7 @@ static const struct co_request_kind send_kind = {.call = "MPI_Isend",
                                                  .describe = co_message_describe_send};
 
 static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
+                                                    .is_message = true,
                                                     .is_done = receive_is_done,
                                                     .settle = settle_receive,
                                                     .fill_status = fill_receive_status,
@@ -94,17 +99,20 @@ static const struct co_request_kind receive_kind = {.call = "MPI_Irecv",
                                                     .describe = co_message_describe_receive};
 
 static const struct co_request_kind matched_receive_kind = {.call = "MPI_Imrecv",
+                                                            .is_message = true,
                                                             .is_done = receive_is_done,
                                                             .settle = settle_receive,
                                                             .fill_status = fill_receive_status,
                                                             .release = release,
                                                             .cancel = cancel_receive};
 
-static struct co_message_operation *make(const struct co_message_buffer *buffer)
+static struct co_message_operation *make(struct co_request *request, const struct co_message_buffer *buffer)
 {
-    struct co_message_operation *message = malloc(sizeof *message);
+    struct co_message_operation *message = request->kept != NULL ? request->kept : malloc(sizeof *message);
+    request->kept = NULL;
     if (message != NULL) {
         message->buffer = *buffer;
+        message->request = request;
     }
     return message;
 }
@@ -112,7 +120,7 @@ static struct co_message_operation *make(const struct co_message_buffer *buffer)
 int co_message_start_send(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,
                           struct co_communicator *communicator, bool is_synchronous)
 {
-    struct co_message_operation *message = make(buffer);
+    struct co_message_operation *message = make(request, buffer);
     int error = message == NULL ? -ENOMEM : co_message_pack(&message->buffer);
     if (error != 0) {
         if (message != NULL) {
@@ -133,10 +141,10 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
 }
 
 // A receive with a buffer: 0 or -ENOMEM.
-static int make_receive(struct co_message_operation **out, const struct co_message_buffer *buffer,
-                        const struct co_communicator *communicator)
+static int make_receive(struct co_message_operation **out, struct co_request *request,
+                        const struct co_message_buffer *buffer, const struct co_communicator *communicator)
 {
-    struct co_message_operation *message = *out = make(buffer);
+    struct co_message_operation *message = *out = make(request, buffer);
     int error = message == NULL ? -ENOMEM : co_message_make_room(&message->buffer, true);
     if (error != 0) {
         if (message != NULL) {
@@ -153,7 +161,7 @@ int co_message_start_receive(struct co_request *request, const struct co_message
                              struct co_communicator *communicator)
 {
     struct co_message_operation *message;
-    int error = make_receive(&message, buffer, communicator);
+    int error = make_receive(&message, request, buffer, communicator);
     if (error == 0) {
         co_request_start(request, &receive_kind, message, communicator);
         co_p2p_receive(&message->p2p.receive, co_message_wildcard(source, MPI_ANY_SOURCE),
@@ -198,7 +206,7 @@ int co_message_imrecv(const struct co_message_buffer *buffer, struct co_p2p_mess
 {
     struct co_request *request = co_placeholders_take();
     struct co_message_operation *operation;
-    int error = request == NULL ? -ENOMEM : make_receive(&operation, buffer, communicator);
+    int error = request == NULL ? -ENOMEM : make_receive(&operation, request, buffer, communicator);
     if (error == 0) {
         co_request_start(request, &matched_receive_kind, operation, communicator);
         co_p2p_receive_taken(&operation->p2p.receive, message);

@@ -14,6 +14,7 @@ struct co_message_operation {
         struct co_p2p_receive receive;
     } p2p;
     struct co_message_buffer buffer;
+    struct co_request *request; // that it began behind
     // Of a receive that was freed under way.
     struct co_scatter *scatter;
     struct co_message_operation *next_ended;

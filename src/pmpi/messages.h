@@ -106,7 +106,4 @@ void co_message_describe_wanted(int32_t source, int32_t tag, char *text, size_t 
 void co_message_wait_sent(const struct co_p2p_send *send, const char *call);
 void co_message_wait_received(const struct co_p2p_receive *receive, const char *call);
 
-// Sends and receives behind a request. `kind` says the call.
-enum co_message_mode { CO_MODE_STANDARD, CO_MODE_SYNCHRONOUS, CO_MODE_BUFFERED };
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "pmpi/failure.h"
 #include "pmpi/freed_receives.h"
+#include "pmpi/messages.h"
 #include "pmpi/persistent.h"
 
 _Atomic size_t co_requests_outstanding;
@@ -17,7 +18,9 @@ void co_request_start(struct co_request *request, const struct co_request_kind *
     request->is_settled = false;
     request->result = 0;
     co_communicator_hold(communicator);
-    co_add_relaxed(&communicator->pending, 1);   // relaxed: the same thread may not set hints meanwhile
+    if (!kind->is_message) {
+        co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
+    }
     co_add_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
     co_store_release(&request->kind, kind);      // release E1: the operation is there
 }
@@ -50,17 +53,15 @@ bool co_request_poll(const struct co_request *request)
 struct co_wait co_request_wait_of(const struct co_request *request, const char *call)
 {
     const struct co_request_kind *kind = kind_of(request);
-    return (struct co_wait){.call = call,
-                            .for_message = kind->describe != NULL,
-                            .describe = kind->describe,
-                            .waited_for = request->operation};
+    return (struct co_wait){
+        .call = call, .for_message = kind->is_message, .describe = kind->describe, .waited_for = request->operation};
 }
 
 struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call)
 {
     for (int i = 0; i < count; i++) {
         struct co_request *request = co_request_of(handles[i]);
-        if (request != NULL && kind_of(request)->describe != NULL) {
+        if (request != NULL && kind_of(request)->is_message) {
             return co_request_wait_of(request, call);
         }
     }
@@ -74,8 +75,13 @@ void co_request_wait(const struct co_request *request, const char *call)
         return;
     }
     struct co_wait wait = co_request_wait_of(request, call);
-    while (!co_request_is_done(request)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+    // As in the blocking calls: the first turns look at messages alone.
+    for (int turns = wait.for_message ? co_message_spin_turns() : 0; !co_request_is_done(request); turns--) {
+        if (turns > 0) {
+            co_engine_move_messages(co_layer.engine);
+        } else {
+            co_engine_wait_turn(co_layer.engine, &wait);
+        }
     }
 }
 
@@ -99,8 +105,11 @@ void co_request_peek(struct co_request *request, MPI_Status *status)
 static void unbind(struct co_request *request)
 {
     struct co_communicator *communicator = request->communicator;
-    co_store_release(&request->kind, NULL);    // release E1
-    co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
+    bool is_message = kind_of(request)->is_message;
+    co_store_release(&request->kind, NULL); // release E1
+    if (!is_message) {
+        co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
+    }
     co_communicator_drop(communicator);
     co_sub_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
     if (request->persistent == NULL) {

@@ -23,6 +23,7 @@ struct co_request_kind {
     int (*settle)(void *operation);
     void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
     void (*release)(void *operation);
+    bool is_message; // between two ranks: hints of its communicator do not concern it
     // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
     // it: true: it releases itself when it is done.
     void (*cancel)(void *operation);
@@ -35,6 +36,7 @@ struct co_request {
     struct co_request *next;                      // free list of the placeholders
     _Atomic(const struct co_request_kind *) kind; // NULL: not in use
     void *operation;
+    void *kept;                           // memory of an earlier message, for the next one; NULL: none
     struct co_communicator *communicator; // held
     struct co_persistent *persistent;     // what MPI_Start starts, NULL: not persistent
     bool is_settled;

@@ -63,19 +63,30 @@ static struct co_packet head_of(const struct co_p2p_send *send, enum co_packet_k
                               .kind = kind};
 }
 
+static void tell_done(struct co_p2p_send *send, int result)
+{
+    send->result = result;
+    if (send->on_done != NULL) {
+        send->on_done(send);
+    } else {
+        co_store_release(&send->is_done, 1); // release P1: the buffer is the caller's
+    }
+}
+
+// Of those under way; read by others as a hint, written with the lock.
+static void count_sends(struct co_p2p *p2p, int change)
+{
+    co_store_relaxed(&p2p->sends, co_load_relaxed(&p2p->sends) + (unsigned)change);
+}
+
 void co_p2p_send_finish(struct co_p2p_send *send, int result)
 {
     struct co_p2p_context *context = send->context;
     if (send->handle != 0) {
         co_handles_remove(&context->p2p->sends_named, send->handle);
     }
-    send->result = result;
-    co_sub_relaxed(&context->p2p->sends, 1); // relaxed: a hint
-    if (send->on_done != NULL) {
-        send->on_done(send);
-    } else {
-        co_store_release(&send->is_done, 1); // release P1: the buffer is the caller's
-    }
+    count_sends(context->p2p, -1);
+    tell_done(send, result);
     co_p2p_context_drop(context);
 }
 
@@ -103,6 +114,8 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     if (!transmit(p2p, peer, &packet, &handle, head, send->data, send->bytes)) {
         return false;
     }
+    p2p->peers[peer].lacks_credit = false;
+    p2p->peers[peer].charged += cost_of(send->bytes);
     return true;
 }
 
@@ -119,20 +132,17 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 // False: it has to wait.
 static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    size_t cost = cost_of(send->bytes);
     if (send->bytes > p2p->config.eager_most) {
         return send_offer(p2p, peer, send);
     }
-    if (!has_credit(p2p, peer, cost)) {
+    if (!has_credit(p2p, peer, cost_of(send->bytes))) {
         p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
         p2p->peers[peer].lacks_credit = true;
         return send_offer(p2p, peer, send);
     }
-    p2p->peers[peer].lacks_credit = false;
     if (!send_eager(p2p, peer, send)) {
         return false;
     }
-    p2p->peers[peer].charged += cost;
     if (!send->is_synchronous) {
         co_p2p_send_finish(send, 0);
     }
@@ -272,6 +282,28 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     }
 }
 
+// Most messages are small and find room: they are done before they would count as under way.
+static bool leaves_at_once(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+{
+    const struct co_p2p_peer *state = &p2p->peers[peer];
+    return !send->is_synchronous && send->bytes <= p2p->config.eager_most && peer != p2p->config.self &&
+           state->messages.first == NULL && !state->is_gone && has_credit(p2p, peer, cost_of(send->bytes)) &&
+           send_eager(p2p, peer, send);
+}
+
+static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+{
+    send->context->users++;
+    count_sends(p2p, 1);
+    if (peer == p2p->config.self) {
+        send_to_self(p2p, send);
+    } else if (p2p->peers[peer].is_gone) {
+        co_p2p_send_finish(send, -ECONNRESET);
+    } else if (p2p->peers[peer].messages.first != NULL || !push_message(p2p, peer, send)) {
+        enqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued);
+    }
+}
+
 void co_p2p_send(struct co_p2p_send *send)
 {
     struct co_p2p_context *context = send->context;
@@ -283,14 +315,10 @@ void co_p2p_send(struct co_p2p_send *send)
     co_p2p_lock(p2p);
     p2p->totals.sent++;
     p2p->totals.sent_bytes += send->bytes;
-    context->users++;
-    co_add_relaxed(&p2p->sends, 1); // relaxed: a hint
-    if (peer == p2p->config.self) {
-        send_to_self(p2p, send);
-    } else if (p2p->peers[peer].is_gone) {
-        co_p2p_send_finish(send, -ECONNRESET);
-    } else if (p2p->peers[peer].messages.first != NULL || !push_message(p2p, peer, send)) {
-        enqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued);
+    if (leaves_at_once(p2p, peer, send)) {
+        tell_done(send, 0);
+    } else {
+        begin(p2p, peer, send);
     }
     co_p2p_unlock(p2p);
 }
