@@ -23,7 +23,7 @@ static const int nodes[RANKS] = {0, 1, 1}; // rank 2 is led by rank 1
 static _Thread_local int until_failure = NOT_ARMED;
 static _Thread_local int kept; // allocations less those freed
 static int victim, step;
-static bool has_failed;
+static _Atomic bool has_failed;
 static _Atomic bool was_broken;
 
 void *__real_malloc(size_t bytes);
