@@ -15,6 +15,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned number)
 {
     snprintf(name, CO_SHM_NAME_MAX, "/castoff-%016" PRIx64 "-%u", key, number);
@@ -103,16 +107,14 @@ int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size
     return result;
 }
 
-int co_shm_segment_reserve(const char *name, size_t bytes)
+// Kernels that do not know the advice leave it to the store.
+int co_shm_segment_touch(char *first, size_t length)
 {
-    int file = shm_open(name, O_RDWR, 0);
+    size_t before = (uintptr_t)first % (size_t)sysconf(_SC_PAGESIZE);
+    bool is_full =
+        madvise(first - before, before + length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
 
-    if (file < 0) {
-        return -errno;
-    }
-    int error = posix_fallocate(file, 0, (off_t)bytes);
-    close(file);
-    return -error;
+    return is_full ? -ENOMEM : 0;
 }
 
 void co_shm_segment_unlink(struct co_shm_segment *segment)

@@ -36,7 +36,7 @@ void co_shm_segment_unlink(struct co_shm_segment *segment);
 // Unmaps; unlinks too if that has not happened.
 void co_shm_segment_close(struct co_shm_segment *segment);
 
-// Gives a segment all its pages now: 0, or -ENOSPC instead of SIGBUS at the first touch.
-int co_shm_segment_reserve(const char *name, size_t bytes);
+// Makes pages of a segment exist: 0, or -ENOMEM where /dev/shm is full, which a store would meet as a signal.
+int co_shm_segment_touch(char *first, size_t length);
 
 #endif

@@ -103,10 +103,7 @@ void co_task_release(struct co_task *task);
 // another thread is at it, returns 0. This is what the callback in the native progress loop calls.
 int co_engine_progress(struct co_engine *engine);
 
-// Messages alone, and nothing else: for the first turns of a wait for one.
-void co_engine_move_messages(struct co_engine *engine);
-bool co_engine_is_oversubscribed(const struct co_engine *engine); // more ranks than cores on some node
-bool co_engine_has_messages(const struct co_engine *engine);      // point-to-point is served for some communicator
+bool co_engine_has_messages(const struct co_engine *engine); // point-to-point is served for some communicator
 
 // One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.
 // Start with {.call = name} and look after each turn whether the wait is over. Also looks for peers of the node that

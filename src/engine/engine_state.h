@@ -89,6 +89,7 @@ struct co_engine {
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
     bool has_messages;         // every node with several ranks has a channel between them
+    unsigned message_spins;    // turns of a wait for a message before anything else is moved
     int message_policy;        // CO_AUTO, CO_YES, CO_NO
     enum co_carrier carrier;   // between nodes; the same on all ranks where has_multicast
     int shm_error;             // -errno of the first rank without shared memory

@@ -8,6 +8,9 @@
 #include "engine/channel/ring_channel.h"
 #include "engine/engine_state.h"
 
+#define SPINS 400
+#define SPINS_CROWDED 16
+
 static int read_peer(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
 {
     const struct co_engine *engine = arg;
@@ -51,7 +54,8 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     engine->message_policy = (int)co_setting_number(CO_SET_P2P);
-    if (engine->message_policy == CO_NO || engine->shm == NULL) {
+    engine->message_spins = engine->is_oversubscribed ? SPINS_CROWDED : SPINS;
+    if (engine->message_policy != CO_YES || engine->shm == NULL) {
         return 0;
     }
     struct co_ring_channel_config rings = {
@@ -90,6 +94,9 @@ enum co_reason co_messages_decide(const struct co_engine *engine, const struct c
     if (engine->message_policy == CO_NO) {
         return CO_DISABLED;
     }
+    if (engine->message_policy == CO_AUTO) { // which communicators gain has not been measured yet
+        return CO_STOCK_FASTER;
+    }
     if (facts->nodes > 1) {
         return CO_SEVERAL_NODES;
     }
@@ -110,18 +117,6 @@ struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const 
     struct co_p2p_context *context = co_p2p_context_open(engine->p2p, seed->id, peers, size, seed->rank);
     free(peers);
     return context;
-}
-
-void co_engine_move_messages(struct co_engine *engine)
-{
-    if (co_p2p_progress(engine->p2p) == 0) {
-        co_cpu_relax();
-    }
-}
-
-bool co_engine_is_oversubscribed(const struct co_engine *engine)
-{
-    return engine->is_oversubscribed;
 }
 
 bool co_engine_has_messages(const struct co_engine *engine)

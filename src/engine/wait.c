@@ -238,9 +238,25 @@ static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
     sleep_for_workers(engine, wait);
 }
 
+// The first turns of a wait for a message look at messages alone: native's turn would cost more than a message takes.
+static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
+{
+    if (!wait->for_message || wait->all_turns >= engine->message_spins) {
+        return false;
+    }
+    wait->all_turns++;
+    if (co_p2p_progress(engine->p2p) == 0) {
+        co_cpu_relax();
+    }
+    return true;
+}
+
 void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
 {
-    if (wait->all_turns++ == 0) {
+    if (spins_for_message(engine, wait)) {
+        return;
+    }
+    if (wait->all_turns++ == (wait->for_message ? engine->message_spins : 0)) {
         has_moved(engine, wait); // what moved before it began does not count
     }
     if (wait->inline_op == NULL && !wait->for_message &&

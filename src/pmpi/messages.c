@@ -10,9 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SPIN_CROWDED 16 // turns before native MPI is moved, too
-#define SPIN 400
-
 static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
 {
     int code = sends ? co_next.Send(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_layer.self)
@@ -132,20 +129,11 @@ void co_message_describe_receive(const void *waited_for, char *text, size_t room
     co_message_describe_wanted(receive->node.source, receive->node.tag, text, room);
 }
 
-int co_message_spin_turns(void)
-{
-    return co_engine_is_oversubscribed(co_layer.engine) ? SPIN_CROWDED : SPIN;
-}
-
 void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 {
     struct co_wait wait = {.call = call, .for_message = true, .describe = co_message_describe_send, .waited_for = send};
-    for (int turns = co_message_spin_turns(); !co_p2p_send_is_done(send); turns--) {
-        if (turns > 0) {
-            co_engine_move_messages(co_layer.engine);
-        } else {
-            co_engine_wait_turn(co_layer.engine, &wait);
-        }
+    while (!co_p2p_send_is_done(send)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
     }
 }
 
@@ -153,11 +141,7 @@ void co_message_wait_received(const struct co_p2p_receive *receive, const char *
 {
     struct co_wait wait = {
         .call = call, .for_message = true, .describe = co_message_describe_receive, .waited_for = receive};
-    for (int turns = co_message_spin_turns(); !co_p2p_receive_is_done(receive); turns--) {
-        if (turns > 0) {
-            co_engine_move_messages(co_layer.engine);
-        } else {
-            co_engine_wait_turn(co_layer.engine, &wait);
-        }
+    while (!co_p2p_receive_is_done(receive)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
     }
 }

@@ -98,8 +98,6 @@ void co_message_fill_status(MPI_Status *status, int source, int tag, size_t byte
 // What such an operation waits for: struct co_p2p_send, struct co_p2p_receive.
 void co_message_describe_send(const void *send, char *text, size_t room);
 void co_message_describe_receive(const void *receive, char *text, size_t room);
-// Turns that look at messages alone, before native MPI is moved, too: its turn would cost more than a message takes.
-int co_message_spin_turns(void);
 // What a call without a message waits for, for the stall watchdog.
 void co_message_describe_wanted(int32_t source, int32_t tag, char *text, size_t room);
 

@@ -57,12 +57,8 @@ static void describe(const void *waited_for, char *text, size_t room)
 static void wait_until_found(struct look *look, const char *call)
 {
     struct co_wait wait = {.call = call, .for_message = true, .describe = describe, .waited_for = look};
-    for (int turns = co_message_spin_turns(); !find(look); turns--) {
-        if (turns > 0) {
-            co_engine_move_messages(co_layer.engine);
-        } else {
-            co_engine_wait_turn(co_layer.engine, &wait);
-        }
+    while (!find(look)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
     }
 }
 

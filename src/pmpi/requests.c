@@ -75,13 +75,8 @@ void co_request_wait(const struct co_request *request, const char *call)
         return;
     }
     struct co_wait wait = co_request_wait_of(request, call);
-    // As in the blocking calls: the first turns look at messages alone.
-    for (int turns = wait.for_message ? co_message_spin_turns() : 0; !co_request_is_done(request); turns--) {
-        if (turns > 0) {
-            co_engine_move_messages(co_layer.engine);
-        } else {
-            co_engine_wait_turn(co_layer.engine, &wait);
-        }
+    while (!co_request_is_done(request)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
     }
 }
 

@@ -127,7 +127,7 @@ static int map(struct ring_channel *rings)
     int error =
         is_first ? co_shm_segment_create(&rings->segment, name, bytes, (size_t)config->size * CO_SHM_NATIVE_BYTES) : 0;
     if (error == 0 && is_first) {
-        error = co_shm_segment_reserve(name, bytes);
+        error = co_shm_segment_touch(rings->segment.base, bytes);
     }
     error = config->all_agree(config->arg, error);
     if (error == 0) {

@@ -120,7 +120,7 @@ static void give_back(struct co_shm_team *team)
 // As for a lane: asked for, a full /dev/shm is an answer and not a signal.
 static bool touch(const struct co_shm_team *team)
 {
-    return co_shm_touch(memory_of(team->node, (uint32_t)team->loan), CO_SHM_LOAN_BYTES) == 0;
+    return co_shm_segment_touch(memory_of(team->node, (uint32_t)team->loan), CO_SHM_LOAN_BYTES) == 0;
 }
 
 void co_shm_loan_begin(struct co_shm_team *team, size_t bytes)

@@ -15,22 +15,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define CACHE_BYTES_USUAL ((size_t)32 << 20) // where the system does not tell
-
-// Asked for, a full /dev/shm is an error; met by a store it would be a signal. Kernels that do not know the advice
-// leave it to the store.
-int co_shm_touch(char *first, size_t length)
-{
-    size_t before = (uintptr_t)first % CO_SHM_PAGE;
-    bool is_full =
-        madvise(first - before, before + length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
-
-    return is_full ? -ENOMEM : 0;
-}
 
 static void set_pointers(struct co_shm_node *node)
 {
@@ -93,7 +78,8 @@ static int create(struct co_shm_node *node, const char *name)
         error = create_within(node, name, CO_SHM_ENTRIES_MIN);
     }
     if (error == 0) {
-        error = co_shm_touch(node->segment.base, node->plan.area_offset); // before a store meets a full /dev/shm
+        error =
+            co_shm_segment_touch(node->segment.base, node->plan.area_offset); // before a store meets a full /dev/shm
     }
     if (error == 0) {
         set_pointers(node);

@@ -39,9 +39,6 @@ static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t in
     return node->areas + (size_t)index * node->plan.area_bytes;
 }
 
-// shm_node.c: makes pages exist; -ENOMEM when /dev/shm is full.
-int co_shm_touch(char *first, size_t length);
-
 // shm_peers.c: who is still there.
 int co_shm_peers_open(struct co_shm_node *node);
 void co_shm_peers_close(struct co_shm_node *node);

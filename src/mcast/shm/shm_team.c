@@ -131,7 +131,7 @@ int co_shm_touch_ring(struct co_shm_team *team, unsigned ring)
 
     team->touched |= 1u << ring;
     count_pages(team, (size_t)(lane - team->area) + first, length);
-    return co_shm_touch(lane + first, length);
+    return co_shm_segment_touch(lane + first, length);
 }
 
 static uint64_t consumed_by(const struct co_shm_team *team, int member, unsigned ring)
