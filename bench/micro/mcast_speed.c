@@ -94,7 +94,7 @@ static void open_transport(struct bench *bench, const char *interface)
 static void open_protocol(struct bench *bench)
 {
     uint8_t key[CO_AUTH_KEY_BYTES] = {1};
-    co_auth_open(&bench->auth, key, bench->count, co_setting_number(CO_SET_AUTH) != 0);
+    co_auth_open(&bench->auth, key, bench->count, (enum co_auth_form)co_setting_number(CO_SET_AUTH));
     struct co_mcast_config config = {.transport = bench->udp,
                                      .auth = bench->auth,
                                      .world_rank = bench->index,

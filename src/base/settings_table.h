@@ -41,7 +41,7 @@ CO_SETTING(UDP_SUBGROUPS, "CASTOFF_UDP_SUBGROUPS", INT, "1", 1, 16, NULL, true, 
 CO_SETTING(UDP_RCVBUF, "CASTOFF_UDP_RCVBUF", SIZE, "4M", 65536, 1073741824, NULL, true, "receive buffer to ask of the kernel; what is granted bounds the window")
 CO_SETTING(UDP_SNDBUF, "CASTOFF_UDP_SNDBUF", SIZE, "256K", 65536, 1073741824, NULL, true, "send buffer; small, so that a full queue holds the sender back")
 CO_SETTING(UDP_OFFLOAD, "CASTOFF_UDP_OFFLOAD", BOOL, "yes", 0, 0, NULL, false, "let the kernel cut and join datagrams (UDP_SEGMENT, UDP_GRO) where it can; no for drivers that do it wrong")
-CO_SETTING(AUTH, "CASTOFF_AUTH", BOOL, "yes", 0, 0, NULL, true, "authenticate every datagram with a key of the job")
+CO_SETTING(AUTH, "CASTOFF_AUTH", CHOICE, "yes", 0, 0, "yes|check|no", true, "authenticate every datagram with a key of the job; check: find damage only; no: of payload leave even that to UDP")
 CO_SETTING(MCAST_WINDOW, "CASTOFF_MCAST_WINDOW", SIZE, "2M", 16384, 1073741824, NULL, true, "bytes in flight from a sender that is alone; bounded by what receive buffers hold")
 CO_SETTING(MCAST_SHARED_WINDOW, "CASTOFF_MCAST_SHARED_WINDOW", SIZE, "512K", 16384, 1073741824, NULL, true, "bytes in flight from several senders at once, together: they meet in the queues of the receivers' links")
 CO_SETTING(MCAST_STAGING, "CASTOFF_MCAST_STAGING", SIZE, "8M", 262144, 1073741824, NULL, true, "memory of a node for early chunks and for copies kept until they are acknowledged: half of it its first rank's, who mostly speaks for it")

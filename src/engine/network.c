@@ -27,8 +27,8 @@ void co_network_say(struct co_engine *engine, const char *format, ...)
 int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine)
 {
     uint32_t near_ip = co_shared_network_find(engine, secret); // collective, so before anything that may fail
-    int status =
-        co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size, co_setting_number(CO_SET_AUTH) != 0);
+    int status = co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size,
+                              (enum co_auth_form)co_setting_number(CO_SET_AUTH));
     if (status < 0) {
         co_network_say(engine, "no keys for datagrams (%s)", strerror(-status));
         return status;

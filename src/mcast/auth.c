@@ -6,6 +6,7 @@
 #include "mcast/auth.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <errno.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -33,7 +34,8 @@ struct sender {
 };
 
 struct co_auth {
-    bool keyed, has_aes;
+    enum co_auth_form form;
+    bool has_aes;
     int ranks;
     uint8_t key[CO_AUTH_KEY_BYTES];
     struct sender **senders; // keyed: by rank, NULL until first used
@@ -143,6 +145,14 @@ static bool keyed_tag_is_right(const struct co_auth *auth, const struct keyed_st
     return result == 0; // both compare in constant time
 }
 
+// Of head and payload together: what the tag covers from the start.
+static size_t covered_bytes(const struct co_auth *auth, enum co_auth_domain domain, size_t bytes)
+{
+    bool is_all = auth->form != CO_AUTH_HEAD || domain == CO_AUTH_CONTROL || bytes < CO_AUTH_HEAD_BYTES;
+    return is_all ? bytes : CO_AUTH_HEAD_BYTES;
+}
+
+// As it stands on the wire.
 static uint64_t check_of(const struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
                          const uint8_t *nonce, const uint8_t *data, size_t bytes)
 {
@@ -154,15 +164,7 @@ static uint64_t check_of(const struct co_auth *auth, enum co_auth_domain domain,
     } who = {.team = team, .domain = (uint32_t)domain, .rank = (uint32_t)rank, .zero = 0};
     static_assert(sizeof who == 32, "hashed as bytes, so it must have no padding");
     memcpy(who.nonce, nonce, sizeof who.nonce);
-    return XXH3_64bits_withSeed(data, bytes, XXH3_64bits_withSeed(&who, sizeof who, auth->check_seed));
-}
-
-// Little-endian on the wire.
-static void store_check(uint8_t *tag, uint64_t check)
-{
-    for (int i = 0; i < CHECK_BYTES; i++) {
-        tag[i] = (uint8_t)(check >> (8 * i));
-    }
+    return htole64(XXH3_64bits_withSeed(data, bytes, XXH3_64bits_withSeed(&who, sizeof who, auth->check_seed)));
 }
 
 void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
@@ -170,12 +172,13 @@ void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, ui
                   size_t payload_bytes, uint8_t *tag)
 {
     assert(rank >= 0 && rank < auth->ranks);
-    const uint8_t *data = gather(auth, head, head_bytes, payload, payload_bytes);
-    size_t bytes = head_bytes + payload_bytes;
-    if (auth->keyed) {
+    size_t bytes = covered_bytes(auth, domain, head_bytes + payload_bytes);
+    const uint8_t *data = bytes <= head_bytes ? head : gather(auth, head, head_bytes, payload, payload_bytes);
+    if (auth->form == CO_AUTH_KEYED) {
         write_keyed_tag(auth, find_state(auth, domain, rank, team), nonce, data, bytes, tag);
     } else {
-        store_check(tag, check_of(auth, domain, rank, team, nonce, data, bytes));
+        uint64_t check = check_of(auth, domain, rank, team, nonce, data, bytes);
+        memcpy(tag, &check, CHECK_BYTES);
     }
 }
 
@@ -185,15 +188,14 @@ bool co_auth_verify(struct co_auth *auth, enum co_auth_domain domain, int rank, 
     if (rank < 0 || rank >= auth->ranks) {
         return false; // the rank may come straight from a datagram
     }
-    if (auth->keyed) {
+    if (auth->form == CO_AUTH_KEYED) {
         return keyed_tag_is_right(auth, find_state(auth, domain, rank, team), nonce, data, data_bytes);
     }
-    uint8_t check[CHECK_BYTES];
-    store_check(check, check_of(auth, domain, rank, team, nonce, data, data_bytes));
-    return sodium_memcmp(check, data + data_bytes, sizeof check) == 0;
+    uint64_t check = check_of(auth, domain, rank, team, nonce, data, covered_bytes(auth, domain, data_bytes));
+    return memcmp(&check, data + data_bytes, CHECK_BYTES) == 0;
 }
 
-int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int ranks, bool keyed)
+int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int ranks, enum co_auth_form form)
 {
     if (ranks < 1) {
         return -EINVAL;
@@ -205,12 +207,12 @@ int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int
     if (!auth) {
         return -ENOMEM;
     }
-    auth->keyed = keyed;
+    auth->form = form;
     auth->has_aes = crypto_aead_aes256gcm_is_available() == 1;
     auth->ranks = ranks;
     memcpy(auth->key, key, sizeof auth->key);
     auth->check_seed = XXH3_64bits(key, CO_AUTH_KEY_BYTES);
-    if (keyed) {
+    if (form == CO_AUTH_KEYED) {
         auth->senders = calloc((size_t)ranks, sizeof(struct sender *));
         auth->spare = aligned_alloc(64, (sizeof *auth->spare + 63) / 64 * 64);
         if (!auth->senders || !auth->spare) {
@@ -225,7 +227,7 @@ int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int
 int co_auth_copy(struct co_auth **out, const struct co_auth *auth)
 {
     struct co_auth *copy;
-    int status = co_auth_open(&copy, auth->key, auth->ranks, auth->keyed);
+    int status = co_auth_open(&copy, auth->key, auth->ranks, auth->form);
     if (status == 0) {
         copy->has_aes = auth->has_aes;
         *out = copy;
@@ -235,7 +237,7 @@ int co_auth_copy(struct co_auth **out, const struct co_auth *auth)
 
 bool co_auth_is_portable(const struct co_auth *auth)
 {
-    return auth->keyed && !auth->has_aes;
+    return auth->form == CO_AUTH_KEYED && !auth->has_aes;
 }
 
 void co_auth_use_portable(struct co_auth *auth)
@@ -272,12 +274,24 @@ void co_auth_close(struct co_auth *auth)
 
 size_t co_auth_tag_bytes(const struct co_auth *auth)
 {
-    return auth->keyed ? CO_AUTH_TAG_MAX : CHECK_BYTES;
+    return auth->form == CO_AUTH_KEYED ? CO_AUTH_TAG_MAX : CHECK_BYTES;
 }
 
 const char *co_auth_name(const struct co_auth *auth)
 {
-    return !auth->keyed ? "xxh3" : co_auth_is_portable(auth) ? "chacha20-poly1305" : "aes-256-gcm";
+    switch (auth->form) {
+    case CO_AUTH_CHECK:
+        return "xxh3";
+    case CO_AUTH_HEAD:
+        return "xxh3-head";
+    default:
+        return auth->has_aes ? "aes-256-gcm" : "chacha20-poly1305";
+    }
+}
+
+bool co_auth_covers_payload(const struct co_auth *auth)
+{
+    return auth->form != CO_AUTH_HEAD;
 }
 
 int co_auth_random_key(uint8_t key[CO_AUTH_KEY_BYTES])

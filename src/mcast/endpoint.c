@@ -74,6 +74,7 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
         release(mcast);
         return status;
     }
+    co_landing_open(mcast);
     *out = mcast;
     return 0;
 }
@@ -147,6 +148,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     }
     mcast->is_behind = status >= POLL_BUDGET;
     status = co_lanes_progress(mcast);
+    co_chunks_count(mcast);
     if (status < 0) {
         return status;
     }

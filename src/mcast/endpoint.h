@@ -182,6 +182,11 @@ struct co_send_part {
     int sent; // datagrams taken, or -errno
 };
 
+struct co_placed {
+    uint64_t chunks, bytes;
+    uint64_t landed; // of the chunks: without a copy
+};
+
 struct co_mcast {
     struct co_mcast_config config;
     struct co_transport *transport;
@@ -205,6 +210,10 @@ struct co_mcast {
     bool is_behind; // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
+    struct co_placed placed;    // and not counted yet
+    bool lands;                 // what is broadcast here may be received to its place
+    struct co_mcast_op *stream; // whose chunks came last; NULL: of none that can land
+    uint32_t landing_psn;       // its next chunk
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
@@ -238,6 +247,14 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
 
 // endpoint_receive.c. A co_deliver_fn whose arg is the endpoint: whatever comes off the network, one call a datagram.
 void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes, uint32_t immediate);
+// Likewise a chunk whose payload stands somewhere else.
+void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes, const uint8_t *payload);
+
+// landing.c
+void co_landing_open(struct co_mcast *mcast);   // where the transport can receive to where payload goes
+void co_landing_begin(struct co_mcast_op *op);  // its chunks may come next
+void co_landing_follow(struct co_mcast_op *op); // one of them has come
+void co_landing_forget(const struct co_mcast_op *op);
 
 // deadline.c
 void co_deadline_look(struct co_mcast_group *group);
@@ -300,6 +317,7 @@ void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block,
                    const uint8_t *payload, size_t bytes);
 // Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation.
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.
 void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_replay(struct co_mcast_op *op); // places what was kept for it

@@ -40,7 +40,7 @@ static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t te
     return NULL;
 }
 
-static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes)
+void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes, const uint8_t *payload)
 {
     struct co_chunk chunk;
     if (co_wire_chunk_decode(&chunk, data, bytes) < 0 || chunk.chunk_bytes != mcast->config.chunk_bytes) {
@@ -54,7 +54,6 @@ static void take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes
     if (group == NULL) {
         return;
     }
-    const uint8_t *payload = data + CO_WIRE_HEAD_BYTES;
     size_t payload_bytes = bytes - CO_WIRE_HEAD_BYTES;
     mcast->events++;
     if (!chunk.is_repair && !chunk.is_contribution) {
@@ -230,7 +229,7 @@ void co_endpoint_deliver(void *arg, const uint8_t *data, size_t bytes, uint32_t 
     switch (co_wire_kind(data, bytes)) {
     case CO_WIRE_CHUNK:
     case CO_WIRE_CONTRIBUTION:
-        take_chunk(mcast, data, bytes);
+        co_endpoint_deliver_chunk(mcast, data, bytes, data + CO_WIRE_HEAD_BYTES);
         break;
     case CO_WIRE_CONTROL:
         take_control(mcast, data, bytes);

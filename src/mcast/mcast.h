@@ -67,7 +67,8 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);
 int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup);
 int co_mcast_sender_open(struct co_mcast *mcast);
 // Takes and verifies what has come for a subgroup; progress puts it in its place. Any thread, no lock. Positive:
-// datagrams wait for progress. 0: none, or another thread is at it. -errno when the transport broke.
+// datagrams wait for progress. 0: none, or another thread is at it, or progress does it. -errno when the transport
+// broke.
 int co_mcast_lane_fill(struct co_mcast *mcast, unsigned subgroup);
 int co_mcast_lane_descriptor(const struct co_mcast *mcast, unsigned subgroup);
 // The sending thread: takes a part of a block (by the holder), sends it (no lock), accounts for it (by the holder).

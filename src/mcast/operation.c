@@ -220,6 +220,7 @@ static void free_operation(struct co_mcast_op *op)
         free(op->wanted);
     }
     mcast->bitmap_bytes -= op->bitmap_bytes;
+    co_landing_forget(op);
     free(op);
 }
 

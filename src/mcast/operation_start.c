@@ -92,6 +92,7 @@ static void begin(struct co_mcast_op *op)
     if (group->early_first != NULL) {
         co_early_replay(op);
     }
+    co_landing_begin(op);
     co_repair_start(op);
     co_operations_settle(group);
     group->mcast->timer_ns = group->mcast->now_ns;

@@ -22,11 +22,26 @@ void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block,
                    const uint8_t *payload, size_t bytes)
 {
     struct co_mcast *mcast = op->group->mcast;
-    memcpy(op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes, payload, bytes);
-    co_counter_add(CO_COUNT_DATA_PLACED, 1);
-    co_counter_add(CO_COUNT_DATA_PLACED_BYTES, bytes);
+    uint8_t *place = op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes;
+    if (payload != place) {
+        memcpy(place, payload, bytes);
+    }
+    mcast->placed.landed += payload == place;
+    mcast->placed.chunks++;
+    mcast->placed.bytes += bytes;
     op->last_event_ns = mcast->now_ns;
     mcast->advances++;
+}
+
+// Not at each chunk: a counter costs as much as all else that is done for one.
+void co_chunks_count(struct co_mcast *mcast)
+{
+    if (mcast->placed.chunks > 0) {
+        co_counter_add(CO_COUNT_DATA_PLACED, mcast->placed.chunks);
+        co_counter_add(CO_COUNT_DATA_PLACED_BYTES, mcast->placed.bytes);
+        co_counter_add(CO_COUNT_DATA_LANDED, mcast->placed.landed);
+        mcast->placed = (struct co_placed){0};
+    }
 }
 
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
@@ -57,6 +72,9 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         return;
     }
     co_chunk_copy(op, block, chunk, payload, bytes);
+    if (!chunk->is_repair) {
+        co_landing_follow(op);
+    }
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->has_news = true;
@@ -103,6 +121,7 @@ void co_early_replay(struct co_mcast_op *op)
         co_fixed_pool_give(&group->mcast->early, early);
     }
     group->early_end = link;
+    co_chunks_count(group->mcast);
 }
 
 void co_early_drop_all(struct co_mcast_group *group)

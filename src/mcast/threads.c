@@ -11,6 +11,9 @@ int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup)
     if (subgroup >= mcast->config.subgroups || subgroup >= CO_MCAST_LANES_MAX || mcast->lanes[subgroup] != NULL) {
         return -EINVAL;
     }
+    if (mcast->lands) {
+        return 0; // nothing to do in advance: there is little to verify, and only the holder knows where payload goes
+    }
     return co_receive_lane_open(&mcast->lanes[subgroup], mcast->transport, mcast->config.auth, subgroup);
 }
 
@@ -35,7 +38,7 @@ int co_mcast_sender_open(struct co_mcast *mcast)
 
 int co_mcast_lane_fill(struct co_mcast *mcast, unsigned subgroup)
 {
-    return co_receive_lane_fill(mcast->lanes[subgroup]);
+    return mcast->lanes[subgroup] == NULL ? 0 : co_receive_lane_fill(mcast->lanes[subgroup]);
 }
 
 int co_mcast_lane_descriptor(const struct co_mcast *mcast, unsigned subgroup)

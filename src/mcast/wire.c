@@ -5,6 +5,7 @@
 #include "mcast/wire.h"
 
 #include <endian.h>
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
@@ -63,6 +64,8 @@ int co_wire_kind(const uint8_t *data, size_t bytes)
     int kind = data[0] & 15;
     return kind >= CO_WIRE_CHUNK && kind <= CO_WIRE_CONTRIBUTION ? kind : -EPROTO;
 }
+
+static_assert(CO_AUTH_HEAD_BYTES == CO_WIRE_HEAD_BYTES, "a tag of the head alone covers all of it");
 
 static uint8_t how_of(const struct co_chunk *chunk)
 {

@@ -293,7 +293,7 @@ static bool open_world(struct world *world, unsigned flags)
 
     *world = (struct world){.now_ns = 1000000, .team = TEAM + (flags >> 3 & 1)};
     fed_transport_open(&world->wire, MEMBERS);
-    if (co_auth_open(&world->auth, key, MEMBERS, false) != 0) {
+    if (co_auth_open(&world->auth, key, MEMBERS, CO_AUTH_CHECK) != 0) {
         return false;
     }
     struct co_mcast_config config = {.transport = &world->wire.transport,

@@ -117,6 +117,14 @@ case_across() {
     check_run "halves of a communicator" 4 comm_halves \
         "$multicast_used and counters['dropped_foreign'] > 0 and counters['dropped_not_authentic'] == 0"
     check_run "without authentication" 4 iallgather_outstanding "$multicast_used" CASTOFF_AUTH=no
+    check_run "without authentication, broadcasts land" 4 bcast_sizes \
+        "$multicast_used and counters['data_chunks_landed'] > 0" CASTOFF_AUTH=no
+    check_run "damage alone is looked for" 4 bcast_sizes \
+        "$multicast_used and counters['data_chunks_landed'] == 0" CASTOFF_AUTH=check
+    check_run "damage is found" 4 bcast_rotating "$multicast_used and counters['dropped_not_authentic'] > 0" \
+        CASTOFF_AUTH=check CASTOFF_FAULT=corrupt=0.02,kind=data,seed=3
+    check_run "landing among losses" 4 bcast_sizes "$multicast_used and counters['data_chunks_landed'] > 0" \
+        CASTOFF_AUTH=no CASTOFF_FAULT=drop=0.02,reorder=0.02,dup=0.02,seed=4
     check_run "without offload" 4 allgather_sizes \
         "$multicast_used and 'gso no, gro no' in transports and counters['send_system_calls'] > 0" CASTOFF_UDP_OFFLOAD=no
     check_run "a rank that stands still" 3 bcast_stopped_rank "$multicast_used"

@@ -15,7 +15,7 @@
 #define RANKS 5
 #define TEAM UINT64_C(0x1122334455667788)
 
-enum form { KEYED, PORTABLE, CHECK };
+enum form { KEYED, PORTABLE, CHECK, HEAD };
 
 static const uint8_t nonce[CO_AUTH_NONCE_BYTES] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
@@ -27,7 +27,11 @@ static struct co_auth *open_form(enum form form, uint8_t key_seed)
     for (size_t i = 0; i < sizeof key; i++) {
         key[i] = (uint8_t)(key_seed + i * 7);
     }
-    assert_int_equal(co_auth_open(&auth, key, RANKS, form != CHECK), 0);
+    assert_int_equal(co_auth_open(&auth, key, RANKS,
+                                  form == HEAD    ? CO_AUTH_HEAD
+                                  : form == CHECK ? CO_AUTH_CHECK
+                                                  : CO_AUTH_KEYED),
+                     0);
     if (form == PORTABLE) {
         co_auth_use_portable(auth);
     }
@@ -107,6 +111,44 @@ static void every_flipped_bit_is_found(void **state)
     }
     assert_true(verifies(auth, data, bytes));
     free(data);
+    co_auth_close(auth);
+}
+
+// No more than the head is looked at: the payload may be anywhere.
+static void a_head_alone_is_covered(void **state)
+{
+    (void)state;
+    struct co_auth *auth = open_form(HEAD, 1), *check = open_form(CHECK, 1);
+    size_t bytes = CO_AUTH_HEAD_BYTES + 77, all = bytes + co_auth_tag_bytes(auth);
+    uint8_t *data = sealed(auth, CO_AUTH_HEAD_BYTES, 77), tag[CO_AUTH_TAG_MAX];
+
+    assert_false(co_auth_covers_payload(auth));
+    assert_true(co_auth_covers_payload(check));
+    for (size_t bit = 0; bit < all * 8; bit++) {
+        bool is_payload = bit / 8 >= CO_AUTH_HEAD_BYTES && bit / 8 < bytes;
+        data[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        assert_int_equal(verifies(auth, data, bytes), is_payload);
+        data[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+    }
+    co_auth_seal(auth, CO_AUTH_CHUNK, 3, TEAM, nonce, data, CO_AUTH_HEAD_BYTES, NULL, 77, tag);
+    assert_memory_equal(tag, data + bytes, co_auth_tag_bytes(auth));
+    free(data);
+    co_auth_close(auth);
+    co_auth_close(check);
+}
+
+// What a control message says stands in its body.
+static void control_is_covered_whole(void **state)
+{
+    (void)state;
+    struct co_auth *auth = open_form(HEAD, 1);
+    uint8_t data[100 + CO_AUTH_TAG_MAX];
+
+    fill(data, 100);
+    co_auth_seal(auth, CO_AUTH_CONTROL, 3, TEAM, nonce, data, 100, NULL, 0, data + 100);
+    assert_true(co_auth_verify(auth, CO_AUTH_CONTROL, 3, TEAM, nonce, data, 100));
+    data[99] ^= 1;
+    assert_false(co_auth_verify(auth, CO_AUTH_CONTROL, 3, TEAM, nonce, data, 100));
     co_auth_close(auth);
 }
 
@@ -235,6 +277,8 @@ int main(void)
         IN_ALL_FORMS(identity_is_covered),
         IN_ALL_FORMS(foreign_ranks_never_verify),
         IN_ALL_FORMS(many_teams_take_turns),
+        cmocka_unit_test(a_head_alone_is_covered),
+        cmocka_unit_test(control_is_covered_whole),
         cmocka_unit_test(forms_have_names_and_sizes),
         cmocka_unit_test(check_has_a_fixed_value),
         cmocka_unit_test(random_keys_differ),

@@ -51,7 +51,7 @@ static void any_size_and_number(void **state)
     (void)state;
     for (int members = 2; members <= 9; members++) {
         struct world_options options = collecting(members);
-        options.keyed = members == 5;
+        options.form = members == 5 ? CO_AUTH_KEYED : CO_AUTH_CHECK;
         options.subgroups = members == 6 ? 3 : 1;
         struct world world;
         world_open(&world, &options);

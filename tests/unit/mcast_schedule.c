@@ -60,7 +60,7 @@ static void open_rank(struct schedule *schedule, int rank)
     struct schedule_rank *mine = &schedule->ranks[rank];
     uint8_t key[CO_AUTH_KEY_BYTES] = {7}; // each job has its own: what was recorded in another is nothing here
     memcpy(key + 1, &schedule->seed, sizeof(schedule->seed));
-    assert_int_equal(co_auth_open(&mine->auth, key, schedule->members, schedule->keyed), 0);
+    assert_int_equal(co_auth_open(&mine->auth, key, schedule->members, schedule->form), 0);
     assert_int_equal(co_loopback_endpoint_open(&mine->transport, schedule->hub, rank), 0);
     if (schedule->attack_percent > 0) {
         mine->transport = tape_open(mine->transport);

@@ -58,7 +58,8 @@ struct schedule {
     uint64_t random;
     int members, group_count, step_count, most_outstanding, victim;
     uint64_t death_ns;
-    bool keyed, closes_early;
+    enum co_auth_form form;
+    bool closes_early;
     char faults[200];
     struct co_mcast_config config;
     struct co_loopback_config hub_config;

@@ -43,7 +43,7 @@ static void authenticated(void **state)
 {
     (void)state;
     struct world_options options = world_defaults(3);
-    options.keyed = true;
+    options.form = CO_AUTH_KEYED;
     run_shapes(&options);
 }
 

@@ -20,6 +20,7 @@ struct world_options world_defaults(int members)
                                   .staging_bytes = 1 << 20,
                                   .eager_bytes = 1000,
                                   .subgroups = 1,
+                                  .form = CO_AUTH_CHECK,
                                   .ack_radix = 16,
                                   .bytes_per_s = 25000000,
                                   .like_verbs = world_is_like_verbs};
@@ -34,7 +35,7 @@ static void open_endpoint(struct world *world, int rank)
 {
     const struct world_options *options = &world->options;
     uint8_t key[CO_AUTH_KEY_BYTES] = {42};
-    assert_int_equal(co_auth_open(&world->auth[rank], key, options->members, options->keyed), 0);
+    assert_int_equal(co_auth_open(&world->auth[rank], key, options->members, options->form), 0);
     assert_int_equal(co_loopback_endpoint_open(&world->transport[rank], world->hub, rank), 0);
     if (options->faults != NULL) {
         struct co_fault_plan plan;

@@ -18,7 +18,7 @@ struct world_options {
     const char *faults; // CASTOFF_FAULT text or NULL
     size_t chunk_bytes, window_bytes, staging_bytes, eager_bytes, collect_bytes;
     unsigned chains, subgroups, ack_radix;
-    bool keyed;
+    enum co_auth_form form;
     uint64_t bytes_per_s;
     size_t ingress_queue_bytes;
     bool like_verbs;      // the transport has the manners of verbs

@@ -66,7 +66,7 @@ static void open_rig(struct rig *rig)
 {
     uint8_t key[CO_AUTH_KEY_BYTES] = {1, 2, 3};
     *rig = (struct rig){.fake = {.transport = {.ops = &fake_ops}, .repeat = 1}};
-    assert_int_equal(co_auth_open(&rig->auth, key, 4, true), 0);
+    assert_int_equal(co_auth_open(&rig->auth, key, 4, CO_AUTH_KEYED), 0);
     assert_int_equal(co_receive_lane_open(&rig->lane, &rig->fake.transport, rig->auth, 0), 0);
 }
 

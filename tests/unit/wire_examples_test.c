@@ -101,8 +101,8 @@ static void check_tags(const struct example *example, enum co_auth_domain domain
     for (int i = 0; i < CO_AUTH_KEY_BYTES; i++) {
         key[i] = (uint8_t)i;
     }
-    assert_int_equal(co_auth_open(&keyed, key, RANKS, true), 0);
-    assert_int_equal(co_auth_open(&unkeyed, key, RANKS, false), 0);
+    assert_int_equal(co_auth_open(&keyed, key, RANKS, CO_AUTH_KEYED), 0);
+    assert_int_equal(co_auth_open(&unkeyed, key, RANKS, CO_AUTH_CHECK), 0);
     if (strcmp(co_auth_name(keyed), "aes-256-gcm") == 0) {
         assert_true(co_auth_verify(keyed, domain, rank, TEAM, nonce, example->bytes, bytes));
     }

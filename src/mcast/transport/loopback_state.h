@@ -18,7 +18,8 @@ struct co_loopback_endpoint {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_loopback_hub *hub;
     int rank;
-    unsigned joined; // bit for each group
+    unsigned joined;                // bit for each group
+    const struct co_lander *lander; // NULL: nobody expects anything
     bool open, gone, is_broken;
     uint64_t egress_free_ns;           // when everything accepted so far has left
     size_t refused_bytes;              // size of the datagram that found no room, 0: none

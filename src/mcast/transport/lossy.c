@@ -206,6 +206,14 @@ static int lossy_poll(struct co_transport *transport, unsigned budget, co_delive
                                 : lossy->below->ops->poll(lossy->below, budget, deliver, arg);
 }
 
+// What is lost on arrival must come by here.
+static int lossy_land(struct co_transport *transport, const struct co_lander *lander)
+{
+    const struct lossy *lossy = (struct lossy *)transport;
+    struct co_transport *below = lossy->below;
+    return below->ops->land == NULL || lossy->plan.miss > 0 ? -ENOTSUP : below->ops->land(below, lander);
+}
+
 static int lossy_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
                              bool may_write)
 {
@@ -324,6 +332,7 @@ static const struct co_transport_ops lossy_ops = {
     .region_is_busy = lossy_region_is_busy,
     .region_close = lossy_region_close,
     .poll = lossy_poll,
+    .land = lossy_land,
     .lane_open = lossy_lane_open,
     .lane_receive = lossy_lane_receive,
     .lane_descriptor = lossy_lane_descriptor,

@@ -38,6 +38,26 @@ struct co_tx_datagram {
 // for no tag covers it.
 typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate);
 
+// What comes next to a group, if nothing is lost: datagrams of head, payload and tail whose payload goes to `at`, one
+// after the other. They leave in batches, of which the first may be under way.
+struct co_landing {
+    uint8_t *at;
+    size_t bytes; // of payload in all: that of the last datagram may be short
+    uint32_t head_bytes, payload_bytes, tail_bytes;
+    unsigned first_batch, batch; // datagrams left of the first, and of each that follows
+};
+
+// Who knows what comes next. Called during poll, with its `arg`.
+struct co_lander {
+    // Before each receive from a group; the answer holds until the transport has called anything else but is_expected.
+    // False: whatever comes shall be delivered.
+    bool (*expects)(void *arg, unsigned group, struct co_landing *landing);
+    // Datagram number `place` of what is expected? All but its payload stands at `data`.
+    bool (*is_expected)(void *arg, const uint8_t *data, size_t bytes, uint32_t place);
+    // Instead of co_deliver_fn, with its manners: its payload stands where it goes.
+    void (*deliver)(void *arg, const uint8_t *data, size_t bytes, const uint8_t *payload);
+};
+
 struct co_transport;
 
 struct co_transport_ops {
@@ -73,6 +93,11 @@ struct co_transport_ops {
     // delivered stands in memory of the transport's, which it gives back to the network in batches of its own choice,
     // never before the caller is done with it; what comes while none is left is lost.
     int (*poll)(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+
+    // From now on payload may be received where it goes (NULL: it cannot; all is delivered). Whatever else comes may be
+    // written there, too, before it is moved to where deliver can look at it; nothing is written outside, nothing after
+    // the receive. The lander outlives the transport. 0, or -ENOTSUP: it cannot, as it is.
+    int (*land)(struct co_transport *transport, const struct co_lander *lander);
 
     // Receiving by several threads (NULL: the transport cannot). lane_open gives a joined group memory of its own, for
     // good, and poll leaves it alone from then on; 0 or -errno. lane_receive takes what there is for that group and

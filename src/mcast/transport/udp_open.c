@@ -95,6 +95,7 @@ static const struct co_transport_ops udp_ops = {
     .leave = udp_leave,
     .send = co_udp_send,
     .poll = co_udp_poll,
+    .land = co_udp_land,
     .lane_open = co_udp_lane_open,
     .lane_receive = co_udp_lane_receive,
     .lane_descriptor = co_udp_lane_descriptor,
@@ -112,6 +113,7 @@ static void point_messages(struct co_udp_receiver *receiver)
 {
     receiver->datagrams_per_message = 1;
     receiver->busy = CO_UDP_NOBODY;
+    receiver->landings.most = 1;
     for (unsigned i = 0; i < CO_UDP_RECEIVE_SLOTS; i++) {
         receiver->pieces[i] =
             (struct iovec){.iov_base = receiver->slots + (size_t)i * CO_UDP_SLOT_BYTES, .iov_len = CO_UDP_SLOT_BYTES};

@@ -18,10 +18,11 @@ void co_udp_count_received(const struct co_udp_taken *taken)
     co_counter_add(CO_COUNT_WIRE_BYTES_RECEIVED, taken->bytes);
 }
 
-// Size of the datagrams inside a message; the message's own when it is one.
-static size_t segment_bytes(struct msghdr *message, size_t bytes)
+size_t co_udp_segment_bytes(struct mmsghdr *message)
 {
-    for (struct cmsghdr *header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+    struct msghdr *head = &message->msg_hdr;
+    size_t bytes = message->msg_len;
+    for (struct cmsghdr *header = CMSG_FIRSTHDR(head); header; header = CMSG_NXTHDR(head, header)) {
         if (header->cmsg_level == IPPROTO_UDP && header->cmsg_type == UDP_GRO) {
             int size;
             memcpy(&size, CMSG_DATA(header), sizeof size);
@@ -34,7 +35,7 @@ static size_t segment_bytes(struct msghdr *message, size_t bytes)
 void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg)
 {
     const uint8_t *data = message->msg_hdr.msg_iov->iov_base;
-    size_t bytes = message->msg_len, segment = segment_bytes(&message->msg_hdr, bytes), at = 0;
+    size_t bytes = message->msg_len, segment = co_udp_segment_bytes(message), at = 0;
     taken->bytes += bytes;
     do { // an empty datagram is one, too
         size_t size = bytes - at < segment ? bytes - at : segment;
@@ -61,23 +62,32 @@ static unsigned messages_for(const struct co_udp_receiver *receiver, unsigned bu
 }
 
 // One recvmmsg. Returns messages taken, 0 when the socket is empty, or -errno; *wanted is how many there was room for.
-static int receive_once(struct co_udp *udp, int fd, unsigned budget, unsigned *wanted, struct co_udp_taken *taken,
-                        co_deliver_fn deliver, void *arg)
+static int receive_once(struct co_udp *udp, int socket, int fd, unsigned budget, unsigned *wanted,
+                        struct co_udp_taken *taken, co_deliver_fn deliver, void *arg)
 {
     struct co_udp_receiver *receiver = &udp->receiver;
     *wanted = messages_for(receiver, budget);
     renew_messages(receiver, *wanted);
+    co_udp_landings_aim(receiver, socket, *wanted, arg);
+    if (receiver->landings.count > 0 && *wanted > CO_UDP_LANDINGS) {
+        *wanted = CO_UDP_LANDINGS;
+    }
     co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
-    int count = recvmmsg(fd, receiver->messages, *wanted, MSG_DONTWAIT, NULL);
+    int count = recvmmsg(fd, receiver->messages, *wanted, MSG_DONTWAIT, NULL), error = errno;
+    co_udp_landings_settle(receiver, count > 0 ? (unsigned)count : 0, arg);
     if (count < 0) {
-        return errno == EAGAIN || errno == EINTR ? 0 : -errno; // judged by the caller, who knows the socket
+        // judged by the caller, who knows the socket; what cannot be landed is copied next time
+        bool is_unlucky = error == EAGAIN || error == EINTR || (error == EFAULT && receiver->landings.count > 0);
+        return is_unlucky ? 0 : -error;
     }
     unsigned before = taken->datagrams;
     for (int i = 0; i < count; i++) {
         if (i + 1 < count) {
             __builtin_prefetch(receiver->messages[i + 1].msg_hdr.msg_iov->iov_base);
         }
-        co_udp_message_deliver(&receiver->messages[i], taken, deliver, arg);
+        if (!co_udp_landings_deliver(receiver, (unsigned)i, taken, deliver, arg)) {
+            co_udp_message_deliver(&receiver->messages[i], taken, deliver, arg);
+        }
     }
     if (count > 0) {
         receiver->datagrams_per_message = (taken->datagrams - before) / (unsigned)count;
@@ -116,7 +126,7 @@ static int drain(struct co_udp *udp, int socket, unsigned budget, struct co_udp_
         if (fd < 0) {
             return 0;
         }
-        count = receive_once(udp, fd, budget - taken->datagrams, &wanted, taken, deliver, arg);
+        count = receive_once(udp, socket, fd, budget - taken->datagrams, &wanted, taken, deliver, arg);
     } while (count > 0 && (unsigned)count == wanted && taken->datagrams < budget);
     return count < 0 ? judge(udp, socket, count) : 0;
 }

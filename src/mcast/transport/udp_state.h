@@ -62,11 +62,30 @@ union co_udp_control {
     char room[CMSG_SPACE(sizeof(int))];
 };
 
+// The first messages of a receive whose payload goes straight to its place. The rest of each, and what was not
+// expected, stands in the message's slot as ever.
+#define CO_UDP_LANDINGS 8
+#define CO_UDP_LANDING_PIECES (2 * CO_UDP_SEGMENTS_MAX + 1)
+struct co_udp_landings {
+    const struct co_lander *lander; // NULL: nobody expects anything
+    struct co_landing landing;      // of the receive under way
+    unsigned most;                  // so many messages came as expected, of late: this many are aimed
+    unsigned pause;                 // receives to go without, since nothing came as expected
+    unsigned count;                 // aimed now
+    struct co_udp_aim {
+        uint32_t place;     // of its first datagram
+        unsigned datagrams; // with a place of their own
+        unsigned pieces;
+    } aims[CO_UDP_LANDINGS];
+    struct iovec pieces[CO_UDP_LANDINGS][CO_UDP_LANDING_PIECES];
+};
+
 struct co_udp_receiver {
     struct mmsghdr messages[CO_UDP_RECEIVE_SLOTS];
     struct iovec pieces[CO_UDP_RECEIVE_SLOTS];
     union co_udp_control controls[CO_UDP_RECEIVE_SLOTS];
     uint8_t *slots;
+    struct co_udp_landings landings;
     unsigned datagrams_per_message; // of late, at least 1: how many messages make up a budget
     unsigned first_group;           // where the next poll starts, so that no group starves another
     int busy;                       // socket that had something last time, or CO_UDP_NOBODY
@@ -146,10 +165,24 @@ size_t co_udp_socket_receive_buffer(int fd); // bytes of payload that the kernel
 int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count);
 
+// Of one poll.
+struct co_udp_taken {
+    unsigned datagrams;
+    size_t bytes;
+};
+
 // udp_receive.c
 int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
 void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count);
 uint32_t co_udp_ready_bits(const struct co_udp *udp, const struct pollfd *fds, int count);
+
+// udp_landing.c. aim: of the first messages of a receive from this socket, if something is expected of it; settle: all
+// that was received otherwise goes to the slots; deliver: message `index`, false: it was not aimed, or came otherwise.
+int co_udp_land(struct co_transport *transport, const struct co_lander *lander);
+void co_udp_landings_aim(struct co_udp_receiver *receiver, int socket, unsigned messages, void *arg);
+void co_udp_landings_settle(struct co_udp_receiver *receiver, unsigned messages, void *arg);
+bool co_udp_landings_deliver(struct co_udp_receiver *receiver, unsigned index, struct co_udp_taken *taken,
+                             co_deliver_fn deliver, void *arg);
 
 // udp_lane.c
 int co_udp_lane_open(struct co_transport *transport, unsigned index);
@@ -161,10 +194,7 @@ void co_udp_lane_close(struct co_udp *udp, unsigned index);
 
 // udp_receive.c, for udp_lane.c: delivers the datagrams that the kernel has joined into one message, counts them, and
 // says what an errno of a receive means: 0, or -errno when the descriptor is broken for good.
-struct co_udp_taken {
-    unsigned datagrams;
-    size_t bytes;
-};
+size_t co_udp_segment_bytes(struct mmsghdr *message); // of the datagrams inside; the message's own when it is one
 void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg);
 void co_udp_count_received(const struct co_udp_taken *taken);
 int co_udp_receive_error(int error);
