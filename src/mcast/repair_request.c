@@ -14,8 +14,9 @@
 #define RETRIES_TO_SOURCE 6 // every so many requests of the neighbour go unanswered, one goes to the owner
 #define CUTOFF_MOST 25      // times its floor
 #define REORDER_NS UINT64_C(100000)
-#define DEAF_BLOCKS 3          // that came by repair alone
-#define REQUESTS_UNANSWERED 24 // more would fill the neighbour's queue; answers to more could not be told apart
+#define DEAF_BLOCKS 3           // that came by repair alone
+#define REQUESTS_UNANSWERED 24  // more would fill the neighbour's queue; answers to more could not be told apart
+#define CHOKED_NS RETRY_MOST_NS // after the last of them: then they are lost, or their answers, and nobody else may ask
 
 static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
 {
@@ -133,6 +134,13 @@ void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
     }
 }
 
+// Until when nothing more is asked but by the clock, since too much is unanswered.
+static uint64_t choked_until(const struct co_mcast_group *group)
+{
+    bool is_choked = !left_is_dead(group) && group->requests - group->answered >= REQUESTS_UNANSWERED;
+    return is_choked ? group->requested_ns[group->requests % CO_REQUESTS_TIMED] + CHOKED_NS : 0;
+}
+
 // What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
 static void look_at_source(struct co_mcast_group *group, int source, struct co_repair_timing *timing)
 {
@@ -140,7 +148,7 @@ static void look_at_source(struct co_mcast_group *group, int source, struct co_r
     timing->is_next = group->seen_in_turn[source] != group->turn;
     timing->request = group->requests + 1;
     timing->answered = group->answered;
-    timing->is_choked = !left_is_dead(group) && group->requests - group->answered >= REQUESTS_UNANSWERED;
+    timing->is_choked = group->mcast->now_ns < choked_until(group);
     timing->is_deaf = group->unheard[source] >= DEAF_BLOCKS;
     group->seen_in_turn[source] = group->turn;
 }
@@ -171,6 +179,7 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
             look_at_source(group, co_operation_source(op, i), &timing);
             uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
             due = block_due < due ? block_due : due;
+            due = timing.is_choked && choked_until(group) < due ? choked_until(group) : due;
             pass_by(&op->blocks[i], &timing);
         }
     }

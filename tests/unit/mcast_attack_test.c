@@ -22,18 +22,28 @@ static unsigned number_from(const char *name, unsigned otherwise)
     return text == NULL || *text == '\0' ? otherwise : (unsigned)strtoul(text, NULL, 10);
 }
 
+static void run_seed(const struct schedule_limits *limits, unsigned seed, void (*after)(void))
+{
+    job.seed = seed;
+    schedule_run(&job, seed, limits);
+    if (after != NULL) {
+        after();
+    }
+}
+
 static void run_seeds(const struct schedule_limits *limits, unsigned usual, void (*after)(void))
 {
     unsigned first = number_from("CASTOFF_TEST_SEED", 0);
     unsigned count = number_from("CASTOFF_TEST_SEEDS", first > 0 ? 1 : usual);
     uint64_t slowest = 0;
     unsigned slowest_seed = 0;
+    // So many requests had been lost, or their answers, that nothing more was asked.
+    static const unsigned choked[] = {108, 142, 249};
+    for (size_t i = 0; i < sizeof(choked) / sizeof(*choked) && first == 0; i++) {
+        run_seed(limits, choked[i], after);
+    }
     for (unsigned seed = first > 0 ? first : 1; count > 0; seed++, count--) {
-        job.seed = seed;
-        schedule_run(&job, seed, limits);
-        if (after != NULL) {
-            after();
-        }
+        run_seed(limits, seed, after);
         if (job.idle_ns > slowest) {
             slowest = job.idle_ns;
             slowest_seed = seed;
