@@ -15,3 +15,11 @@ uint64_t co_clock_now_ns(void)
     uint64_t now_ns = (uint64_t)now.tv_sec * CO_NS_PER_S + (uint64_t)now.tv_nsec;
     return now_ns ? now_ns : 1;
 }
+
+uint64_t co_clock_wall_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * CO_NS_PER_S + (uint64_t)now.tv_nsec;
+}

@@ -14,4 +14,7 @@
 // Monotonic nanoseconds since an arbitrary start; never 0.
 uint64_t co_clock_now_ns(void);
 
+// Nanoseconds since 1970, for those who compare machines.
+uint64_t co_clock_wall_ns(void);
+
 #endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A map from handles to numbers; it is as large as there were handles at a time.
+#include "trace/trace_links.h"
+
+void co_trace_links_open(struct co_trace_links *links)
+{
+    co_hash_map_open(&links->map);
+    links->last = 0;
+}
+
+void co_trace_links_close(struct co_trace_links *links)
+{
+    co_hash_map_close(&links->map);
+}
+
+uint64_t co_trace_links_make(struct co_trace_links *links, uint64_t handle)
+{
+    if (handle == 0) {
+        return 0;
+    }
+    co_hash_map_remove(&links->map, handle);
+    uint64_t number = links->last + 1;
+    if (co_hash_map_put(&links->map, handle, (void *)(uintptr_t)number) != 0) {
+        return 0;
+    }
+    links->last = number;
+    return number;
+}
+
+uint64_t co_trace_links_find(const struct co_trace_links *links, uint64_t handle)
+{
+    return handle == 0 ? 0 : (uint64_t)(uintptr_t)co_hash_map_get(&links->map, handle);
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Handles that come again: the last record that made one is meant.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "trace/trace_links.h"
+
+static void the_last_one_is_meant(void **state)
+{
+    (void)state;
+    struct co_trace_links links;
+    co_trace_links_open(&links);
+    assert_int_equal(co_trace_links_find(&links, 640), 0);
+    assert_int_equal(co_trace_links_make(&links, 640), 1);
+    assert_int_equal(co_trace_links_make(&links, 1280), 2);
+    assert_int_equal(co_trace_links_find(&links, 640), 1);
+    assert_int_equal(co_trace_links_make(&links, 640), 3);
+    assert_int_equal(co_trace_links_find(&links, 640), 3);
+    assert_int_equal(co_trace_links_find(&links, 1280), 2);
+    co_trace_links_close(&links);
+}
+
+static void null_is_none(void **state)
+{
+    (void)state;
+    struct co_trace_links links;
+    co_trace_links_open(&links);
+    assert_int_equal(co_trace_links_make(&links, 0), 0);
+    assert_int_equal(co_trace_links_find(&links, 0), 0);
+    assert_int_equal(co_trace_links_make(&links, 64), 1);
+    co_trace_links_close(&links);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_one_is_meant),
+        cmocka_unit_test(null_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

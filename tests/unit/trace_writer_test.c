@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Traces written and read: over many blocks, by several threads, by threads that come and go, looks in vain, a process
+// that is killed while it writes, a file that may not grow, and a file cut off anywhere.
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "trace/trace_file.h"
+#include "trace/trace_pages.h"
+#include "trace/trace_writer.h"
+
+static char path[100];
+static const struct co_trace_header header = {.rank = 3, .size = 8, .began_ns = 1000, .host = "here"};
+
+static int choose_path(void **state)
+{
+    (void)state;
+    snprintf(path, sizeof path, "/tmp/castoff-trace-test.%d", (int)getpid());
+    return 0;
+}
+
+static int remove_path(void **state)
+{
+    (void)state;
+    unlink(path);
+    return 0;
+}
+
+static void put_send(struct co_trace_stream *stream, int64_t tag, int64_t thread, uint64_t now_ns)
+{
+    struct co_trace_record record = {
+        .kind = CO_TRACE_Send, .begin_ns = now_ns, .end_ns = now_ns + 5, .value = {1, 1, thread, tag, 1}, .times = 1};
+    co_trace_stream_put(stream, &record);
+}
+
+static void put_vain(struct co_trace_stream *stream, int64_t handle, uint64_t now_ns)
+{
+    struct co_trace_record record = {.kind = CO_TRACE_Test,
+                                     .flags = CO_TRACE_IN_VAIN,
+                                     .begin_ns = now_ns,
+                                     .end_ns = now_ns + 2,
+                                     .value = {handle},
+                                     .times = 1};
+    co_trace_stream_put(stream, &record);
+}
+
+struct reading {
+    struct co_trace_file file;
+    const uint8_t *bytes;
+    size_t size;
+};
+
+static void open_reading(struct reading *reading)
+{
+    char why[CO_TRACE_WHY_MAX];
+    assert_int_equal(co_trace_pages_read(path, &reading->bytes, &reading->size), 0);
+    assert_int_equal(co_trace_file_open(&reading->file, reading->bytes, reading->size, why), 0);
+}
+
+static void close_reading(struct reading *reading)
+{
+    co_trace_file_close(&reading->file);
+    co_trace_pages_unmap((void *)(uintptr_t)reading->bytes, reading->size);
+}
+
+static void many_blocks(void **state)
+{
+    (void)state;
+    enum { CALLS = 50000 };
+    struct co_trace_writer writer;
+    assert_int_equal(co_trace_writer_open(&writer, path, &header), 0);
+    struct co_trace_stream *stream = co_trace_stream_take(&writer, 1000);
+    for (int i = 0; i < CALLS; i++) {
+        put_send(stream, i, 0, 1000 + (uint64_t)i * 10);
+    }
+    co_trace_writer_close(&writer, CO_TRACE_CLOSED);
+    co_trace_writer_free(&writer);
+    struct reading reading;
+    open_reading(&reading);
+    assert_int_equal(reading.file.header.rank, 3);
+    assert_int_equal(reading.file.header.end, CO_TRACE_CLOSED);
+    assert_string_equal(reading.file.header.host, "here");
+    assert_true(reading.file.place_count > 5);
+    for (int i = 0; i < CALLS; i++) {
+        const struct co_trace_record *record = co_trace_file_next(&reading.file);
+        assert_non_null(record);
+        assert_int_equal(record->value[3], i);
+        assert_int_equal(record->begin_ns, 1000 + i * 10);
+    }
+    assert_null(co_trace_file_next(&reading.file));
+    assert_int_equal(reading.file.damages, 0);
+    assert_true(reading.size < CO_TRACE_HEADER_BYTES + CALLS * 12); // nothing but records, nearly
+    close_reading(&reading);
+}
+
+enum { THREADS = 4, CALLS_EACH = 20000 };
+
+static void *write_calls(void *argument)
+{
+    struct co_trace_writer *writer = argument;
+    static _Atomic int64_t number;
+    int64_t mine = co_add_relaxed(&number, 1) % THREADS; // relaxed: a number
+    struct co_trace_stream *stream = co_trace_stream_take(writer, 1000);
+    for (int64_t i = 0; i < CALLS_EACH; i++) {
+        put_send(stream, i, mine, 1000 + (uint64_t)(i * THREADS + mine) * 10);
+    }
+    co_trace_stream_give(stream);
+    return NULL;
+}
+
+static void threads_at_once(void **state)
+{
+    (void)state;
+    struct co_trace_writer writer;
+    pthread_t threads[THREADS];
+    assert_int_equal(co_trace_writer_open(&writer, path, &header), 0);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_create(&threads[i], NULL, write_calls, &writer);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    co_trace_writer_close(&writer, CO_TRACE_CLOSED);
+    co_trace_writer_free(&writer);
+    struct reading reading;
+    open_reading(&reading);
+    assert_true(reading.file.cursor_count <= THREADS);
+    const struct co_trace_record *record;
+    int64_t next[THREADS] = {0};
+    int seen = 0;
+    while ((record = co_trace_file_next(&reading.file)) != NULL) {
+        assert_int_equal(record->value[3], next[record->value[2]]++);
+        seen++;
+    }
+    assert_int_equal(seen, THREADS * CALLS_EACH);
+    assert_int_equal(reading.file.damages, 0);
+    close_reading(&reading);
+}
+
+static void threads_come_and_go(void **state)
+{
+    (void)state;
+    struct co_trace_writer writer;
+    assert_int_equal(co_trace_writer_open(&writer, path, &header), 0);
+    for (int i = 0; i < 1000; i++) {
+        struct co_trace_stream *stream = co_trace_stream_take(&writer, 1000);
+        put_send(stream, i, 0, 1000 + (uint64_t)i * 10);
+        co_trace_stream_give(stream);
+    }
+    assert_int_equal(writer.stream_count, 1);
+    assert_int_equal(co_load_relaxed(&writer.blocks), 1); // relaxed: one thread
+    co_trace_writer_close(&writer, CO_TRACE_CLOSED);
+    co_trace_writer_free(&writer);
+}
+
+// Equal ones only count; the open end of them is there without having been written.
+static void looks_in_vain(void **state)
+{
+    (void)state;
+    struct co_trace_writer writer;
+    assert_int_equal(co_trace_writer_open(&writer, path, &header), 0);
+    struct co_trace_stream *stream = co_trace_stream_take(&writer, 1000);
+    for (uint64_t i = 0; i < 1000; i++) {
+        put_vain(stream, 64, 1000 + 10 * i);
+    }
+    put_send(stream, 1, 0, 20000);
+    put_vain(stream, 64, 30000);
+    put_vain(stream, 128, 31000);
+    put_vain(stream, 128, 32000);
+    struct reading reading;
+    open_reading(&reading); // as if the process had been killed
+    const struct co_trace_record *record = co_trace_file_next(&reading.file);
+    assert_int_equal(record->kind, CO_TRACE_Test);
+    assert_int_equal(record->times, 1000);
+    assert_int_equal(record->begin_ns, 1000);
+    assert_int_equal(record->end_ns, 1000 + 9990 + 2);
+    assert_int_equal(co_trace_file_next(&reading.file)->kind, CO_TRACE_Send);
+    record = co_trace_file_next(&reading.file);
+    assert_int_equal(record->value[0], 64);
+    assert_int_equal(record->times, 1);
+    record = co_trace_file_next(&reading.file);
+    assert_int_equal(record->value[0], 128);
+    assert_int_equal(record->times, 2);
+    assert_int_equal(record->end_ns, 32002);
+    assert_null(co_trace_file_next(&reading.file));
+    close_reading(&reading);
+    co_trace_writer_close(&writer, CO_TRACE_CLOSED);
+    co_trace_writer_free(&writer);
+    open_reading(&reading);
+    int records = 0;
+    while (co_trace_file_next(&reading.file) != NULL) {
+        records++;
+    }
+    assert_int_equal(records, 4);
+    close_reading(&reading);
+}
+
+// Writes until it is killed; says when it has written `calls`.
+static void write_until_killed(int speak, int calls)
+{
+    struct co_trace_writer writer;
+    if (co_trace_writer_open(&writer, path, &header) != 0) {
+        _exit(1);
+    }
+    struct co_trace_stream *stream = co_trace_stream_take(&writer, 1000);
+    for (int i = 0;; i++) {
+        co_trace_stream_enter(stream, CO_TRACE_Send, 1000 + (uint64_t)i * 10);
+        put_send(stream, i, 0, 1000 + (uint64_t)i * 10);
+        co_trace_stream_leave(stream, CO_TRACE_NOTHING);
+        if (i == calls && write(speak, "x", 1) != 1) {
+            _exit(1);
+        }
+    }
+}
+
+static void killed_while_writing(void **state)
+{
+    (void)state;
+    for (int calls = 1; calls < 100000; calls = calls * 3 + 1) {
+        int ends[2];
+        char byte;
+        assert_int_equal(pipe(ends), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            write_until_killed(ends[1], calls);
+        }
+        assert_int_equal(read(ends[0], &byte, 1), 1);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(ends[0]);
+        close(ends[1]);
+        struct reading reading;
+        open_reading(&reading);
+        const struct co_trace_record *record;
+        int64_t seen = 0;
+        while ((record = co_trace_file_next(&reading.file)) != NULL) {
+            assert_int_equal(record->kind, CO_TRACE_Send);
+            if (!record->is_unfinished) {
+                assert_int_equal(record->value[3], seen);
+                seen++;
+            }
+            assert_int_equal(record->begin_ns, 1000 + (seen - !record->is_unfinished) * 10);
+        }
+        assert_true(seen > calls);
+        assert_int_equal(reading.file.damages, 0);
+        assert_int_equal(reading.file.header.end, CO_TRACE_OPEN);
+        close_reading(&reading);
+    }
+}
+
+// The limit would raise SIGXFSZ where it is not asked about.
+static void no_room(void **state)
+{
+    (void)state;
+    struct rlimit limit, small;
+    struct co_trace_writer writer;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    small = limit;
+    small.rlim_cur = CO_TRACE_HEADER_BYTES + 2 * CO_TRACE_BLOCK_BYTES;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(co_trace_writer_open(&writer, path, &header), 0);
+    struct co_trace_stream *stream = co_trace_stream_take(&writer, 1000);
+    for (int i = 0; i < 50000; i++) {
+        put_send(stream, i, 0, 1000 + (uint64_t)i * 10);
+    }
+    assert_false(co_trace_writer_is_open(&writer));
+    assert_null(co_trace_stream_take(&writer, 1)); // a second thread gets none
+    co_trace_writer_close(&writer, CO_TRACE_CLOSED);
+    co_trace_writer_free(&writer);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct reading reading;
+    open_reading(&reading);
+    assert_int_equal(reading.file.header.end, CO_TRACE_STOPPED);
+    int64_t seen = 0;
+    const struct co_trace_record *record;
+    while ((record = co_trace_file_next(&reading.file)) != NULL) {
+        assert_int_equal(record->value[3], seen++);
+    }
+    assert_true(seen > 1000 && seen < 50000);
+    close_reading(&reading);
+}
+
+static void not_where_it_may_not(void **state)
+{
+    (void)state;
+    struct co_trace_writer writer;
+    assert_int_equal(co_trace_writer_open(&writer, "/nowhere/at/all.trace", &header), -ENOENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_blocks),          cmocka_unit_test(threads_at_once),
+        cmocka_unit_test(threads_come_and_go),  cmocka_unit_test(looks_in_vain),
+        cmocka_unit_test(killed_while_writing), cmocka_unit_test(no_room),
+        cmocka_unit_test(not_where_it_may_not),
+    };
+    return cmocka_run_group_tests(tests, choose_path, remove_path);
+}
