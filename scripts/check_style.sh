@@ -81,7 +81,10 @@ check_headers() {
 }
 
 check_exports() {
-    bash scripts/check_exports.sh build/libcastoff.so || { local status=$?; [ "$status" != 77 ] || echo "not built yet"; return "$status"; }
+    local library status
+    for library in build/libcastoff.so build/libcastoff-record.so; do
+        bash scripts/check_exports.sh "$library" || { status=$?; [ "$status" != 77 ] || echo "not built yet"; return "$status"; }
+    done
 }
 
 checks=(format licence names length leftovers layers doors braces headers exports)

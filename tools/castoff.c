@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const struct co_command *const commands[] = {
-    &co_command_mpirun, &co_command_run, &co_command_ab, &co_command_bench, &co_command_info,
+    &co_command_mpirun, &co_command_run, &co_command_ab, &co_command_bench, &co_command_info, &co_command_trace,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

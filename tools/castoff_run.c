@@ -16,11 +16,12 @@
 #include "program.h"
 #include "set_option.h"
 
-enum { OPTION_ENV = 256, OPTION_PATH };
+enum { OPTION_ENV = 256, OPTION_PATH, OPTION_RECORD };
 
 static const struct option long_options[] = {
     {"set", required_argument, NULL, 's'},
     {"report", required_argument, NULL, 'r'},
+    {"record", required_argument, NULL, OPTION_RECORD},
     {"off", no_argument, NULL, 'o'},
     {"verbose", no_argument, NULL, 'v'},
     {"dry-run", no_argument, NULL, 'n'},
@@ -33,7 +34,7 @@ static const struct option long_options[] = {
 struct plan {
     const char *folders; // where to look for the program, NULL: PATH
     bool verbose, dry;
-    char preload[2 * PATH_MAX];
+    char preload[3 * PATH_MAX];
 };
 
 static int take_set(const char *text)
@@ -61,6 +62,19 @@ static int take_env(const char *text)
     return TOOL_OK;
 }
 
+// As seen from here: the program may change its folder before it writes there.
+static int take_record(const char *directory)
+{
+    char here[PATH_MAX], path[2 * PATH_MAX];
+    if (directory[0] == '/' || directory[0] == '\0' || !getcwd(here, sizeof here)) {
+        setenv("CASTOFF_RECORD", directory, 1);
+        return TOOL_OK;
+    }
+    snprintf(path, sizeof path, "%s/%s", here, directory);
+    setenv("CASTOFF_RECORD", path, 1);
+    return TOOL_OK;
+}
+
 static int take_option(struct plan *plan, int option)
 {
     switch (option) {
@@ -71,6 +85,8 @@ static int take_option(struct plan *plan, int option)
     case 'r':
         setenv("CASTOFF_REPORT", optarg, 1);
         return TOOL_OK;
+    case OPTION_RECORD:
+        return take_record(optarg);
     case 'o':
         setenv("CASTOFF_ENABLE", "0", 1);
         return TOOL_OK;
@@ -86,33 +102,58 @@ static int take_option(struct plan *plan, int option)
     }
 }
 
-// Ours first, so that we see calls before they reach libmpi; what was there stays behind us.
-static int make_preload(struct plan *plan)
+// Puts a library in front of what is preloaded, unless it is there: in a run inside a run.
+static int put_first(struct plan *plan, const char *library)
 {
-    char library[PATH_MAX];
-    if (co_places_library(library)) {
-        co_command_complain(&co_command_run, "libcastoff.so is neither beside the castoff command nor in ../lib; "
-                                             "build it with make or install it again");
-        return TOOL_FAILED;
-    }
+    char before[sizeof plan->preload];
     if (strpbrk(library, " :")) {
         co_command_complain(&co_command_run, "%s: the dynamic linker cannot preload from a path with a space or colon",
                             library);
         return TOOL_FAILED;
     }
-    const char *before = co_environment("LD_PRELOAD");
-    bool has_others = before && *before;
-    if (has_others && strstr(before, library)) {
-        snprintf(plan->preload, sizeof plan->preload, "%s", before); // a run inside a run
+    if (strstr(plan->preload, library)) {
         return TOOL_OK;
     }
-    int length = snprintf(plan->preload, sizeof plan->preload, "%s%s%s", library, has_others ? ":" : "",
-                          has_others ? before : "");
+    memcpy(before, plan->preload, sizeof before);
+    int length = snprintf(plan->preload, sizeof plan->preload, "%s%s%s", library, before[0] != '\0' ? ":" : "", before);
     if (length >= (int)sizeof plan->preload) {
         co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
         return TOOL_FAILED;
     }
     return TOOL_OK;
+}
+
+static bool records(void)
+{
+    const char *directory = co_environment("CASTOFF_RECORD");
+    return directory && *directory;
+}
+
+// Ours first, so that we see calls before they reach libmpi; what was there stays behind us. What records them stands
+// before all: it is to see the program's calls and none of ours.
+static int make_preload(struct plan *plan)
+{
+    char library[PATH_MAX];
+    const char *before = co_environment("LD_PRELOAD");
+    if (before && snprintf(plan->preload, sizeof plan->preload, "%s", before) >= (int)sizeof plan->preload) {
+        co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
+        return TOOL_FAILED;
+    }
+    if (co_places_library(library)) {
+        co_command_complain(&co_command_run, "libcastoff.so is neither beside the castoff command nor in ../lib; "
+                                             "build it with make or install it again");
+        return TOOL_FAILED;
+    }
+    int status = put_first(plan, library);
+    if (status || !records()) {
+        return status;
+    }
+    if (co_places_recorder(library)) {
+        co_command_complain(&co_command_run, "libcastoff-record.so, which records, is not beside libcastoff.so; build "
+                                             "it with make or install it again");
+        return TOOL_FAILED;
+    }
+    return put_first(plan, library);
 }
 
 // In quotes where a shell would take it apart or change it.
@@ -225,6 +266,7 @@ const struct co_command co_command_run = {
     "run one process with castoff preloaded; stands right of any launcher: srun castoff run ./app",
     "  --set NAME=VALUE  set CASTOFF_NAME; unknown names and wrong values are refused\n"
     "  --report FILE     write castoff's report there at MPI_Finalize (- is stderr, x.json gives JSON)\n"
+    "  --record DIR      write a trace of the program's MPI calls there, a file a rank, for castoff trace\n"
     "  --off             preload, but leave every call to the MPI below (CASTOFF_ENABLE=0)\n"
     "  --env NAME=VALUE  set a variable unless the environment has it\n"
     "  --path FOLDERS    look for PROGRAM there instead of PATH\n"

@@ -26,7 +26,8 @@ struct co_command {
     const char *details;               // option list for -h
 };
 
-extern const struct co_command co_command_mpirun, co_command_run, co_command_ab, co_command_bench, co_command_info;
+extern const struct co_command co_command_mpirun, co_command_run, co_command_ab, co_command_bench, co_command_info,
+    co_command_trace;
 
 // Prints "castoff NAME: message" on stderr.
 void co_command_complain(const struct co_command *command, const char *format, ...)

@@ -37,10 +37,16 @@ static int find_in(char path[PATH_MAX], const char *const folders[], const char 
     return -ENOENT;
 }
 
+static const char *const library_folders[] = {".", "../lib", "../lib/castoff", NULL};
+
 int co_places_library(char path[PATH_MAX])
 {
-    static const char *const folders[] = {".", "../lib", "../lib/castoff", NULL};
-    return find_in(path, folders, "libcastoff.so");
+    return find_in(path, library_folders, "libcastoff.so");
+}
+
+int co_places_recorder(char path[PATH_MAX])
+{
+    return find_in(path, library_folders, "libcastoff-record.so");
 }
 
 int co_places_bench_program(char path[PATH_MAX], const char *name)

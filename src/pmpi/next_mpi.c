@@ -112,6 +112,11 @@ void co_next_mpi_resolve(void)
     pthread_once(&once, resolve);
 }
 
+void *co_next_mpi_find(const char *symbol)
+{
+    return find_or_absent(symbol);
+}
+
 const char *co_next_mpi_mismatch(void)
 {
     char version[VERSION_MAX] = "";

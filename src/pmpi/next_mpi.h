@@ -148,6 +148,10 @@ static inline const struct co_next_mpi *co_next_mpi_get(void)
     return &co_next;
 }
 
+// The function of the library below by the name PMPI_...; where there is none, one that ends the process. After
+// co_next_mpi_resolve.
+void *co_next_mpi_find(const char *symbol);
+
 // NULL when castoff was built for the library underneath, else what is wrong with it. Callable before MPI_Init.
 const char *co_next_mpi_mismatch(void);
 

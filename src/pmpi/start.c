@@ -44,11 +44,25 @@ void co_start_prepare(void)
     }
 }
 
+// The recorder is a preload of its own, which the setting alone cannot load.
+static bool lacks_recorder(void)
+{
+    const char *preloads = co_environment("LD_PRELOAD");
+    return co_setting_text(CO_SET_RECORD)[0] != '\0' &&
+           (preloads == NULL || strstr(preloads, "libcastoff-record.so") == NULL);
+}
+
 static void complain(void)
 {
     const char *sentence;
     for (size_t i = 0; co_layer.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
         co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "%s", sentence);
+    }
+    if (co_layer.rank == 0 && lacks_recorder()) {
+        co_log(
+            CO_LOG_WARN, CO_SUBSYS_PMPI,
+            "CASTOFF_RECORD: nothing is recorded, since libcastoff-record.so is not preloaded; castoff run --record and "
+            "castoff mpirun do that");
     }
     struct co_fault_plan plan;
     char word[120] = "";

@@ -2,11 +2,14 @@
 //
 // Which request, or matched message, a handle in a trace stands for: MPI uses handles again, so each record that makes
 // one gets a new number, and whatever names it later means the last. Fed with a rank's records in the order of
-// co_trace_file_next. One thread.
+// co_trace_file_next. A completion's status is only to be believed where its request is a receive's. One thread.
 #ifndef CASTOFF_TRACE_LINKS_H
 #define CASTOFF_TRACE_LINKS_H
 
+#include <stdbool.h>
+
 #include "base/hash_map.h"
+#include "trace/trace_format.h"
 
 struct co_trace_links {
     struct co_hash_map map;
@@ -16,9 +19,19 @@ struct co_trace_links {
 void co_trace_links_open(struct co_trace_links *links);
 void co_trace_links_close(struct co_trace_links *links);
 
-// A handle that a call has just given out: its number, from 1; 0 for the null handle, or without memory.
-uint64_t co_trace_links_make(struct co_trace_links *links, uint64_t handle);
-// 0: null, or made before the trace began.
-uint64_t co_trace_links_find(const struct co_trace_links *links, uint64_t handle);
+struct co_trace_link {
+    uint64_t number;         // from 1; 0: the null handle, or made before the trace began
+    enum co_trace_kind kind; // of the call that made it
+};
+
+// A handle that a call has just given out; its number, 0 for the null handle, or without memory.
+uint64_t co_trace_links_make(struct co_trace_links *links, uint64_t handle, enum co_trace_kind kind);
+struct co_trace_link co_trace_links_find(const struct co_trace_links *links, uint64_t handle);
+
+// Whether what a call of this kind starts receives a message.
+static inline bool co_trace_receives(enum co_trace_kind kind)
+{
+    return kind == CO_TRACE_Irecv || kind == CO_TRACE_Recv_init || kind == CO_TRACE_Imrecv;
+}
 
 #endif

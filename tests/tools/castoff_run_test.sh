@@ -24,6 +24,19 @@ run "$castoff" run --set CASTOFF_BCAST=no --set LOG=debug --report r.json -- env
 ok "a setting" out_has '^CASTOFF_BCAST=no$'
 ok "a setting without its prefix" out_has '^CASTOFF_LOG=debug$'
 ok "the report" out_has '^CASTOFF_REPORT=r.json$'
+cp "$work/bin/libcastoff.so" "$work/bin/libcastoff-record.so"
+run "$castoff" run --record trace -- env
+ok "what records stands before the library" out_has "^LD_PRELOAD=$work/bin/libcastoff-record.so:$work/bin/libcastoff.so\$"
+ok "and writes below this folder" out_has "^CASTOFF_RECORD=$PWD/trace\$"
+run "$castoff" run -- "$castoff" run --record /trace -- env
+ok "a run that records inside a run" out_has \
+    "^LD_PRELOAD=$work/bin/libcastoff-record.so:$work/bin/libcastoff.so\$"
+CASTOFF_RECORD=/trace run "$castoff" run -- "$castoff" run -- env
+ok "a run inside a run that records" out_has "^LD_PRELOAD=$work/bin/libcastoff-record.so:$work/bin/libcastoff.so\$"
+rm "$work/bin/libcastoff-record.so"
+run "$castoff" run --record trace -- true
+ok "nothing that records: status 1" status_is 1
+ok "nothing that records: said" err_has 'libcastoff-record.so, which records, is not beside'
 run "$castoff" run --off -- env
 ok "off" out_has '^CASTOFF_ENABLE=0$'
 CASTOFF_LOG=info run "$castoff" run --env CASTOFF_LOG=trace --env CASTOFF_TTL=3 -- env

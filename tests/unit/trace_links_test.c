@@ -15,13 +15,15 @@ static void the_last_one_is_meant(void **state)
     (void)state;
     struct co_trace_links links;
     co_trace_links_open(&links);
-    assert_int_equal(co_trace_links_find(&links, 640), 0);
-    assert_int_equal(co_trace_links_make(&links, 640), 1);
-    assert_int_equal(co_trace_links_make(&links, 1280), 2);
-    assert_int_equal(co_trace_links_find(&links, 640), 1);
-    assert_int_equal(co_trace_links_make(&links, 640), 3);
-    assert_int_equal(co_trace_links_find(&links, 640), 3);
-    assert_int_equal(co_trace_links_find(&links, 1280), 2);
+    assert_int_equal(co_trace_links_find(&links, 640).number, 0);
+    assert_int_equal(co_trace_links_make(&links, 640, CO_TRACE_Irecv), 1);
+    assert_int_equal(co_trace_links_make(&links, 1280, CO_TRACE_Irecv), 2);
+    assert_int_equal(co_trace_links_find(&links, 640).number, 1);
+    assert_int_equal(co_trace_links_make(&links, 640, CO_TRACE_Isend), 3);
+    assert_int_equal(co_trace_links_find(&links, 640).kind, CO_TRACE_Isend);
+    assert_int_equal(co_trace_links_find(&links, 1280).kind, CO_TRACE_Irecv);
+    assert_int_equal(co_trace_links_find(&links, 640).number, 3);
+    assert_int_equal(co_trace_links_find(&links, 1280).number, 2);
     co_trace_links_close(&links);
 }
 
@@ -30,9 +32,9 @@ static void null_is_none(void **state)
     (void)state;
     struct co_trace_links links;
     co_trace_links_open(&links);
-    assert_int_equal(co_trace_links_make(&links, 0), 0);
-    assert_int_equal(co_trace_links_find(&links, 0), 0);
-    assert_int_equal(co_trace_links_make(&links, 64), 1);
+    assert_int_equal(co_trace_links_make(&links, 0, CO_TRACE_Irecv), 0);
+    assert_int_equal(co_trace_links_find(&links, 0).number, 0);
+    assert_int_equal(co_trace_links_make(&links, 64, CO_TRACE_Irecv), 1);
     co_trace_links_close(&links);
 }
 
