@@ -21,8 +21,17 @@ static const struct source sources[CO_TRACE_KIND_COUNT] = {
 #undef CO_TRACE_CALL
 #undef CO_TRACE_MARK
 
-static struct co_trace_row rows[CO_TRACE_KIND_COUNT];
-static pthread_once_t rows_once = PTHREAD_ONCE_INIT;
+struct co_trace_row co_trace_rows[CO_TRACE_KIND_COUNT];
+_Atomic bool co_trace_rows_are_there;
+
+static uint32_t handles_of(const char *letters)
+{
+    uint32_t bits = 0;
+    for (unsigned i = 0; letters[i] != '\0'; i++) {
+        bits |= (uint32_t)(letters[i] == 'r' || letters[i] == 'm') << i;
+    }
+    return bits;
+}
 
 static void take_apart(struct co_trace_row *row, const struct source *source)
 {
@@ -44,19 +53,23 @@ static void take_apart(struct co_trace_row *row, const struct source *source)
     row->asked_count = (uint8_t)strlen(row->asked);
     row->told_count = (uint8_t)strlen(row->told);
     row->column_count = (uint8_t)strlen(row->columns);
+    row->asked_handles = handles_of(row->asked);
+    row->told_handles = handles_of(row->told);
+    row->column_handles = handles_of(row->columns);
 }
 
 static void take_all_apart(void)
 {
     for (unsigned kind = 0; kind < CO_TRACE_KIND_COUNT; kind++) {
-        take_apart(&rows[kind], &sources[kind]);
+        take_apart(&co_trace_rows[kind], &sources[kind]);
     }
+    co_store_release(&co_trace_rows_are_there, true); // release W1: the rows
 }
 
-const struct co_trace_row *co_trace_row(unsigned kind)
+void co_trace_rows_make(void)
 {
-    pthread_once(&rows_once, take_all_apart);
-    return &rows[kind];
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, take_all_apart);
 }
 
 const char *co_trace_field_name(char letter)

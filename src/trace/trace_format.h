@@ -6,8 +6,11 @@
 #ifndef CASTOFF_TRACE_FORMAT_H
 #define CASTOFF_TRACE_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/order.h"
 
 #define CO_TRACE_MAGIC "castoff trace\n\0" // with the end of the string 16 bytes
 #define CO_TRACE_VERSION 1
@@ -98,10 +101,21 @@ struct co_trace_row {
     char columns[CO_TRACE_COLUMNS_MAX + 1];
     uint8_t asked_count, told_count, column_count;
     uint8_t has_list, has_text;
+    uint32_t asked_handles, told_handles, column_handles; // bits of those that are handles
 };
 
+extern struct co_trace_row co_trace_rows[CO_TRACE_KIND_COUNT];
+extern _Atomic bool co_trace_rows_are_there;
+void co_trace_rows_make(void);
+
 // Row of a kind below CO_TRACE_KIND_COUNT.
-const struct co_trace_row *co_trace_row(unsigned kind);
+static inline const struct co_trace_row *co_trace_row(unsigned kind)
+{
+    if (!co_load_acquire(&co_trace_rows_are_there)) { // acquire W1
+        co_trace_rows_make();
+    }
+    return &co_trace_rows[kind];
+}
 
 // What a letter stands for: "count", "tag", ...
 const char *co_trace_field_name(char letter);

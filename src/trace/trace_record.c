@@ -10,7 +10,7 @@
 
 enum { NUMBER_MAX = 10 }; // bytes of 64 bits
 
-static uint8_t *put(uint8_t *out, uint64_t number)
+static uint8_t *put_long(uint8_t *out, uint64_t number)
 {
     while (number > 127) {
         *out++ = (uint8_t)(number | 128);
@@ -20,7 +20,17 @@ static uint8_t *put(uint8_t *out, uint64_t number)
     return out;
 }
 
-static uint8_t *put_signed(uint8_t *out, int64_t number)
+// Most are short.
+static inline uint8_t *put(uint8_t *out, uint64_t number)
+{
+    if (__builtin_expect(number > 127, 0)) {
+        return put_long(out, number);
+    }
+    *out = (uint8_t)number;
+    return out + 1;
+}
+
+static inline uint8_t *put_signed(uint8_t *out, int64_t number)
 {
     return put(out, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
 }
@@ -36,21 +46,30 @@ static uint64_t turn_back(uint64_t turned)
     return turned << 3 | turned >> 61;
 }
 
-static bool is_handle(char letter)
+static size_t slot_of(uint64_t turned)
 {
-    return letter == 'r' || letter == 'm';
+    return (turned * UINT64_C(0x9e3779b97f4a7c15) >> 32) * CO_TRACE_SLOTS >> 32;
 }
 
-static uint8_t *put_values(uint8_t *out, const int64_t *values, const char *letters, struct co_trace_state *state)
+static uint8_t *put_handle(uint8_t *out, uint64_t handle, struct co_trace_state *state)
 {
-    for (; *letters != '\0'; letters++, values++) {
-        if (is_handle(*letters)) {
-            uint64_t turned = turn((uint64_t)*values);
-            out = put_signed(out, (int64_t)(turned - state->handle));
-            state->handle = turned;
-        } else {
-            out = put_signed(out, *values);
-        }
+    uint64_t turned = turn(handle);
+    size_t slot = slot_of(turned);
+    if (state->recent[slot] == turned) {
+        return put(out, slot + 1);
+    }
+    *out = 0;
+    out = put_signed(out + 1, (int64_t)(turned - state->handle));
+    state->handle = state->recent[slot] = turned;
+    return out;
+}
+
+static inline uint8_t *put_values(uint8_t *out, const int64_t *values, unsigned count, uint32_t handles,
+                                  struct co_trace_state *state)
+{
+    for (unsigned i = 0; i < count; i++) {
+        out = __builtin_expect(handles >> i & 1, 0) ? put_handle(out, (uint64_t)values[i], state)
+                                                    : put_signed(out, values[i]);
     }
     return out;
 }
@@ -58,7 +77,8 @@ static uint8_t *put_values(uint8_t *out, const int64_t *values, const char *lett
 static size_t most_bytes(const struct co_trace_record *record, const struct co_trace_row *row)
 {
     size_t numbers = 8 + (size_t)row->asked_count + row->told_count + (size_t)record->row_count * row->column_count;
-    return numbers * NUMBER_MAX + (row->has_text ? record->text_bytes : 0);
+    // A handle has a byte before its number.
+    return numbers * (NUMBER_MAX + 1) + (row->has_text ? record->text_bytes : 0);
 }
 
 static uint8_t *put_head(uint8_t *out, const struct co_trace_record *record, struct co_trace_state *state)
@@ -88,9 +108,9 @@ size_t co_trace_encode(const struct co_trace_record *record, struct co_trace_sta
     uint8_t *end = put_head(out, record, state);
     bool is_vain = (record->flags & CO_TRACE_IN_VAIN) != 0;
     if ((record->flags & CO_TRACE_CONTINUED) == 0) {
-        end = put_values(end, record->value, row->asked, state);
+        end = put_values(end, record->value, row->asked_count, row->asked_handles, state);
         if (!is_vain) {
-            end = put_values(end, record->value + row->asked_count, row->told, state);
+            end = put_values(end, record->value + row->asked_count, row->told_count, row->told_handles, state);
         }
     }
     if (is_vain) {
@@ -104,7 +124,7 @@ size_t co_trace_encode(const struct co_trace_record *record, struct co_trace_sta
     if (row->has_list) {
         end = put(end, record->row_count);
         for (unsigned i = 0; i < record->row_count; i++) {
-            end = put_values(end, record->rows[i], row->columns, state);
+            end = put_values(end, record->rows[i], row->column_count, row->column_handles, state);
         }
     }
     return (size_t)(end - out);
@@ -139,15 +159,26 @@ static int64_t get_signed(struct source *source)
     return (int64_t)(number >> 1 ^ (0 - (number & 1)));
 }
 
-static void get_values(struct source *source, int64_t *values, const char *letters, struct co_trace_state *state)
+static uint64_t get_handle(struct source *source, struct co_trace_state *state)
 {
-    for (; *letters != '\0'; letters++, values++) {
-        if (is_handle(*letters)) {
-            state->handle += (uint64_t)get_signed(source);
-            *values = (int64_t)turn_back(state->handle);
-        } else {
-            *values = get_signed(source);
-        }
+    uint64_t slot = get(source);
+    if (slot > CO_TRACE_SLOTS) {
+        source->is_bad = true;
+        return 0;
+    }
+    if (slot > 0) {
+        return turn_back(state->recent[slot - 1]);
+    }
+    state->handle += (uint64_t)get_signed(source);
+    state->recent[slot_of(state->handle)] = state->handle;
+    return turn_back(state->handle);
+}
+
+static void get_values(struct source *source, int64_t *values, unsigned count, uint32_t handles,
+                       struct co_trace_state *state)
+{
+    for (unsigned i = 0; i < count; i++) {
+        values[i] = (handles >> i & 1) != 0 ? (int64_t)get_handle(source, state) : get_signed(source);
     }
 }
 
@@ -191,7 +222,7 @@ static void get_text(struct source *source, struct co_trace_record *record)
     source->at += bytes;
 }
 
-static void get_rows(struct source *source, struct co_trace_record *record, const char *columns,
+static void get_rows(struct source *source, struct co_trace_record *record, const struct co_trace_row *row,
                      struct co_trace_state *state)
 {
     uint64_t count = get(source);
@@ -200,7 +231,7 @@ static void get_rows(struct source *source, struct co_trace_record *record, cons
         return;
     }
     for (unsigned i = 0; i < count && !source->is_bad; i++) {
-        get_values(source, record->rows[i], columns, state);
+        get_values(source, record->rows[i], row->column_count, row->column_handles, state);
     }
     record->row_count = (uint16_t)count;
 }
@@ -209,16 +240,15 @@ long co_trace_decode(struct co_trace_record *record, struct co_trace_state *stat
                      int64_t rows[CO_TRACE_ROWS_MAX][CO_TRACE_COLUMNS_MAX], const uint8_t *bytes, size_t size)
 {
     struct source source = {bytes, bytes + size, false};
-    struct co_trace_state moved = *state;
     record->rows = rows;
     record->row_count = record->text_bytes = 0;
     record->text = "";
-    get_head(&source, record, &moved);
+    get_head(&source, record, state);
     const struct co_trace_row *row = co_trace_row(record->kind);
     if ((record->flags & CO_TRACE_CONTINUED) == 0) {
-        get_values(&source, record->value, row->asked, &moved);
+        get_values(&source, record->value, row->asked_count, row->asked_handles, state);
         if ((record->flags & CO_TRACE_IN_VAIN) == 0) {
-            get_values(&source, record->value + row->asked_count, row->told, &moved);
+            get_values(&source, record->value + row->asked_count, row->told_count, row->told_handles, state);
         }
     }
     if ((record->flags & CO_TRACE_IN_VAIN) == 0) {
@@ -226,12 +256,8 @@ long co_trace_decode(struct co_trace_record *record, struct co_trace_state *stat
             get_text(&source, record);
         }
         if (row->has_list) {
-            get_rows(&source, record, row->columns, &moved);
+            get_rows(&source, record, row, state);
         }
     }
-    if (source.is_bad) {
-        return -EBADMSG;
-    }
-    *state = moved;
-    return source.at - bytes;
+    return source.is_bad ? -EBADMSG : source.at - bytes;
 }

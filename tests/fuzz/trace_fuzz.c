@@ -17,7 +17,7 @@ static void write_again(const struct co_trace_record *record)
 {
     static uint8_t out[ROOM];
     static int64_t rows[CO_TRACE_ROWS_MAX][CO_TRACE_COLUMNS_MAX];
-    struct co_trace_state there = {0, 0}, back = {0, 0};
+    struct co_trace_state there = {.time_ns = 0}, back = there;
     struct co_trace_record again;
     size_t length = co_trace_encode(record, &there, out, sizeof out);
     if (length == 0 || co_trace_decode(&again, &back, rows, out, length) != (long)length ||

@@ -125,7 +125,7 @@ static void completions_by_their_beginning(void **state)
     static struct trace trace;
     struct co_trace_file file;
     char why[CO_TRACE_WHY_MAX];
-    struct co_trace_state states[2] = {{0, 0}, {0, 0}};
+    struct co_trace_state states[2] = {{.time_ns = 0}, {.time_ns = 0}};
     begin(&trace);
     begin_block(&trace, 0, 0, 0, 0);
     begin_block(&trace, 1, 1, 0, 0);

@@ -74,7 +74,7 @@ static void assert_same(const struct co_trace_record *a, const struct co_trace_r
 static void every_kind_there_and_back(void **state)
 {
     (void)state;
-    struct co_trace_state out = {0, 0}, in = {0, 0};
+    static struct co_trace_state out, in;
     srand(11);
     for (int round = 0; round < 200; round++) {
         for (unsigned kind = 1; kind < CO_TRACE_KIND_COUNT; kind++) {
@@ -95,7 +95,8 @@ static void not_beyond_its_room(void **state)
     (void)state;
     srand(12);
     for (int round = 0; round < 2000; round++) {
-        struct co_trace_state out = {0, 0}, before = out;
+        static struct co_trace_state out, before;
+        before = out;
         struct co_trace_record record;
         char text[CO_TRACE_TEXT_MAX];
         fill(&record, 1 + (unsigned)rand() % (CO_TRACE_KIND_COUNT - 1), text);
@@ -116,7 +117,7 @@ static void cut_off_at_every_byte(void **state)
     (void)state;
     srand(13);
     for (unsigned kind = 1; kind < CO_TRACE_KIND_COUNT; kind++) {
-        struct co_trace_state out = {5, 7}, in = out;
+        struct co_trace_state out = {.time_ns = 5, .handle = 7}, in;
         struct co_trace_record record, back;
         char text[CO_TRACE_TEXT_MAX];
         fill(&record, kind, text);
@@ -125,10 +126,10 @@ static void cut_off_at_every_byte(void **state)
         for (size_t cut = 0; cut < length; cut++) {
             uint8_t *copy = malloc(cut + 1); // so that a sanitizer sees a byte too many
             memcpy(copy, bytes, cut);
+            in = (struct co_trace_state){.time_ns = 5, .handle = 7};
             assert_int_equal(co_trace_decode(&back, &in, rows_back, copy, cut), -EBADMSG);
             free(copy);
         }
-        assert_true(in.time_ns == 5 && in.handle == 7);
     }
 }
 
@@ -136,8 +137,8 @@ static void cut_off_at_every_byte(void **state)
 static void bytes_of_an_isend(void **state)
 {
     (void)state;
-    static const uint8_t golden[] = {0x08, 0xd0, 0x0f, 0xac, 0x02, 0x06, 0x02, 0x02, 0x0e, 0x02, 0x80, 0x04};
-    struct co_trace_state out = {1000000, 0}, in = out;
+    static const uint8_t golden[] = {0x08, 0xd0, 0x0f, 0xac, 0x02, 0x06, 0x02, 0x02, 0x0e, 0x02, 0x00, 0x80, 0x04};
+    struct co_trace_state out = {.time_ns = 1000000}, in = out;
     struct co_trace_record record = {
         .kind = CO_TRACE_Isend, .begin_ns = 1001000, .end_ns = 1001300, .value = {3, 1, 1, 7, 1, 0x800}, .times = 1};
     struct co_trace_record back;
@@ -149,9 +150,27 @@ static void bytes_of_an_isend(void **state)
     assert_int_equal(back.value[5], 0x800);
 }
 
+// A handle that comes again is one byte.
+static void handles_that_come_again(void **state)
+{
+    (void)state;
+    static struct co_trace_state out, in;
+    enum { HANDLES = 20 };
+    int short_ones = 0;
+    for (int i = 0; i < 10 * HANDLES; i++) {
+        struct co_trace_record back, record = {.kind = CO_TRACE_Start, .times = 1};
+        record.value[0] = 0x7f0012345680 + i % HANDLES * 0x340;
+        size_t length = co_trace_encode(&record, &out, bytes, sizeof bytes);
+        assert_int_equal(co_trace_decode(&back, &in, rows_back, bytes, length), length);
+        assert_int_equal(back.value[0], record.value[0]);
+        short_ones += length == 4;
+    }
+    assert_true(short_ones > 5 * HANDLES);
+}
+
 static void refused(const uint8_t *wrong, size_t length)
 {
-    struct co_trace_state in = {0, 0};
+    struct co_trace_state in = {.time_ns = 0};
     struct co_trace_record back;
     assert_int_equal(co_trace_decode(&back, &in, rows_back, wrong, length), -EBADMSG);
 }
@@ -159,11 +178,12 @@ static void refused(const uint8_t *wrong, size_t length)
 static void what_is_no_record(void **state)
 {
     (void)state;
-    refused((const uint8_t[]){0x00, 0, 0, 0, 0, 0, 0, 0}, 8);                                // kind 0
-    refused((const uint8_t[]){0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0}, 9);                          // a kind that there is not
-    refused((const uint8_t[]){0x09, 0x10, 0, 0, 0, 0, 0, 0, 0, 0}, 10);                      // a flag that there is not
-    refused((const uint8_t[]){0x09, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}, 10);                      // flags, but none is set
-    refused((const uint8_t[]){0x14, 0, 0, 2, 0x81, 1}, 6);                                   // Waitall with 129 rows
+    refused((const uint8_t[]){0x00, 0, 0, 0, 0, 0, 0, 0}, 8);           // kind 0
+    refused((const uint8_t[]){0xff, 0x7f, 0, 0, 0, 0, 0, 0, 0}, 9);     // a kind that there is not
+    refused((const uint8_t[]){0x09, 0x10, 0, 0, 0, 0, 0, 0, 0, 0}, 10); // a flag that there is not
+    refused((const uint8_t[]){0x09, 0x00, 0, 0, 0, 0, 0, 0, 0, 0}, 10); // flags, but none is set
+    refused((const uint8_t[]){0x2e, 0, 0, 0x80, 1}, 5);                 // Start of a handle in slot 127
+    refused((const uint8_t[]){0x14, 0, 0, 2, 0x81, 1}, 6);              // Waitall with 129 rows
     refused((const uint8_t[]){0x02, 0, 0, 2, 2, 0x81, 1, 'a', 'b', 'c', 'd', 'e', 'f'}, 13); // a text of 129 bytes
     refused((const uint8_t[]){0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0, 0, 0, 0, 0, 0, 0, 0},
             19); // a number of more than 64 bits
@@ -193,7 +213,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_there_and_back), cmocka_unit_test(not_beyond_its_room),
         cmocka_unit_test(cut_off_at_every_byte),     cmocka_unit_test(bytes_of_an_isend),
-        cmocka_unit_test(what_is_no_record),         cmocka_unit_test(rows_of_the_table),
+        cmocka_unit_test(handles_that_come_again),   cmocka_unit_test(what_is_no_record),
+        cmocka_unit_test(rows_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

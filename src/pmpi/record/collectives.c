@@ -18,7 +18,7 @@ static void note_buffer(struct co_recorded *call, bool counts, int64_t count, MP
 static int64_t sum(struct co_recorded *call, MPI_Comm comm, const int counts[])
 {
     int64_t all = 0;
-    int size = counts == NULL ? 0 : co_record_look_up(call, comm).size;
+    int size = counts == NULL ? 0 : co_record_look_up(call, comm)->size;
     for (int i = 0; i < size; i++) {
         all += counts[i];
     }
@@ -28,8 +28,8 @@ static int64_t sum(struct co_recorded *call, MPI_Comm comm, const int counts[])
 // Between groups the root says MPI_ROOT, and the others of its group MPI_PROC_NULL: they take no part.
 static bool is_root(struct co_recorded *call, int root, MPI_Comm comm)
 {
-    struct co_record_known known = co_record_look_up(call, comm);
-    return root == MPI_ROOT || (root >= 0 && !known.is_between_groups && known.number != 0 && root == known.rank);
+    const struct co_record_known *known = co_record_look_up(call, comm);
+    return root == MPI_ROOT || (root >= 0 && !known->is_between_groups && known->number != 0 && root == known->rank);
 }
 
 // Everybody but those two.

@@ -14,22 +14,18 @@ struct table {
     pthread_mutex_t lock;
     struct co_hash_map map;
     uint32_t last; // number given
-    // Of what threads remember: a free makes it void.
-    _Atomic uint32_t generation;
+    _Atomic uint32_t *generation;
 };
 
-static struct table communicators = {.lock = PTHREAD_MUTEX_INITIALIZER};
-static struct table types = {.lock = PTHREAD_MUTEX_INITIALIZER};
+_Atomic uint32_t co_record_communicators_generation, co_record_types_generation;
+
+static struct table communicators = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                                     .generation = &co_record_communicators_generation};
+static struct table types = {.lock = PTHREAD_MUTEX_INITIALIZER, .generation = &co_record_types_generation};
 
 static uint64_t key_of(const void *handle)
 {
     return (uint64_t)(uintptr_t)handle;
-}
-
-static struct co_record_known *slot_of(struct co_record_known *remembered, size_t count, const void *handle)
-{
-    uint64_t key = key_of(handle);
-    return &remembered[(key >> 4 ^ key >> 9) % count];
 }
 
 static bool find(struct table *table, const void *handle, struct co_record_known *known)
@@ -74,15 +70,9 @@ static uint32_t forget(struct table *table, const void *handle)
         return 0;
     }
     uint32_t number = entry->number;
-    // relaxed: who gets the handle again gets it from MPI, after this.
-    co_add_relaxed(&table->generation, 1);
+    co_add_relaxed(table->generation, 1); // relaxed: see co_record_is_remembered
     free(entry);
     return number;
-}
-
-static uint32_t generation_of(struct table *table)
-{
-    return co_load_relaxed(&table->generation); // relaxed: see forget
 }
 
 void co_record_handles_open(void)
@@ -108,23 +98,17 @@ static void tell_type(struct co_record_thread *thread, const struct co_record_kn
     co_trace_stream_put(thread->stream, &record);
 }
 
-struct co_record_known co_record_datatype(struct co_record_thread *thread, MPI_Datatype type, uint64_t now_ns)
+const struct co_record_known *co_record_datatype(struct co_record_thread *thread, MPI_Datatype type, uint64_t now_ns)
 {
-    struct co_record_known *slot = slot_of(thread->types, sizeof thread->types / sizeof thread->types[0], type);
-    uint32_t generation = generation_of(&types);
-    if (slot->handle == type && slot->generation == generation) {
-        return *slot;
-    }
+    struct co_record_known *slot = &thread->types[co_record_slot(type, CO_RECORD_TYPES)];
+    uint32_t generation = co_load_relaxed(types.generation); // relaxed: see co_record_is_remembered
     struct co_record_known known = {.handle = type};
-    if (type == NULL || type == co_next.datatype_null) {
-        return known;
-    }
-    if (!find(&types, type, &known) && add(&types, &known)) {
+    if (type != NULL && type != co_next.datatype_null && !find(&types, type, &known) && add(&types, &known)) {
         tell_type(thread, &known, type, now_ns);
     }
     known.generation = generation;
     *slot = known;
-    return known;
+    return slot;
 }
 
 // Number, parent, who made it, size, own rank, whether peers are in another group.
@@ -158,19 +142,12 @@ static void measure(struct co_record_known *known, MPI_Comm comm)
     known->size = co_record_peers(comm, is_inter);
 }
 
-struct co_record_known co_record_communicator(struct co_record_thread *thread, MPI_Comm comm, uint64_t now_ns)
+const struct co_record_known *co_record_communicator(struct co_record_thread *thread, MPI_Comm comm, uint64_t now_ns)
 {
-    struct co_record_known *slot =
-        slot_of(thread->communicators, sizeof thread->communicators / sizeof thread->communicators[0], comm);
-    uint32_t generation = generation_of(&communicators);
-    if (slot->handle == comm && slot->generation == generation) {
-        return *slot;
-    }
+    struct co_record_known *slot = &thread->communicators[co_record_slot(comm, CO_RECORD_COMMUNICATORS)];
+    uint32_t generation = co_load_relaxed(communicators.generation); // relaxed: see co_record_is_remembered
     struct co_record_known known = {.handle = comm};
-    if (comm == NULL || comm == co_next.comm_null) {
-        return known;
-    }
-    if (!find(&communicators, comm, &known)) {
+    if (comm != NULL && comm != co_next.comm_null && !find(&communicators, comm, &known)) {
         measure(&known, comm);
         if (add(&communicators, &known)) {
             tell_communicator(thread, &known, comm, 0, CO_TRACE_NOTHING, now_ns);
@@ -178,14 +155,14 @@ struct co_record_known co_record_communicator(struct co_record_thread *thread, M
     }
     known.generation = generation;
     *slot = known;
-    return known;
+    return slot;
 }
 
 uint32_t co_record_communicator_made(struct co_record_thread *thread, MPI_Comm comm, MPI_Comm parent, unsigned made_by,
                                      bool as_parent, uint64_t now_ns)
 {
     struct co_record_known known = {.handle = comm};
-    struct co_record_known from = co_record_communicator(thread, parent, now_ns);
+    struct co_record_known from = *co_record_communicator(thread, parent, now_ns);
     if (comm == co_next.comm_null) {
         return 0;
     }

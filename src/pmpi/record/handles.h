@@ -7,7 +7,10 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "base/order.h"
 
 struct co_record_thread;
 
@@ -19,11 +22,29 @@ struct co_record_known {
     bool is_between_groups;
 };
 
+enum { CO_RECORD_COMMUNICATORS = 16, CO_RECORD_TYPES = 64 }; // that a thread remembers
+
+// Of what threads remember: a free makes it void.
+extern _Atomic uint32_t co_record_communicators_generation, co_record_types_generation;
+
 void co_record_handles_open(void);
 
-// Of handles that MPI has just accepted.
-struct co_record_known co_record_communicator(struct co_record_thread *thread, MPI_Comm comm, uint64_t now_ns);
-struct co_record_known co_record_datatype(struct co_record_thread *thread, MPI_Datatype type, uint64_t now_ns);
+static inline size_t co_record_slot(const void *handle, size_t slots)
+{
+    uintptr_t key = (uintptr_t)handle;
+    return (key >> 4 ^ key >> 9) % slots;
+}
+
+// relaxed: who gets a freed handle again gets it from MPI, after the free.
+static inline bool co_record_is_remembered(const struct co_record_known *known, const void *handle,
+                                           _Atomic uint32_t *generation)
+{
+    return known->handle == handle && known->generation == co_load_relaxed(generation);
+}
+
+// Of handles that MPI has just accepted: into the thread's slot, which is returned.
+const struct co_record_known *co_record_communicator(struct co_record_thread *thread, MPI_Comm comm, uint64_t now_ns);
+const struct co_record_known *co_record_datatype(struct co_record_thread *thread, MPI_Datatype type, uint64_t now_ns);
 
 // One that a call has just made from `parent`; `as_parent`: with all of its members, and not to be asked about yet.
 // Returns its number, 0 for MPI_COMM_NULL.

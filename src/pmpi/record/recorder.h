@@ -25,7 +25,7 @@ struct co_record_below {
 struct co_record_thread {
     struct co_trace_stream *stream;
     unsigned depth; // of calls within calls
-    struct co_record_known communicators[16], types[64];
+    struct co_record_known communicators[CO_RECORD_COMMUNICATORS], types[CO_RECORD_TYPES];
     int64_t rows[CO_TRACE_ROWS_MAX][CO_TRACE_COLUMNS_MAX];
 };
 
@@ -119,21 +119,31 @@ static inline void co_record_request(struct co_recorded *call, const MPI_Request
     co_record_value(call, call->has_failed ? 0 : co_record_handle_of(*handle));
 }
 
-// By number; what it is goes before the record when it is new. 0: not known, since the call has failed.
-static inline struct co_record_known co_record_look_up(struct co_recorded *call, MPI_Comm comm)
+// By number; what it is goes before the record when it is new. Of a call that has failed nothing is known: number 0.
+static inline const struct co_record_known *co_record_look_up(struct co_recorded *call, MPI_Comm comm)
 {
-    struct co_record_known unknown = {.handle = NULL};
-    return call->has_failed ? unknown : co_record_communicator(call->thread, comm, call->record.end_ns);
+    static const struct co_record_known unknown;
+    const struct co_record_known *slot = &call->thread->communicators[co_record_slot(comm, CO_RECORD_COMMUNICATORS)];
+    if (call->has_failed) {
+        return &unknown;
+    }
+    return co_record_is_remembered(slot, comm, &co_record_communicators_generation)
+               ? slot
+               : co_record_communicator(call->thread, comm, call->record.end_ns);
 }
 
 static inline void co_record_comm(struct co_recorded *call, MPI_Comm comm)
 {
-    co_record_value(call, co_record_look_up(call, comm).number);
+    co_record_value(call, co_record_look_up(call, comm)->number);
 }
 
 static inline void co_record_type(struct co_recorded *call, MPI_Datatype type)
 {
-    co_record_value(call, call->has_failed ? 0 : co_record_datatype(call->thread, type, call->record.end_ns).number);
+    const struct co_record_known *slot = &call->thread->types[co_record_slot(type, CO_RECORD_TYPES)];
+    if (!call->has_failed && !co_record_is_remembered(slot, type, &co_record_types_generation)) {
+        slot = co_record_datatype(call->thread, type, call->record.end_ns);
+    }
+    co_record_value(call, call->has_failed ? 0 : slot->number);
 }
 
 static inline void co_record_message(struct co_recorded *call, int count, MPI_Datatype type, int peer, int tag,
