@@ -64,7 +64,9 @@ static void print_handle(struct co_trace_text *text, FILE *stream, int64_t handl
 {
     uint64_t number = kind != CO_TRACE_NOTHING ? co_trace_links_make(&text->links, (uint64_t)handle, kind)
                                                : co_trace_links_find(&text->links, (uint64_t)handle).number;
-    if (number == 0) {
+    if (handle == CO_TRACE_COMPLETE) {
+        fputs("complete", stream);
+    } else if (number == 0) {
         fputs(handle == 0 ? "null" : "unknown", stream);
     } else {
         fprintf(stream, "%" PRIu64, number);

@@ -24,6 +24,9 @@ enum { CO_TRACE_VALUES_MAX = 16, CO_TRACE_COLUMNS_MAX = 8, CO_TRACE_ROWS_MAX = 1
 // In place of what nobody could ask for.
 #define CO_TRACE_NOT_KNOWN INT32_MIN
 
+// In place of the handle of a request that was complete when it was made: MPI has one handle for all of those.
+#define CO_TRACE_COMPLETE 1
+
 // How the recording ended.
 enum co_trace_end {
     CO_TRACE_OPEN,   // not yet, or the process was killed

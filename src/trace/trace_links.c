@@ -22,6 +22,9 @@ uint64_t co_trace_links_make(struct co_trace_links *links, uint64_t handle, enum
     if (handle == 0) {
         return 0;
     }
+    if (handle == CO_TRACE_COMPLETE) {
+        return ++links->last;
+    }
     co_hash_map_remove(&links->map, handle);
     uint64_t number = links->last + 1;
     if (co_hash_map_put(&links->map, handle, (void *)(uintptr_t)(number << 8 | (uint64_t)kind)) != 0) {

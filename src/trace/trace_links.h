@@ -20,11 +20,12 @@ void co_trace_links_open(struct co_trace_links *links);
 void co_trace_links_close(struct co_trace_links *links);
 
 struct co_trace_link {
-    uint64_t number;         // from 1; 0: the null handle, or made before the trace began
+    uint64_t number;         // from 1; 0: null, complete when made, or made before the trace began
     enum co_trace_kind kind; // of the call that made it
 };
 
-// A handle that a call has just given out; its number, 0 for the null handle, or without memory.
+// A handle that a call has just given out; its number, 0 for the null handle, or without memory. One that
+// stands for what is complete is not found again.
 uint64_t co_trace_links_make(struct co_trace_links *links, uint64_t handle, enum co_trace_kind kind);
 struct co_trace_link co_trace_links_find(const struct co_trace_links *links, uint64_t handle);
 

@@ -31,6 +31,7 @@ static void resolve(void)
 #include "trace/trace_kinds.h"
 #undef CO_TRACE_CALL
 #undef CO_TRACE_MARK
+    co_recorder.complete = co_next.find_data("ompi_request_empty");
     co_store_release(&co_recorder.is_resolved, true); // release R1: all pointers are set
 }
 

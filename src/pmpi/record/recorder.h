@@ -33,6 +33,7 @@ struct co_recorder {
     _Atomic bool is_on;
     _Atomic bool is_resolved;
     struct co_record_below below;
+    MPI_Request complete; // native's handle for what is complete when it is made; NULL: it has none
     struct co_trace_writer writer;
 };
 
@@ -108,9 +109,12 @@ static inline void co_record_value(struct co_recorded *call, int64_t value)
     *call->next++ = value;
 }
 
-// 0 stands for the null handle.
+// 0 stands for the null handle, and one number for all requests that were complete when they were made.
 static inline int64_t co_record_handle_of(MPI_Request handle)
 {
+    if (handle == co_recorder.complete) {
+        return CO_TRACE_COMPLETE;
+    }
     return handle == co_next.request_null ? 0 : (int64_t)(intptr_t)handle;
 }
 
