@@ -8,6 +8,7 @@
 #include "engine/channel/ring_channel.h"
 #include "engine/engine_state.h"
 
+#define PLACES_FIRST 1024 // in the tables of a communicator; most never need more
 #define SPINS 400
 #define SPINS_CROWDED 16
 
@@ -28,7 +29,8 @@ static uint32_t power_of_two(uint32_t least)
 
 static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel)
 {
-    uint32_t places = (uint32_t)co_setting_number(CO_SET_MATCH_TABLE);
+    uint32_t most = (uint32_t)co_setting_number(CO_SET_MATCH_TABLE);
+    uint32_t places = most < PLACES_FIRST ? most : PLACES_FIRST;
     return (struct co_p2p_config){
         .channel = channel,
         .size = engine->bootstrap.node_size,
@@ -36,6 +38,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
         .matcher = {places, places, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
+        .places_most = most,
         .read = co_shm_node_single_copy(engine->shm) ? read_peer : NULL,
         .arg = engine,
     };

@@ -25,6 +25,18 @@ struct co_matcher *co_matcher_open(void *memory, const struct co_matcher_config 
     return matcher;
 }
 
+struct co_matcher *co_matcher_move(const struct co_matcher *matcher, void *memory,
+                                   const struct co_matcher_config *config)
+{
+    struct co_matcher *moved = memory;
+    unsigned char *rest = (unsigned char *)memory + round_up(sizeof(*moved));
+    *moved = *matcher;
+    co_posted_move(&moved->posted, rest, config->receives, config->bins);
+    rest += round_up(co_posted_bytes(config->receives, config->bins));
+    co_unexpected_move(&moved->unexpected, rest, config->messages, config->bins);
+    return moved;
+}
+
 static uint32_t waiting_receives(const struct co_posted *posted)
 {
     uint32_t sum = posted->rest.count;

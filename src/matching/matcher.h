@@ -31,6 +31,10 @@ struct co_matcher;
 // Bytes of memory that open wants, aligned to 64 and zeroed. Pages that are never needed are never touched.
 size_t co_matcher_bytes(const struct co_matcher_config *config);
 struct co_matcher *co_matcher_open(void *memory, const struct co_matcher_config *config);
+// Into other memory, as for open, of which no part is smaller; not while a block runs. What waits stays as it is, and
+// what stood in a list (its node has no place) gets one as long as there are some. The old memory is the caller's.
+struct co_matcher *co_matcher_move(const struct co_matcher *matcher, void *memory,
+                                   const struct co_matcher_config *config);
 
 // A receive comes: the message that it takes, or NULL: it waits.
 struct co_match_node *co_matcher_post(struct co_matcher *matcher, struct co_match_node *receive);

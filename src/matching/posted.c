@@ -79,6 +79,47 @@ void co_posted_append(struct co_posted *posted, struct co_match_node *receive)
     }
 }
 
+// What has no place gets one, the eldest first.
+static void return_from_list(struct co_posted *posted)
+{
+    uint32_t link;
+    while (posted->rest.first != NULL && (link = take_place(posted)) != 0) {
+        struct co_match_node *eldest = posted->rest.first;
+        co_match_list_remove(&posted->rest, eldest);
+        enter_table(posted, eldest, link);
+    }
+}
+
+// Each new bin takes from one old one, so it is in order, too.
+static void enter_bins(struct co_posted *posted, const struct co_posted *old)
+{
+    size_t bins = (size_t)CO_MATCH_HASHED * ((size_t)old->bin_mask + 1) + 1;
+    for (size_t i = 0; i < bins; i++) {
+        for (uint32_t link = old->bins[i].first; link != 0; link = co_posted_at(old, link)->next) {
+            struct co_posted_receive *receive = co_posted_at(posted, link);
+            enum co_match_class class = co_match_class_of(receive->source, receive->tag);
+            struct co_match_bin *bin =
+                co_posted_bin(posted, class, co_match_hash(class, receive->source, receive->tag));
+            receive->bin = (uint32_t)(bin - posted->bins);
+            link_last(posted, bin, link);
+        }
+    }
+}
+
+void co_posted_move(struct co_posted *posted, void *memory, uint32_t places, uint32_t bins)
+{
+    const struct co_posted old = *posted;
+    posted->table = memory;
+    posted->places = places;
+    posted->bins = (struct co_match_bin *)(posted->table + places);
+    posted->bin_mask = bins - 1;
+    for (uint32_t i = 0; i < old.fresh; i++) {
+        posted->table[i] = old.table[i];
+    }
+    enter_bins(posted, &old);
+    return_from_list(posted);
+}
+
 static void leave_table(struct co_posted *posted, uint32_t link)
 {
     struct co_posted_receive *receive = co_posted_at(posted, link);
@@ -98,11 +139,7 @@ void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
         return;
     }
     leave_table(posted, receive->place);
-    if (posted->rest.first != NULL) { // the eldest of the list comes back
-        struct co_match_node *eldest = posted->rest.first;
-        co_match_list_remove(&posted->rest, eldest);
-        enter_table(posted, eldest, take_place(posted));
-    }
+    return_from_list(posted);
 }
 
 static const struct co_posted_receive *first_that_fits(const struct co_posted *posted, const struct co_match_bin *bin,

@@ -44,6 +44,7 @@ struct co_posted {
 
 size_t co_posted_bytes(uint32_t places, uint32_t bins);
 void co_posted_open(struct co_posted *posted, void *memory, uint32_t places, uint32_t bins);
+void co_posted_move(struct co_posted *posted, void *memory, uint32_t places, uint32_t bins); // co_matcher_move
 
 void co_posted_append(struct co_posted *posted, struct co_match_node *receive);
 void co_posted_remove(struct co_posted *posted, struct co_match_node *receive);

@@ -71,6 +71,50 @@ static void enter_table(struct co_unexpected *store, struct co_match_node *node,
     store->count++;
 }
 
+// What has no place gets one, the eldest first.
+static void return_from_list(struct co_unexpected *store)
+{
+    uint32_t link;
+    while (store->rest.first != NULL && (link = take_place(store)) != 0) {
+        struct co_match_node *eldest = store->rest.first;
+        struct co_match_hashes hashes = co_match_hashes_of(eldest->source, eldest->tag);
+        co_match_list_remove(&store->rest, eldest);
+        enter_table(store, eldest, &hashes, link);
+    }
+}
+
+// Each new bin takes from one old one, so it is in order, too.
+static void enter_bins(struct co_unexpected *store, const struct co_unexpected *old)
+{
+    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
+        uint32_t bins = class == CO_MATCH_ANY_BOTH ? 1 : old->bin_mask + 1;
+        for (uint32_t i = 0; i < bins; i++) {
+            for (uint32_t link = old->bins[bin_of(old, class, i)].first; link != 0;
+                 link = at(old, link)->in[class].next) {
+                const struct co_unexpected_message *message = at(store, link);
+                uint32_t hash = class == CO_MATCH_ANY_BOTH
+                                    ? 0
+                                    : co_match_hash((enum co_match_class) class, message->source, message->tag);
+                link_by_label(store, class, bin_of(store, class, hash), link);
+            }
+        }
+    }
+}
+
+void co_unexpected_move(struct co_unexpected *store, void *memory, uint32_t places, uint32_t bins)
+{
+    const struct co_unexpected old = *store;
+    store->table = memory;
+    store->places = places;
+    store->bins = (struct co_match_bin *)(store->table + places);
+    store->bin_mask = bins - 1;
+    for (uint32_t i = 0; i < old.fresh; i++) {
+        store->table[i] = old.table[i];
+    }
+    enter_bins(store, &old);
+    return_from_list(store);
+}
+
 void co_unexpected_append(struct co_unexpected *store, struct co_match_node *message,
                           const struct co_match_hashes *hashes)
 {
@@ -120,12 +164,7 @@ void co_unexpected_remove(struct co_unexpected *store, struct co_match_node *mes
         return;
     }
     leave_table(store, message->place);
-    if (store->rest.first != NULL) { // the eldest of the list comes back
-        struct co_match_node *eldest = store->rest.first;
-        struct co_match_hashes hashes = co_match_hashes_of(eldest->source, eldest->tag);
-        co_match_list_remove(&store->rest, eldest);
-        enter_table(store, eldest, &hashes, take_place(store));
-    }
+    return_from_list(store);
 }
 
 static const struct co_unexpected_message *find_in_table(const struct co_unexpected *store, int32_t source, int32_t tag)

@@ -37,6 +37,7 @@ struct co_unexpected {
 
 size_t co_unexpected_bytes(uint32_t places, uint32_t bins);
 void co_unexpected_open(struct co_unexpected *store, void *memory, uint32_t places, uint32_t bins);
+void co_unexpected_move(struct co_unexpected *store, void *memory, uint32_t places, uint32_t bins); // co_matcher_move
 
 // The latest to arrive.
 void co_unexpected_append(struct co_unexpected *store, struct co_match_node *message,

@@ -19,6 +19,7 @@ enum { STEPS = 3000 };
 
 struct pair {
     struct co_matcher *matcher;
+    struct co_matcher_config tables;
     struct oracle oracle;
     struct co_match_node receives[STEPS], messages[STEPS];
     int posted, arrived;
@@ -33,14 +34,27 @@ static unsigned roll(unsigned below)
     return (unsigned)((dice >> 33) % below);
 }
 
-static struct co_matcher *open_matcher(uint32_t receives, uint32_t messages, uint32_t bins)
+static void *memory_for(const struct co_matcher_config *config)
 {
-    struct co_matcher_config config = {.receives = receives, .messages = messages, .bins = bins};
-    size_t bytes = (co_matcher_bytes(&config) + 63) / 64 * 64;
+    size_t bytes = (co_matcher_bytes(config) + 63) / 64 * 64;
     void *memory = aligned_alloc(64, bytes);
     assert_non_null(memory);
     memset(memory, 0, bytes);
-    return co_matcher_open(memory, &config);
+    return memory;
+}
+
+static struct co_matcher *open_matcher(uint32_t receives, uint32_t messages, uint32_t bins)
+{
+    struct co_matcher_config config = {.receives = receives, .messages = messages, .bins = bins};
+    return co_matcher_open(memory_for(&config), &config);
+}
+
+// Into tables that are larger, or have more bins; what is left behind must not matter.
+static struct co_matcher *move_matcher(struct co_matcher *matcher, const struct co_matcher_config *config)
+{
+    struct co_matcher *moved = co_matcher_move(matcher, memory_for(config), config);
+    free(matcher);
+    return moved;
 }
 
 static int message_id(const struct pair *pair, const struct co_match_node *message)
@@ -118,11 +132,28 @@ static void cancel(struct pair *pair)
     }
 }
 
-static void run_stream(uint64_t seed, uint32_t places, uint32_t bins, unsigned keys)
+static void grow(struct pair *pair)
+{
+    struct co_matcher_state state;
+    struct co_matcher_config *tables = &pair->tables;
+    tables->receives += roll(2) * tables->receives / 2;
+    tables->messages += roll(2) * tables->messages / 2;
+    tables->bins <<= roll(2);
+    pair->matcher = move_matcher(pair->matcher, tables);
+    co_matcher_state(pair->matcher, &state);
+    uint32_t beyond_receives = state.receives > tables->receives ? state.receives - tables->receives : 0;
+    uint32_t beyond_messages = state.messages > tables->messages ? state.messages - tables->messages : 0;
+    assert_int_equal(state.listed_receives, beyond_receives);
+    assert_int_equal(state.listed_messages, beyond_messages);
+}
+
+// `moves`: one in so many steps, 0: none.
+static void run_stream(uint64_t seed, uint32_t places, uint32_t bins, unsigned keys, unsigned moves)
 {
     struct pair *pair = calloc(1, sizeof(*pair));
     assert_non_null(pair);
     dice = seed;
+    pair->tables = (struct co_matcher_config){places, places, bins};
     pair->matcher = open_matcher(places, places, bins);
     unsigned bias = 0;
     for (int step = 0; step < STEPS; step++) {
@@ -138,6 +169,9 @@ static void run_stream(uint64_t seed, uint32_t places, uint32_t bins, unsigned k
             put_back(pair);
         } else {
             cancel(pair);
+        }
+        if (moves != 0 && roll(moves) == 0) {
+            grow(pair);
         }
         struct co_matcher_state state;
         co_matcher_state(pair->matcher, &state);
@@ -157,7 +191,21 @@ static void any_stream(void **state)
     } of[] = {{STEPS, 1, 3}, {STEPS, 64, 3}, {STEPS, 64, 40}, {1, 1, 3}, {1, 16, 3}, {5, 2, 4}, {40, 8, 4}};
     for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
         for (uint64_t seed = 1; seed <= 12; seed++) {
-            run_stream(seed, of[i].places, of[i].bins, of[i].keys);
+            run_stream(seed, of[i].places, of[i].bins, of[i].keys, 0);
+        }
+    }
+}
+
+static void tables_grow_in_any_stream(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t places, bins;
+        unsigned keys;
+    } of[] = {{2, 1, 3}, {4, 1, 40}, {16, 8, 4}, {STEPS, 1, 5}};
+    for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+        for (uint64_t seed = 1; seed <= 12; seed++) {
+            run_stream(seed, of[i].places, of[i].bins, of[i].keys, 250);
         }
     }
 }
@@ -265,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_stream),
+        cmocka_unit_test(tables_grow_in_any_stream),
         cmocka_unit_test(the_first_posted_wins_over_all_indexes),
         cmocka_unit_test(what_exceeds_the_table_keeps_its_order_and_comes_back),
         cmocka_unit_test(a_message_put_back_stands_where_it_stood),

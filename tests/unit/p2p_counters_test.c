@@ -64,8 +64,47 @@ static void counted(void **state)
     assert_true(co_counter_read(CO_COUNT_UNEXPECTED_HIGH) >= 20 && co_counter_read(CO_COUNT_POSTED_HIGH) >= 4);
 }
 
+enum { MANY = 300, FIRST = 64 };
+
+// Receives and messages that wait, how many of them beyond the tables, by how far these may grow.
+static uint64_t beyond_tables(uint32_t places_most)
+{
+    static struct co_p2p_receive receives[MANY];
+    static struct co_p2p_send sends[2 * MANY];
+    uint64_t before[CO_COUNTER_COUNT] = {[CO_COUNT_BEYOND_TABLES] = co_counter_read(CO_COUNT_BEYOND_TABLES)};
+    struct p2p_world_options options = {
+        .size = 2, .eager_most = 64, .credit = 1 << 20, .matcher = {FIRST, FIRST, 4}, .places_most = places_most};
+    p2p_world_open(&world, &options);
+    for (int i = 0; i < MANY; i++) {
+        receives[i] = receive_at(1, 0);
+        co_p2p_receive(&receives[i], i % 3 == 0 ? CO_P2P_ANY : 0, i / 2);
+    }
+    for (int i = 0; i < 2 * MANY; i++) { // the second half comes without a receive
+        sends[i] = send_of(0, 1, i < MANY ? i / 2 : i, 0);
+        co_p2p_send(&sends[i]);
+        p2p_world_settle(&world);
+    }
+    for (int i = 0; i < MANY; i++) {
+        assert_true(co_p2p_receive_is_done(&receives[i]));
+        receives[i] = receive_at(1, 0);
+        co_p2p_receive(&receives[i], 0, 2 * MANY - 1 - i);
+        assert_true(co_p2p_receive_is_done(&receives[i]));
+    }
+    p2p_world_close(&world);
+    return grown(CO_COUNT_BEYOND_TABLES, before);
+}
+
+static void tables_grow_as_far_as_they_may(void **state)
+{
+    (void)state;
+    assert_int_equal(beyond_tables(0), 2 * (MANY - FIRST));
+    assert_int_equal(beyond_tables(200), 2 * (MANY - 200));
+    assert_int_equal(beyond_tables(MANY), 0);
+    assert_int_equal(beyond_tables(1 << 20), 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counted)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counted), cmocka_unit_test(tables_grow_as_far_as_they_may)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,8 @@ struct p2p_world_options {
     size_t eager_most, credit;
     bool may_read; // each other's memory
     struct co_matcher_config matcher;
-    size_t memory; // of all rings, 0: enough
+    uint32_t places_most; // that its tables grow to
+    size_t memory;        // of all rings, 0: enough
     // Of a test that stands between a rank and its channel, and closes it; NULL: none does.
     struct co_channel *(*wrap)(struct co_channel *channel, int rank);
     // Instead of reading for certain; NULL: none.

@@ -74,7 +74,10 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
         co_p2p_give_back(p2p, message);
         co_p2p_deliver((struct co_p2p_receive *)receive, message, payload);
         co_p2p_message_give(p2p, message);
-    } else if (message->kind == CO_MESSAGE_EAGER) {
+        return true;
+    }
+    co_p2p_context_make_room(context, &message->node);
+    if (message->kind == CO_MESSAGE_EAGER) {
         co_p2p_message_keep(p2p, message, payload); // there is memory, see above
     }
     return true;

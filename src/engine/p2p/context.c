@@ -15,12 +15,46 @@ static int open_matcher(struct co_p2p_context *context, const struct co_matcher_
         return -1;
     }
     context->matcher = co_matcher_open(memory, config);
+    context->tables = *config;
     return 0;
 }
 
 static void close_matcher(struct co_p2p_context *context)
 {
-    co_zeroed_pages_give(context->matcher, co_matcher_bytes(&context->p2p->config.matcher));
+    co_zeroed_pages_give(context->matcher, co_matcher_bytes(&context->tables));
+}
+
+static uint32_t doubled(uint32_t places, uint32_t most)
+{
+    return places >= most ? places : places > most / 2 ? most : 2 * places;
+}
+
+// Twice as many each time, so that moving costs each of them little more than its own coming. They never shrink.
+static struct co_matcher_config enlarged(const struct co_matcher_config *tables, uint32_t most)
+{
+    struct co_matcher_config larger = {doubled(tables->receives, most), doubled(tables->messages, most), tables->bins};
+    larger.bins = doubled(tables->bins, larger.receives);
+    return larger;
+}
+
+void co_p2p_context_grow(struct co_p2p_context *context)
+{
+    struct co_p2p *p2p = context->p2p;
+    struct co_matcher_config larger = enlarged(&context->tables, p2p->config.places_most);
+    void *memory = NULL;
+    if (!context->may_not_grow &&
+        larger.receives + larger.messages > context->tables.receives + context->tables.messages) {
+        memory = co_zeroed_pages_take(co_matcher_bytes(&larger));
+        context->may_not_grow = memory == NULL;
+    }
+    if (memory == NULL) { // it stands in the list
+        p2p->totals.beyond_tables++;
+        return;
+    }
+    struct co_matcher *moved = co_matcher_move(context->matcher, memory, &larger);
+    close_matcher(context);
+    context->matcher = moved;
+    context->tables = larger;
 }
 
 static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)

@@ -46,6 +46,7 @@ static void count(const struct co_p2p_totals *totals)
     co_counter_add(CO_COUNT_MESSAGE_BYTES, totals->sent_bytes);
     co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
     co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
+    co_counter_add(CO_COUNT_BEYOND_TABLES, totals->beyond_tables);
     co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
     co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
 }

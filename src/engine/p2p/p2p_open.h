@@ -8,11 +8,12 @@
 #include "engine/p2p/p2p.h"
 
 struct co_p2p_config {
-    struct co_channel *channel; // closed with it; NULL: only messages to ourselves
-    int size, self;             // peers, numbered as the channel does
-    size_t eager_most;          // bytes of a message that is sent at once; bounded by the channel's payloads
-    size_t credit;              // bytes that may wait at one receiver from one sender
-    struct co_matcher_config matcher;
+    struct co_channel *channel;       // closed with it; NULL: only messages to ourselves
+    int size, self;                   // peers, numbered as the channel does
+    size_t eager_most;                // bytes of a message that is sent at once; bounded by the channel's payloads
+    size_t credit;                    // bytes that may wait at one receiver from one sender
+    struct co_matcher_config matcher; // of a communicator at first
+    uint32_t places_most; // that both its tables grow to, as long as there is memory; below the first: they do not
     // Reads another peer's memory: the whole length or -errno. NULL: nobody may.
     int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
     void *arg;

@@ -58,7 +58,9 @@ struct co_p2p_context {
     struct co_p2p *p2p;
     uint64_t id;
     struct co_matcher *matcher;
-    int *peers; // NULL: messages have come, but the communicator is not known yet
+    struct co_matcher_config tables; // of it
+    bool may_not_grow;               // there was no memory
+    int *peers;                      // NULL: messages have come, but the communicator is not known yet
     int size, rank;
     bool is_closed;
     unsigned users; // operations under way
@@ -68,6 +70,7 @@ struct co_p2p_context {
 struct co_p2p_totals {
     uint64_t sent, sent_bytes, credit_stalls;
     uint64_t matches[CO_MATCH_CLASSES], unexpected;
+    uint64_t beyond_tables; // receives and messages
     uint32_t receives_high, messages_high;
 };
 
@@ -104,6 +107,16 @@ static inline void co_p2p_unlock(struct co_p2p *p2p)
 // context.c: the context of a packet, made when it is not known yet. NULL: out of memory.
 struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id);
 void co_p2p_context_drop(struct co_p2p_context *context); // one user less
+
+void co_p2p_context_grow(struct co_p2p_context *context);
+
+// For what waits now: tables are made larger when it found no place in them.
+static inline void co_p2p_context_make_room(struct co_p2p_context *context, const struct co_match_node *waiting)
+{
+    if (__builtin_expect(waiting->place == 0, 0)) {
+        co_p2p_context_grow(context);
+    }
+}
 
 // send.c
 void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload);

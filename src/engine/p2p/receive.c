@@ -193,6 +193,8 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
         receive->tag = tag;
         receive->bytes = 0;
         co_p2p_receive_finish(receive, -ECONNRESET);
+    } else {
+        co_p2p_context_make_room(receive->context, &receive->node);
     }
     co_p2p_unlock(p2p);
 }

@@ -276,7 +276,10 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     if (receive != NULL) {
         co_p2p_deliver((struct co_p2p_receive *)receive, message, NULL);
         co_p2p_message_give(p2p, message);
-    } else if (!stays && co_p2p_message_keep(p2p, message, send->data)) {
+        return;
+    }
+    co_p2p_context_make_room(send->context, &message->node);
+    if (!stays && co_p2p_message_keep(p2p, message, send->data)) {
         message->kind = CO_MESSAGE_EAGER;
         co_p2p_send_finish(send, 0);
     }
