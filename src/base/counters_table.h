@@ -61,4 +61,5 @@ CO_COUNTER(MESSAGES_UNEXPECTED, "messages_unexpected", "messages", "came before 
 CO_COUNTER(UNEXPECTED_HIGH, "messages_unexpected_high_water", "messages", "most that waited for a receive at a time, in one communicator")
 CO_COUNTER(POSTED_HIGH, "receives_posted_high_water", "receives", "most that waited for a message at a time, in one communicator")
 CO_COUNTER(BEYOND_TABLES, "matches_beyond_table", "times", "a receive or a message had to wait in a list that is searched, because the communicator's tables were full (CASTOFF_MATCH_TABLE) and did not grow")
+CO_COUNTER(KEPT_HIGH, "messages_kept_high_water_bytes", "bytes", "most that small messages took in their sender's memory at a time, because they could not be sent at once (CASTOFF_P2P_BUFFER)")
 CO_COUNTER(CREDIT_STALLS, "message_credit_stalls", "times", "small messages began to be offered instead of sent, because too much of this sender waits at the receiver")

@@ -37,6 +37,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .self = engine->bootstrap.node_rank,
         .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
+        .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
         .matcher = {places, places, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
         .places_most = most,
         .read = co_shm_node_single_copy(engine->shm) ? read_peer : NULL,

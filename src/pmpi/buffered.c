@@ -2,7 +2,7 @@
 //
 // What native 4.1 charges (measured): 8 to 15 bytes beside each message, and up to 8 once, for alignment. Small
 // messages it takes even without a buffer, so they are taken here, too: one that neither finds room nor can leave at
-// once waits for its receiver's credit like a standard send, which bounds a flood. Any thread.
+// once goes like a standard send, which bounds a flood. Any thread.
 #include "pmpi/buffered.h"
 
 #include "pmpi/message_requests.h"

@@ -40,6 +40,7 @@ static void gather(struct co_report *report)
                                                CO_COUNT_SHM_FIXED,
                                                CO_COUNT_COMMUNICATOR_IDLE,
                                                CO_COUNT_UNEXPECTED_HIGH,
+                                               CO_COUNT_KEPT_HIGH,
                                                CO_COUNT_POSTED_HIGH};
     enum { HIGHS = sizeof highs / sizeof highs[0] };
     uint64_t high_water[HIGHS];

@@ -3,8 +3,9 @@
 // complete by the thousand on stock.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
-// expect: 3,000 blocking sends of 4,000 bytes and 30,000 of 8 complete before the first receive
+// expect: 6,000 blocking sends of 4,000 bytes and 100,000 of 8 complete before the first receive
 // report: calls["MPI_Send"]["taken"] > 0 or nodes > 1
+// report: counters["messages_kept_high_water_bytes"] > 6 << 20 or nodes > 1
 #include "oracle/verdict.h"
 
 #include <stdlib.h>
@@ -30,8 +31,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     co_test_begin();
     int factor = argc > 1 ? atoi(argv[1]) : 1;
-    send_first(3000 * factor, 4000);
-    send_first(30000 * factor, 8);
+    send_first(6000 * factor, 4000); // 24 MB: more than CASTOFF_P2P_CREDIT
+    send_first(100000 * factor, 8);
     send_first(1, 0);
     return co_test_finish();
 }

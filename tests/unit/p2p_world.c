@@ -97,6 +97,7 @@ void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *opt
                                        .credit = options->credit,
                                        .matcher = options->matcher,
                                        .places_most = options->places_most,
+                                       .kept_most = options->kept_most,
                                        .read = options->read != NULL ? options->read
                                                : options->may_read   ? read_own_memory
                                                                      : NULL};

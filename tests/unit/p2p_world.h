@@ -21,6 +21,7 @@ struct p2p_world_options {
     bool may_read; // each other's memory
     struct co_matcher_config matcher;
     uint32_t places_most; // that its tables grow to
+    size_t kept_most;     // bytes of copies of small messages
     size_t memory;        // of all rings, 0: enough
     // Of a test that stands between a rank and its channel, and closes it; NULL: none does.
     struct co_channel *(*wrap)(struct co_channel *channel, int rank);

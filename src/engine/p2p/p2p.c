@@ -47,6 +47,7 @@ static void count(const struct co_p2p_totals *totals)
     co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
     co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
     co_counter_add(CO_COUNT_BEYOND_TABLES, totals->beyond_tables);
+    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
     co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
     co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
 }
@@ -56,6 +57,7 @@ void co_p2p_close(struct co_p2p *p2p)
     struct co_p2p_context *context;
     size_t position;
     co_p2p_lock(p2p);
+    co_p2p_keep_close(p2p);
     while (position = 0, (context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
         context->is_closed = true;
         context->users = 1;

@@ -36,10 +36,12 @@ struct co_p2p_send {
     void (*on_done)(struct co_p2p_send *send); // NULL: the caller looks. May free it, and must not come back here
     // The engine's.
     struct co_p2p_queued queued;
-    uint64_t handle;         // by which the receiver names it
-    uint64_t receive;        // of the receiver, while its bytes stream; 0: before
-    size_t streamed, wanted; // bytes of the stream
-    int result;              // 0, -ECONNRESET
+    struct co_p2p_send *copy; // that goes in its place, NULL: none
+    bool is_copy;             // one of those
+    uint64_t handle;          // by which the receiver names it
+    uint64_t receive;         // of the receiver, while its bytes stream; 0: before
+    size_t streamed, wanted;  // bytes of the stream
+    int result;               // 0, -ECONNRESET
     _Atomic int is_done;
 };
 

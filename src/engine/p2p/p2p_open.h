@@ -12,6 +12,7 @@ struct co_p2p_config {
     int size, self;                   // peers, numbered as the channel does
     size_t eager_most;                // bytes of a message that is sent at once; bounded by the channel's payloads
     size_t credit;                    // bytes that may wait at one receiver from one sender
+    size_t kept_most;                 // bytes of copies of small messages that may wait here, 0: none is made
     struct co_matcher_config matcher; // of a communicator at first
     uint32_t places_most; // that both its tables grow to, as long as there is memory; below the first: they do not
     // Reads another peer's memory: the whole length or -errno. NULL: nobody may.
@@ -26,7 +27,8 @@ void co_p2p_close(struct co_p2p *p2p);
 // This peer has ended: what it has sent is still received, and everything else that needs it fails with -ECONNRESET,
 // now and later: sends to it, receives from it alone. A receive from anybody waits on. A second time does nothing.
 void co_p2p_lose(struct co_p2p *p2p, int peer);
-// That are not done: they want to arrive before it is closed.
+// That are not done: they want to arrive before it is closed. Copies of small ones, whose senders are done, do not
+// count.
 unsigned co_p2p_sends(const struct co_p2p *p2p);
 // Moves on when a message has: tells slow from stuck.
 uint64_t co_p2p_advances(const struct co_p2p *p2p);

@@ -4,7 +4,7 @@
 //   p2p.c          open, close, progress         context.c    communicators, also those that are not known yet
 //   send.c         eager, rendezvous, queues     arrive.c     packets from peers
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
-//   gone.c         peers that have ended
+//   gone.c         peers that have ended                   keep.c       copies of small messages without credit
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
@@ -15,8 +15,9 @@
 #include "engine/p2p/p2p.h"
 #include "engine/p2p/p2p_open.h"
 
-#define CO_MESSAGE_INLINE 64 // payload bytes that stand in the message itself
-#define CO_MESSAGE_COST 256  // that an eager message counts for beside its bytes, against its sender's credit
+#define CO_MESSAGE_SMALL 4096 // payload bytes: sends of so few end without their receive, as on stock (4,040 there)
+#define CO_MESSAGE_INLINE 64  // payload bytes that stand in the message itself
+#define CO_MESSAGE_COST 256   // that an eager message counts for beside its bytes, against its sender's credit
 
 enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_OFFER, CO_MESSAGE_FROM_SELF };
 
@@ -71,6 +72,7 @@ struct co_p2p_totals {
     uint64_t sent, sent_bytes, credit_stalls;
     uint64_t matches[CO_MATCH_CLASSES], unexpected;
     uint64_t beyond_tables; // receives and messages
+    uint64_t kept_high;     // bytes
     uint32_t receives_high, messages_high;
 };
 
@@ -86,6 +88,7 @@ struct co_p2p {
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload; // for a message that finds no memory
     uint64_t transmitted;         // packets
+    size_t kept;                  // bytes of copies
     struct co_p2p_totals totals;
     bool has_lost_one;      // of the peers
     _Atomic unsigned sends; // that are not done
@@ -124,6 +127,10 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear);
 void co_p2p_queue_open(struct co_p2p_queue *queue);
 int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room; packets that found it now
+
+// keep.c: a copy that is sent in its place, counted among its context's users; NULL: there is no room
+struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *send);
+void co_p2p_keep_close(struct co_p2p *p2p); // copies that nobody has received
 
 // receive.c
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory

@@ -39,7 +39,8 @@ bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, con
     message->payload = message->small;
     if (message->bytes > CO_MESSAGE_INLINE) {
         message->payload = malloc(message->bytes);
-        if (message->payload == NULL) { // the spare one, which the next packet will miss
+        if (message->payload == NULL &&
+            message->bytes <= p2p->config.eager_most) { // the spare one, which the next packet will miss
             message->payload = p2p->spare_payload;
             p2p->spare_payload = NULL;
         }

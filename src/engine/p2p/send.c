@@ -3,7 +3,8 @@
 // Sends: eager up to a size, an offer (RTS) above and where credit has run out. What finds no room in the channel waits
 // in order; answers and data that a peer waits for pass by. A flood is bounded at its sender: credit counts what may
 // wait at a receiver. An offer needs none, because the receiver may want that very message first: it takes no more
-// memory there than its send takes here, and a blocking sender has one. Hot; lock held but in co_p2p_send.
+// memory there than its send takes here. A small message is offered from a copy (keep.c), as long as there is room for
+// copies; then a blocking sender has one offer. Hot; lock held but in co_p2p_send.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,10 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     if (send->handle != 0) {
         co_handles_remove(&context->p2p->sends_named, send->handle);
     }
-    count_sends(context->p2p, -1);
+    if (send->copy != NULL) { // that has not gone
+        co_p2p_send_finish(send->copy, result);
+    }
+    count_sends(context->p2p, send->is_copy ? 0 : -1);
     tell_done(send, result);
     co_p2p_context_drop(context);
 }
@@ -129,16 +133,34 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0);
 }
 
+// A small message whose copy is offered is done.
+static bool push_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+{
+    bool may_be_kept = !send->is_synchronous && send->bytes <= CO_MESSAGE_SMALL;
+    if (may_be_kept && send->copy == NULL) {
+        send->copy = co_p2p_keep(p2p, send);
+    }
+    bool is_kept = send->copy != NULL;
+    if (!send_offer(p2p, peer, is_kept ? send->copy : send)) {
+        return false;
+    }
+    if (is_kept) {
+        send->copy = NULL;
+        co_p2p_send_finish(send, 0);
+    }
+    return true;
+}
+
 // False: it has to wait.
 static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (send->bytes > p2p->config.eager_most) {
-        return send_offer(p2p, peer, send);
+        return push_offer(p2p, peer, send);
     }
     if (!has_credit(p2p, peer, cost_of(send->bytes))) {
         p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
         p2p->peers[peer].lacks_credit = true;
-        return send_offer(p2p, peer, send);
+        return push_offer(p2p, peer, send);
     }
     if (!send_eager(p2p, peer, send)) {
         return false;
@@ -263,7 +285,7 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
         co_p2p_send_finish(send, -ENOMEM);
         return;
     }
-    bool stays = send->is_synchronous || send->bytes > p2p->config.eager_most;
+    bool stays = send->is_synchronous || (send->bytes > p2p->config.eager_most && send->bytes > CO_MESSAGE_SMALL);
     message->context = send->context;
     message->node.source = send->context->rank;
     message->node.tag = send->tag;
@@ -297,6 +319,8 @@ static bool leaves_at_once(struct co_p2p *p2p, int peer, struct co_p2p_send *sen
 static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
+    send->copy = NULL;
+    send->is_copy = false;
     count_sends(p2p, 1);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
