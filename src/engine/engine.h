@@ -103,6 +103,9 @@ void co_task_release(struct co_task *task);
 // another thread is at it, returns 0. This is what the callback in the native progress loop calls.
 int co_engine_progress(struct co_engine *engine);
 
+// The same for a call that only looks, such as MPI_Test: now and then it looks for peers of the node that are gone.
+int co_engine_glance(struct co_engine *engine);
+
 bool co_engine_has_messages(const struct co_engine *engine); // point-to-point is served for some communicator
 
 // One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.

@@ -121,6 +121,7 @@ struct co_engine {
     _Atomic unsigned sleepers;    // callers that sleep on the descriptors
     _Atomic bool network_is_busy; // copies kept, reports owed
     _Atomic unsigned polls;       // without anything outstanding
+    _Atomic unsigned glances;     // of calls that only look
     _Atomic uint64_t native_ns;   // when a waiting call last moved native MPI
     _Atomic bool is_abandoned;
     _Atomic unsigned long_ones; // tasks that the workers move alone: their callers sleep

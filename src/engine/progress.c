@@ -14,6 +14,7 @@
 #define BUSY_NETWORK_POLLS 64  // calls for one look while only copies are kept or reports owed
 #define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
 #define IDLE_NETWORK_TURNS 32  // turns of operations in shared memory for one look
+#define GLANCES_FOR_THE_GONE 4096
 
 // True when a look is due although nothing is outstanding.
 static bool network_wants_a_look(struct co_engine *engine)
@@ -114,6 +115,17 @@ int co_engine_progress(struct co_engine *engine)
     }
     int events = engine->p2p == NULL ? 0 : co_p2p_progress(engine->p2p);
     return events + move_operations(engine);
+}
+
+int co_engine_glance(struct co_engine *engine)
+{
+    // relaxed, and not one step: a lost count delays a look
+    unsigned glances = co_load_relaxed(&engine->glances) + 1;
+    co_store_relaxed(&engine->glances, glances);
+    if (glances % GLANCES_FOR_THE_GONE == 0 && !co_load_relaxed(&engine->is_abandoned)) {
+        co_engine_look_for_the_gone(engine);
+    }
+    return co_engine_progress(engine);
 }
 
 int co_engine_move_held(struct co_engine *engine)

@@ -35,17 +35,31 @@ static bool find(struct look *look)
     return matched->message != NULL;
 }
 
-static bool find_or_move(struct look *look)
+// What has come from who has ended since is still found. 0 or -ECONNRESET.
+static int find_unless_ended(struct look *look, bool *is_found)
 {
-    if (find(look)) {
-        return true;
+    *is_found = find(look);
+    if (*is_found || !co_p2p_source_has_ended(look->communicator->messages, look->source)) {
+        return 0;
     }
-    co_engine_progress(co_layer.engine);
-    if (find(look)) {
-        return true;
+    *is_found = find(look);
+    return *is_found ? 0 : -ECONNRESET;
+}
+
+static int find_or_move(struct look *look, int *flag)
+{
+    bool is_found = find(look);
+    if (!is_found) {
+        co_engine_glance(co_layer.engine);
+        is_found = find(look);
     }
-    co_next.progress();
-    return find(look);
+    int error = 0;
+    if (!is_found) {
+        co_next.progress();
+        error = find_unless_ended(look, &is_found);
+    }
+    *flag = is_found;
+    return error;
 }
 
 static void describe(const void *waited_for, char *text, size_t room)
@@ -54,12 +68,15 @@ static void describe(const void *waited_for, char *text, size_t room)
     co_message_describe_wanted(look->source, look->tag, text, room);
 }
 
-static void wait_until_found(struct look *look, const char *call)
+static int wait_until_found(struct look *look, const char *call)
 {
     struct co_wait wait = {.call = call, .for_message = true, .describe = describe, .waited_for = look};
-    while (!find(look)) {
+    bool is_found;
+    int error;
+    while ((error = find_unless_ended(look, &is_found)) == 0 && !is_found) {
         co_engine_wait_turn(co_layer.engine, &wait);
     }
+    return error;
 }
 
 static void fill_status(const struct look *look, MPI_Status *status)
@@ -74,7 +91,10 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status)
         return co_message_declined(CO_MESSAGE_Probe, comm, source, co_next_mpi_get()->Probe(source, tag, comm, status));
     }
     co_message_taken(CO_MESSAGE_Probe, 0);
-    wait_until_found(&look, "MPI_Probe");
+    int error = wait_until_found(&look, "MPI_Probe");
+    if (error != 0) {
+        return co_failure_raise(comm, "MPI_Probe", error);
+    }
     fill_status(&look, status);
     return MPI_SUCCESS;
 }
@@ -87,11 +107,11 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *statu
                                    co_next_mpi_get()->Iprobe(source, tag, comm, flag, status));
     }
     co_message_taken(CO_MESSAGE_Iprobe, 0);
-    *flag = find_or_move(&look);
+    int error = find_or_move(&look, flag);
     if (*flag) {
         fill_status(&look, status);
     }
-    return MPI_SUCCESS;
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Iprobe", error);
 }
 
 // What has been found is the program's.
@@ -103,6 +123,14 @@ static void hand_out(struct look *look, MPI_Message *message, MPI_Status *status
     co_communicator_hold(matched->communicator);
     *message = matched->handle;
     fill_status(look, status);
+}
+
+// Nothing was found: 0, or an error.
+static int give_up(const struct look *look, MPI_Message *message, const char *call, int error)
+{
+    co_matched_give(look->matched);
+    *message = co_next.message_null;
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(look->communicator->comm, call, error);
 }
 
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)
@@ -117,7 +145,10 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
     if (look.matched == NULL) {
         return co_failure_raise(comm, "MPI_Mprobe", -ENOMEM);
     }
-    wait_until_found(&look, "MPI_Mprobe");
+    int error = wait_until_found(&look, "MPI_Mprobe");
+    if (error != 0) {
+        return give_up(&look, message, "MPI_Mprobe", error);
+    }
     hand_out(&look, message, status);
     return MPI_SUCCESS;
 }
@@ -134,13 +165,11 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
     if (look.matched == NULL) {
         return co_failure_raise(comm, "MPI_Improbe", -ENOMEM);
     }
-    *flag = find_or_move(&look);
-    if (*flag) {
-        hand_out(&look, message, status);
-    } else {
-        co_matched_give(look.matched);
-        *message = co_next.message_null;
+    int error = find_or_move(&look, flag);
+    if (!*flag) {
+        return give_up(&look, message, "MPI_Improbe", error);
     }
+    hand_out(&look, message, status);
     return MPI_SUCCESS;
 }
 

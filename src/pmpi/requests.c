@@ -41,7 +41,7 @@ bool co_request_poll(const struct co_request *request)
     if (co_request_is_done(request)) {
         return true;
     }
-    co_engine_progress(co_layer.engine);
+    co_engine_glance(co_layer.engine);
     if (co_request_is_done(request)) {
         return true;
     }

@@ -107,7 +107,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     struct any any = {count, handles, index, status, MPI_SUCCESS};
     *flag = try_both(&any);
     if (!*flag) {
-        co_engine_progress(co_layer.engine);
+        co_engine_glance(co_layer.engine);
         *flag = try_ours(&any);
     }
     if (!*flag) {

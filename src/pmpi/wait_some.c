@@ -71,7 +71,7 @@ int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[]
         return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
     }
     struct some some = {count, handles, outcount, indices, statuses, MPI_SUCCESS};
-    co_engine_progress(co_layer.engine);
+    co_engine_glance(co_layer.engine);
     collect(&some);
     return some.code;
 }

@@ -140,6 +140,30 @@ static void what_it_sent_is_received(void **state)
     p2p_world_close(&world);
 }
 
+static void probes_find_what_came_and_then_an_end(void **state)
+{
+    struct co_p2p_info info;
+    (void)state;
+    open_world(3, true);
+    struct co_p2p_context *context = world.contexts[0];
+    struct co_p2p_send send = send_of(1, 0, 7, 100);
+    co_p2p_send(&send);
+    assert_false(co_p2p_source_has_ended(context, 1));
+    co_p2p_lose(world.ranks[0], 1);
+    assert_true(co_p2p_source_has_ended(context, 1));
+    assert_false(co_p2p_source_has_ended(context, 2));
+    assert_false(co_p2p_source_has_ended(context, 0));
+    assert_false(co_p2p_source_has_ended(context, CO_P2P_ANY));
+    assert_true(co_p2p_probe(context, 1, 7, &info));
+    struct co_p2p_message *message = co_p2p_take(context, 1, CO_P2P_ANY, &info);
+    assert_non_null(message);
+    assert_false(co_p2p_probe(context, 1, CO_P2P_ANY, &info));
+    struct co_p2p_receive receive = receive_at(0, 100);
+    co_p2p_receive_taken(&receive, message);
+    assert_true(co_p2p_receive_is_done(&receive) && receive.result == 0);
+    p2p_world_close(&world);
+}
+
 // Half of it has been read, or half of it has come.
 static void in_the_middle(void **state)
 {
@@ -173,7 +197,8 @@ static void in_the_middle(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sends_fail), cmocka_unit_test(receives_fail),
-                                       cmocka_unit_test(what_it_sent_is_received), cmocka_unit_test(in_the_middle)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sends_fail), cmocka_unit_test(receives_fail), cmocka_unit_test(what_it_sent_is_received),
+        cmocka_unit_test(probes_find_what_came_and_then_an_end), cmocka_unit_test(in_the_middle)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

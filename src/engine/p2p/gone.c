@@ -12,7 +12,19 @@
 bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source)
 {
     const struct co_p2p *p2p = context->p2p;
-    return p2p->has_lost_one && source != CO_P2P_ANY && p2p->peers[context->peers[source]].is_gone;
+    return co_load_relaxed(&p2p->has_lost_one) && source != CO_P2P_ANY && p2p->peers[context->peers[source]].is_gone;
+}
+
+bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
+{
+    struct co_p2p *p2p = context->p2p;
+    if (!co_load_relaxed(&p2p->has_lost_one)) { // relaxed: who looks, looks again
+        return false;
+    }
+    co_p2p_lock(p2p);
+    bool has_ended = co_p2p_source_is_gone(context, source);
+    co_p2p_unlock(p2p);
+    return has_ended;
 }
 
 static void take_last_packets(struct co_p2p *p2p)
@@ -121,7 +133,8 @@ void co_p2p_lose(struct co_p2p *p2p, int peer)
     co_p2p_lock(p2p);
     if (!p2p->peers[peer].is_gone && peer != p2p->config.self) {
         take_last_packets(p2p);
-        p2p->peers[peer].is_gone = p2p->has_lost_one = true;
+        p2p->peers[peer].is_gone = true;
+        co_store_relaxed(&p2p->has_lost_one, true);
         fail_queues(p2p, peer);
         fail_reads(p2p, peer);
         fail_named(p2p, peer);

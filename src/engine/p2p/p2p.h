@@ -86,6 +86,9 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
 // Into this receive, which starts with it. The message is gone.
 void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message *message);
 
+// Nothing more will come from that rank, which has ended. Never true of any source.
+bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source);
+
 // Nobody will receive it any more.
 void co_p2p_drop_taken(struct co_p2p_message *message);
 

@@ -90,8 +90,8 @@ struct co_p2p {
     uint64_t transmitted;         // packets
     size_t kept;                  // bytes of copies
     struct co_p2p_totals totals;
-    bool has_lost_one;      // of the peers
-    _Atomic unsigned sends; // that are not done
+    _Atomic bool has_lost_one; // of the peers; written with the lock
+    _Atomic unsigned sends;    // that are not done
     _Atomic uint64_t advances;
 };
 
