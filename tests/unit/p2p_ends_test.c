@@ -75,6 +75,36 @@ static void communicator_freed_with_a_receive(void **state)
     p2p_world_close(&world);
 }
 
+// What still comes for it does not keep its sender's credit, and takes no memory.
+static void messages_for_a_communicator_that_has_ended(void **state)
+{
+    (void)state;
+    enum { BYTES = 3000, CREDIT = 64 << 10 };
+    int peers[] = {0, 1};
+    struct co_p2p_info info;
+    open_world(2, 4096, CREDIT, true);
+    for (int round = 0; round < 3; round++) {
+        struct co_p2p_context *left = co_p2p_context_open(world.ranks[0], 90 + (uint64_t)round, peers, 2, 0);
+        struct co_p2p_context *right = co_p2p_context_open(world.ranks[1], 90 + (uint64_t)round, peers, 2, 1);
+        for (int i = 0; i < 40; i++) {
+            struct co_p2p_send send = send_of(0, 1, i, BYTES);
+            send.context = left;
+            co_p2p_send(&send);
+            p2p_world_settle(&world);
+            assert_true(co_p2p_send_is_done(&send)); // there is credit for 20
+            if (i == 10) {                           // which nobody has received
+                co_p2p_context_close(right);
+            }
+        }
+        co_p2p_context_close(left);
+    }
+    struct co_p2p_send send = send_of(0, 1, 3, BYTES);
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_probe(world.contexts[1], 0, CO_P2P_ANY, &info)); // those of others are there
+    p2p_world_close(&world);
+}
+
 // Persistent requests start operations on a communicator that the program has freed.
 static void communicator_freed_but_held(void **state)
 {
@@ -99,6 +129,35 @@ static void communicator_freed_but_held(void **state)
     }
     co_p2p_context_let_go(left);
     co_p2p_context_let_go(right);
+    p2p_world_close(&world);
+}
+
+static void busy_until_all_have_ended(void **state)
+{
+    (void)state;
+    struct co_p2p_info info;
+    open_world(2, 4096, 1 << 20, true);
+    struct co_p2p_context *left = world.contexts[0], *right = world.contexts[1];
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    struct co_p2p_send send = send_of(0, 1, 9, 100000), small = send_of(0, 1, 8, 10);
+    co_p2p_context_hold(left); // a persistent request that is not under way
+    assert_false(co_p2p_context_is_busy(left));
+    co_p2p_send(&send);
+    co_p2p_send(&small);
+    assert_true(co_p2p_context_is_busy(left));
+    p2p_world_settle(&world);
+    assert_false(co_p2p_context_is_busy(right)); // nobody has asked for it
+    struct co_p2p_message *message = co_p2p_take(right, 0, 8, &info);
+    assert_non_null(message);
+    assert_false(co_p2p_context_is_busy(right));
+    co_p2p_drop_taken(message);
+    assert_false(co_p2p_context_is_busy(right));
+    co_p2p_receive(&receive, 0, 9);
+    assert_true(co_p2p_context_is_busy(right));
+    p2p_world_settle(&world);
+    assert_false(co_p2p_context_is_busy(left));
+    assert_false(co_p2p_context_is_busy(right));
+    co_p2p_context_let_go(left);
     p2p_world_close(&world);
 }
 
@@ -159,6 +218,8 @@ int main(void)
                                        cmocka_unit_test(before_the_communicator_is_known),
                                        cmocka_unit_test(communicator_freed_with_a_receive),
                                        cmocka_unit_test(communicator_freed_but_held),
+                                       cmocka_unit_test(messages_for_a_communicator_that_has_ended),
+                                       cmocka_unit_test(busy_until_all_have_ended),
                                        cmocka_unit_test(detached),
                                        cmocka_unit_test(receive_detached)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,10 +55,26 @@ static bool read_message(struct co_p2p_message *message, const struct co_packet 
     return true;
 }
 
+// There is no context for it. True: there was one, which has ended, and the message is left out.
+static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+{
+    struct co_p2p_message message = {.peer = peer};
+    if (!co_p2p_context_has_ended(p2p, packet->context)) {
+        return false;
+    }
+    if (read_message(&message, packet, &payload)) {
+        co_p2p_give_back(p2p, &message);
+    }
+    return true;
+}
+
 static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
-    if (context == NULL || !has_memory(p2p)) {
+    if (context == NULL) {
+        return drop(p2p, peer, packet, payload);
+    }
+    if (!has_memory(p2p)) {
         return false;
     }
     struct co_p2p_message *message = co_p2p_message_take(p2p);

@@ -8,6 +8,8 @@
 #include "base/zeroed_pages.h"
 #include "engine/p2p/p2p_state.h"
 
+#define ENDED_MOST 4096
+
 static int open_matcher(struct co_p2p_context *context, const struct co_matcher_config *config)
 {
     void *memory = co_zeroed_pages_take(co_matcher_bytes(config));
@@ -74,11 +76,45 @@ static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)
     return context;
 }
 
+// The last communicators that have ended here, by their ids, which are never used twice. Nobody will receive what still
+// comes for them, so it must not wait and keep its sender's credit.
+struct co_p2p_ended {
+    struct co_hash_map ids;
+    uint64_t latest[ENDED_MOST];
+    uint64_t count;
+};
+
+bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id)
+{
+    return p2p->ended != NULL && co_hash_map_get(&p2p->ended->ids, id) != NULL;
+}
+
+static void note_ended(struct co_p2p *p2p, uint64_t id)
+{
+    if (p2p->ended == NULL) {
+        p2p->ended = calloc(1, sizeof(*p2p->ended));
+    }
+    struct co_p2p_ended *ended = p2p->ended;
+    if (ended == NULL) {
+        return; // what comes for it waits for ever
+    }
+    uint64_t *place = &ended->latest[ended->count % ENDED_MOST];
+    if (ended->count >= ENDED_MOST) {
+        co_hash_map_remove(&ended->ids, *place);
+    }
+    *place = id;
+    ended->count++;
+    co_hash_map_put(&ended->ids, id, ended);
+}
+
 struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
 {
     if (p2p->last_context == NULL || p2p->last_context->id != id) {
         struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
-        p2p->last_context = known != NULL ? known : make(p2p, id);
+        if (known == NULL && !co_p2p_context_has_ended(p2p, id)) {
+            known = make(p2p, id);
+        }
+        p2p->last_context = known;
     }
     return p2p->last_context;
 }
@@ -105,6 +141,7 @@ static void free_context(struct co_p2p_context *context)
         co_p2p_message_give(p2p, (struct co_p2p_message *)node);
     }
     co_hash_map_remove(&p2p->contexts, context->id);
+    note_ended(p2p, context->id);
     if (p2p->last_context == context) {
         p2p->last_context = NULL;
     }
@@ -156,6 +193,7 @@ void co_p2p_context_hold(struct co_p2p_context *context)
 {
     co_p2p_lock(context->p2p);
     context->users++;
+    context->holders++;
     co_p2p_unlock(context->p2p);
 }
 
@@ -163,8 +201,33 @@ void co_p2p_context_let_go(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
     co_p2p_lock(p2p);
+    context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock(p2p);
+}
+
+bool co_p2p_context_is_busy(struct co_p2p_context *context)
+{
+    co_p2p_lock(context->p2p);
+    bool is_busy = context->users > context->holders;
+    co_p2p_unlock(context->p2p);
+    return is_busy;
+}
+
+void co_p2p_contexts_close(struct co_p2p *p2p)
+{
+    struct co_p2p_context *context;
+    size_t position;
+    while (position = 0, (context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
+        context->is_closed = true;
+        context->users = 1;
+        co_p2p_context_drop(context);
+    }
+    co_hash_map_close(&p2p->contexts);
+    if (p2p->ended != NULL) {
+        co_hash_map_close(&p2p->ended->ids);
+        free(p2p->ended);
+    }
 }
 
 void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state)

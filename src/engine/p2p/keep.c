@@ -23,6 +23,7 @@ static size_t cost_of(size_t bytes)
 static void has_ended(struct co_p2p_send *send)
 {
     send->context->p2p->kept -= cost_of(send->bytes);
+    send->context->holders--;
     free(send);
 }
 
@@ -42,6 +43,7 @@ struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *se
         memcpy(kept->bytes, send->data, send->bytes);
     }
     kept->send.context->users++;
+    kept->send.context->holders++;
     p2p->kept += cost;
     p2p->totals.kept_high = p2p->kept > p2p->totals.kept_high ? p2p->kept : p2p->totals.kept_high;
     return &kept->send;

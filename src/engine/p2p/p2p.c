@@ -54,15 +54,9 @@ static void count(const struct co_p2p_totals *totals)
 
 void co_p2p_close(struct co_p2p *p2p)
 {
-    struct co_p2p_context *context;
-    size_t position;
     co_p2p_lock(p2p);
     co_p2p_keep_close(p2p);
-    while (position = 0, (context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        context->is_closed = true;
-        context->users = 1;
-        co_p2p_context_drop(context);
-    }
+    co_p2p_contexts_close(p2p);
     count(&p2p->totals);
     co_p2p_unlock(p2p);
     while (p2p->free_messages != NULL) {
@@ -73,7 +67,6 @@ void co_p2p_close(struct co_p2p *p2p)
     if (p2p->config.channel != NULL) {
         p2p->config.channel->ops->close(p2p->config.channel);
     }
-    co_hash_map_close(&p2p->contexts);
     co_handles_close(&p2p->sends_named);
     co_handles_close(&p2p->receives_named);
     free(p2p->spare_payload);

@@ -64,7 +64,8 @@ struct co_p2p_context {
     int *peers;                      // NULL: messages have come, but the communicator is not known yet
     int size, rank;
     bool is_closed;
-    unsigned users; // operations under way
+    unsigned users;   // operations under way, and the following
+    unsigned holders; // persistent requests, messages that a probe has taken, copies whose senders are done
 };
 
 // What the report says in the end: of messages, and of the matchers of contexts that are closed.
@@ -83,6 +84,7 @@ struct co_p2p {
     int waiting;                                    // of them
     struct co_hash_map contexts;                    // by id
     struct co_p2p_context *last_context;            // that a packet was for
+    struct co_p2p_ended *ended;                     // communicators, NULL: none has
     struct co_handles sends_named, receives_named;  // by which peers answer
     struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
     struct co_p2p_message *free_messages;
@@ -107,9 +109,11 @@ static inline void co_p2p_unlock(struct co_p2p *p2p)
 
 // All below: lock held.
 
-// context.c: the context of a packet, made when it is not known yet. NULL: out of memory.
+// context.c: the context of a packet, made when it is not known yet. NULL: out of memory, or it has ended.
 struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id);
+bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id);
 void co_p2p_context_drop(struct co_p2p_context *context); // one user less
+void co_p2p_contexts_close(struct co_p2p *p2p);           // at the end
 
 void co_p2p_context_grow(struct co_p2p_context *context);
 

@@ -253,6 +253,7 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
         describe(node, info);
         co_p2p_give_back(context->p2p, (struct co_p2p_message *)node);
         context->users++; // the message leads to it
+        context->holders++;
     }
     co_p2p_unlock(context->p2p);
     return (struct co_p2p_message *)node;
@@ -267,6 +268,7 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     co_p2p_lock(p2p);
     begin(receive);
     deliver_kept(p2p, receive, message);
+    context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock(p2p);
 }
@@ -277,6 +279,7 @@ void co_p2p_drop_taken(struct co_p2p_message *message)
     struct co_p2p *p2p = context->p2p;
     co_p2p_lock(p2p);
     co_p2p_message_give(p2p, message);
+    context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock(p2p);
 }
