@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define OF_COMMUNICATOR 1
+
 static const char peer_gone[] = "castoff: a peer of this operation is gone or has been silent too long "
                                 "(CASTOFF_DEADLINE_S)";
 
@@ -57,16 +59,29 @@ int co_failure_code(int error)
     }
 }
 
-int co_failure_raise_code(MPI_Comm comm, int code)
+// MPI_Comm_call_errhandler would give its own name to the handler, and to the text with which the default one aborts.
+int co_failure_raise_code(MPI_Comm comm, const char *call, int code)
 {
-    co_next.Comm_call_errhandler(comm == co_next.comm_null ? co_next.comm_world : comm, code);
+    MPI_Errhandler handler;
+    MPI_Comm of = comm == co_next.comm_null ? co_next.comm_world : comm;
+    if (co_next.errhandler_invoke == NULL || co_next.Comm_get_errhandler(of, &handler) != MPI_SUCCESS) {
+        co_next.Comm_call_errhandler(of, code);
+        return code;
+    }
+    co_next.errhandler_invoke(handler, of, OF_COMMUNICATOR, code, call);
+    co_next.Errhandler_free(&handler);
     return code;
 }
 
-int co_failure_raise(MPI_Comm comm, const char *call, int error)
+void co_failure_log(const char *call, int error)
 {
     if (error != -EMSGSIZE && error != -ENOBUFS) { // the program's own, as native says it
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "%s failed: %s", call, strerror(-error));
     }
-    return co_failure_raise_code(comm, co_failure_code(error));
+}
+
+int co_failure_raise(MPI_Comm comm, const char *call, int error)
+{
+    co_failure_log(call, error);
+    return co_failure_raise_code(comm, call, co_failure_code(error));
 }

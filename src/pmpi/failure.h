@@ -14,6 +14,9 @@ int co_failure_raise(MPI_Comm comm, const char *call, int error);
 int co_failure_code(int error);
 
 // The same for an error that has an MPI code already.
-int co_failure_raise_code(MPI_Comm comm, int code);
+int co_failure_raise_code(MPI_Comm comm, const char *call, int code);
+
+// The log's line alone.
+void co_failure_log(const char *call, int error);
 
 #endif

@@ -31,13 +31,14 @@ static int raise_natively(const struct co_message_buffer *buffer, const struct c
     }
     return has_communicator && code != MPI_SUCCESS
                ? code
-               : co_failure_raise_code(communicator->comm, code != MPI_SUCCESS ? code : MPI_ERR_OTHER);
+               : co_failure_raise_code(communicator->comm, is_blocking ? "MPI_Mrecv" : "MPI_Imrecv",
+                                       code != MPI_SUCCESS ? code : MPI_ERR_OTHER);
 }
 
 // A handle whose message has been received is no message.
-static int raise_used(void)
+static int raise_used(const char *call)
 {
-    return co_failure_raise_code(co_next.comm_null, MPI_ERR_REQUEST);
+    return co_failure_raise_code(co_next.comm_null, call, MPI_ERR_REQUEST);
 }
 
 // The handle is gone; the communicator stays held.
@@ -83,7 +84,7 @@ int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle,
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     if (matched->message == NULL) {
-        return raise_used();
+        return raise_used("MPI_Mrecv");
     }
     if (!co_message_read_buffer(&buffer, false)) {
         return co_message_declined_for(CO_MESSAGE_Mrecv, CO_BAD_ARGUMENT,
@@ -102,7 +103,7 @@ int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     if (matched->message == NULL) {
-        return raise_used();
+        return raise_used("MPI_Imrecv");
     }
     if (!co_message_read_buffer(&buffer, false)) {
         return co_message_declined_for(CO_MESSAGE_Imrecv, CO_BAD_ARGUMENT,

@@ -100,6 +100,7 @@ static void resolve(void)
     CO_NEXT_WRAPPED(CO_NEXT_FIND)
     CO_NEXT_CALLED(CO_NEXT_FIND)
 #undef CO_NEXT_FIND
+    *(void **)&co_next.errhandler_invoke = find("ompi_errhandler_invoke");
     co_next.find_data = find_data;
     find_handles();
     find_progress();

@@ -90,12 +90,14 @@
     X(Comm_call_errhandler)                                                                                            \
     X(Comm_create_keyval)                                                                                              \
     X(Comm_free_keyval)                                                                                                \
+    X(Comm_get_errhandler)                                                                                             \
     X(Comm_group)                                                                                                      \
     X(Comm_rank)                                                                                                       \
     X(Comm_set_attr)                                                                                                   \
     X(Comm_set_errhandler)                                                                                             \
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
+    X(Errhandler_free)                                                                                                 \
     X(Gather)                                                                                                          \
     X(Get_library_version)                                                                                             \
     X(Group_free)                                                                                                      \
@@ -127,6 +129,9 @@ struct co_next_mpi {
     MPI_Info info_null;
     MPI_Errhandler errors_return;
     void *(*find_data)(const char *symbol); // any other variable of the library below, NULL: it has none
+    // By which its own calls raise errors, in their names: handler, object, kind of the object (1: communicator), code
+    // and name of the call. NULL: it has none.
+    int (*errhandler_invoke)(MPI_Errhandler, void *, int, int, const char *);
     // Open MPI's progress loop; NULL when it cannot be found.
     void (*progress)(void);
     int (*progress_register)(int (*callback)(void));

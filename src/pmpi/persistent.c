@@ -34,7 +34,7 @@ void co_persistent_release(struct co_persistent *persistent)
 int co_persistent_free(MPI_Request *handle, struct co_request *request)
 {
     if (request->persistent == NULL) { // completed before, by another copy of the handle
-        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_world, "MPI_Request_free", MPI_ERR_REQUEST);
     }
     co_persistent_release(request->persistent);
     request->persistent = NULL;
@@ -82,11 +82,11 @@ static int make(const struct co_persistent *template, const char *call, MPI_Requ
     return MPI_SUCCESS;
 }
 
-static int start(struct co_request *request)
+static int start(struct co_request *request, const char *call)
 {
     struct co_persistent *persistent = request->persistent;
     if (persistent == NULL || co_request_of(request->handle) != NULL) { // not persistent, or under way
-        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_world, call, MPI_ERR_REQUEST);
     }
     const struct co_message_buffer *buffer = &persistent->buffer;
     struct co_communicator *communicator = persistent->communicator;
@@ -104,13 +104,13 @@ static int start(struct co_request *request)
         error = co_buffered_start(request, buffer, persistent->peer, persistent->tag, communicator);
         break;
     }
-    return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, "MPI_Start", error);
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, call, error);
 }
 
 int PMPI_Start(MPI_Request *handle)
 {
     struct co_request *request = handle == NULL ? NULL : co_request_behind(*handle);
-    return request == NULL ? co_next_mpi_get()->Start(handle) : start(request);
+    return request == NULL ? co_next_mpi_get()->Start(handle) : start(request, "MPI_Start");
 }
 
 // Native refuses an array with a null handle, and starts nothing.
@@ -134,7 +134,8 @@ int PMPI_Startall(int count, MPI_Request handles[])
     int code = MPI_SUCCESS;
     for (int i = 0; code == MPI_SUCCESS && i < count; i++) {
         // Never a placeholder to native: it would take it as started.
-        code = PMPI_Start(&handles[i]);
+        struct co_request *request = co_request_behind(handles[i]);
+        code = request == NULL ? co_next.Startall(1, &handles[i]) : start(request, "MPI_Startall");
     }
     return code;
 }

@@ -139,10 +139,16 @@ static struct co_request_failure complete(MPI_Request *handle, struct co_request
     return failure;
 }
 
-int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
+static int raise(const struct co_request_failure *failure, const char *call)
+{
+    co_failure_log(failure->call, failure->error);
+    return co_failure_raise_code(failure->comm, call, co_failure_code(failure->error));
+}
+
+int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status, const char *call)
 {
     struct co_request_failure failure = complete(handle, request, status);
-    return failure.error == 0 ? MPI_SUCCESS : co_failure_raise(failure.comm, failure.call, failure.error);
+    return failure.error == 0 ? MPI_SUCCESS : raise(&failure, call);
 }
 
 void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
@@ -158,13 +164,13 @@ void co_request_complete_entry(MPI_Request *handle, struct co_request *request, 
     }
 }
 
-int co_request_conclude_array(const struct co_request_failure *failure, int code)
+int co_request_conclude_array(const struct co_request_failure *failure, int code, const char *call)
 {
     if (failure->error == 0) {
         return code;
     }
     if (code == MPI_SUCCESS) {
-        co_failure_raise(failure->comm, failure->call, failure->error);
+        raise(failure, call);
     }
     return MPI_ERR_IN_STATUS;
 }
@@ -173,7 +179,7 @@ int co_request_cancel(struct co_request *request)
 {
     const struct co_request_kind *kind = kind_of(request);
     if (kind->cancel == NULL) {
-        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_world, "MPI_Cancel", MPI_ERR_REQUEST);
     }
     kind->cancel(request->operation);
     return MPI_SUCCESS;
@@ -183,7 +189,7 @@ int co_request_free(MPI_Request *handle, struct co_request *request)
 {
     const struct co_request_kind *kind = kind_of(request);
     if (!co_request_is_done(request) && kind->detach == NULL) {
-        return co_failure_raise_code(co_next.comm_world, MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_world, "MPI_Request_free", MPI_ERR_REQUEST);
     }
     bool is_under_way = !co_request_is_done(request) && kind->detach(request->operation);
     if (!is_under_way) {
@@ -195,7 +201,7 @@ int co_request_free(MPI_Request *handle, struct co_request *request)
     return MPI_SUCCESS;
 }
 
-int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code)
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call)
 {
     struct co_request_failure failure = {.error = 0};
     for (int i = 0; i < count; i++) {
@@ -204,7 +210,7 @@ int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status status
             co_request_complete_entry(&handles[i], request, statuses, i, &failure);
         }
     }
-    return co_request_conclude_array(&failure, code);
+    return co_request_conclude_array(&failure, code, call);
 }
 
 struct drain {

@@ -86,13 +86,13 @@ void co_request_peek(struct co_request *request, MPI_Status *status);
 
 // Completes a request that is done: buffers, status (not MPI_ERROR; may be MPI_STATUS_IGNORE), *handle =
 // MPI_REQUEST_NULL, but for a persistent one, which native, too, frees only when it has failed. Returns MPI_SUCCESS or
-// an error code, raised on the communicator's handler.
-int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status);
+// an error code, raised on the communicator's handler in the name of the completing call.
+int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status, const char *call);
 
 // The first failure among the requests of ours in an array: the one that is raised, once for the call, as natively.
 struct co_request_failure {
-    int error; // 0: none
-    const char *call;
+    int error;        // 0: none
+    const char *call; // that started it
     MPI_Comm comm;
 };
 
@@ -101,7 +101,7 @@ void co_request_complete_entry(MPI_Request *handle, struct co_request *request, 
                                struct co_request_failure *failure);
 
 // The code of an array call for which native said `code`: raises the failure, unless native has raised one of its own.
-int co_request_conclude_array(const struct co_request_failure *failure, int code);
+int co_request_conclude_array(const struct co_request_failure *failure, int code, const char *call);
 
 // MPI_Cancel and MPI_Request_free. A collective can be neither cancelled nor freed while it is under way: native
 // answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.
@@ -110,7 +110,7 @@ int co_request_free(MPI_Request *handle, struct co_request *request);
 
 // After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
 // code of the whole array call.
-int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code);
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call);
 
 // Until nothing is under way on a communicator; the requests stay to be completed.
 void co_requests_drain(const struct co_communicator *communicator);

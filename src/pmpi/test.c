@@ -11,7 +11,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
         struct co_request *request = co_request_of(*handle);
         if (request != NULL) {
             *flag = co_request_poll(request);
-            return *flag ? co_request_complete(handle, request, status) : MPI_SUCCESS;
+            return *flag ? co_request_complete(handle, request, status, "MPI_Test") : MPI_SUCCESS;
         }
     }
     return co_next_mpi_get()->Test(handle, flag, status);
@@ -47,7 +47,7 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
     int code = co_next_mpi_get()->Testall(count, handles, flag, statuses);
     // An error consumes as a success does: native has completed what it could.
     if (ours == OURS_DONE && (*flag || code != MPI_SUCCESS)) {
-        return co_requests_complete_all(count, handles, statuses, code);
+        return co_requests_complete_all(count, handles, statuses, code, "MPI_Testall");
     }
     return code;
 }

@@ -11,7 +11,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
         struct co_request *request = co_request_of(*handle);
         if (request != NULL) {
             co_request_wait(request, "MPI_Wait");
-            return co_request_complete(handle, request, status);
+            return co_request_complete(handle, request, status, "MPI_Wait");
         }
     }
     return co_next_mpi_get()->Wait(handle, status);
@@ -38,7 +38,7 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
         return co_next_mpi_get()->Waitall(count, handles, statuses);
     }
     int code = ours == count ? MPI_SUCCESS : co_next.Waitall(count, handles, statuses);
-    return co_requests_complete_all(count, handles, statuses, code);
+    return co_requests_complete_all(count, handles, statuses, code, "MPI_Waitall");
 }
 
 CO_EXPORT(Wait);

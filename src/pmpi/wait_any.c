@@ -28,12 +28,8 @@ static int find_done(int count, const MPI_Request handles[])
     return found;
 }
 
-static int complete_at(MPI_Request handles[], int index, MPI_Status *status)
-{
-    return co_request_complete(&handles[index], co_request_of(handles[index]), status);
-}
-
 struct any {
+    const char *call;
     int count;
     MPI_Request *handles;
     int *index;
@@ -47,7 +43,8 @@ static bool try_ours(struct any *any)
     if (found < 0) {
         return false;
     }
-    any->code = complete_at(any->handles, found, any->status);
+    MPI_Request *handle = &any->handles[found];
+    any->code = co_request_complete(handle, co_request_of(*handle), any->status, any->call);
     *any->index = found;
     return true;
 }
@@ -91,7 +88,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
     if (!co_requests_exist() || !has_ours(count, handles)) {
         return co_next_mpi_get()->Waitany(count, handles, index, status);
     }
-    struct any any = {count, handles, index, status, MPI_SUCCESS};
+    struct any any = {"MPI_Waitany", count, handles, index, status, MPI_SUCCESS};
     struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
     while (!try_both(&any)) {
         co_engine_wait_turn(co_layer.engine, &wait);
@@ -104,7 +101,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     if (!co_requests_exist() || !has_ours(count, handles)) {
         return co_next_mpi_get()->Testany(count, handles, index, flag, status);
     }
-    struct any any = {count, handles, index, status, MPI_SUCCESS};
+    struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};
     *flag = try_both(&any);
     if (!*flag) {
         co_engine_glance(co_layer.engine);

@@ -6,6 +6,7 @@
 #include "pmpi/requests.h"
 
 struct some {
+    const char *call;
     int count;
     MPI_Request *handles;
     int *outcount;
@@ -35,7 +36,7 @@ static void append_ours(struct some *some)
             co_request_complete_entry(&some->handles[i], request, some->statuses, at, &failure);
         }
     }
-    some->code = co_request_conclude_array(&failure, some->code);
+    some->code = co_request_conclude_array(&failure, some->code, some->call);
 }
 
 // Completes what is done on both sides; true: at least one, or an error of native.
@@ -57,7 +58,7 @@ int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[]
     if (!co_requests_exist() || handles == NULL || !has_ours(count, handles)) {
         return co_next_mpi_get()->Waitsome(count, handles, outcount, indices, statuses);
     }
-    struct some some = {count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    struct some some = {"MPI_Waitsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
     struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitsome");
     while (!collect(&some)) {
         co_engine_wait_turn(co_layer.engine, &wait);
@@ -70,7 +71,7 @@ int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[]
     if (!co_requests_exist() || handles == NULL || !has_ours(count, handles)) {
         return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
     }
-    struct some some = {count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    struct some some = {"MPI_Testsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
     co_engine_glance(co_layer.engine);
     collect(&some);
     return some.code;
