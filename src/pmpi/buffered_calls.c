@@ -4,6 +4,7 @@
 // does not serve lie in it. Any thread.
 #include "pmpi/buffered.h"
 #include "pmpi/failure.h"
+#include "pmpi/message_counts.h"
 
 #include <errno.h>
 
@@ -12,8 +13,10 @@ int PMPI_Bsend(const void *address, int count, MPI_Datatype type, int destinatio
     struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
     struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Bsend(address, count, type, destination, tag, comm);
+        return co_message_declined(CO_MESSAGE_Bsend, comm, destination,
+                                   co_next_mpi_get()->Bsend(address, count, type, destination, tag, comm));
     }
+    co_message_taken(CO_MESSAGE_Bsend, buffer.bytes);
     int error = co_buffered_send(&buffer, destination, tag, communicator);
     return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, "MPI_Bsend", error);
 }
@@ -40,8 +43,10 @@ int PMPI_Ibsend(const void *address, int count, MPI_Datatype type, int destinati
     struct co_communicator *communicator =
         handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
     if (communicator == NULL) {
-        return co_next_mpi_get()->Ibsend(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Ibsend, comm, destination,
+                                   co_next_mpi_get()->Ibsend(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Ibsend, buffer.bytes);
     return start(&buffer, destination, tag, communicator, handle);
 }
 

@@ -16,11 +16,20 @@
     X(Send)                                                                                                            \
     X(Rsend)                                                                                                           \
     X(Ssend)                                                                                                           \
+    X(Bsend)                                                                                                           \
     X(Isend)                                                                                                           \
     X(Irsend)                                                                                                          \
     X(Issend)                                                                                                          \
+    X(Ibsend)                                                                                                          \
     X(Recv)                                                                                                            \
     X(Irecv)                                                                                                           \
+    X(Send_init)                                                                                                       \
+    X(Rsend_init)                                                                                                      \
+    X(Ssend_init)                                                                                                      \
+    X(Bsend_init)                                                                                                      \
+    X(Recv_init)                                                                                                       \
+    X(Start)                                                                                                           \
+    X(Startall)                                                                                                        \
     X(Sendrecv)                                                                                                        \
     X(Sendrecv_replace)                                                                                                \
     X(Probe)                                                                                                           \

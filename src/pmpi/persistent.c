@@ -6,6 +6,7 @@
 
 #include "pmpi/buffered.h"
 #include "pmpi/failure.h"
+#include "pmpi/message_counts.h"
 #include "pmpi/message_requests.h"
 
 #include <errno.h>
@@ -107,10 +108,19 @@ static int start(struct co_request *request, const char *call)
     return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, call, error);
 }
 
+static size_t bytes_of(const struct co_request *request)
+{
+    return request->persistent == NULL ? 0 : request->persistent->buffer.bytes;
+}
+
 int PMPI_Start(MPI_Request *handle)
 {
     struct co_request *request = handle == NULL ? NULL : co_request_behind(*handle);
-    return request == NULL ? co_next_mpi_get()->Start(handle) : start(request, "MPI_Start");
+    if (request == NULL) {
+        return co_message_declined_for(CO_MESSAGE_Start, CO_UNKNOWN_COMMUNICATOR, co_next_mpi_get()->Start(handle));
+    }
+    co_message_taken(CO_MESSAGE_Start, bytes_of(request));
+    return start(request, "MPI_Start");
 }
 
 // Native refuses an array with a null handle, and starts nothing.
@@ -129,14 +139,18 @@ static bool is_natives(int count, const MPI_Request handles[])
 int PMPI_Startall(int count, MPI_Request handles[])
 {
     if (co_layer_is_off() || is_natives(count, handles)) {
-        return co_next_mpi_get()->Startall(count, handles);
+        return co_message_declined_for(CO_MESSAGE_Startall, CO_UNKNOWN_COMMUNICATOR,
+                                       co_next_mpi_get()->Startall(count, handles));
     }
     int code = MPI_SUCCESS;
+    size_t bytes = 0;
     for (int i = 0; code == MPI_SUCCESS && i < count; i++) {
         // Never a placeholder to native: it would take it as started.
         struct co_request *request = co_request_behind(handles[i]);
+        bytes += request == NULL ? 0 : bytes_of(request);
         code = request == NULL ? co_next.Startall(1, &handles[i]) : start(request, "MPI_Startall");
     }
+    co_message_taken(CO_MESSAGE_Startall, bytes);
     return code;
 }
 
@@ -145,8 +159,10 @@ int PMPI_Recv_init(void *address, int count, MPI_Datatype type, int source, int 
     struct co_persistent receive = {.operation = RECEIVE, .buffer = {address, count, type}, .peer = source, .tag = tag};
     receive.communicator = handle == NULL ? NULL : co_message_route_receive(&receive.buffer, source, tag, comm);
     if (receive.communicator == NULL) {
-        return co_next_mpi_get()->Recv_init(address, count, type, source, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Recv_init, comm, source,
+                                   co_next_mpi_get()->Recv_init(address, count, type, source, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Recv_init, 0);
     return make(&receive, "MPI_Recv_init", handle);
 }
 
@@ -164,8 +180,10 @@ int PMPI_Send_init(const void *address, int count, MPI_Datatype type, int destin
 {
     struct co_persistent send;
     if (handle == NULL || !route(&send, SEND, address, count, type, destination, tag, comm)) {
-        return co_next_mpi_get()->Send_init(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Send_init, comm, destination,
+                                   co_next_mpi_get()->Send_init(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Send_init, 0);
     return make(&send, "MPI_Send_init", handle);
 }
 
@@ -174,8 +192,10 @@ int PMPI_Rsend_init(const void *address, int count, MPI_Datatype type, int desti
 {
     struct co_persistent send;
     if (handle == NULL || !route(&send, SEND, address, count, type, destination, tag, comm)) {
-        return co_next_mpi_get()->Rsend_init(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Rsend_init, comm, destination,
+                                   co_next_mpi_get()->Rsend_init(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Rsend_init, 0);
     return make(&send, "MPI_Rsend_init", handle);
 }
 
@@ -184,8 +204,10 @@ int PMPI_Ssend_init(const void *address, int count, MPI_Datatype type, int desti
 {
     struct co_persistent send;
     if (handle == NULL || !route(&send, SYNCHRONOUS_SEND, address, count, type, destination, tag, comm)) {
-        return co_next_mpi_get()->Ssend_init(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Ssend_init, comm, destination,
+                                   co_next_mpi_get()->Ssend_init(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Ssend_init, 0);
     return make(&send, "MPI_Ssend_init", handle);
 }
 
@@ -194,8 +216,10 @@ int PMPI_Bsend_init(const void *address, int count, MPI_Datatype type, int desti
 {
     struct co_persistent send;
     if (handle == NULL || !route(&send, BUFFERED_SEND, address, count, type, destination, tag, comm)) {
-        return co_next_mpi_get()->Bsend_init(address, count, type, destination, tag, comm, handle);
+        return co_message_declined(CO_MESSAGE_Bsend_init, comm, destination,
+                                   co_next_mpi_get()->Bsend_init(address, count, type, destination, tag, comm, handle));
     }
+    co_message_taken(CO_MESSAGE_Bsend_init, 0);
     return make(&send, "MPI_Bsend_init", handle);
 }
 

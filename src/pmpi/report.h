@@ -31,6 +31,9 @@ void co_report_open(void);
 // Collective over co_layer.world where there is one: gathers and, on rank 0, writes. Nothing when not asked for.
 void co_report_write(bool has_started, const char *transports);
 
+// Of the messages from rank to rank: those that came before their receive; 0: there were none.
+double co_report_unexpected_share(const struct co_report *report);
+
 // Text and JSON of a report, to be freed; NULL: no memory.
 char *co_report_text(const struct co_report *report);
 char *co_report_json(const struct co_report *report);

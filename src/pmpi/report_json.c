@@ -127,6 +127,7 @@ char *co_report_json(const struct co_report *report)
     json_object_set_new(root, "started", json_boolean(report->has_started));
     json_object_set_new(root, "transports", json_string(report->transports));
     json_object_set_new(root, "calls", calls_of(report));
+    json_object_set_new(root, "messages_unexpected_share", json_real(co_report_unexpected_share(report)));
     json_object_set_new(root, "sites", sites_of(report));
     json_object_set_new(root, "counters", counters_of(report));
     json_object_set_new(root, "settings", settings_of());

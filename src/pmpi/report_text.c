@@ -82,8 +82,7 @@ static void print_messages(FILE *out, const struct co_report *report)
         }
     }
     if (sent > 0) {
-        fprintf(out, "  %.1f %% of them came before their receive\n",
-                100.0 * (double)report->counters[CO_COUNT_MESSAGES_UNEXPECTED] / (double)sent);
+        fprintf(out, "  %.1f %% of them came before their receive\n", 100 * co_report_unexpected_share(report));
     }
 }
 

@@ -61,6 +61,13 @@ ok "report: a call that was made" said_once '^  MPI_Bcast  *seen [1-9]'
 ok "report: no call that nobody made" [ "$(grep -c MPI_Iallgather "$work/err")" -eq 0 ]
 job CASTOFF_REPORT=- CASTOFF_REPORT_SITES=yes CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes
 ok "report: a call site by its function, of both ranks" said_once '^  MPI_Bcast  *2 taken at [a-z_]*+0x[0-9a-f]* (demo_app)$'
+run env CASTOFF_P2P=yes CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2p" --calls posted --depths 20 --seconds 0 --rounds-min 2
+ok "report: messages" said_once '^messages from rank to rank '
+ok "report: a call for messages" said_once '^  MPI_Send  *taken [1-9][0-9]*; bytes [1-9]'
+ok "report: why messages were declined" grep -q '^      declined [1-9][0-9]*: switched_off_by_info$' "$work/err"
+ok "report: messages that came early" said_once '^  [0-9.]* % of them came before their receive$'
+ok "report: matches by class, longest queue" \
+    [ "$(grep -cE '^  (messages_matched_exact|receives_posted_high_water)  *[1-9]' "$work/err")" -eq 2 ]
 job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"
