@@ -39,7 +39,7 @@ $(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
 
 $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) $< -o $@
+	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) -J $(@D) $< -o $@
 
 $(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
 	$(Q)mkdir -p $(@D)
