@@ -26,6 +26,7 @@
 #define MEMORY_SLEEP_MOST_NS (CO_NS_PER_MS / 2)
 #define DEAD_PEER_NS (100 * CO_NS_PER_MS)
 #define NATIVE_EVERY 8               // turns, where native progress means system calls,
+#define CARRIER_EVERY 4              // turns of a wait for a message: a look at this node's is cheaper
 #define NATIVE_NS (CO_NS_PER_MS / 2) // and before a sleep when it is so long ago
 #define DESCRIPTORS_MAX 32
 
@@ -244,8 +245,9 @@ static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
     if (!wait->for_message || wait->all_turns >= engine->message_spins) {
         return false;
     }
-    wait->all_turns++;
-    if (co_p2p_progress(engine->p2p) == 0) {
+    int events =
+        wait->all_turns++ % CARRIER_EVERY == 0 ? co_messages_progress(engine, false) : co_p2p_progress(engine->p2p);
+    if (events == 0) {
         co_cpu_relax();
     }
     return true;
@@ -266,7 +268,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     }
     co_engine_progress(engine);
     wait->turns++;
-    if (engine->mcast == NULL || wait->all_turns % NATIVE_EVERY == 0) {
+    if (engine->native_carrier == NULL && (engine->mcast == NULL || wait->all_turns % NATIVE_EVERY == 0)) {
         move_native(engine);
     }
     if (has_moved(engine, wait)) {

@@ -62,7 +62,11 @@ static void close_channel(struct co_channel *channel)
     real->ops->close(real);
 }
 
-static const struct co_channel_ops ops = {send_packet, poll_packets, give_back, given_back, close_channel};
+static const struct co_channel_ops ops = {.send = send_packet,
+                                          .poll = poll_packets,
+                                          .give_back = give_back,
+                                          .given_back = given_back,
+                                          .close = close_channel};
 
 struct co_channel *p2p_tap_put(struct co_channel *channel, int rank)
 {
