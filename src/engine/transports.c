@@ -50,10 +50,20 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
     return co_shm_node_open(&engine->shm, &config);
 }
 
+// The first rank's that could not carry messages between hosts, if it was to.
+static int carrier_error(const struct co_engine *engine, const struct co_rank_facts *facts)
+{
+    int error = 0;
+    for (int rank = 0; engine->bootstrap.native != NULL && error == 0 && rank < engine->bootstrap.world_size; rank++) {
+        error = facts[rank].carrier_status;
+    }
+    return error;
+}
+
 // What is equal everywhere once all have told theirs.
 static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
 {
-    int carriers = 0;
+    int error = carrier_error(engine, facts);
     engine->has_shm = engine->has_single_copy = engine->has_messages = true;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         if (engine->has_shm && facts[rank].shm_status != 0) {
@@ -62,9 +72,12 @@ static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
         }
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
         engine->has_messages = engine->has_messages && facts[rank].message_status == 0;
-        carriers += facts[rank].carrier_status == 0;
     }
-    engine->has_native_carrier = engine->has_messages && carriers == engine->bootstrap.world_size;
+    engine->has_native_carrier = engine->has_messages && engine->bootstrap.native != NULL && error == 0;
+    if (engine->has_messages && error != 0 && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts stay native: %s (CASTOFF_P2P_CARRIER_MEMORY)",
+               strerror(-error));
+    }
 }
 
 static void tell_mine(struct co_engine *engine, struct co_rank_facts *mine, int shm_status)

@@ -267,6 +267,7 @@ static const struct co_channel_ops ops = {.send = send_packet,
                                           .expect = expect,
                                           .carry = carry,
                                           .next_end = next_end,
+                                          .flush = co_carrier_flush,
                                           .forget = forget};
 
 static size_t frame_bytes_of(size_t eager)

@@ -23,8 +23,6 @@ size_t co_carrier_channel_bytes(const struct co_channel *channel); // memory tha
 // Calls the MPI below: starts what was handed to the channel, and finds out what has arrived. `inside`: from its own
 // progress loop, which then need not be moved. Any thread that is in an MPI call; who comes second goes on. Events.
 int co_carrier_channel_move(struct co_channel *channel, bool inside);
-// Starts what was handed to the channel, no more. Cheap when there is nothing.
-void co_carrier_channel_flush(struct co_channel *channel);
 bool co_carrier_channel_is_idle(const struct co_channel *channel); // nothing is on its way out
 
 #endif

@@ -200,7 +200,7 @@ static bool take_mover(struct co_carrier *carrier)
     return co_trylock_take(&carrier->mover);
 }
 
-void co_carrier_channel_flush(struct co_channel *channel)
+void co_carrier_flush(struct co_channel *channel)
 {
     struct co_carrier *carrier = co_carrier_of(channel);
     while (!co_index_queue_is_empty(&carrier->starts) && take_mover(carrier)) {
@@ -231,7 +231,7 @@ int co_carrier_channel_move(struct co_channel *channel, bool inside)
     int events = turn(carrier, number, inside);
     co_trylock_drop(&carrier->mover);
     if (has_more(carrier)) {
-        co_carrier_channel_flush(channel);
+        co_carrier_flush(channel);
     }
     return events;
 }
@@ -249,6 +249,8 @@ bool co_carrier_end(struct co_carrier *carrier)
     co_trylock_wait(&carrier->mover);
     for (uint64_t i = co_load_relaxed(&carrier->arrived); i < co_load_relaxed(&carrier->posted); i++) {
         native->cancel(native->arg, (unsigned)(i % carrier->frames));
+    }
+    while (co_load_relaxed(&carrier->frames_out) > 0 && collect(carrier, 0, carrier->frames) > 0) {
     }
     for (unsigned i = 0; i < co_carrier_operation_count(carrier); i++) {
         if (carrier->under_way[i] && carrier->operations[i].is_receive) {

@@ -102,7 +102,9 @@ static inline unsigned co_carrier_slot(const struct co_carrier *carrier, unsigne
     return carrier->frames + operation;
 }
 
-// carrier_move.c: the last native calls. False: native still reads some frame.
+// carrier_move.c: starts what was handed over, no more; cheap when there is nothing.
+void co_carrier_flush(struct co_channel *channel);
+// The last native calls. False: native still reads some frame.
 bool co_carrier_end(struct co_carrier *carrier);
 
 #endif

@@ -41,6 +41,7 @@ struct co_channel_ops {
     uint32_t (*expect)(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner);
     bool (*carry)(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number, void *owner);
     bool (*next_end)(struct co_channel *channel, struct co_channel_end *end); // false: no more now
+    void (*flush)(struct co_channel *channel);            // outside of the lock: what was handed over starts
     void (*forget)(struct co_channel *channel, int peer); // the owners of what is under way with this peer are gone
 };
 

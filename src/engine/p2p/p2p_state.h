@@ -10,7 +10,7 @@
 
 #include "base/hash_map.h"
 #include "base/order.h"
-#include "engine/channel/carrier_channel.h"
+#include "engine/channel/channel.h"
 #include "engine/p2p/handles.h"
 #include "engine/p2p/p2p.h"
 #include "engine/p2p/p2p_open.h"
@@ -114,7 +114,7 @@ static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
     co_trylock_drop(&p2p->lock);
     if (p2p->config.carrier != NULL) {
-        co_carrier_channel_flush(p2p->config.carrier);
+        p2p->config.carrier->ops->flush(p2p->config.carrier);
     }
 }
 
