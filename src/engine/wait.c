@@ -245,8 +245,9 @@ static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
     if (!wait->for_message || wait->all_turns >= engine->message_spins) {
         return false;
     }
-    int events =
-        wait->all_turns++ % CARRIER_EVERY == 0 ? co_messages_progress(engine, false) : co_p2p_progress(engine->p2p);
+    bool looks_far = engine->shm == NULL || wait->all_turns % CARRIER_EVERY == 0;
+    int events = looks_far ? co_messages_progress(engine, false) : co_p2p_progress(engine->p2p);
+    wait->all_turns++;
     if (events == 0) {
         co_cpu_relax();
     }

@@ -135,7 +135,8 @@ case_across() {
 case_messages() {
     local used='counters["messages_carried"] > 0 and counters["messages_carried"] < counters["messages_sent"]'
     check_run "messages between hosts and inside them" 4 p2p_hosts "$used and nodes == 2" CASTOFF_P2P=yes
-    check_run "a small window" 4 p2p_hosts "$used" CASTOFF_P2P=yes CASTOFF_P2P_CARRIER_MEMORY=256K
+    check_run "a small window" 4 p2p_hosts "$used" CASTOFF_P2P=yes CASTOFF_P2P_CARRIER_EAGER=16K \
+        CASTOFF_P2P_CARRIER_MEMORY=256K
     check_run "a host with a single rank" 3 p2p_hosts "$used" CASTOFF_P2P=yes
     check_run "order by sender" 4 p2p_order "$used" CASTOFF_P2P=yes
     check_run "all sizes" 3 p2p_sizes "$used" CASTOFF_P2P=yes
