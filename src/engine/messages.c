@@ -159,11 +159,20 @@ void co_messages_lose(struct co_engine *engine, int place)
     }
 }
 
+bool co_messages_need_native(const struct co_engine *engine)
+{
+    return engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier);
+}
+
 bool co_messages_under_way(const struct co_engine *engine)
 {
-    return engine->p2p != NULL &&
-           (co_p2p_sends(engine->p2p) > 0 ||
-            (engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier)));
+    return engine->p2p != NULL && (co_p2p_sends(engine->p2p) > 0 || co_messages_need_native(engine));
+}
+
+uint64_t co_messages_advances(const struct co_engine *engine)
+{
+    uint64_t carried = engine->native_carrier == NULL ? 0 : co_carrier_channel_advances(engine->native_carrier);
+    return engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p) + carried;
 }
 
 int co_messages_progress(struct co_engine *engine, bool inside)

@@ -168,7 +168,7 @@ static bool has_moved(struct co_engine *engine, struct co_wait *wait)
     uint64_t events = co_load_relaxed(&engine->events); // relaxed: a hint
     uint64_t inline_moved = wait->inline_op == NULL ? 0 : co_shm_op_moved(wait->inline_op);
     uint64_t advances = co_load_relaxed(&engine->advances);
-    uint64_t messages = engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p);
+    uint64_t messages = co_messages_advances(engine);
     bool inline_has = inline_moved != wait->inline_moved || messages != wait->seen_messages;
     bool moved = events != wait->seen_events || inline_has;
     if (advances != wait->seen_advances || inline_has) {
@@ -187,6 +187,9 @@ static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wai
 {
     bool for_memory = wait->inline_op != NULL || wait->for_message || engine->mcast == NULL ||
                       co_load_relaxed(&engine->in_memory) > 0;
+    if (co_messages_need_native(engine)) {
+        return 0;
+    }
     if (!for_memory) {
         return idle_ns > NETWORK_SPIN_NS ? SLEEP_MOST_NS : 0;
     }

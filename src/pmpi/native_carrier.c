@@ -14,7 +14,7 @@
 
 enum { TRANSPORT_SHM = 1, TRANSPORT_NONE = 3 }; // positions in the setting's choices
 
-#define BYTES_MOST ((size_t)1 << 30) // of one operation, whose count is an int
+#define BYTES_MOST ((size_t)32 << 20) // of one operation: each that is done shows that a long message moves
 
 static struct {
     MPI_Comm comm; // NULL: none

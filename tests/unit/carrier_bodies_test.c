@@ -46,7 +46,11 @@ static void bodies_in_parts(void **state)
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE - 1, &room[1]);
     assert_true(number > 0);
     assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE - 1, number, &body));
+    uint64_t before = co_carrier_channel_advances(channels[1]);
+    assert_false(co_carrier_channel_is_idle(channels[1])); // who waits for it must not sleep
     settle();
+    assert_true(co_carrier_channel_is_idle(channels[1]));
+    assert_int_equal(co_carrier_channel_advances(channels[1]) - before, (LARGE - 2) / 4096 + 1);
     check_end(1, &room[1], 0, true, 0);
     check_end(0, &body, 1, false, 0);
     check_no_end(0);

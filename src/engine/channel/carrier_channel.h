@@ -23,6 +23,8 @@ size_t co_carrier_channel_bytes(const struct co_channel *channel); // memory tha
 // Calls the MPI below: starts what was handed to the channel, and finds out what has arrived. `inside`: from its own
 // progress loop, which then need not be moved. Any thread that is in an MPI call; who comes second goes on. Events.
 int co_carrier_channel_move(struct co_channel *channel, bool inside);
-bool co_carrier_channel_is_idle(const struct co_channel *channel); // nothing is on its way out
+bool co_carrier_channel_is_idle(const struct co_channel *channel); // no body is under way, and nothing on its way out
+// Moves on when a frame has arrived, or a part of a body: tells slow from stuck.
+uint64_t co_carrier_channel_advances(const struct co_channel *channel);
 
 #endif

@@ -42,12 +42,18 @@ static void start_part(struct co_carrier *carrier, unsigned number)
     }
 }
 
+static void note_advance(struct co_carrier *carrier)
+{
+    co_store_relaxed(&carrier->advances, co_load_relaxed(&carrier->advances) + 1); // relaxed: one writer, a hint
+}
+
 static void part_is_done(struct co_carrier *carrier, unsigned number, const struct co_native_done *done)
 {
     struct co_carrier_operation *operation = &carrier->operations[number];
     size_t bytes = next_part(carrier, operation);
     int error = done->result != 0 ? done->result : operation->is_receive && done->bytes != bytes ? -EIO : 0;
     operation->done_bytes += bytes;
+    note_advance(carrier);
     if (error == 0 && operation->done_bytes < operation->bytes) {
         start_part(carrier, number);
     } else {
@@ -127,6 +133,7 @@ static int take_arrived(struct co_carrier *carrier, bool must_look)
         }
         carrier->arrivals[slot] = (struct co_carrier_arrival){carrier->done[0].peer, carrier->done[0].bytes};
         co_store_release(&carrier->arrived, ++arrived); // release C1
+        note_advance(carrier);
         count++;
     }
     return count;
@@ -240,6 +247,11 @@ bool co_carrier_channel_is_idle(const struct co_channel *channel)
 {
     const struct co_carrier *carrier = (const struct co_carrier *)channel;
     return co_load_relaxed(&carrier->frames_out) + co_load_relaxed(&carrier->bodies) == 0; // relaxed: a hint
+}
+
+uint64_t co_carrier_channel_advances(const struct co_channel *channel)
+{
+    return co_load_relaxed(&((const struct co_carrier *)channel)->advances); // relaxed: a hint
 }
 
 bool co_carrier_end(struct co_carrier *carrier)
