@@ -65,7 +65,7 @@ native comm_halves 4
 native iallgather_outstanding 4 5 8
 native p2p_hosts 3 4
 native p2p_order 4
-native p2p_sizes 3
+native p2p_truncation 3
 
 run_inside across 100 --hosts 4
 run_inside messages 150 --hosts 4 --ranks-per-host 2
