@@ -150,8 +150,7 @@ static void drain(struct co_engine *engine)
 {
     struct co_wait wait = {.call = "MPI_Finalize"};
     uint64_t end = co_clock_now_ns() + DRAIN_NS;
-    while ((co_load_relaxed(&engine->outstanding) > 0 || (engine->p2p != NULL && co_p2p_sends(engine->p2p) > 0)) &&
-           co_clock_now_ns() < end) {
+    while ((co_load_relaxed(&engine->outstanding) > 0 || co_messages_under_way(engine)) && co_clock_now_ns() < end) {
         co_engine_wait_turn(engine, &wait);
     }
 }

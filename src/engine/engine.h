@@ -13,6 +13,7 @@
 #include "engine/decide.h"
 
 struct co_engine;
+struct co_native;
 struct co_p2p_context;
 struct co_team;
 struct co_task;
@@ -29,8 +30,9 @@ struct co_bootstrap {
     int (*node_barrier)(void *arg);                    // among the ranks of this node
     int (*node_minimum)(void *arg, int mine);          // likewise
     int node_rank, node_size, node_index, node_count;
-    const int *node_of_rank;       // [world_size], node_index of each; valid during open only
-    void (*native_progress)(void); // moves the MPI below, NULL: none
+    const int *node_of_rank;        // [world_size], node_index of each; valid during open only
+    void (*native_progress)(void);  // moves the MPI below, NULL: none
+    const struct co_native *native; // carries messages between hosts, valid during open only; NULL: on no rank
     void *arg;
 };
 
@@ -100,8 +102,9 @@ int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
 void co_task_release(struct co_task *task);
 
 // Moves whatever can move; returns events. Cheap when nothing is outstanding (a few loads). Never blocks; if
-// another thread is at it, returns 0. This is what the callback in the native progress loop calls.
+// another thread is at it, returns 0. The second one is what the callback in the native progress loop calls.
 int co_engine_progress(struct co_engine *engine);
+int co_engine_progress_inside(struct co_engine *engine);
 
 // The same for a call that only looks, such as MPI_Test: now and then it looks for peers of the node that are gone.
 int co_engine_glance(struct co_engine *engine);

@@ -24,6 +24,7 @@
 #include "base/mpsc_queue.h"
 #include "base/order.h"
 #include "engine/engine.h"
+#include "engine/channel/carrier_channel.h"
 #include "engine/p2p/p2p_open.h"
 #include "engine/task_request.h"
 #include "engine/tune_table.h"
@@ -88,16 +89,18 @@ struct co_engine {
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
-    bool has_messages;         // every node with several ranks has a channel between them
-    unsigned message_spins;    // turns of a wait for a message before anything else is moved
-    int message_policy;        // CO_AUTO, CO_YES, CO_NO
-    enum co_carrier carrier;   // between nodes; the same on all ranks where has_multicast
-    int shm_error;             // -errno of the first rank without shared memory
-    _Atomic bool *is_gone;     // [node_size]: ranks of this node that have ended
-    _Atomic bool has_lost_one; // some of them is
-    _Atomic int network_error; // -errno when the transport broke
-    void *exchange;            // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
-    char network[480];         // description, or why there is no multicast
+    bool has_messages;                 // every node with several ranks has a channel between them
+    bool has_native_carrier;           // ... and all ranks the one between hosts
+    struct co_channel *native_carrier; // `p2p` closes it; NULL: none
+    unsigned message_spins;            // turns of a wait for a message before anything else is moved
+    int message_policy;                // CO_AUTO, CO_YES, CO_NO
+    enum co_carrier carrier;           // between nodes; the same on all ranks where has_multicast
+    int shm_error;                     // -errno of the first rank without shared memory
+    _Atomic bool *is_gone;             // [node_size]: ranks of this node that have ended
+    _Atomic bool has_lost_one;         // some of them is
+    _Atomic int network_error;         // -errno when the transport broke
+    void *exchange;                    // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
+    char network[480];                 // description, or why there is no multicast
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
     struct co_tune_table tune;
@@ -146,9 +149,15 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room);
 void co_transports_close(struct co_engine *engine);
 
 // messages.c
-// Collective. 0, or -errno of this rank or its node.
-int co_messages_open(struct co_engine *engine, uint64_t job_tag);
+// Collective. 0, or -errno of this rank or its node; `carrier`: likewise for messages between hosts, -ENOTSUP where
+// there are none.
+int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier);
 void co_messages_close(struct co_engine *engine);
+void co_messages_lose(struct co_engine *engine, int place); // a rank of this node has ended
+bool co_messages_under_way(const struct co_engine *engine); // that want to leave before it is closed
+int co_messages_progress(struct co_engine *engine, bool inside);
+uint64_t co_messages_advances(const struct co_engine *engine);
+bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called
 
 // task.c
 void co_task_submit(struct co_task *task);

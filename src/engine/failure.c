@@ -58,7 +58,7 @@ void co_engine_look_for_the_gone(struct co_engine *engine)
         if (!co_load_relaxed(&engine->is_gone[rank]) && co_shm_node_is_gone(engine->shm, rank)) {
             co_store_relaxed(&engine->is_gone[rank], true);
             if (engine->p2p != NULL) {
-                co_p2p_lose(engine->p2p, rank);
+                co_messages_lose(engine, rank);
             }
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "the process of rank %d of this node is gone", rank);
         }

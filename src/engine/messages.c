@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Point-to-point of the engine: opens the channel between the ranks of a node, and says which communicators are served,
-// from facts that are equal on all ranks. Start and end of the job and of communicators.
+// Point-to-point of the engine: opens the channels between the ranks of a node and between hosts, and says which
+// communicators are served, from facts that are equal on all ranks. Peers are numbered as the job's ranks. Start and
+// end of the job and of communicators; progress is hot.
+#include <errno.h>
 #include <stdlib.h>
 
+#include "base/counters.h"
 #include "base/settings.h"
 #include "engine/channel/ring_channel.h"
 #include "engine/engine_state.h"
@@ -15,7 +18,7 @@
 static int read_peer(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
 {
     const struct co_engine *engine = arg;
-    return co_shm_node_read(engine->shm, peer, local, remote, bytes);
+    return co_shm_node_read(engine->shm, engine->place_of_rank[peer], local, remote, bytes);
 }
 
 static uint32_t power_of_two(uint32_t least)
@@ -27,20 +30,23 @@ static uint32_t power_of_two(uint32_t least)
     return bins;
 }
 
-static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel)
+static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel, const int *places)
 {
     uint32_t most = (uint32_t)co_setting_number(CO_SET_MATCH_TABLE);
-    uint32_t places = most < PLACES_FIRST ? most : PLACES_FIRST;
+    uint32_t entries = most < PLACES_FIRST ? most : PLACES_FIRST;
     return (struct co_p2p_config){
         .channel = channel,
-        .size = engine->bootstrap.node_size,
-        .self = engine->bootstrap.node_rank,
+        .places = places,
+        .carrier = engine->native_carrier,
+        .size = engine->bootstrap.world_size,
+        .self = engine->bootstrap.world_rank,
         .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
+        .carried_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
         .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
-        .matcher = {places, places, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
+        .matcher = {entries, entries, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
         .places_most = most,
-        .read = co_shm_node_single_copy(engine->shm) ? read_peer : NULL,
+        .read = engine->shm != NULL && co_shm_node_single_copy(engine->shm) ? read_peer : NULL,
         .arg = engine,
     };
 }
@@ -54,14 +60,10 @@ int co_messages_ranks_most(size_t memory)
     return ranks;
 }
 
-int co_messages_open(struct co_engine *engine, uint64_t job_tag)
+// Collective over the node. Nothing is opened for a rank that is alone there.
+static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_channel **channel)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    engine->message_policy = (int)co_setting_number(CO_SET_P2P);
-    engine->message_spins = engine->is_oversubscribed ? SPINS_CROWDED : SPINS;
-    if (engine->message_policy != CO_YES || engine->shm == NULL) {
-        return 0;
-    }
     struct co_ring_channel_config rings = {
         .job_key = job_tag,
         .number = (unsigned)(bootstrap->node_count + bootstrap->node_index), // beside the collectives' own
@@ -72,15 +74,73 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag)
         .all_agree = bootstrap->node_minimum,
         .arg = bootstrap->arg,
     };
-    struct co_channel *channel;
-    int error = co_ring_channel_open(&channel, &rings);
+    return engine->shm == NULL ? 0 : co_ring_channel_open(channel, &rings);
+}
+
+static int open_carrier(struct co_engine *engine)
+{
+    struct co_carrier_channel_config config = {
+        .native = engine->bootstrap.native,
+        .size = engine->bootstrap.world_size,
+        .memory = (size_t)co_setting_number(CO_SET_P2P_CARRIER_MEMORY),
+        .eager = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
+        .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
+    };
+    if (config.native == NULL) {
+        return -ENOTSUP;
+    }
+    int error = co_carrier_channel_open(&engine->native_carrier, &config);
+    if (error == 0) {
+        co_counter_raise(CO_COUNT_CARRIER_HIGH, co_carrier_channel_bytes(engine->native_carrier));
+    }
+    return error;
+}
+
+// By world rank: its number among the ranks of our node, -1 elsewhere.
+static int *make_places(const struct co_engine *engine)
+{
+    int size = engine->bootstrap.world_size;
+    int *places = malloc((size_t)size * sizeof(int));
+    for (int rank = 0; places != NULL && rank < size; rank++) {
+        places[rank] = engine->node_of_rank[rank] == engine->bootstrap.node_index ? engine->place_of_rank[rank] : -1;
+    }
+    return places;
+}
+
+static int open_p2p(struct co_engine *engine, struct co_channel *channel)
+{
+    int *places = make_places(engine);
+    struct co_p2p_config config = config_of(engine, channel, places);
+    int error = places == NULL ? -ENOMEM : co_p2p_open(&engine->p2p, &config);
+    free(places);
+    return error;
+}
+
+int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
+{
+    struct co_channel *channel = NULL;
+    engine->message_policy = (int)co_setting_number(CO_SET_P2P);
+    engine->message_spins = engine->is_oversubscribed ? SPINS_CROWDED : SPINS;
+    if (engine->message_policy != CO_YES) {
+        return 0;
+    }
+    int error = open_rings(engine, job_tag, &channel);
     if (error != 0) {
         return error;
     }
-    struct co_p2p_config config = config_of(engine, channel);
-    error = co_p2p_open(&engine->p2p, &config);
+    *carrier = open_carrier(engine);
+    if (channel == NULL && *carrier != 0) {
+        return 0; // there is nobody to speak to
+    }
+    error = open_p2p(engine, channel);
     if (error != 0) {
-        channel->ops->close(channel);
+        if (channel != NULL) {
+            channel->ops->close(channel);
+        }
+        if (engine->native_carrier != NULL) {
+            engine->native_carrier->ops->close(engine->native_carrier);
+            engine->native_carrier = NULL;
+        }
     }
     return error;
 }
@@ -90,7 +150,39 @@ void co_messages_close(struct co_engine *engine)
     if (engine->p2p != NULL) {
         co_p2p_close(engine->p2p);
         engine->p2p = NULL;
+        engine->native_carrier = NULL;
     }
+}
+
+void co_messages_lose(struct co_engine *engine, int place)
+{
+    for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
+        if (engine->place_of_rank[rank] == place && engine->node_of_rank[rank] == engine->bootstrap.node_index) {
+            co_p2p_lose(engine->p2p, rank);
+        }
+    }
+}
+
+bool co_messages_need_native(const struct co_engine *engine)
+{
+    return engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier);
+}
+
+bool co_messages_under_way(const struct co_engine *engine)
+{
+    return engine->p2p != NULL && (co_p2p_sends(engine->p2p) > 0 || co_messages_need_native(engine));
+}
+
+uint64_t co_messages_advances(const struct co_engine *engine)
+{
+    uint64_t carried = engine->native_carrier == NULL ? 0 : co_carrier_channel_advances(engine->native_carrier);
+    return engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p) + carried;
+}
+
+int co_messages_progress(struct co_engine *engine, bool inside)
+{
+    int events = engine->native_carrier == NULL ? 0 : co_carrier_channel_move(engine->native_carrier, inside);
+    return events + co_p2p_progress(engine->p2p);
 }
 
 enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
@@ -101,7 +193,7 @@ enum co_reason co_messages_decide(const struct co_engine *engine, const struct c
     if (engine->message_policy == CO_AUTO) { // which communicators gain has not been measured yet
         return CO_STOCK_FASTER;
     }
-    if (facts->nodes > 1) {
+    if (facts->nodes > 1 && !engine->has_native_carrier) {
         return CO_SEVERAL_NODES;
     }
     return engine->has_messages ? CO_TAKE : CO_NO_TRANSPORT;
@@ -110,17 +202,7 @@ enum co_reason co_messages_decide(const struct co_engine *engine, const struct c
 struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
                                                 const int *world_ranks)
 {
-    int size = seed->facts.ranks;
-    int *peers = malloc((size_t)size * sizeof(int));
-    if (peers == NULL) {
-        return NULL;
-    }
-    for (int rank = 0; rank < size; rank++) {
-        peers[rank] = engine->place_of_rank[world_ranks[rank]];
-    }
-    struct co_p2p_context *context = co_p2p_context_open(engine->p2p, seed->id, peers, size, seed->rank);
-    free(peers);
-    return context;
+    return co_p2p_context_open(engine->p2p, seed->id, world_ranks, seed->facts.ranks, seed->rank);
 }
 
 bool co_engine_has_messages(const struct co_engine *engine)

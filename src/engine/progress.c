@@ -108,13 +108,23 @@ static int move_operations(struct co_engine *engine)
     return events;
 }
 
-int co_engine_progress(struct co_engine *engine)
+static int progress(struct co_engine *engine, bool inside)
 {
     if (co_load_relaxed(&engine->is_abandoned)) {
         return 0;
     }
-    int events = engine->p2p == NULL ? 0 : co_p2p_progress(engine->p2p);
+    int events = engine->p2p == NULL ? 0 : co_messages_progress(engine, inside);
     return events + move_operations(engine);
+}
+
+int co_engine_progress(struct co_engine *engine)
+{
+    return progress(engine, false);
+}
+
+int co_engine_progress_inside(struct co_engine *engine)
+{
+    return progress(engine, true);
 }
 
 int co_engine_glance(struct co_engine *engine)

@@ -50,9 +50,20 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
     return co_shm_node_open(&engine->shm, &config);
 }
 
+// The first rank's that could not carry messages between hosts, if it was to.
+static int carrier_error(const struct co_engine *engine, const struct co_rank_facts *facts)
+{
+    int error = 0;
+    for (int rank = 0; engine->bootstrap.native != NULL && error == 0 && rank < engine->bootstrap.world_size; rank++) {
+        error = facts[rank].carrier_status;
+    }
+    return error;
+}
+
 // What is equal everywhere once all have told theirs.
 static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
 {
+    int error = carrier_error(engine, facts);
     engine->has_shm = engine->has_single_copy = engine->has_messages = true;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         if (engine->has_shm && facts[rank].shm_status != 0) {
@@ -61,6 +72,11 @@ static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
         }
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
         engine->has_messages = engine->has_messages && facts[rank].message_status == 0;
+    }
+    engine->has_native_carrier = engine->has_messages && engine->bootstrap.native != NULL && error == 0;
+    if (engine->has_messages && error != 0 && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts stay native: %s (CASTOFF_P2P_CARRIER_MEMORY)",
+               strerror(-error));
     }
 }
 
@@ -94,7 +110,7 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
 {
     bool some_node_has_several = engine->bootstrap.node_count < engine->bootstrap.world_size;
     bool serves_nodes = engine->has_shm && some_node_has_several;
-    if (!serves_nodes && !engine->has_multicast) {
+    if (!serves_nodes && !engine->has_multicast && !engine->has_native_carrier) {
         int told = engine->has_shm ? 0
                                    : snprintf(why, why_room, "ranks of a node cannot share memory: %s%s",
                                               strerror(-engine->shm_error), engine->network[0] ? ", and " : "");
@@ -104,7 +120,10 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
         return -ENOTSUP;
     }
     if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators of several nodes stay native: %s", engine->network);
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
+               engine->has_native_carrier ? "collectives of several nodes stay native: %s"
+                                          : "communicators of several nodes stay native: %s",
+               engine->network);
     }
     if (!engine->has_shm && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "communicators with several ranks on a node stay native: %s",
@@ -121,7 +140,8 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
     struct co_rank_facts *all = engine->exchange;
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
     int shm_status = open_shm(engine, secret->tag);
-    mine.message_status = shm_status == 0 ? co_messages_open(engine, secret->tag) : shm_status;
+    mine.carrier_status = -ENOTSUP;
+    mine.message_status = shm_status == 0 ? co_messages_open(engine, secret->tag, &mine.carrier_status) : shm_status;
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, secret, &mine.address);
     } else if (bootstrap->node_count > 1) {

@@ -26,6 +26,7 @@
 #define MEMORY_SLEEP_MOST_NS (CO_NS_PER_MS / 2)
 #define DEAD_PEER_NS (100 * CO_NS_PER_MS)
 #define NATIVE_EVERY 8               // turns, where native progress means system calls,
+#define CARRIER_EVERY 4              // turns of a wait for a message: a look at this node's is cheaper
 #define NATIVE_NS (CO_NS_PER_MS / 2) // and before a sleep when it is so long ago
 #define DESCRIPTORS_MAX 32
 
@@ -167,7 +168,7 @@ static bool has_moved(struct co_engine *engine, struct co_wait *wait)
     uint64_t events = co_load_relaxed(&engine->events); // relaxed: a hint
     uint64_t inline_moved = wait->inline_op == NULL ? 0 : co_shm_op_moved(wait->inline_op);
     uint64_t advances = co_load_relaxed(&engine->advances);
-    uint64_t messages = engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p);
+    uint64_t messages = co_messages_advances(engine);
     bool inline_has = inline_moved != wait->inline_moved || messages != wait->seen_messages;
     bool moved = events != wait->seen_events || inline_has;
     if (advances != wait->seen_advances || inline_has) {
@@ -186,6 +187,9 @@ static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wai
 {
     bool for_memory = wait->inline_op != NULL || wait->for_message || engine->mcast == NULL ||
                       co_load_relaxed(&engine->in_memory) > 0;
+    if (co_messages_need_native(engine)) {
+        return 0;
+    }
     if (!for_memory) {
         return idle_ns > NETWORK_SPIN_NS ? SLEEP_MOST_NS : 0;
     }
@@ -244,8 +248,10 @@ static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
     if (!wait->for_message || wait->all_turns >= engine->message_spins) {
         return false;
     }
+    bool looks_far = engine->shm == NULL || wait->all_turns % CARRIER_EVERY == 0;
+    int events = looks_far ? co_messages_progress(engine, false) : co_p2p_progress(engine->p2p);
     wait->all_turns++;
-    if (co_p2p_progress(engine->p2p) == 0) {
+    if (events == 0) {
         co_cpu_relax();
     }
     return true;
@@ -266,7 +272,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     }
     co_engine_progress(engine);
     wait->turns++;
-    if (engine->mcast == NULL || wait->all_turns % NATIVE_EVERY == 0) {
+    if (engine->native_carrier == NULL && (engine->mcast == NULL || wait->all_turns % NATIVE_EVERY == 0)) {
         move_native(engine);
     }
     if (has_moved(engine, wait)) {

@@ -6,6 +6,7 @@
 
 #include "base/settings.h"
 #include "pmpi/layer.h"
+#include "pmpi/native_carrier.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -43,6 +44,7 @@ static void release(MPI_Comm *comm)
 
 void co_bootstrap_close(void)
 {
+    co_native_carrier_close();
     release(&co_layer.node);
     release(&co_layer.self);
     release(&co_layer.world);
@@ -169,7 +171,8 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_index = co_layer.node_index,
                                        .node_count = co_layer.node_count,
                                        .node_of_rank = nodes,
-                                       .native_progress = co_next.progress};
+                                       .native_progress = co_next.progress,
+                                       .native = co_native_carrier_open(co_layer.node_count)};
     co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
     co_next.Comm_size(co_layer.node, &bootstrap->node_size);
     *node_of_rank = nodes;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The callback runs millions of times a second in any thread that blocks in native MPI. Idle it costs a few loads and
-// returns 0, or native would never yield the processor; it never calls MPI.
+// returns 0, or native would never yield the processor. It calls MPI only to start, or end, what carries messages
+// between hosts, and not from within itself.
 #include "pmpi/progress_hook.h"
 
 #include "base/counters.h"
@@ -12,7 +13,7 @@ static bool is_added;
 static int on_native_progress(void)
 {
     struct co_engine *engine = co_layer.engine;
-    int events = engine == NULL ? 0 : co_engine_progress(engine);
+    int events = engine == NULL ? 0 : co_engine_progress_inside(engine);
     if (events > 0) {
         co_counter_add(CO_COUNT_PROGRESS_CALLBACK, 1);
     }

@@ -63,8 +63,12 @@ native bcast_stopped_rank 3
 native bcast_two_jobs 4
 native comm_halves 4
 native iallgather_outstanding 4 5 8
+native p2p_hosts 3 4
+native p2p_order 4
+native p2p_truncation 3
 
 run_inside across 100 --hosts 4
+run_inside messages 150 --hosts 4 --ranks-per-host 2
 run_inside deaths 60 --hosts 4 --ranks-per-host 2
 run_inside crowded 60 --hosts 4 --ranks-per-host 2
 run_inside fat_tree 40 --hosts 5 --topology fat-tree --spines 2

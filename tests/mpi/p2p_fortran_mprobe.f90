@@ -3,7 +3,7 @@
 ! another order, some of them from MPI_PROC_NULL and some without a status.
 ! ranks: 2 3
 ! environment: CASTOFF_P2P=yes
-! modes: native off on
+! modes: native off on faults
 ! taken: MPI_Mprobe MPI_Improbe MPI_Mrecv MPI_Imrecv
 ! expect: right integers, no handle left
 module matching_by_number

@@ -5,7 +5,7 @@
 // leave the message alone. A synchronous send is over when its message is received, not when it is matched.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
-// modes: native off on
+// modes: native off on faults
 // taken: MPI_Mprobe MPI_Improbe MPI_Mrecv MPI_Imrecv
 // expect: same words in every mode
 #include "oracle/layout.h"

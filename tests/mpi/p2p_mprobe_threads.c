@@ -3,7 +3,7 @@
 // received once, with the bytes and the size that the look announced.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
-// modes: native off on
+// modes: native off on faults
 // taken: MPI_Improbe MPI_Mrecv
 // expect: every message once
 #include "oracle/verdict.h"

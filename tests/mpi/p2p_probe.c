@@ -4,7 +4,7 @@
 // only probes moves native MPI as well as castoff: its neighbours are inside a native operation that needs it.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
-// modes: native off on
+// modes: native off on faults
 // taken: MPI_Probe MPI_Iprobe
 // expect: same words in every mode
 #include "oracle/verdict.h"

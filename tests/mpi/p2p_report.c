@@ -3,7 +3,7 @@
 // before its receive, the longest queues, and credit that ran out. Communicators that are freed before the end count.
 // ranks: 2
 // environment: CASTOFF_P2P=yes CASTOFF_P2P_CREDIT=64K
-// modes: native off on
+// modes: native off on faults
 // expect: same words in every mode
 // report: calls["MPI_Send"]["taken"] == 2 * (4 * 5 + 1)
 // report: calls["MPI_Send"]["bytes_taken"] == 2 * (4 * 5 * 8 + 8)

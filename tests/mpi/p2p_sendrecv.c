@@ -4,7 +4,7 @@
 // receives that stand alone.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
-// modes: native off on
+// modes: native off on faults
 // taken: MPI_Sendrecv MPI_Sendrecv_replace
 // expect: same words in every mode
 #include "oracle/layout.h"

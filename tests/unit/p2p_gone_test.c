@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "fake_native.h"
 #include "p2p_world.h"
 
 enum { LARGE = 3 << 20, MANY = 200 };
@@ -195,10 +196,62 @@ static void in_the_middle(void **state)
     }
 }
 
+// On another host, where only native can tell; the others of the node and elsewhere are reached as before.
+static void native_fails(void **state)
+{
+    (void)state;
+    struct p2p_world_options options = {.size = 4,
+                                        .eager_most = 4096,
+                                        .carried_eager_most = 4096,
+                                        .credit = 1 << 20,
+                                        .matcher = {64, 64, 16},
+                                        .node_ranks = 2};
+    p2p_world_open(&world, &options);
+    struct co_p2p_receive under_way = receive_at(0, LARGE), posted = receive_at(0, LARGE), near = receive_at(1, LARGE),
+                          far = receive_at(3, LARGE), any = receive_at(0, LARGE);
+    struct co_p2p_send body = send_of(2, 0, 1, LARGE), offer = send_of(0, 2, 1, LARGE), last = send_of(0, 2, 1, 8);
+    fake_net.buffered = 4096 + 100;
+    co_p2p_send(&body);
+    co_p2p_receive(&under_way, 2, 1);
+    p2p_world_move(&world, 0);
+    p2p_world_move(&world, 0); // it has asked for the bytes
+    co_p2p_receive(&posted, 2, 2);
+    co_p2p_receive(&any, CO_P2P_ANY, 3);
+    co_p2p_send(&offer);
+    fake_net.refuses[2] = true;
+    co_p2p_send(&last);
+    for (int i = 0; i < 10; i++) {
+        p2p_world_move(&world, 0);
+    }
+    check_lost(&under_way);
+    check_lost(&posted);
+    assert_true(co_p2p_send_is_done(&offer) && offer.result == -ECONNRESET);
+    assert_false(co_p2p_receive_is_done(&any));
+    assert_true(fake_net.cancelled > 0); // nothing is written to a buffer that is the program's again
+    struct co_p2p_send to_near = send_of(0, 1, 1, LARGE), to_far = send_of(0, 3, 1, LARGE),
+                       from_far = send_of(3, 0, 3, 8);
+    co_p2p_receive(&near, 0, 1);
+    co_p2p_send(&to_near);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_receive_is_done(&near) && near.result == 0);
+    co_p2p_receive(&far, 0, 1);
+    co_p2p_send(&to_far);
+    co_p2p_send(&from_far);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_receive_is_done(&far) && far.result == 0);
+    assert_true(co_p2p_receive_is_done(&any) && any.result == 0 && any.source == 3);
+    co_p2p_lose(world.ranks[2], 0);
+    assert_true(co_p2p_send_is_done(&body));
+    p2p_world_close(&world);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sends_fail), cmocka_unit_test(receives_fail), cmocka_unit_test(what_it_sent_is_received),
-        cmocka_unit_test(probes_find_what_came_and_then_an_end), cmocka_unit_test(in_the_middle)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sends_fail),
+                                       cmocka_unit_test(receives_fail),
+                                       cmocka_unit_test(what_it_sent_is_received),
+                                       cmocka_unit_test(probes_find_what_came_and_then_an_end),
+                                       cmocka_unit_test(in_the_middle),
+                                       cmocka_unit_test(native_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

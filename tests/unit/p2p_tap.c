@@ -10,19 +10,19 @@
 struct tap {
     struct co_channel channel; // first
     struct co_channel *real;
-    int rank;
+    int rank, first;
     co_channel_handler *handler;
     void *arg;
 };
 
 struct p2p_tap_hooks p2p_tap_hooks;
 
-static struct tap taps[P2P_WORLD_MOST];
+static struct tap taps[2 * P2P_WORLD_MOST];
 
 static bool hand_over(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct tap *tap = arg;
-    p2p_tap_hooks.on_packet(tap->rank, peer, packet);
+    p2p_tap_hooks.on_packet(tap->rank, tap->first + peer, packet);
     if (!tap->handler(tap->arg, peer, packet, payload)) {
         abort(); // out of memory: the hook would see it twice
     }
@@ -60,12 +60,58 @@ static void close_channel(struct co_channel *channel)
 {
     struct co_channel *real = ((struct tap *)channel)->real;
     real->ops->close(real);
+    ((struct tap *)channel)->real = NULL;
 }
 
-static const struct co_channel_ops ops = {send_packet, poll_packets, give_back, given_back, close_channel};
-
-struct co_channel *p2p_tap_put(struct co_channel *channel, int rank)
+static uint32_t expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner)
 {
-    taps[rank] = (struct tap){.channel = {&ops, channel->payload_most}, .real = channel, .rank = rank};
-    return &taps[rank].channel;
+    struct co_channel *real = ((struct tap *)channel)->real;
+    return p2p_tap_hooks.has_room() ? real->ops->expect(real, peer, buffer, bytes, owner) : 0;
+}
+
+static bool carry(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number, void *owner)
+{
+    struct co_channel *real = ((struct tap *)channel)->real;
+    return p2p_tap_hooks.has_room() && real->ops->carry(real, peer, data, bytes, number, owner);
+}
+
+static bool next_end(struct co_channel *channel, struct co_channel_end *end)
+{
+    struct co_channel *real = ((struct tap *)channel)->real;
+    return real->ops->next_end(real, end);
+}
+
+static void flush(struct co_channel *channel)
+{
+    struct co_channel *real = ((struct tap *)channel)->real;
+    if (real != NULL) {
+        real->ops->flush(real);
+    }
+}
+
+static void forget(struct co_channel *channel, int peer)
+{
+    struct co_channel *real = ((struct tap *)channel)->real;
+    real->ops->forget(real, peer);
+}
+
+static const struct co_channel_ops ops = {.send = send_packet,
+                                          .poll = poll_packets,
+                                          .give_back = give_back,
+                                          .given_back = given_back,
+                                          .close = close_channel,
+                                          .expect = expect,
+                                          .carry = carry,
+                                          .next_end = next_end,
+                                          .flush = flush,
+                                          .forget = forget};
+
+struct co_channel *p2p_tap_put(struct co_channel *channel, int rank, int first)
+{
+    struct tap *tap = taps;
+    while (tap->real != NULL) { // given back by close
+        tap++;
+    }
+    *tap = (struct tap){.channel = {&ops, channel->payload_most}, .real = channel, .rank = rank, .first = first};
+    return &tap->channel;
 }

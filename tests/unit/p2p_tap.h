@@ -14,7 +14,7 @@ struct p2p_tap_hooks {
 
 extern struct p2p_tap_hooks p2p_tap_hooks;
 
-// For p2p_world_options.wrap: one for each rank.
-struct co_channel *p2p_tap_put(struct co_channel *channel, int rank);
+// For p2p_world_options.wrap.
+struct co_channel *p2p_tap_put(struct co_channel *channel, int rank, int first);
 
 #endif

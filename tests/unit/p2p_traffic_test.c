@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random traffic among three or four ranks on two communicators, compared with the exact pairing of the list oracle:
-// sends of all sizes and modes, receives of all classes, probes, taken messages, cancelled receives, with and without
-// reading, with tiny credit, tables and rings, a channel that has no room now and then, reads that fail. A tap between
-// each rank and its channel tells the oracle what arrives, and when. CASTOFF_TEST_SEED=<seed> runs
-// that one alone, CASTOFF_TEST_SEEDS=<count> as many from there (or 1) on.
+// sends of all sizes and modes, receives of all classes, probes, taken messages, cancelled receives, on one node and on
+// several, with and without reading, with tiny credit, tables, rings and windows, channels that have no room now and
+// then, reads that fail. A tap between each rank and its channels tells the oracle what arrives, and when.
+// CASTOFF_TEST_SEED=<seed> runs that one alone, CASTOFF_TEST_SEEDS=<count> as many from there (or 1) on.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "fake_native.h"
 #include "match_oracle.h"
 #include "p2p_tap.h"
 #include "p2p_world.h"
@@ -222,13 +223,15 @@ static void step(void)
         cancel();
         break;
     default:
-        co_p2p_progress(world.ranks[rank]);
+        fake_net.is_slow[roll((unsigned)size)] = is_moody && roll(2) == 0;
+        p2p_world_move(&world, rank);
     }
 }
 
 static void settle(void)
 {
     is_moody = false;
+    memset(fake_net.is_slow, 0, sizeof(fake_net.is_slow));
     p2p_world_settle(&world);
 }
 
@@ -303,19 +306,26 @@ static void open_job(uint64_t seed)
     memset(sent_of, 0, sizeof(sent_of));
     memset(come_of, 0, sizeof(come_of));
     bool is_tiny = roll(2) == 0, may_read = roll(2) == 0;
+    int node_ranks = 1 + (int)roll((unsigned)size);
+    int node_size = node_ranks > 1 ? node_ranks : 2;
     struct p2p_world_options options = {.size = size,
                                         .eager_most = roll(2) == 0 ? 4096 : 0,
                                         .credit = is_tiny ? 3000 : 1 << 20,
                                         .matcher = {roll(2) == 0 ? 8 : 512, roll(2) == 0 ? 8 : 512, 1u << roll(6)},
                                         .places_most = roll(2) == 0 ? 100 : 0,
                                         .kept_most = roll(2) == 0 ? 20000 : 0,
-                                        .memory = is_tiny ? (size_t)size * (size_t)(size - 1) * (12 << 10) : 0,
+                                        .memory =
+                                            is_tiny ? (size_t)node_size * (size_t)(node_size - 1) * (12 << 10) : 0,
+                                        .node_ranks = node_ranks,
+                                        .carried_eager_most = roll(2) == 0 ? 4096 : 0,
+                                        .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
                                         .wrap = p2p_tap_put,
                                         .read = may_read ? read_moodily : NULL};
     p2p_tap_hooks = (struct p2p_tap_hooks){on_packet, has_room, at_once};
     is_moody = false;
     p2p_world_open(&world, &options);
     is_moody = roll(2) == 0;
+    fake_net.buffered = roll(2) == 0 ? 0 : fake_net.buffered;
     for (int rank = 0; rank < size; rank++) {
         int peers[RANKS];
         for (int i = 0; i < size; i++) {

@@ -14,7 +14,11 @@
 
 #include <cmocka.h>
 
+#include "engine/channel/carrier_channel.h"
 #include "engine/channel/ring_channel.h"
+#include "fake_native.h"
+
+#define SETTLED 20 // rounds without an event
 
 static struct {
     pthread_barrier_t barrier;
@@ -60,18 +64,19 @@ static int read_own_memory(void *arg, int peer, void *local, uint64_t remote, si
     return 0;
 }
 
-static void open_channels(struct p2p_world *world, size_t credit, size_t memory)
+// Of the ranks of a node.
+static void open_rings(struct p2p_world *world, const struct p2p_world_options *options, int first, int size)
 {
     pthread_t threads[P2P_WORLD_MOST];
-    opening.size = world->size;
-    opening.channels = world->channels;
-    opening.credit = credit;
-    opening.memory = memory != 0 ? memory : (size_t)8 << 20;
-    pthread_barrier_init(&opening.barrier, NULL, (unsigned)world->size);
-    for (int rank = 0; rank < world->size; rank++) {
+    opening.size = size;
+    opening.channels = &world->channels[first];
+    opening.credit = options->credit;
+    opening.memory = options->memory != 0 ? options->memory : (size_t)8 << 20;
+    pthread_barrier_init(&opening.barrier, NULL, (unsigned)size);
+    for (int rank = 0; rank < size; rank++) {
         assert_int_equal(pthread_create(&threads[rank], NULL, open_channel, (void *)(intptr_t)rank), 0);
     }
-    for (int rank = 0; rank < world->size; rank++) {
+    for (int rank = 0; rank < size; rank++) {
         void *error;
         pthread_join(threads[rank], &error);
         assert_int_equal((intptr_t)error, 0);
@@ -79,31 +84,71 @@ static void open_channels(struct p2p_world *world, size_t credit, size_t memory)
     pthread_barrier_destroy(&opening.barrier);
 }
 
+static void open_nodes(struct p2p_world *world, const struct p2p_world_options *options, int node_ranks)
+{
+    for (int first = 0; first < world->size; first += node_ranks) {
+        int size = first + node_ranks <= world->size ? node_ranks : world->size - first;
+        if (size > 1) {
+            open_rings(world, options, first, size);
+        }
+    }
+}
+
+static void open_carriers(struct p2p_world *world, const struct p2p_world_options *options)
+{
+    fake_net_open(world->size);
+    for (int rank = 0; rank < world->size; rank++) {
+        struct co_carrier_channel_config config = {.native = fake_native(rank),
+                                                   .size = world->size,
+                                                   .memory = options->carrier_memory != 0 ? options->carrier_memory
+                                                                                          : (size_t)1 << 20,
+                                                   .eager = options->carried_eager_most,
+                                                   .credit = options->credit};
+        assert_int_equal(co_carrier_channel_open(&world->carriers[rank], &config), 0);
+    }
+}
+
+static struct co_channel *wrapped(const struct p2p_world_options *options, struct co_channel *channel, int rank,
+                                  int first)
+{
+    return options->wrap == NULL || channel == NULL ? channel : options->wrap(channel, rank, first);
+}
+
+static void open_rank(struct p2p_world *world, const struct p2p_world_options *options, int rank, int node_ranks)
+{
+    int peers[P2P_WORLD_MOST] = {0, 1, 2, 3}, places[P2P_WORLD_MOST], first = rank / node_ranks * node_ranks;
+    for (int peer = 0; peer < world->size; peer++) {
+        places[peer] = peer / node_ranks == rank / node_ranks ? peer - first : -1;
+    }
+    struct co_p2p_config config = {.channel = wrapped(options, world->channels[rank], rank, first),
+                                   .places = places,
+                                   .carrier = wrapped(options, world->carriers[rank], rank, 0),
+                                   .size = world->size,
+                                   .self = rank,
+                                   .eager_most = options->eager_most,
+                                   .carried_eager_most = options->carried_eager_most,
+                                   .credit = options->credit,
+                                   .matcher = options->matcher,
+                                   .places_most = options->places_most,
+                                   .kept_most = options->kept_most,
+                                   .read = options->read != NULL ? options->read
+                                           : options->may_read   ? read_own_memory
+                                                                 : NULL};
+    assert_int_equal(co_p2p_open(&world->ranks[rank], &config), 0);
+    world->contexts[rank] = co_p2p_context_open(world->ranks[rank], 1, peers, world->size, rank);
+    assert_non_null(world->contexts[rank]);
+}
+
 void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *options)
 {
-    int peers[P2P_WORLD_MOST] = {0, 1, 2, 3};
+    int node_ranks = options->node_ranks != 0 ? options->node_ranks : options->size;
     *world = (struct p2p_world){.size = options->size};
-    if (world->size > 1) {
-        open_channels(world, options->credit, options->memory);
+    open_nodes(world, options, node_ranks);
+    if (node_ranks < world->size) {
+        open_carriers(world, options);
     }
     for (int rank = 0; rank < world->size; rank++) {
-        if (options->wrap != NULL) {
-            world->channels[rank] = options->wrap(world->channels[rank], rank);
-        }
-        struct co_p2p_config config = {.channel = world->channels[rank],
-                                       .size = world->size,
-                                       .self = rank,
-                                       .eager_most = options->eager_most,
-                                       .credit = options->credit,
-                                       .matcher = options->matcher,
-                                       .places_most = options->places_most,
-                                       .kept_most = options->kept_most,
-                                       .read = options->read != NULL ? options->read
-                                               : options->may_read   ? read_own_memory
-                                                                     : NULL};
-        assert_int_equal(co_p2p_open(&world->ranks[rank], &config), 0);
-        world->contexts[rank] = co_p2p_context_open(world->ranks[rank], 1, peers, world->size, rank);
-        assert_non_null(world->contexts[rank]);
+        open_rank(world, options, rank, node_ranks);
     }
 }
 
@@ -113,15 +158,24 @@ void p2p_world_close(struct p2p_world *world)
         co_p2p_context_close(world->contexts[rank]);
         co_p2p_close(world->ranks[rank]);
     }
+    if (world->carriers[0] != NULL) {
+        fake_net_close();
+    }
+}
+
+int p2p_world_move(struct p2p_world *world, int rank)
+{
+    int events = world->carriers[rank] == NULL ? 0 : co_carrier_channel_move(world->carriers[rank], false);
+    return events + co_p2p_progress(world->ranks[rank]);
 }
 
 void p2p_world_settle(struct p2p_world *world)
 {
-    int events;
-    do {
-        events = 0;
+    for (int idle = 0; idle < SETTLED;) { // what is carried takes several turns
+        int events = 0;
         for (int rank = 0; rank < world->size; rank++) {
-            events += co_p2p_progress(world->ranks[rank]);
+            events += p2p_world_move(world, rank);
         }
-    } while (events > 0);
+        idle = events > 0 ? 0 : idle + 1;
+    }
 }

@@ -15,7 +15,8 @@ enum co_packet_kind {
     CO_PACKET_ACK,        // struct co_packet_handle: an eager message is matched
     CO_PACKET_CTS,        // struct co_packet_clear: a receive wants the bytes of an offer
     CO_PACKET_DATA,       // struct co_packet_handle of the receive, then the next bytes
-    CO_PACKET_FIN         // struct co_packet_handle: the receiver has read what it was offered
+    CO_PACKET_FIN,        // struct co_packet_handle: the receiver has read what it was offered
+    CO_PACKET_CREDIT      // struct co_packet_credit: between channels, where no memory is shared
 };
 
 struct co_packet {
@@ -39,6 +40,11 @@ struct co_packet_clear {
     uint64_t operation; // of the sender
     uint64_t receive;   // of the receiver, for the head of DATA
     uint64_t bytes;     // wanted, from the first on
+    uint64_t number;    // under which they are to be carried, 0: as DATA
+};
+
+struct co_packet_credit {
+    uint64_t given_back; // in total
 };
 
 #endif

@@ -100,7 +100,8 @@ static void close_channel(struct co_channel *channel)
     free(rings);
 }
 
-static const struct co_channel_ops ops = {send_packet, poll_rings, give_back, given_back, close_channel};
+static const struct co_channel_ops ops = {
+    .send = send_packet, .poll = poll_rings, .give_back = give_back, .given_back = given_back, .close = close_channel};
 
 // Of an ordered pair.
 static struct co_ring *ring_of(const struct ring_channel *rings, int writer, int reader)

@@ -134,9 +134,11 @@ static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const 
     }
 }
 
-bool co_p2p_on_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
+bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_p2p *p2p = arg;
+    const struct co_p2p_way *way = arg;
+    struct co_p2p *p2p = way->p2p;
+    int peer = way->peers == NULL ? place : way->peers[place];
     switch (packet->kind) {
     case CO_PACKET_EAGER:
     case CO_PACKET_EAGER_SYNC:
@@ -152,6 +154,20 @@ bool co_p2p_on_packet(void *arg, int peer, const struct co_packet *packet, const
     case CO_PACKET_FIN:
         on_answer(p2p, packet, payload);
         return true;
+    case CO_PACKET_CREDIT: // the channel's own
+        return true;
     }
     return true;
+}
+
+int co_p2p_poll(struct co_p2p *p2p, int most)
+{
+    int count = 0;
+    for (int i = 0; i < 2; i++) {
+        struct co_channel *channel = p2p->ways[i].channel;
+        if (channel != NULL) {
+            count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->ways[i]);
+        }
+    }
+    return count;
 }

@@ -29,8 +29,7 @@ bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
 
 static void take_last_packets(struct co_p2p *p2p)
 {
-    struct co_channel *channel = p2p->config.channel;
-    for (int i = 0; i < LAST_LOOKS && channel->ops->poll(channel, LAST_LOOKS, co_p2p_on_packet, p2p) > 0; i++) {
+    for (int i = 0; i < LAST_LOOKS && co_p2p_poll(p2p, LAST_LOOKS) > 0; i++) {
     }
 }
 
@@ -66,9 +65,9 @@ static void fail_queues(struct co_p2p *p2p, int peer)
     }
 }
 
-static void fail_reads(struct co_p2p *p2p, int peer)
+// In one of the lists of those that are not asked for; its new end.
+static struct co_p2p_receive **fail_list(struct co_p2p_receive **link, int peer)
 {
-    struct co_p2p_receive **link = &p2p->first_read;
     while (*link != NULL) {
         struct co_p2p_receive *receive = *link;
         if (receive->peer == peer) {
@@ -78,7 +77,7 @@ static void fail_reads(struct co_p2p *p2p, int peer)
             link = &receive->next;
         }
     }
-    p2p->last_read = link;
+    return link;
 }
 
 // What waits for an answer of it, or for more of its bytes.
@@ -128,18 +127,27 @@ static void fail_posted(struct co_p2p *p2p)
     }
 }
 
-void co_p2p_lose(struct co_p2p *p2p, int peer)
+void co_p2p_lose_held(struct co_p2p *p2p, int peer)
 {
-    co_p2p_lock(p2p);
     if (!p2p->peers[peer].is_gone && peer != p2p->config.self) {
         take_last_packets(p2p);
         p2p->peers[peer].is_gone = true;
         co_store_relaxed(&p2p->has_lost_one, true);
+        if (p2p->peers[peer].is_far) {
+            p2p->config.carrier->ops->forget(p2p->config.carrier, peer);
+        }
         fail_queues(p2p, peer);
-        fail_reads(p2p, peer);
+        p2p->last_read = fail_list(&p2p->first_read, peer);
+        p2p->last_asked = fail_list(&p2p->first_asked, peer);
         fail_named(p2p, peer);
         fail_posted(p2p);
         co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
     }
+}
+
+void co_p2p_lose(struct co_p2p *p2p, int peer)
+{
+    co_p2p_lock(p2p);
+    co_p2p_lose_held(p2p, peer);
     co_p2p_unlock(p2p);
 }

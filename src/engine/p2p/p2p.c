@@ -10,24 +10,61 @@
 
 #define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
 
+// What fits a packet of the channel beside a handle.
+static size_t bounded(size_t eager_most, const struct co_channel *channel)
+{
+    size_t fits = channel == NULL ? eager_most : channel->payload_most - sizeof(struct co_packet_handle);
+    return eager_most < fits ? eager_most : fits;
+}
+
+static void open_peer(struct co_p2p *p2p, int number)
+{
+    const struct co_p2p_config *config = &p2p->config;
+    struct co_p2p_peer *peer = &p2p->peers[number];
+    int place = config->places == NULL ? number : config->places[number];
+    peer->is_far = place < 0;
+    peer->channel = peer->is_far ? config->carrier : config->channel;
+    peer->place = peer->is_far ? number : place;
+    peer->eager_most = (uint32_t)(peer->is_far ? config->carried_eager_most : config->eager_most);
+    if (!peer->is_far) {
+        p2p->peer_of_place[place] = number;
+    }
+    co_p2p_queue_open(&peer->urgent);
+    co_p2p_queue_open(&peer->messages);
+}
+
+static void free_p2p(struct co_p2p *p2p)
+{
+    if (p2p != NULL) {
+        free(p2p->peers);
+        free(p2p->peer_of_place);
+    }
+    free(p2p);
+}
+
 int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
 {
     struct co_p2p *p2p = calloc(1, sizeof(*p2p));
-    struct co_p2p_peer *peers = calloc((size_t)config->size, sizeof(*peers));
-    if (p2p == NULL || peers == NULL) {
-        free(p2p);
-        free(peers);
+    if (p2p != NULL) {
+        *p2p = (struct co_p2p){.lock = CO_TRYLOCK_INIT,
+                               .config = *config,
+                               .peers = calloc((size_t)config->size, sizeof(struct co_p2p_peer)),
+                               .peer_of_place = calloc((size_t)config->size, sizeof(int)),
+                               .last_read = &p2p->first_read,
+                               .last_asked = &p2p->first_asked};
+    }
+    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL) {
+        free_p2p(p2p);
         return -ENOMEM;
     }
-    *p2p = (struct co_p2p){.lock = CO_TRYLOCK_INIT, .config = *config, .peers = peers, .last_read = &p2p->first_read};
-    size_t head = sizeof(struct co_packet_handle);
-    if (config->channel != NULL && p2p->config.eager_most > config->channel->payload_most - head) {
-        p2p->config.eager_most = config->channel->payload_most - head;
-    }
+    p2p->config.eager_most = bounded(config->eager_most, config->channel);
+    p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
     for (int peer = 0; peer < config->size; peer++) {
-        co_p2p_queue_open(&peers[peer].urgent);
-        co_p2p_queue_open(&peers[peer].messages);
+        open_peer(p2p, peer);
     }
+    p2p->config.places = NULL; // the caller's
+    p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
+    p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
     co_hash_map_open(&p2p->contexts);
     *out = p2p;
     return 0;
@@ -44,6 +81,8 @@ static void count(const struct co_p2p_totals *totals)
     }
     co_counter_add(CO_COUNT_MESSAGES_SENT, totals->sent);
     co_counter_add(CO_COUNT_MESSAGE_BYTES, totals->sent_bytes);
+    co_counter_add(CO_COUNT_MESSAGES_CARRIED, totals->carried);
+    co_counter_add(CO_COUNT_CARRIED_BYTES, totals->carried_bytes);
     co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
     co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
     co_counter_add(CO_COUNT_BEYOND_TABLES, totals->beyond_tables);
@@ -55,6 +94,7 @@ static void count(const struct co_p2p_totals *totals)
 void co_p2p_close(struct co_p2p *p2p)
 {
     co_p2p_lock(p2p);
+    p2p->is_closing = true;
     co_p2p_keep_close(p2p);
     co_p2p_contexts_close(p2p);
     count(&p2p->totals);
@@ -64,14 +104,15 @@ void co_p2p_close(struct co_p2p *p2p)
         p2p->free_messages = message->next_free;
         free(message);
     }
-    if (p2p->config.channel != NULL) {
-        p2p->config.channel->ops->close(p2p->config.channel);
+    for (int i = 0; i < 2; i++) {
+        if (p2p->ways[i].channel != NULL) {
+            p2p->ways[i].channel->ops->close(p2p->ways[i].channel);
+        }
     }
     co_handles_close(&p2p->sends_named);
     co_handles_close(&p2p->receives_named);
     free(p2p->spare_payload);
-    free(p2p->peers);
-    free(p2p);
+    free_p2p(p2p);
 }
 
 unsigned co_p2p_sends(const struct co_p2p *p2p)
@@ -86,13 +127,18 @@ uint64_t co_p2p_advances(const struct co_p2p *p2p)
 
 static int move(struct co_p2p *p2p)
 {
-    struct co_channel *channel = p2p->config.channel;
-    int events = channel == NULL ? 0 : channel->ops->poll(channel, PACKETS_AT_ONCE, co_p2p_on_packet, p2p);
+    int events = co_p2p_poll(p2p, PACKETS_AT_ONCE);
+    if (p2p->config.carrier != NULL) {
+        events += co_p2p_end_carried(p2p);
+    }
     if (p2p->waiting > 0) {
         events += co_p2p_push_waiting(p2p);
     }
     if (p2p->first_read != NULL) {
         events += co_p2p_read_offers(p2p);
+    }
+    if (p2p->first_asked != NULL) {
+        events += co_p2p_ask_waiting(p2p);
     }
     if (events > 0) {
         co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint

@@ -40,6 +40,7 @@ struct co_p2p_send {
     bool is_copy;             // one of those
     uint64_t handle;          // by which the receiver names it
     uint64_t receive;         // of the receiver, while its bytes stream; 0: before
+    uint32_t number;          // under which they are carried
     size_t streamed, wanted;  // bytes of the stream
     int result;               // 0, -ECONNRESET
     _Atomic int is_done;
@@ -58,7 +59,7 @@ struct co_p2p_receive {
     int result;   // 0, -ECANCELED, -ECONNRESET
     _Atomic int is_done;
     // The engine's.
-    struct co_p2p_receive *next; // of those whose bytes are read from their sender
+    struct co_p2p_receive *next; // of those whose bytes are read from their sender, or cannot be asked for yet
     int peer;
     uint64_t offer, address, handle;
     size_t done_bytes, wanted;

@@ -8,14 +8,17 @@
 #include "engine/p2p/p2p.h"
 
 struct co_p2p_config {
-    struct co_channel *channel;       // closed with it; NULL: only messages to ourselves
-    int size, self;                   // peers, numbered as the channel does
+    struct co_channel *channel;       // inside the node; closed with it; NULL: nobody else is there
+    const int *places;                // of each peer in `channel`, negative: `carrier` reaches it; NULL: as numbered
+    struct co_channel *carrier;       // to other hosts, numbered as peers; closed with it; NULL: there are none
+    int size, self;                   // peers
     size_t eager_most;                // bytes of a message that is sent at once; bounded by the channel's payloads
+    size_t carried_eager_most;        // likewise, to other hosts
     size_t credit;                    // bytes that may wait at one receiver from one sender
     size_t kept_most;                 // bytes of copies of small messages that may wait here, 0: none is made
     struct co_matcher_config matcher; // of a communicator at first
     uint32_t places_most; // that both its tables grow to, as long as there is memory; below the first: they do not
-    // Reads another peer's memory: the whole length or -errno. NULL: nobody may.
+    // Reads the memory of another peer of the node: the whole length or -errno. NULL: nobody may.
     int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
     void *arg;
 };

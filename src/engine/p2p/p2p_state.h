@@ -4,7 +4,8 @@
 //   p2p.c          open, close, progress         context.c    communicators, also those that are not known yet
 //   send.c         eager, rendezvous, queues     arrive.c     packets from peers
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
-//   gone.c         peers that have ended                   keep.c       copies of small messages without credit
+//   gone.c         peers that have ended         keep.c       copies of small messages without credit
+//   carried.c      large messages between hosts
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
@@ -47,6 +48,10 @@ struct co_p2p_queue {
 };
 
 struct co_p2p_peer {
+    struct co_channel *channel; // to it; NULL: ourselves
+    int place;                  // its number there
+    bool is_far;                // on another host
+    uint32_t eager_most;
     struct co_p2p_queue urgent;   // answers and data that somebody waits for
     struct co_p2p_queue messages; // in the order in which they must arrive
     bool is_waiting;              // one of them holds something
@@ -70,23 +75,34 @@ struct co_p2p_context {
 
 // What the report says in the end: of messages, and of the matchers of contexts that are closed.
 struct co_p2p_totals {
-    uint64_t sent, sent_bytes, credit_stalls;
+    uint64_t sent, sent_bytes, carried, carried_bytes, credit_stalls;
     uint64_t matches[CO_MATCH_CLASSES], unexpected;
     uint64_t beyond_tables; // receives and messages
     uint64_t kept_high;     // bytes
     uint32_t receives_high, messages_high;
 };
 
+// A channel, and whom its numbers mean: what is handed over with a packet.
+struct co_p2p_way {
+    struct co_p2p *p2p;
+    struct co_channel *channel;
+    const int *peers; // by place
+};
+
 struct co_p2p {
     struct co_trylock lock;
     struct co_p2p_config config;
-    struct co_p2p_peer *peers;                      // [config.size]
-    int waiting;                                    // of them
-    struct co_hash_map contexts;                    // by id
-    struct co_p2p_context *last_context;            // that a packet was for
-    struct co_p2p_ended *ended;                     // communicators, NULL: none has
-    struct co_handles sends_named, receives_named;  // by which peers answer
-    struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
+    struct co_p2p_peer *peers; // [config.size]
+    struct co_p2p_way ways[2]; // inside the node, to other hosts
+    int *peer_of_place;        // [config.size], of the channel inside the node
+    bool is_closing;
+    int waiting;                                      // of them
+    struct co_hash_map contexts;                      // by id
+    struct co_p2p_context *last_context;              // that a packet was for
+    struct co_p2p_ended *ended;                       // communicators, NULL: none has
+    struct co_handles sends_named, receives_named;    // by which peers answer
+    struct co_p2p_receive *first_read, **last_read;   // straight from their senders' memory
+    struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the carrier has room
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload; // for a message that finds no memory
     uint64_t transmitted;         // packets
@@ -102,9 +118,13 @@ static inline void co_p2p_lock(struct co_p2p *p2p)
     co_trylock_wait(&p2p->lock);
 }
 
+// What has been handed to the carrier starts at once, without the lock.
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
     co_trylock_drop(&p2p->lock);
+    if (p2p->config.carrier != NULL) {
+        p2p->config.carrier->ops->flush(p2p->config.carrier);
+    }
 }
 
 // All below: lock held.
@@ -146,10 +166,23 @@ void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message);
 void co_p2p_receive_finish(struct co_p2p_receive *receive, int result);
 int co_p2p_read_offers(struct co_p2p *p2p);
 
-// gone.c: whether nothing more will come from the one that such a receive names
+// carried.c
+bool co_p2p_carry(struct co_p2p_send *send); // the bytes that a receive asked for; false: no room
+void co_p2p_ask_carrier(struct co_p2p *p2p, struct co_p2p_receive *receive);
+int co_p2p_ask_waiting(struct co_p2p *p2p); // those that found no room
+int co_p2p_end_carried(struct co_p2p *p2p); // what is over
+
+// receive.c: asks for the bytes, packet by packet or under a number of the carrier
+bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive); // false: it has ended without memory
+void co_p2p_ask(struct co_p2p *p2p, struct co_p2p_receive *receive, uint32_t number);
+
+// gone.c
+void co_p2p_lose_held(struct co_p2p *p2p, int peer);
+// Whether nothing more will come from the one that such a receive names.
 bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source);
 
 // arrive.c
-bool co_p2p_on_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload);
+bool co_p2p_on_packet(void *way, int place, const struct co_packet *packet, const unsigned char *payload);
+int co_p2p_poll(struct co_p2p *p2p, int most); // all channels
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From the match to the bytes: copied out of the packet or out of what was kept, read straight from the sender's memory
-// where the kernel allows it, else asked for (CTS). A longer message than the receive has room for fills it, and the
-// rest is lost. Hot; lock held but in the calls of p2p.h.
+// where the kernel allows it, else asked for (CTS), and from another host carried. A longer message than the receive
+// has room for fills it, and the rest is lost. Hot; lock held but in the calls of p2p.h.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,15 +81,25 @@ static void tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_
     answer(p2p, peer, kind, &handle, sizeof(handle));
 }
 
-static void ask_for_data(struct co_p2p *p2p, struct co_p2p_receive *receive)
+bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
-    receive->done_bytes = 0;
-    receive->handle = co_handles_add(&p2p->receives_named, receive);
+    if (receive->handle == 0) {
+        receive->handle = co_handles_add(&p2p->receives_named, receive);
+    }
     if (receive->handle == 0) {
         co_p2p_receive_finish(receive, -ENOMEM);
+        return false;
+    }
+    return true;
+}
+
+void co_p2p_ask(struct co_p2p *p2p, struct co_p2p_receive *receive, uint32_t number)
+{
+    receive->done_bytes = 0;
+    if (!co_p2p_receive_name(p2p, receive)) {
         return;
     }
-    struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted};
+    struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted, number};
     answer(p2p, receive->peer, CO_PACKET_CTS, &clear, sizeof(clear));
 }
 
@@ -105,12 +115,14 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
     } else if (receive->wanted == 0) {
         tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
         co_p2p_receive_finish(receive, 0);
+    } else if (p2p->peers[message->peer].is_far) {
+        co_p2p_ask_carrier(p2p, receive);
     } else if (p2p->config.read != NULL) {
         receive->next = NULL;
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;
     } else {
-        ask_for_data(p2p, receive);
+        co_p2p_ask(p2p, receive, 0);
     }
 }
 
@@ -154,7 +166,7 @@ int co_p2p_read_offers(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
-        ask_for_data(p2p, receive);
+        co_p2p_ask(p2p, receive, 0);
     } else {
         tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
         co_p2p_receive_finish(receive, 0);

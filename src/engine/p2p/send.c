@@ -30,8 +30,8 @@ static void enqueue(struct co_p2p *p2p, int peer, struct co_p2p_queue *queue, st
 static bool transmit(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *first,
                      size_t first_bytes, const void *second, size_t second_bytes)
 {
-    struct co_channel *channel = p2p->config.channel;
-    bool has_room = channel->ops->send(channel, peer, packet, first, first_bytes, second, second_bytes);
+    const struct co_p2p_peer *to = &p2p->peers[peer];
+    bool has_room = to->channel->ops->send(to->channel, to->place, packet, first, first_bytes, second, second_bytes);
     p2p->transmitted += has_room;
     return has_room;
 }
@@ -43,16 +43,18 @@ static size_t cost_of(size_t bytes)
 
 void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
 {
-    if (message->kind == CO_MESSAGE_EAGER && message->peer != p2p->config.self) {
-        p2p->config.channel->ops->give_back(p2p->config.channel, message->peer, cost_of(message->bytes));
+    if (message->kind == CO_MESSAGE_EAGER && message->peer != p2p->config.self && !p2p->is_closing) {
+        const struct co_p2p_peer *from = &p2p->peers[message->peer];
+        from->channel->ops->give_back(from->channel, from->place, cost_of(message->bytes));
     }
 }
 
 static bool has_credit(struct co_p2p *p2p, int peer, size_t cost)
 {
-    uint64_t owed = p2p->peers[peer].charged + cost;
+    const struct co_p2p_peer *to = &p2p->peers[peer];
+    uint64_t owed = to->charged + cost;
     return owed <= p2p->config.credit ||
-           owed - p2p->config.channel->ops->given_back(p2p->config.channel, peer) <= p2p->config.credit;
+           owed - to->channel->ops->given_back(to->channel, to->place) <= p2p->config.credit;
 }
 
 static struct co_packet head_of(const struct co_p2p_send *send, enum co_packet_kind kind, size_t bytes)
@@ -154,7 +156,7 @@ static bool push_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 // False: it has to wait.
 static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (send->bytes > p2p->config.eager_most) {
+    if (send->bytes > p2p->peers[peer].eager_most) {
         return push_offer(p2p, peer, send);
     }
     if (!has_credit(p2p, peer, cost_of(send->bytes))) {
@@ -174,8 +176,11 @@ static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 // The next bytes that a receive asked for. False: no room.
 static bool push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
+    if (p2p->peers[peer].is_far) {
+        return co_p2p_carry(send);
+    }
     struct co_packet_handle handle = {send->receive};
-    size_t most = p2p->config.channel->payload_most - sizeof(handle);
+    size_t most = p2p->peers[peer].channel->payload_most - sizeof(handle);
     while (send->streamed < send->wanted) {
         size_t left = send->wanted - send->streamed, piece = left < most ? left : most;
         struct co_packet packet = head_of(send, CO_PACKET_DATA, sizeof(handle) + piece);
@@ -272,6 +277,7 @@ void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
     send->receive = clear->receive;
+    send->number = (uint32_t)clear->number;
     send->streamed = 0;
     send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
     enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
@@ -311,7 +317,7 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
 static bool leaves_at_once(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     const struct co_p2p_peer *state = &p2p->peers[peer];
-    return !send->is_synchronous && send->bytes <= p2p->config.eager_most && peer != p2p->config.self &&
+    return !send->is_synchronous && send->bytes <= state->eager_most && peer != p2p->config.self &&
            state->messages.first == NULL && !state->is_gone && has_credit(p2p, peer, cost_of(send->bytes)) &&
            send_eager(p2p, peer, send);
 }
@@ -342,6 +348,10 @@ void co_p2p_send(struct co_p2p_send *send)
     co_p2p_lock(p2p);
     p2p->totals.sent++;
     p2p->totals.sent_bytes += send->bytes;
+    if (p2p->peers[peer].is_far) {
+        p2p->totals.carried++;
+        p2p->totals.carried_bytes += send->bytes;
+    }
     if (leaves_at_once(p2p, peer, send)) {
         tell_done(send, 0);
     } else {
