@@ -4,6 +4,8 @@
 // with the least label. Called with the communicator's lock; the lanes of a block read beside each other. Hot.
 #include "matching/posted.h"
 
+#include "base/order.h"
+
 size_t co_posted_bytes(uint32_t places, uint32_t bins)
 {
     return places * sizeof(struct co_posted_receive) +
@@ -56,8 +58,8 @@ static void enter_table(struct co_posted *posted, struct co_match_node *node, ui
     receive->node = node;
     receive->source = node->source;
     receive->tag = node->tag;
-    receive->booked = 0;
-    receive->taken = 0;
+    co_store_relaxed(&receive->booked, 0); // relaxed: the next block sees it, for it begins with the lock
+    co_store_relaxed(&receive->taken, 0);
     struct co_match_bin *bin = co_posted_bin(posted, class, co_match_hash(class, node->source, node->tag));
     receive->bin = (uint32_t)(bin - posted->bins);
     node->place = link;

@@ -4,6 +4,7 @@
 // stays on one communicator pays two compares. The generation invalidates all caches when the table changes.
 #include "pmpi/communicators.h"
 
+#include "base/turns.h"
 #include "engine/p2p/p2p.h"
 #include "pmpi/layer.h"
 
@@ -146,13 +147,12 @@ void co_communicators_remove(struct co_communicator *entry)
 
 void co_communicator_hold(struct co_communicator *entry)
 {
-    co_add_relaxed(&entry->holders, 1); // relaxed: the caller's own hold keeps the entry alive
+    co_turns_hold(&entry->holders);
 }
 
 void co_communicator_drop(struct co_communicator *entry)
 {
-    // acq_rel C2: the last one sees what the others wrote before they let go.
-    if (co_sub_acq_rel(&entry->holders, 1) == 1) {
+    if (co_turns_let_go(&entry->holders)) {
         free(entry);
     }
 }

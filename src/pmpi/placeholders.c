@@ -4,7 +4,7 @@
 // readers follow the published table, whose predecessors stay valid until the end because someone may be in them.
 #include "pmpi/placeholders.h"
 
-#include "base/order.h"
+#include "base/turns.h"
 #include "pmpi/requests.h"
 
 #include <errno.h>
@@ -131,9 +131,9 @@ static int add_block(void)
             return -EIO;
         }
     }
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     int error = add_block_locked(block);
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
     if (error == -ENOMEM) {
         free_handles(block, BLOCK_REQUESTS);
         free(block);
@@ -168,12 +168,12 @@ void co_placeholders_close(void)
 
 static struct co_request *take_free(void)
 {
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     struct co_request *request = pool.free;
     if (request != NULL) {
         pool.free = request->next;
     }
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
     return request;
 }
 
@@ -191,17 +191,17 @@ struct co_request *co_placeholders_take(void)
 
 void co_placeholders_give(struct co_request *request)
 {
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     request->next = pool.free;
     pool.free = request;
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
 }
 
 void co_placeholders_visit(void (*visit)(struct co_request *request, void *arg), void *arg)
 {
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     struct block *block = pool.blocks; // blocks are only ever put in front, so the rest of the list stands still
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
     for (; block != NULL; block = block->next) {
         for (int i = 0; i < BLOCK_REQUESTS; i++) {
             visit(&block->requests[i], arg);

@@ -3,6 +3,7 @@
 // The life of a request of ours between its start and its completion. Nothing here holds a lock across a native call.
 #include "pmpi/requests.h"
 
+#include "base/turns.h"
 #include "pmpi/failure.h"
 #include "pmpi/freed_receives.h"
 #include "pmpi/messages.h"
@@ -21,8 +22,8 @@ void co_request_start(struct co_request *request, const struct co_request_kind *
     if (!kind->is_message) {
         co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
     }
-    co_add_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
-    co_store_release(&request->kind, kind);      // release E1: the operation is there
+    co_turns_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_store_release(&request->kind, kind);    // release E1: the operation is there
 }
 
 static const struct co_request_kind *kind_of(const struct co_request *request)
@@ -106,7 +107,7 @@ static void unbind(struct co_request *request)
         co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
     }
     co_communicator_drop(communicator);
-    co_sub_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_turns_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist
     if (request->persistent == NULL) {
         co_placeholders_give(request);
     }

@@ -10,6 +10,7 @@
 
 #include "base/hash_map.h"
 #include "base/order.h"
+#include "base/turns.h"
 #include "engine/channel/channel.h"
 #include "engine/p2p/handles.h"
 #include "engine/p2p/p2p.h"
@@ -91,12 +92,12 @@ struct co_p2p {
 
 static inline void co_p2p_lock(struct co_p2p *p2p)
 {
-    co_trylock_wait(&p2p->lock);
+    co_turns_take(&p2p->lock);
 }
 
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
-    co_trylock_drop(&p2p->lock);
+    co_turns_drop(&p2p->lock);
 }
 
 // All below: lock held.
