@@ -92,6 +92,14 @@ static inline struct co_communicator *co_message_route_receive(struct co_message
     return communicator;
 }
 
+// A send that needs neither packing nor waiting, and is over.
+static inline bool co_message_leaves_now(const struct co_message_buffer *buffer, int destination, int tag,
+                                         const struct co_communicator *communicator)
+{
+    return (buffer->facts.is_contiguous || buffer->bytes == 0) &&
+           co_p2p_send_now(communicator->messages, destination, tag, buffer->address, buffer->bytes);
+}
+
 // All but MPI_ERROR.
 void co_message_fill_status(MPI_Status *status, int source, int tag, size_t bytes, bool is_cancelled);
 

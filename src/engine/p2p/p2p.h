@@ -67,6 +67,10 @@ struct co_p2p_info {
     size_t bytes;
 };
 
+// Most messages are small and find room: true: it was sent, and its bytes are the caller's again. False: nothing has
+// happened, and the caller starts a send.
+bool co_p2p_send_now(struct co_p2p_context *context, int32_t destination, int32_t tag, const void *data, size_t bytes);
+
 // Starts. Source and tag of a receive may be CO_P2P_ANY; its matching place is that of this call.
 void co_p2p_send(struct co_p2p_send *send);
 void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag);

@@ -98,6 +98,12 @@ static bool name(struct co_p2p_send *send)
     return send->handle != 0;
 }
 
+static void charge(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    p2p->peers[peer].lacks_credit = false;
+    p2p->peers[peer].charged += cost_of(bytes);
+}
+
 static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     struct co_packet_handle handle = {0};
@@ -114,8 +120,7 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     if (!transmit(p2p, peer, &packet, &handle, head, send->data, send->bytes)) {
         return false;
     }
-    p2p->peers[peer].lacks_credit = false;
-    p2p->peers[peer].charged += cost_of(send->bytes);
+    charge(p2p, peer, send->bytes);
     return true;
 }
 
@@ -282,13 +287,36 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     }
 }
 
-// Most messages are small and find room: they are done before they would count as under way.
-static bool leaves_at_once(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static void count_sent(struct co_p2p *p2p, size_t bytes)
 {
+    p2p->totals.sent++;
+    p2p->totals.sent_bytes += bytes;
+}
+
+static bool leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag, const void *data, size_t bytes)
+{
+    struct co_p2p *p2p = context->p2p;
     const struct co_p2p_peer *state = &p2p->peers[peer];
-    return !send->is_synchronous && send->bytes <= p2p->config.eager_most && peer != p2p->config.self &&
-           state->messages.first == NULL && !state->is_gone && has_credit(p2p, peer, cost_of(send->bytes)) &&
-           send_eager(p2p, peer, send);
+    struct co_packet packet = {context->id, context->rank, tag, (uint32_t)bytes, CO_PACKET_EAGER};
+    if (peer == p2p->config.self || state->messages.first != NULL || state->is_gone ||
+        !has_credit(p2p, peer, cost_of(bytes)) || !transmit(p2p, peer, &packet, data, bytes, NULL, 0)) {
+        return false;
+    }
+    charge(p2p, peer, bytes);
+    count_sent(p2p, bytes);
+    return true;
+}
+
+bool co_p2p_send_now(struct co_p2p_context *context, int32_t destination, int32_t tag, const void *data, size_t bytes)
+{
+    struct co_p2p *p2p = context->p2p;
+    if (bytes > p2p->config.eager_most) {
+        return false;
+    }
+    co_p2p_lock(p2p);
+    bool has_left = leaves_at_once(context, context->peers[destination], tag, data, bytes);
+    co_p2p_unlock(p2p);
+    return has_left;
 }
 
 static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
@@ -313,13 +341,8 @@ void co_p2p_send(struct co_p2p_send *send)
     send->handle = send->receive = 0;
     co_store_relaxed(&send->is_done, 0); // relaxed: nobody else knows it
     co_p2p_lock(p2p);
-    p2p->totals.sent++;
-    p2p->totals.sent_bytes += send->bytes;
-    if (leaves_at_once(p2p, peer, send)) {
-        tell_done(send, 0);
-    } else {
-        begin(p2p, peer, send);
-    }
+    count_sent(p2p, send->bytes);
+    begin(p2p, peer, send);
     co_p2p_unlock(p2p);
 }
 
