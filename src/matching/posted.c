@@ -129,22 +129,39 @@ static struct co_match_node *find_in_list(const struct co_posted *posted, int32_
     return node;
 }
 
-struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
-                                     const struct co_match_hashes *hashes)
+static const struct co_posted_receive *find_in_class(const struct co_posted *posted, enum co_match_class class,
+                                                     int32_t source, int32_t tag, const struct co_match_hashes *hashes)
 {
-    const struct co_posted_receive *found = NULL;
-    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
-        if (posted->count[class] == 0) {
-            continue;
-        }
-        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0
-                        : hashes != NULL           ? hashes->of[class]
-                                                   : co_match_hash((enum co_match_class) class, source, tag);
-        const struct co_posted_receive *other =
-            first_that_fits(posted, co_posted_bin(posted, (enum co_match_class) class, hash), source, tag);
+    if (posted->count[class] == 0) {
+        return NULL;
+    }
+    uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0
+                    : hashes != NULL           ? hashes->of[class]
+                                               : co_match_hash(class, source, tag);
+    return first_that_fits(posted, co_posted_bin(posted, class, hash), source, tag);
+}
+
+// With a wildcard, where one was posted before `found`.
+static const struct co_posted_receive *find_earlier(const struct co_posted *posted, int32_t source, int32_t tag,
+                                                    const struct co_match_hashes *hashes,
+                                                    const struct co_posted_receive *found)
+{
+    for (int class = CO_MATCH_ANY_SOURCE; class < CO_MATCH_CLASSES; class ++) {
+        const struct co_posted_receive *other = find_in_class(posted, (enum co_match_class) class, source, tag, hashes);
         if (other != NULL && (found == NULL || other->label < found->label)) {
             found = other;
         }
+    }
+    return found;
+}
+
+struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                     const struct co_match_hashes *hashes)
+{
+    const uint32_t *count = posted->count;
+    const struct co_posted_receive *found = find_in_class(posted, CO_MATCH_EXACT, source, tag, hashes);
+    if ((count[CO_MATCH_ANY_SOURCE] | count[CO_MATCH_ANY_TAG] | count[CO_MATCH_ANY_BOTH]) != 0) {
+        found = find_earlier(posted, source, tag, hashes, found);
     }
     return found != NULL ? found->node : find_in_list(posted, source, tag);
 }

@@ -4,7 +4,6 @@
 // stays on one communicator pays two compares. The generation invalidates all caches when the table changes.
 #include "pmpi/communicators.h"
 
-#include "base/turns.h"
 #include "engine/p2p/p2p.h"
 #include "pmpi/layer.h"
 
@@ -143,18 +142,6 @@ void co_communicators_remove(struct co_communicator *entry)
     take_out_locked(entry);
     co_trylock_drop(&table.lock);
     close_entry(entry);
-}
-
-void co_communicator_hold(struct co_communicator *entry)
-{
-    co_turns_hold(&entry->holders);
-}
-
-void co_communicator_drop(struct co_communicator *entry)
-{
-    if (co_turns_let_go(&entry->holders)) {
-        free(entry);
-    }
 }
 
 void co_communicators_remove_all(void)

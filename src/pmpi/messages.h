@@ -92,11 +92,16 @@ static inline struct co_communicator *co_message_route_receive(struct co_message
     return communicator;
 }
 
+static inline bool co_message_lies_in_a_row(const struct co_message_buffer *buffer)
+{
+    return buffer->facts.is_contiguous || buffer->bytes == 0;
+}
+
 // A send that needs neither packing nor waiting, and is over.
 static inline bool co_message_leaves_now(const struct co_message_buffer *buffer, int destination, int tag,
                                          const struct co_communicator *communicator)
 {
-    return (buffer->facts.is_contiguous || buffer->bytes == 0) &&
+    return co_message_lies_in_a_row(buffer) &&
            co_p2p_send_now(communicator->messages, destination, tag, buffer->address, buffer->bytes);
 }
 

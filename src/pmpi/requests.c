@@ -113,10 +113,15 @@ static void unbind(struct co_request *request)
     }
 }
 
-static void release(struct co_request *request)
+// Its result; the operation is gone. The request is still bound.
+static int conclude(struct co_request *request, const struct co_request_kind *kind, MPI_Status *status)
 {
-    kind_of(request)->release(request->operation);
-    unbind(request);
+    if (kind->conclude != NULL && !request->is_settled) {
+        return kind->conclude(request->operation, status);
+    }
+    co_request_peek(request, status);
+    kind->release(request->operation);
+    return request->result;
 }
 
 // The handle leads nowhere any more.
@@ -131,12 +136,12 @@ static void give_up_handle(MPI_Request *handle, struct co_request *request)
 
 static struct co_request_failure complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
 {
-    co_request_peek(request, status);
-    struct co_request_failure failure = {request->result, kind_of(request)->call, request->communicator->comm};
+    const struct co_request_kind *kind = kind_of(request);
+    struct co_request_failure failure = {conclude(request, kind, status), kind->call, request->communicator->comm};
     if (request->persistent == NULL || failure.error != 0) {
         give_up_handle(handle, request);
     }
-    release(request);
+    unbind(request);
     return failure;
 }
 
@@ -196,15 +201,21 @@ int co_request_free(MPI_Request *handle, struct co_request *request)
     return MPI_SUCCESS;
 }
 
-int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code)
+void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
+                               struct co_request_failure *failure)
 {
-    struct co_request_failure failure = {.error = 0};
     for (int i = 0; i < count; i++) {
         struct co_request *request = co_request_of(handles[i]);
         if (request != NULL) {
-            co_request_complete_entry(&handles[i], request, statuses, i, &failure);
+            co_request_complete_entry(&handles[i], request, statuses, i, failure);
         }
     }
+}
+
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code)
+{
+    struct co_request_failure failure = {.error = 0};
+    co_requests_complete_rest(count, handles, statuses, &failure);
     return co_request_conclude_array(&failure, code);
 }
 

@@ -23,6 +23,8 @@ struct co_request_kind {
     int (*settle)(void *operation);
     void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
     void (*release)(void *operation);
+    // The last three in one, where nothing was looked at before; NULL: one by one.
+    int (*conclude)(void *operation, MPI_Status *status);
     bool is_message; // between two ranks: hints of its communicator do not concern it
     // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
     // it: true: it releases itself when it is done.
@@ -107,6 +109,10 @@ int co_request_conclude_array(const struct co_request_failure *failure, int code
 // answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.
 int co_request_cancel(struct co_request *request);
 int co_request_free(MPI_Request *handle, struct co_request *request);
+
+// The same for all of ours in an array, which are done.
+void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
+                               struct co_request_failure *failure);
 
 // After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
 // code of the whole array call.

@@ -56,9 +56,10 @@ struct co_p2p_receive {
     int result;   // 0, -ECANCELED, -ECONNRESET
     _Atomic int is_done;
     // The engine's.
+    uint64_t handle;             // by which the sender names it, 0: not at all
     struct co_p2p_receive *next; // of those whose bytes are read from their sender
     int peer;
-    uint64_t offer, address, handle;
+    uint64_t offer, address;
     size_t done_bytes, wanted;
 };
 

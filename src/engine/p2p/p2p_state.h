@@ -103,8 +103,22 @@ static inline void co_p2p_unlock(struct co_p2p *p2p)
 // All below: lock held.
 
 // context.c: the context of a packet, made when it is not known yet. NULL: out of memory.
-struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id);
-void co_p2p_context_drop(struct co_p2p_context *context); // one user less
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id);
+void co_p2p_context_end(struct co_p2p_context *context);
+
+static inline struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
+{
+    struct co_p2p_context *last = p2p->last_context;
+    return last != NULL && last->id == id ? last : co_p2p_context_find(p2p, id);
+}
+
+// One user less.
+static inline void co_p2p_context_drop(struct co_p2p_context *context)
+{
+    if (--context->users == 0 && context->is_closed) {
+        co_p2p_context_end(context);
+    }
+}
 
 // send.c
 void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload);
@@ -119,7 +133,11 @@ void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message);
 bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
 // A message and the receive that takes it; the message's memory is the caller's.
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload);
-void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message); // its credit
+// An eager message and the receive that takes it.
+void co_p2p_fill(struct co_p2p_receive *receive, int32_t source, int32_t tag, const void *payload, size_t bytes);
+// Credit, of an eager message of so many bytes; of any message.
+void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes);
+void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message);
 void co_p2p_receive_finish(struct co_p2p_receive *receive, int result);
 int co_p2p_read_offers(struct co_p2p *p2p);
 

@@ -113,21 +113,37 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
     }
 }
 
+static void note(struct co_p2p_receive *receive, int32_t source, int32_t tag, size_t bytes)
+{
+    receive->source = source;
+    receive->tag = tag;
+    receive->bytes = bytes;
+}
+
+static void copy(struct co_p2p_receive *receive, const void *from, size_t bytes)
+{
+    bytes = bytes < receive->room ? bytes : receive->room;
+    if (bytes > 0) {
+        memcpy(receive->buffer, from, bytes);
+    }
+}
+
+void co_p2p_fill(struct co_p2p_receive *receive, int32_t source, int32_t tag, const void *payload, size_t bytes)
+{
+    note(receive, source, tag, bytes);
+    copy(receive, payload, bytes);
+    co_p2p_receive_finish(receive, 0);
+}
+
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    size_t bytes = message->bytes < receive->room ? message->bytes : receive->room;
-    receive->source = message->node.source;
-    receive->tag = message->node.tag;
-    receive->bytes = message->bytes;
+    note(receive, message->node.source, message->node.tag, message->bytes);
     if (message->kind == CO_MESSAGE_OFFER) {
         accept_offer(p2p, receive, message);
         return;
     }
-    const void *from = message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload;
-    if (bytes > 0) {
-        memcpy(receive->buffer, from, bytes);
-    }
+    copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
     if (message->wants_ack) {
         tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
     }
@@ -185,13 +201,11 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     struct co_match_node *message = co_matcher_post(receive->context->matcher, &receive->node);
     if (message != NULL) {
         receive->node.waits = false;
-        co_p2p_give_back(p2p, (struct co_p2p_message *)message);
+        co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
         deliver_kept(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
-        receive->source = source;
-        receive->tag = tag;
-        receive->bytes = 0;
+        note(receive, source, tag, 0);
         co_p2p_receive_finish(receive, -ECONNRESET);
     }
     co_p2p_unlock(p2p);
@@ -216,8 +230,7 @@ bool co_p2p_cancel(struct co_p2p_receive *receive)
     bool is_cancelled = !co_p2p_receive_is_done(receive) && receive->node.waits &&
                         co_matcher_cancel(receive->context->matcher, &receive->node);
     if (is_cancelled) {
-        receive->source = receive->tag = -1;
-        receive->bytes = 0;
+        note(receive, -1, -1, 0);
         co_p2p_receive_finish(receive, -ECANCELED);
     }
     co_p2p_unlock(p2p);
@@ -248,7 +261,7 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
     struct co_match_node *node = co_matcher_take(context->matcher, source, tag);
     if (node != NULL) {
         describe(node, info);
-        co_p2p_give_back(context->p2p, (struct co_p2p_message *)node);
+        co_p2p_message_give_back(context->p2p, (struct co_p2p_message *)node);
         context->users++; // the message leads to it
     }
     co_p2p_unlock(context->p2p);

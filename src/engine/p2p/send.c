@@ -40,10 +40,15 @@ static size_t cost_of(size_t bytes)
     return CO_MESSAGE_COST + bytes;
 }
 
-void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
+void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    p2p->config.channel->ops->give_back(p2p->config.channel, peer, cost_of(bytes));
+}
+
+void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
 {
     if (message->kind == CO_MESSAGE_EAGER && message->peer != p2p->config.self) {
-        p2p->config.channel->ops->give_back(p2p->config.channel, message->peer, cost_of(message->bytes));
+        co_p2p_give_back(p2p, message->peer, message->bytes);
     }
 }
 
