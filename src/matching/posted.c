@@ -92,7 +92,7 @@ static void leave_table(struct co_posted *posted, uint32_t link)
     posted->freed = link;
 }
 
-void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
+static inline void take_out(struct co_posted *posted, struct co_match_node *receive)
 {
     receive->waits = false;
     if (receive->place == 0) {
@@ -105,6 +105,11 @@ void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
         co_match_list_remove(&posted->rest, eldest);
         enter_table(posted, eldest, take_place(posted));
     }
+}
+
+void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
+{
+    take_out(posted, receive);
 }
 
 static const struct co_posted_receive *first_that_fits(const struct co_posted *posted, const struct co_match_bin *bin,
@@ -129,8 +134,9 @@ static struct co_match_node *find_in_list(const struct co_posted *posted, int32_
     return node;
 }
 
-static const struct co_posted_receive *find_in_class(const struct co_posted *posted, enum co_match_class class,
-                                                     int32_t source, int32_t tag, const struct co_match_hashes *hashes)
+static inline const struct co_posted_receive *find_in_class(const struct co_posted *posted, enum co_match_class class,
+                                                            int32_t source, int32_t tag,
+                                                            const struct co_match_hashes *hashes)
 {
     if (posted->count[class] == 0) {
         return NULL;
@@ -155,8 +161,8 @@ static const struct co_posted_receive *find_earlier(const struct co_posted *post
     return found;
 }
 
-struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
-                                     const struct co_match_hashes *hashes)
+static inline struct co_match_node *find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                         const struct co_match_hashes *hashes)
 {
     const uint32_t *count = posted->count;
     const struct co_posted_receive *found = find_in_class(posted, CO_MATCH_EXACT, source, tag, hashes);
@@ -164,6 +170,22 @@ struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t sou
         found = find_earlier(posted, source, tag, hashes, found);
     }
     return found != NULL ? found->node : find_in_list(posted, source, tag);
+}
+
+struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                     const struct co_match_hashes *hashes)
+{
+    return find(posted, source, tag, hashes);
+}
+
+struct co_match_node *co_posted_take(struct co_posted *posted, int32_t source, int32_t tag,
+                                     const struct co_match_hashes *hashes)
+{
+    struct co_match_node *receive = find(posted, source, tag, hashes);
+    if (receive != NULL) {
+        take_out(posted, receive);
+    }
+    return receive;
 }
 
 void co_posted_visit(const struct co_posted *posted, void (*visit)(struct co_match_node *receive, void *arg), void *arg)

@@ -212,8 +212,8 @@ static int make_receive(struct co_message_operation **out, struct co_request *re
     return 0;
 }
 
-static int start_plain(struct co_request *request, void *buffer, size_t bytes, int source, int tag,
-                       struct co_communicator *communicator)
+static inline int start_plain(struct co_request *request, void *buffer, size_t bytes, int source, int tag,
+                              struct co_communicator *communicator)
 {
     struct co_message_operation *message = make_plain(request);
     if (message == NULL) {
@@ -278,6 +278,11 @@ int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag
                      MPI_Request *handle)
 {
     struct co_request *request = co_placeholders_take();
+    if (request != NULL && co_message_lies_in_a_row(buffer) &&
+        start_plain(request, buffer->address, buffer->bytes, source, tag, communicator) == 0) {
+        *handle = request->handle;
+        return MPI_SUCCESS;
+    }
     int error = request == NULL ? -ENOMEM : co_message_start_receive(request, buffer, source, tag, communicator);
     return conclude(request, error, communicator, "MPI_Irecv", handle);
 }

@@ -33,12 +33,6 @@ bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
     return true;
 }
 
-bool co_message_is_from(const struct co_communicator *communicator, int source, int tag)
-{
-    return ((unsigned)source < (unsigned)communicator->seed.facts.ranks || source == MPI_ANY_SOURCE) &&
-           (tag >= 0 || tag == MPI_ANY_TAG);
-}
-
 int co_message_pack(struct co_message_buffer *buffer)
 {
     buffer->packed = NULL;

@@ -51,7 +51,13 @@ static inline bool co_message_is_for(const struct co_communicator *communicator,
     return (unsigned)rank < (unsigned)communicator->seed.facts.ranks && tag >= 0;
 }
 
-bool co_message_is_from(const struct co_communicator *communicator, int source, int tag); // or any of them
+// Or any of them.
+static inline bool co_message_is_from(const struct co_communicator *communicator, int source, int tag)
+{
+    return ((unsigned)source < (unsigned)communicator->seed.facts.ranks || source == MPI_ANY_SOURCE) &&
+           (tag >= 0 || tag == MPI_ANY_TAG);
+}
+
 static inline int32_t co_message_wildcard(int value, int wildcard)
 {
     return value == wildcard ? CO_P2P_ANY : value;

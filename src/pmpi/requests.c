@@ -3,28 +3,12 @@
 // The life of a request of ours between its start and its completion. Nothing here holds a lock across a native call.
 #include "pmpi/requests.h"
 
-#include "base/turns.h"
 #include "pmpi/failure.h"
 #include "pmpi/freed_receives.h"
 #include "pmpi/messages.h"
 #include "pmpi/persistent.h"
 
 _Atomic size_t co_requests_outstanding;
-
-void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
-                      struct co_communicator *communicator)
-{
-    request->operation = operation;
-    request->communicator = communicator;
-    request->is_settled = false;
-    request->result = 0;
-    co_communicator_hold(communicator);
-    if (!kind->is_message) {
-        co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
-    }
-    co_turns_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
-    co_store_release(&request->kind, kind);    // release E1: the operation is there
-}
 
 static const struct co_request_kind *kind_of(const struct co_request *request)
 {
@@ -134,33 +118,37 @@ static void give_up_handle(MPI_Request *handle, struct co_request *request)
     *handle = co_next.request_null;
 }
 
-static struct co_request_failure complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
+// Its error; the first of several is noted.
+static int complete(MPI_Request *handle, struct co_request *request, MPI_Status *status,
+                    struct co_request_failure *failure)
 {
     const struct co_request_kind *kind = kind_of(request);
-    struct co_request_failure failure = {conclude(request, kind, status), kind->call, request->communicator->comm};
-    if (request->persistent == NULL || failure.error != 0) {
+    int error = conclude(request, kind, status);
+    if (error != 0 && failure->error == 0) {
+        *failure = (struct co_request_failure){error, kind->call, request->communicator->comm};
+    }
+    if (request->persistent == NULL || error != 0) {
         give_up_handle(handle, request);
     }
     unbind(request);
-    return failure;
+    return error;
 }
 
 int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
 {
-    struct co_request_failure failure = complete(handle, request, status);
-    return failure.error == 0 ? MPI_SUCCESS : co_failure_raise(failure.comm, failure.call, failure.error);
+    struct co_request_failure failure = {.error = 0};
+    return complete(handle, request, status, &failure) == 0
+               ? MPI_SUCCESS
+               : co_failure_raise(failure.comm, failure.call, failure.error);
 }
 
 void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
                                struct co_request_failure *failure)
 {
     MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
-    struct co_request_failure own = complete(handle, request, status);
+    int error = complete(handle, request, status, failure);
     if (status != MPI_STATUS_IGNORE) {
-        status->MPI_ERROR = own.error == 0 ? MPI_SUCCESS : co_failure_code(own.error);
-    }
-    if (failure->error == 0) {
-        *failure = own;
+        status->MPI_ERROR = error == 0 ? MPI_SUCCESS : co_failure_code(error);
     }
 }
 

@@ -48,8 +48,20 @@ struct co_request {
 extern _Atomic size_t co_requests_outstanding;
 
 // Binds an operation to a request (from co_placeholders_take) and holds the communicator.
-void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
-                      struct co_communicator *communicator);
+static inline void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
+                                    struct co_communicator *communicator)
+{
+    request->operation = operation;
+    request->communicator = communicator;
+    request->is_settled = false;
+    request->result = 0;
+    co_communicator_hold(communicator);
+    if (!kind->is_message) {
+        co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
+    }
+    co_turns_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_store_release(&request->kind, kind);    // release E1: the operation is there
+}
 
 // True when a completion call must look at its handles: some request of ours is in use.
 static inline bool co_requests_exist(void)

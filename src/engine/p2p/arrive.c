@@ -84,13 +84,16 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
 static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
-    struct co_match_node *receive =
-        context == NULL ? NULL : co_matcher_claim(context->matcher, packet->source, packet->tag);
+    struct co_p2p_receive *receive =
+        context == NULL ? NULL
+                        : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
     if (receive == NULL) {
         return on_message(p2p, peer, packet, payload);
     }
     co_p2p_give_back(p2p, peer, packet->bytes);
-    co_p2p_fill((struct co_p2p_receive *)receive, packet->source, packet->tag, payload, packet->bytes);
+    co_p2p_note(receive, packet->source, packet->tag, packet->bytes);
+    co_p2p_copy(receive, payload, packet->bytes);
+    co_p2p_receive_finish(receive, 0);
     return true;
 }
 

@@ -8,6 +8,8 @@
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
+#include <string.h>
+
 #include "base/hash_map.h"
 #include "base/order.h"
 #include "base/turns.h"
@@ -133,13 +135,40 @@ void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message);
 bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
 // A message and the receive that takes it; the message's memory is the caller's.
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload);
-// An eager message and the receive that takes it.
-void co_p2p_fill(struct co_p2p_receive *receive, int32_t source, int32_t tag, const void *payload, size_t bytes);
 // Credit, of an eager message of so many bytes; of any message.
 void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes);
 void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message);
-void co_p2p_receive_finish(struct co_p2p_receive *receive, int result);
 int co_p2p_read_offers(struct co_p2p *p2p);
+
+static inline void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
+{
+    struct co_p2p_context *context = receive->context;
+    if (receive->handle != 0) {
+        co_handles_remove(&context->p2p->receives_named, receive->handle);
+    }
+    receive->result = result;
+    if (receive->on_done != NULL) {
+        receive->on_done(receive);
+    } else {
+        co_store_release(&receive->is_done, 1); // release P2: buffer and result are the caller's
+    }
+    co_p2p_context_drop(context);
+}
+
+static inline void co_p2p_note(struct co_p2p_receive *receive, int32_t source, int32_t tag, size_t bytes)
+{
+    receive->source = source;
+    receive->tag = tag;
+    receive->bytes = bytes;
+}
+
+static inline void co_p2p_copy(struct co_p2p_receive *receive, const void *from, size_t bytes)
+{
+    bytes = bytes < receive->room ? bytes : receive->room;
+    if (bytes > 0) {
+        memcpy(receive->buffer, from, bytes);
+    }
+}
 
 // gone.c: whether nothing more will come from the one that such a receive names
 bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source);

@@ -53,21 +53,6 @@ bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, con
     return true;
 }
 
-void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
-{
-    struct co_p2p_context *context = receive->context;
-    if (receive->handle != 0) {
-        co_handles_remove(&context->p2p->receives_named, receive->handle);
-    }
-    receive->result = result;
-    if (receive->on_done != NULL) {
-        receive->on_done(receive);
-    } else {
-        co_store_release(&receive->is_done, 1); // release P2: buffer and result are the caller's
-    }
-    co_p2p_context_drop(context);
-}
-
 static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
 {
     struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
@@ -113,37 +98,15 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
     }
 }
 
-static void note(struct co_p2p_receive *receive, int32_t source, int32_t tag, size_t bytes)
-{
-    receive->source = source;
-    receive->tag = tag;
-    receive->bytes = bytes;
-}
-
-static void copy(struct co_p2p_receive *receive, const void *from, size_t bytes)
-{
-    bytes = bytes < receive->room ? bytes : receive->room;
-    if (bytes > 0) {
-        memcpy(receive->buffer, from, bytes);
-    }
-}
-
-void co_p2p_fill(struct co_p2p_receive *receive, int32_t source, int32_t tag, const void *payload, size_t bytes)
-{
-    note(receive, source, tag, bytes);
-    copy(receive, payload, bytes);
-    co_p2p_receive_finish(receive, 0);
-}
-
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    note(receive, message->node.source, message->node.tag, message->bytes);
+    co_p2p_note(receive, message->node.source, message->node.tag, message->bytes);
     if (message->kind == CO_MESSAGE_OFFER) {
         accept_offer(p2p, receive, message);
         return;
     }
-    copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
+    co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
     if (message->wants_ack) {
         tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
     }
@@ -205,7 +168,7 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
         deliver_kept(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
-        note(receive, source, tag, 0);
+        co_p2p_note(receive, source, tag, 0);
         co_p2p_receive_finish(receive, -ECONNRESET);
     }
     co_p2p_unlock(p2p);
@@ -230,7 +193,7 @@ bool co_p2p_cancel(struct co_p2p_receive *receive)
     bool is_cancelled = !co_p2p_receive_is_done(receive) && receive->node.waits &&
                         co_matcher_cancel(receive->context->matcher, &receive->node);
     if (is_cancelled) {
-        note(receive, -1, -1, 0);
+        co_p2p_note(receive, -1, -1, 0);
         co_p2p_receive_finish(receive, -ECANCELED);
     }
     co_p2p_unlock(p2p);
