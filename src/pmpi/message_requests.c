@@ -120,13 +120,13 @@ static void release_plain(void *operation)
     message->request->kept = message;
 }
 
-static int conclude_plain(void *operation, MPI_Status *status)
+static int conclude_plain(struct co_request *request, MPI_Status *status)
 {
-    int error = settle_plain(operation);
+    int error = settle_plain(request->operation);
     if (status != MPI_STATUS_IGNORE) {
-        fill_receive_status(operation, status);
+        fill_receive_status(request->operation, status);
     }
-    release_plain(operation);
+    request->kept = request->operation;
     return error;
 }
 

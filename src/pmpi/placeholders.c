@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK_REQUESTS 64
 
@@ -120,10 +121,11 @@ static void free_handles(struct block *block, int count)
 
 static int add_block(void)
 {
-    struct block *block = calloc(1, sizeof *block);
+    struct block *block = aligned_alloc(alignof(struct block), sizeof *block);
     if (block == NULL) {
         return -ENOMEM;
     }
+    memset(block, 0, sizeof *block);
     for (int i = 0; i < BLOCK_REQUESTS; i++) {
         if (co_next.Recv_init(NULL, 0, co_next.byte, MPI_PROC_NULL, 0, pool.self, &block->requests[i].handle) !=
             MPI_SUCCESS) {

@@ -101,7 +101,7 @@ static void unbind(struct co_request *request)
 static int conclude(struct co_request *request, const struct co_request_kind *kind, MPI_Status *status)
 {
     if (kind->conclude != NULL && !request->is_settled) {
-        return kind->conclude(request->operation, status);
+        return kind->conclude(request, status);
     }
     co_request_peek(request, status);
     kind->release(request->operation);

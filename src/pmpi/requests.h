@@ -6,6 +6,7 @@
 #ifndef CASTOFF_PMPI_REQUESTS_H
 #define CASTOFF_PMPI_REQUESTS_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,8 @@
 
 struct co_persistent;
 
+struct co_request;
+
 struct co_request_kind {
     const char *call; // "MPI_Iallgather"
     bool (*is_done)(const void *operation);
@@ -24,7 +27,7 @@ struct co_request_kind {
     void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
     void (*release)(void *operation);
     // The last three in one, where nothing was looked at before; NULL: one by one.
-    int (*conclude)(void *operation, MPI_Status *status);
+    int (*conclude)(struct co_request *request, MPI_Status *status);
     bool is_message; // between two ranks: hints of its communicator do not concern it
     // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
     // it: true: it releases itself when it is done.
@@ -34,7 +37,7 @@ struct co_request_kind {
 };
 
 struct co_request {
-    MPI_Request handle;                           // a placeholder, for life
+    alignas(CO_CACHE_LINE) MPI_Request handle;    // a placeholder, for life
     struct co_request *next;                      // free list of the placeholders
     _Atomic(const struct co_request_kind *) kind; // NULL: not in use
     void *operation;
@@ -44,6 +47,8 @@ struct co_request {
     bool is_settled;
     int result; // once settled: 0 or -errno
 };
+
+_Static_assert(sizeof(struct co_request) == CO_CACHE_LINE, "one line");
 
 extern _Atomic size_t co_requests_outstanding;
 
