@@ -38,22 +38,22 @@ static inline void co_cpu_relax(void)
 
 // A lock that nobody waits for: who does not get it leaves the work to the holder.
 struct co_trylock {
-    atomic_flag taken;
+    _Atomic unsigned taken;
 };
 
 // clang-format off
-#define CO_TRYLOCK_INIT {ATOMIC_FLAG_INIT}
+#define CO_TRYLOCK_INIT {0}
 // clang-format on
 
 static inline int co_trylock_take(struct co_trylock *lock)
 {
     // acquire T1: sees everything that the last holder wrote before its release T1.
-    return !atomic_flag_test_and_set_explicit(&lock->taken, memory_order_acquire);
+    return atomic_exchange_explicit(&lock->taken, 1, memory_order_acquire) == 0;
 }
 
 static inline void co_trylock_drop(struct co_trylock *lock)
 {
-    atomic_flag_clear_explicit(&lock->taken, memory_order_release); // release T1
+    co_store_release(&lock->taken, 0); // release T1
 }
 
 // For the rare caller who must have it: yields, since the holder may have been preempted.

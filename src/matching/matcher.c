@@ -63,7 +63,9 @@ void co_matcher_count_match(struct co_matcher *matcher, const struct co_match_no
 
 struct co_match_node *co_matcher_post(struct co_matcher *matcher, struct co_match_node *receive)
 {
-    struct co_match_node *message = co_unexpected_find(&matcher->unexpected, receive->source, receive->tag);
+    struct co_match_node *message = waiting_messages(&matcher->unexpected) == 0
+                                        ? NULL
+                                        : co_unexpected_find(&matcher->unexpected, receive->source, receive->tag);
     if (message != NULL) {
         co_unexpected_remove(&matcher->unexpected, message);
         co_matcher_count_match(matcher, receive);
@@ -82,21 +84,25 @@ void co_matcher_store(struct co_matcher *matcher, struct co_match_node *message,
 }
 
 // The receive that waits for such a message, which waits no more; NULL: none.
-static struct co_match_node *take_posted(struct co_matcher *matcher, const struct co_match_node *message,
+static struct co_match_node *take_posted(struct co_matcher *matcher, int32_t source, int32_t tag,
                                          const struct co_match_hashes *hashes)
 {
-    struct co_match_node *receive = co_posted_find(&matcher->posted, message->source, message->tag, hashes);
+    struct co_match_node *receive = co_posted_take(&matcher->posted, source, tag, hashes);
     if (receive != NULL) {
-        co_posted_remove(&matcher->posted, receive);
         co_matcher_count_match(matcher, receive);
     }
     return receive;
 }
 
+struct co_match_node *co_matcher_claim(struct co_matcher *matcher, int32_t source, int32_t tag)
+{
+    return take_posted(matcher, source, tag, NULL);
+}
+
 struct co_match_node *co_matcher_arrive(struct co_matcher *matcher, struct co_match_node *message,
                                         const struct co_match_hashes *hashes)
 {
-    struct co_match_node *receive = take_posted(matcher, message, hashes);
+    struct co_match_node *receive = take_posted(matcher, message->source, message->tag, hashes);
     if (receive != NULL) {
         return receive;
     }
@@ -125,7 +131,7 @@ struct co_match_node *co_matcher_take(struct co_matcher *matcher, int32_t source
 
 struct co_match_node *co_matcher_put_back(struct co_matcher *matcher, struct co_match_node *message)
 {
-    struct co_match_node *receive = take_posted(matcher, message, NULL);
+    struct co_match_node *receive = take_posted(matcher, message->source, message->tag, NULL);
     if (receive != NULL) {
         return receive;
     }

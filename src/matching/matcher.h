@@ -38,7 +38,10 @@ struct co_matcher *co_matcher_move(const struct co_matcher *matcher, void *memor
 
 // A receive comes: the message that it takes, or NULL: it waits.
 struct co_match_node *co_matcher_post(struct co_matcher *matcher, struct co_match_node *receive);
-// A message comes, in the order of its sender: the receive that takes it, or NULL: it waits. `hashes` of its source and
+// A message comes, in the order of its sender: the receive that takes it, or NULL: nobody waits for it, and nothing has
+// happened. Then it has to be handed in by co_matcher_arrive before anything else is asked.
+struct co_match_node *co_matcher_claim(struct co_matcher *matcher, int32_t source, int32_t tag);
+// The same with a node that stands for it: the receive that takes it, or NULL: it waits. `hashes` of its source and
 // tag, NULL: computed here.
 struct co_match_node *co_matcher_arrive(struct co_matcher *matcher, struct co_match_node *message,
                                         const struct co_match_hashes *hashes);

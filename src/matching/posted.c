@@ -4,6 +4,8 @@
 // with the least label. Called with the communicator's lock; the lanes of a block read beside each other. Hot.
 #include "matching/posted.h"
 
+#include "base/order.h"
+
 size_t co_posted_bytes(uint32_t places, uint32_t bins)
 {
     return places * sizeof(struct co_posted_receive) +
@@ -56,8 +58,8 @@ static void enter_table(struct co_posted *posted, struct co_match_node *node, ui
     receive->node = node;
     receive->source = node->source;
     receive->tag = node->tag;
-    receive->booked = 0;
-    receive->taken = 0;
+    co_store_relaxed(&receive->booked, 0); // relaxed: the next block sees it, for it begins with the lock
+    co_store_relaxed(&receive->taken, 0);
     struct co_match_bin *bin = co_posted_bin(posted, class, co_match_hash(class, node->source, node->tag));
     receive->bin = (uint32_t)(bin - posted->bins);
     node->place = link;
@@ -120,18 +122,31 @@ void co_posted_move(struct co_posted *posted, void *memory, uint32_t places, uin
     return_from_list(posted);
 }
 
+// In a flood the next message takes the next receive of the bin. What stands around the node is the caller's.
+static inline void fetch_ahead(const struct co_match_node *node)
+{
+    __builtin_prefetch(node);
+    __builtin_prefetch((const char *)node + CO_CACHE_LINE);
+}
+
 static void leave_table(struct co_posted *posted, uint32_t link)
 {
     struct co_posted_receive *receive = co_posted_at(posted, link);
     struct co_match_bin *bin = &posted->bins[receive->bin];
     *(receive->previous == 0 ? &bin->first : &co_posted_at(posted, receive->previous)->next) = receive->next;
-    *(receive->next == 0 ? &bin->last : &co_posted_at(posted, receive->next)->previous) = receive->previous;
+    if (receive->next == 0) {
+        bin->last = receive->previous;
+    } else {
+        struct co_posted_receive *next = co_posted_at(posted, receive->next);
+        next->previous = receive->previous;
+        fetch_ahead(next->node);
+    }
     posted->count[co_match_class_of(receive->source, receive->tag)]--;
     receive->next = posted->freed;
     posted->freed = link;
 }
 
-void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
+static inline void take_out(struct co_posted *posted, struct co_match_node *receive)
 {
     receive->waits = false;
     if (receive->place == 0) {
@@ -140,6 +155,11 @@ void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
     }
     leave_table(posted, receive->place);
     return_from_list(posted);
+}
+
+void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
+{
+    take_out(posted, receive);
 }
 
 static const struct co_posted_receive *first_that_fits(const struct co_posted *posted, const struct co_match_bin *bin,
@@ -164,24 +184,58 @@ static struct co_match_node *find_in_list(const struct co_posted *posted, int32_
     return node;
 }
 
-struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
-                                     const struct co_match_hashes *hashes)
+static inline const struct co_posted_receive *find_in_class(const struct co_posted *posted, enum co_match_class class,
+                                                            int32_t source, int32_t tag,
+                                                            const struct co_match_hashes *hashes)
 {
-    const struct co_posted_receive *found = NULL;
-    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
-        if (posted->count[class] == 0) {
-            continue;
-        }
-        uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0
-                        : hashes != NULL           ? hashes->of[class]
-                                                   : co_match_hash((enum co_match_class) class, source, tag);
-        const struct co_posted_receive *other =
-            first_that_fits(posted, co_posted_bin(posted, (enum co_match_class) class, hash), source, tag);
+    if (posted->count[class] == 0) {
+        return NULL;
+    }
+    uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0
+                    : hashes != NULL           ? hashes->of[class]
+                                               : co_match_hash(class, source, tag);
+    return first_that_fits(posted, co_posted_bin(posted, class, hash), source, tag);
+}
+
+// With a wildcard, where one was posted before `found`.
+static const struct co_posted_receive *find_earlier(const struct co_posted *posted, int32_t source, int32_t tag,
+                                                    const struct co_match_hashes *hashes,
+                                                    const struct co_posted_receive *found)
+{
+    for (int class = CO_MATCH_ANY_SOURCE; class < CO_MATCH_CLASSES; class ++) {
+        const struct co_posted_receive *other = find_in_class(posted, (enum co_match_class) class, source, tag, hashes);
         if (other != NULL && (found == NULL || other->label < found->label)) {
             found = other;
         }
     }
+    return found;
+}
+
+static inline struct co_match_node *find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                         const struct co_match_hashes *hashes)
+{
+    const uint32_t *count = posted->count;
+    const struct co_posted_receive *found = find_in_class(posted, CO_MATCH_EXACT, source, tag, hashes);
+    if ((count[CO_MATCH_ANY_SOURCE] | count[CO_MATCH_ANY_TAG] | count[CO_MATCH_ANY_BOTH]) != 0) {
+        found = find_earlier(posted, source, tag, hashes, found);
+    }
     return found != NULL ? found->node : find_in_list(posted, source, tag);
+}
+
+struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                     const struct co_match_hashes *hashes)
+{
+    return find(posted, source, tag, hashes);
+}
+
+struct co_match_node *co_posted_take(struct co_posted *posted, int32_t source, int32_t tag,
+                                     const struct co_match_hashes *hashes)
+{
+    struct co_match_node *receive = find(posted, source, tag, hashes);
+    if (receive != NULL) {
+        take_out(posted, receive);
+    }
+    return receive;
 }
 
 void co_posted_visit(const struct co_posted *posted, void (*visit)(struct co_match_node *receive, void *arg), void *arg)

@@ -144,19 +144,6 @@ void co_communicators_remove(struct co_communicator *entry)
     close_entry(entry);
 }
 
-void co_communicator_hold(struct co_communicator *entry)
-{
-    co_add_relaxed(&entry->holders, 1); // relaxed: the caller's own hold keeps the entry alive
-}
-
-void co_communicator_drop(struct co_communicator *entry)
-{
-    // acq_rel C2: the last one sees what the others wrote before they let go.
-    if (co_sub_acq_rel(&entry->holders, 1) == 1) {
-        free(entry);
-    }
-}
-
 void co_communicators_remove_all(void)
 {
     co_trylock_wait(&table.lock);

@@ -8,8 +8,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
-#include "base/order.h"
+#include "base/turns.h"
 #include "engine/engine.h"
 #include "pmpi/next_mpi.h"
 
@@ -57,8 +58,17 @@ int co_communicators_add(struct co_communicator *entry);
 void co_communicators_remove(struct co_communicator *entry);
 
 // For an operation that outlives its call.
-void co_communicator_hold(struct co_communicator *entry);
-void co_communicator_drop(struct co_communicator *entry);
+static inline void co_communicator_hold(struct co_communicator *entry)
+{
+    co_turns_hold(&entry->holders);
+}
+
+static inline void co_communicator_drop(struct co_communicator *entry)
+{
+    if (co_turns_let_go(&entry->holders)) {
+        free(entry);
+    }
+}
 
 // Makes sure that there is a team, for a collective that is taken. Local. On failure, 0 or -errno, the other members
 // are told.

@@ -106,13 +106,68 @@ static const struct co_request_kind matched_receive_kind = {.call = "MPI_Imrecv"
                                                             .release = release,
                                                             .cancel = cancel_receive};
 
+// Receives whose bytes lie in a row have no buffer beside the engine's.
+static int settle_plain(void *operation)
+{
+    const struct co_p2p_receive *receive = &((const struct co_message_operation *)operation)->p2p.receive;
+    int error = receive->result == -ECANCELED ? 0 : receive->result;
+    return error == 0 && receive->bytes > receive->room ? -EMSGSIZE : error;
+}
+
+static void release_plain(void *operation)
+{
+    struct co_message_operation *message = operation;
+    message->request->kept = message;
+}
+
+static int conclude_plain(struct co_request *request, MPI_Status *status)
+{
+    int error = settle_plain(request->operation);
+    if (status != MPI_STATUS_IGNORE) {
+        fill_receive_status(request->operation, status);
+    }
+    request->kept = request->operation;
+    return error;
+}
+
+static bool detach_plain(void *operation)
+{
+    struct co_message_operation *message = operation;
+    message->buffer.packed = NULL;
+    message->buffer.held_type = co_next.datatype_null;
+    return co_freed_receive_detach(message);
+}
+
+static const struct co_request_kind plain_receive_kind = {.call = "MPI_Irecv",
+                                                          .is_message = true,
+                                                          .is_done = receive_is_done,
+                                                          .settle = settle_plain,
+                                                          .fill_status = fill_receive_status,
+                                                          .release = release_plain,
+                                                          .conclude = conclude_plain,
+                                                          .cancel = cancel_receive,
+                                                          .detach = detach_plain,
+                                                          .describe = co_message_describe_receive};
+
+// Memory that belongs to the request until a detached operation takes it along; so does its name. NULL: none.
+static struct co_message_operation *make_plain(struct co_request *request)
+{
+    struct co_message_operation *message = request->kept;
+    if (message == NULL) {
+        message = aligned_alloc(CO_CACHE_LINE, sizeof *message);
+        if (message != NULL) {
+            message->request = request;
+        }
+    }
+    request->kept = NULL;
+    return message;
+}
+
 static struct co_message_operation *make(struct co_request *request, const struct co_message_buffer *buffer)
 {
-    struct co_message_operation *message = request->kept != NULL ? request->kept : malloc(sizeof *message);
-    request->kept = NULL;
+    struct co_message_operation *message = make_plain(request);
     if (message != NULL) {
         message->buffer = *buffer;
-        message->request = request;
     }
     return message;
 }
@@ -157,9 +212,29 @@ static int make_receive(struct co_message_operation **out, struct co_request *re
     return 0;
 }
 
+static inline int start_plain(struct co_request *request, void *buffer, size_t bytes, int source, int tag,
+                              struct co_communicator *communicator)
+{
+    struct co_message_operation *message = make_plain(request);
+    if (message == NULL) {
+        return -ENOMEM;
+    }
+    struct co_p2p_receive *receive = &message->p2p.receive;
+    receive->context = communicator->messages;
+    receive->buffer = buffer;
+    receive->room = bytes;
+    receive->on_done = NULL;
+    co_request_start(request, &plain_receive_kind, message, communicator);
+    co_p2p_receive(receive, co_message_wildcard(source, MPI_ANY_SOURCE), co_message_wildcard(tag, MPI_ANY_TAG));
+    return 0;
+}
+
 int co_message_start_receive(struct co_request *request, const struct co_message_buffer *buffer, int source, int tag,
                              struct co_communicator *communicator)
 {
+    if (co_message_lies_in_a_row(buffer)) {
+        return start_plain(request, buffer->address, buffer->bytes, source, tag, communicator);
+    }
     struct co_message_operation *message;
     int error = make_receive(&message, request, buffer, communicator);
     if (error == 0) {
@@ -186,6 +261,12 @@ static int conclude(struct co_request *request, int error, const struct co_commu
 int co_message_isend(const struct co_message_buffer *buffer, int destination, int tag,
                      struct co_communicator *communicator, bool is_synchronous, const char *call, MPI_Request *handle)
 {
+    MPI_Request done = co_placeholders_done();
+    if (!is_synchronous && done != co_next.request_null &&
+        co_message_leaves_now(buffer, destination, tag, communicator)) {
+        *handle = done;
+        return MPI_SUCCESS;
+    }
     struct co_request *request = co_placeholders_take();
     int error = request == NULL
                     ? -ENOMEM
@@ -197,6 +278,11 @@ int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag
                      MPI_Request *handle)
 {
     struct co_request *request = co_placeholders_take();
+    if (request != NULL && co_message_lies_in_a_row(buffer) &&
+        start_plain(request, buffer->address, buffer->bytes, source, tag, communicator) == 0) {
+        *handle = request->handle;
+        return MPI_SUCCESS;
+    }
     int error = request == NULL ? -ENOMEM : co_message_start_receive(request, buffer, source, tag, communicator);
     return conclude(request, error, communicator, "MPI_Irecv", handle);
 }

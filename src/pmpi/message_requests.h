@@ -7,14 +7,15 @@
 #include "pmpi/messages.h"
 #include "pmpi/requests.h"
 
-// One started operation. Released with its request, or by itself when it was detached.
+// One started operation, at the begin of a line. Its memory stays with the request for the next one, or goes when it
+// was detached.
 struct co_message_operation {
     union {
         struct co_p2p_send send;
         struct co_p2p_receive receive;
     } p2p;
     struct co_message_buffer buffer;
-    struct co_request *request; // that it began behind
+    struct co_request *request; // that it belongs to
     // Of a receive that was freed under way.
     struct co_scatter *scatter;
     struct co_message_operation *next_ended;

@@ -33,22 +33,11 @@ bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
     return true;
 }
 
-bool co_message_is_from(const struct co_communicator *communicator, int source, int tag)
-{
-    return ((unsigned)source < (unsigned)communicator->seed.facts.ranks || source == MPI_ANY_SOURCE) &&
-           (tag >= 0 || tag == MPI_ANY_TAG);
-}
-
-static bool lies_in_a_row(const struct co_message_buffer *buffer)
-{
-    return buffer->facts.is_contiguous || buffer->bytes == 0;
-}
-
 int co_message_pack(struct co_message_buffer *buffer)
 {
     buffer->packed = NULL;
     buffer->held_type = co_next.datatype_null;
-    if (lies_in_a_row(buffer)) {
+    if (co_message_lies_in_a_row(buffer)) {
         return 0;
     }
     buffer->packed = malloc(buffer->bytes);
@@ -61,7 +50,7 @@ int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
 {
     buffer->packed = NULL;
     buffer->held_type = co_next.datatype_null;
-    if (lies_in_a_row(buffer)) {
+    if (co_message_lies_in_a_row(buffer)) {
         return 0;
     }
     if (outlives) {

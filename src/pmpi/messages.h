@@ -51,7 +51,13 @@ static inline bool co_message_is_for(const struct co_communicator *communicator,
     return (unsigned)rank < (unsigned)communicator->seed.facts.ranks && tag >= 0;
 }
 
-bool co_message_is_from(const struct co_communicator *communicator, int source, int tag); // or any of them
+// Or any of them.
+static inline bool co_message_is_from(const struct co_communicator *communicator, int source, int tag)
+{
+    return ((unsigned)source < (unsigned)communicator->seed.facts.ranks || source == MPI_ANY_SOURCE) &&
+           (tag >= 0 || tag == MPI_ANY_TAG);
+}
+
 static inline int32_t co_message_wildcard(int value, int wildcard)
 {
     return value == wildcard ? CO_P2P_ANY : value;
@@ -90,6 +96,19 @@ static inline struct co_communicator *co_message_route_receive(struct co_message
         return NULL;
     }
     return communicator;
+}
+
+static inline bool co_message_lies_in_a_row(const struct co_message_buffer *buffer)
+{
+    return buffer->facts.is_contiguous || buffer->bytes == 0;
+}
+
+// A send that needs neither packing nor waiting, and is over.
+static inline bool co_message_leaves_now(const struct co_message_buffer *buffer, int destination, int tag,
+                                         const struct co_communicator *communicator)
+{
+    return co_message_lies_in_a_row(buffer) &&
+           co_p2p_send_now(communicator->messages, destination, tag, buffer->address, buffer->bytes);
 }
 
 // All but MPI_ERROR.

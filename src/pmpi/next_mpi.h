@@ -104,6 +104,7 @@
     X(Group_translate_ranks)                                                                                           \
     X(Info_get)                                                                                                        \
     X(Pack)                                                                                                            \
+    X(Query_thread)                                                                                                    \
     X(Reduce)                                                                                                          \
     X(Type_commit)                                                                                                     \
     X(Type_create_hindexed)                                                                                            \

@@ -4,12 +4,13 @@
 // readers follow the published table, whose predecessors stay valid until the end because someone may be in them.
 #include "pmpi/placeholders.h"
 
-#include "base/order.h"
+#include "base/turns.h"
 #include "pmpi/requests.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK_REQUESTS 64
 
@@ -31,6 +32,7 @@ static struct {
     struct co_request *free;
     size_t count;
     _Atomic(struct handle_table *) table;
+    MPI_Request done; // request_null: none
 } pool = {.lock = CO_TRYLOCK_INIT};
 
 static size_t cell_of(MPI_Request handle, size_t mask)
@@ -119,10 +121,11 @@ static void free_handles(struct block *block, int count)
 
 static int add_block(void)
 {
-    struct block *block = calloc(1, sizeof *block);
+    struct block *block = aligned_alloc(alignof(struct block), sizeof *block);
     if (block == NULL) {
         return -ENOMEM;
     }
+    memset(block, 0, sizeof *block);
     for (int i = 0; i < BLOCK_REQUESTS; i++) {
         if (co_next.Recv_init(NULL, 0, co_next.byte, MPI_PROC_NULL, 0, pool.self, &block->requests[i].handle) !=
             MPI_SUCCESS) {
@@ -131,9 +134,9 @@ static int add_block(void)
             return -EIO;
         }
     }
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     int error = add_block_locked(block);
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
     if (error == -ENOMEM) {
         free_handles(block, BLOCK_REQUESTS);
         free(block);
@@ -141,10 +144,39 @@ static int add_block(void)
     return error;
 }
 
+static MPI_Request send_to_nobody(void)
+{
+    MPI_Request handle = co_next.request_null;
+    return co_next.Isend(NULL, 0, co_next.byte, MPI_PROC_NULL, 0, pool.self, &handle) == MPI_SUCCESS
+               ? handle
+               : co_next.request_null;
+}
+
+// Native answers each send that has left with one and the same request, which nobody owns: it is the same while it is
+// held, and after it was completed.
+static MPI_Request learn_done(void)
+{
+    MPI_Request first = send_to_nobody(), second = send_to_nobody();
+    bool is_shared = first == second;
+    MPI_Request known = first;
+    co_next.Wait(&first, MPI_STATUS_IGNORE);
+    co_next.Wait(&second, MPI_STATUS_IGNORE);
+    second = send_to_nobody();
+    is_shared = is_shared && second == known;
+    co_next.Wait(&second, MPI_STATUS_IGNORE);
+    return is_shared ? known : co_next.request_null;
+}
+
 int co_placeholders_open(MPI_Comm self)
 {
     pool.self = self;
+    pool.done = learn_done();
     return add_block();
+}
+
+MPI_Request co_placeholders_done(void)
+{
+    return pool.done;
 }
 
 void co_placeholders_close(void)
@@ -168,12 +200,12 @@ void co_placeholders_close(void)
 
 static struct co_request *take_free(void)
 {
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     struct co_request *request = pool.free;
     if (request != NULL) {
         pool.free = request->next;
     }
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
     return request;
 }
 
@@ -191,17 +223,17 @@ struct co_request *co_placeholders_take(void)
 
 void co_placeholders_give(struct co_request *request)
 {
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     request->next = pool.free;
     pool.free = request;
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
 }
 
 void co_placeholders_visit(void (*visit)(struct co_request *request, void *arg), void *arg)
 {
-    co_trylock_wait(&pool.lock);
+    co_turns_take(&pool.lock);
     struct block *block = pool.blocks; // blocks are only ever put in front, so the rest of the list stands still
-    co_trylock_drop(&pool.lock);
+    co_turns_drop(&pool.lock);
     for (; block != NULL; block = block->next) {
         for (int i = 0; i < BLOCK_REQUESTS; i++) {
             visit(&block->requests[i], arg);

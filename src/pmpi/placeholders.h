@@ -17,6 +17,10 @@ int co_placeholders_open(MPI_Comm self);
 // Gives all handles back to native. No request may be in use.
 void co_placeholders_close(void);
 
+// The handle of what is complete: it has no place here and may be handed out any number of times. request_null: native
+// has none.
+MPI_Request co_placeholders_done(void);
+
 // A free request with its handle, or NULL when native has no more.
 struct co_request *co_placeholders_take(void);
 void co_placeholders_give(struct co_request *request);

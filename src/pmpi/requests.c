@@ -10,21 +10,6 @@
 
 _Atomic size_t co_requests_outstanding;
 
-void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
-                      struct co_communicator *communicator)
-{
-    request->operation = operation;
-    request->communicator = communicator;
-    request->is_settled = false;
-    request->result = 0;
-    co_communicator_hold(communicator);
-    if (!kind->is_message) {
-        co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
-    }
-    co_add_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
-    co_store_release(&request->kind, kind);      // release E1: the operation is there
-}
-
 static const struct co_request_kind *kind_of(const struct co_request *request)
 {
     return co_load_acquire(&request->kind); // acquire E1
@@ -106,16 +91,21 @@ static void unbind(struct co_request *request)
         co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
     }
     co_communicator_drop(communicator);
-    co_sub_relaxed(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_turns_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist
     if (request->persistent == NULL) {
         co_placeholders_give(request);
     }
 }
 
-static void release(struct co_request *request)
+// Its result; the operation is gone. The request is still bound.
+static int conclude(struct co_request *request, const struct co_request_kind *kind, MPI_Status *status)
 {
-    kind_of(request)->release(request->operation);
-    unbind(request);
+    if (kind->conclude != NULL && !request->is_settled) {
+        return kind->conclude(request, status);
+    }
+    co_request_peek(request, status);
+    kind->release(request->operation);
+    return request->result;
 }
 
 // The handle leads nowhere any more.
@@ -128,15 +118,20 @@ static void give_up_handle(MPI_Request *handle, struct co_request *request)
     *handle = co_next.request_null;
 }
 
-static struct co_request_failure complete(MPI_Request *handle, struct co_request *request, MPI_Status *status)
+// Its error; the first of several is noted.
+static int complete(MPI_Request *handle, struct co_request *request, MPI_Status *status,
+                    struct co_request_failure *failure)
 {
-    co_request_peek(request, status);
-    struct co_request_failure failure = {request->result, kind_of(request)->call, request->communicator->comm};
-    if (request->persistent == NULL || failure.error != 0) {
+    const struct co_request_kind *kind = kind_of(request);
+    int error = conclude(request, kind, status);
+    if (error != 0 && failure->error == 0) {
+        *failure = (struct co_request_failure){error, kind->call, request->communicator->comm};
+    }
+    if (request->persistent == NULL || error != 0) {
         give_up_handle(handle, request);
     }
-    release(request);
-    return failure;
+    unbind(request);
+    return error;
 }
 
 static int raise(const struct co_request_failure *failure, const char *call)
@@ -147,20 +142,17 @@ static int raise(const struct co_request_failure *failure, const char *call)
 
 int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status, const char *call)
 {
-    struct co_request_failure failure = complete(handle, request, status);
-    return failure.error == 0 ? MPI_SUCCESS : raise(&failure, call);
+    struct co_request_failure failure = {.error = 0};
+    return complete(handle, request, status, &failure) == 0 ? MPI_SUCCESS : raise(&failure, call);
 }
 
 void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
                                struct co_request_failure *failure)
 {
     MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
-    struct co_request_failure own = complete(handle, request, status);
+    int error = complete(handle, request, status, failure);
     if (status != MPI_STATUS_IGNORE) {
-        status->MPI_ERROR = own.error == 0 ? MPI_SUCCESS : co_failure_code(own.error);
-    }
-    if (failure->error == 0) {
-        *failure = own;
+        status->MPI_ERROR = error == 0 ? MPI_SUCCESS : co_failure_code(error);
     }
 }
 
@@ -201,15 +193,21 @@ int co_request_free(MPI_Request *handle, struct co_request *request)
     return MPI_SUCCESS;
 }
 
-int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call)
+void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
+                               struct co_request_failure *failure)
 {
-    struct co_request_failure failure = {.error = 0};
     for (int i = 0; i < count; i++) {
         struct co_request *request = co_request_of(handles[i]);
         if (request != NULL) {
-            co_request_complete_entry(&handles[i], request, statuses, i, &failure);
+            co_request_complete_entry(&handles[i], request, statuses, i, failure);
         }
     }
+}
+
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call)
+{
+    struct co_request_failure failure = {.error = 0};
+    co_requests_complete_rest(count, handles, statuses, &failure);
     return co_request_conclude_array(&failure, code, call);
 }
 

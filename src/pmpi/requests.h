@@ -6,6 +6,7 @@
 #ifndef CASTOFF_PMPI_REQUESTS_H
 #define CASTOFF_PMPI_REQUESTS_H
 
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,6 +17,8 @@
 
 struct co_persistent;
 
+struct co_request;
+
 struct co_request_kind {
     const char *call; // "MPI_Iallgather"
     bool (*is_done)(const void *operation);
@@ -23,6 +26,8 @@ struct co_request_kind {
     int (*settle)(void *operation);
     void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
     void (*release)(void *operation);
+    // The last three in one, where nothing was looked at before; NULL: one by one.
+    int (*conclude)(struct co_request *request, MPI_Status *status);
     bool is_message; // between two ranks: hints of its communicator do not concern it
     // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
     // it: true: it releases itself when it is done.
@@ -32,7 +37,7 @@ struct co_request_kind {
 };
 
 struct co_request {
-    MPI_Request handle;                           // a placeholder, for life
+    alignas(CO_CACHE_LINE) MPI_Request handle;    // a placeholder, for life
     struct co_request *next;                      // free list of the placeholders
     _Atomic(const struct co_request_kind *) kind; // NULL: not in use
     void *operation;
@@ -43,11 +48,25 @@ struct co_request {
     int result; // once settled: 0 or -errno
 };
 
+_Static_assert(sizeof(struct co_request) == CO_CACHE_LINE, "one line");
+
 extern _Atomic size_t co_requests_outstanding;
 
 // Binds an operation to a request (from co_placeholders_take) and holds the communicator.
-void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
-                      struct co_communicator *communicator);
+static inline void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
+                                    struct co_communicator *communicator)
+{
+    request->operation = operation;
+    request->communicator = communicator;
+    request->is_settled = false;
+    request->result = 0;
+    co_communicator_hold(communicator);
+    if (!kind->is_message) {
+        co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
+    }
+    co_turns_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_store_release(&request->kind, kind);    // release E1: the operation is there
+}
 
 // True when a completion call must look at its handles: some request of ours is in use.
 static inline bool co_requests_exist(void)
@@ -107,6 +126,10 @@ int co_request_conclude_array(const struct co_request_failure *failure, int code
 // answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.
 int co_request_cancel(struct co_request *request);
 int co_request_free(MPI_Request *handle, struct co_request *request);
+
+// The same for all of ours in an array, which are done.
+void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
+                               struct co_request_failure *failure);
 
 // After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
 // code of the whole array call.

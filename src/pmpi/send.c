@@ -8,6 +8,9 @@
 static int send(struct co_message_buffer *buffer, int destination, int tag, struct co_communicator *communicator,
                 bool is_synchronous, const char *call)
 {
+    if (!is_synchronous && co_message_leaves_now(buffer, destination, tag, communicator)) {
+        return MPI_SUCCESS;
+    }
     int error = co_message_pack(buffer);
     if (error == 0) {
         struct co_p2p_send operation;

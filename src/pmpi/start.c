@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
+#include "base/turns.h"
 #include "mcast/transport/lossy.h"
 #include "pmpi/agreement.h"
 #include "pmpi/bootstrap.h"
@@ -229,9 +230,17 @@ static void turn_on(void)
     co_communicator_follow(co_next.comm_world, false);
 }
 
+// Workers move collectives alone: what messages and requests need is touched by the program's threads.
+static void see_threads(void)
+{
+    int level;
+    co_threads_take_turns = co_next.Query_thread(&level) == MPI_SUCCESS && level < MPI_THREAD_MULTIPLE;
+}
+
 // Where castoff is alone (one rank), may not exchange or cannot start, it looks at calls only for a report.
 static void start_job(void)
 {
+    see_threads();
     co_layer.idle_reason = co_layer.size == 1 ? CO_ONE_RANK : CO_NOT_STARTED;
     co_layer.counts = co_report_is_wanted();
     if (co_layer.size > 1 && may_exchange()) {

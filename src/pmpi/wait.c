@@ -17,14 +17,32 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     return co_next_mpi_get()->Wait(handle, status);
 }
 
+// From the front of the array: ours are completed as they get done, and what has no status is left out. Where it ends.
+static int complete_front(int count, MPI_Request handles[], MPI_Status statuses[], struct co_request_failure *failure)
+{
+    MPI_Request done = co_placeholders_done(), null = co_next.request_null;
+    for (int i = 0; i < count; i++) {
+        struct co_request *request = co_request_of(handles[i]);
+        if (request != NULL) {
+            co_request_wait(request, "MPI_Waitall");
+            co_request_complete_entry(&handles[i], request, statuses, i, failure);
+        } else if (statuses == MPI_STATUSES_IGNORE && (handles[i] == done || handles[i] == null)) {
+            handles[i] = null;
+        } else {
+            return i;
+        }
+    }
+    return count;
+}
+
 // Until all of ours in the array are done; how many there are.
-static int wait_for_ours(int count, const MPI_Request handles[], const char *call)
+static int wait_for_ours(int count, const MPI_Request handles[])
 {
     int ours = 0;
     for (int i = 0; i < count; i++) {
         struct co_request *request = co_request_of(handles[i]);
         if (request != NULL) {
-            co_request_wait(request, call);
+            co_request_wait(request, "MPI_Waitall");
             ours++;
         }
     }
@@ -33,12 +51,20 @@ static int wait_for_ours(int count, const MPI_Request handles[], const char *cal
 
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
-    int ours = !co_requests_exist() || handles == NULL ? 0 : wait_for_ours(count, handles, "MPI_Waitall");
-    if (ours == 0) {
-        return co_next_mpi_get()->Waitall(count, handles, statuses);
+    struct co_request_failure failure = {.error = 0};
+    int front = !co_requests_exist() || handles == NULL ? 0 : complete_front(count, handles, statuses, &failure);
+    if (front > 0 && front == count) {
+        return co_request_conclude_array(&failure, MPI_SUCCESS, "MPI_Waitall");
     }
-    int code = ours == count ? MPI_SUCCESS : co_next.Waitall(count, handles, statuses);
-    return co_requests_complete_all(count, handles, statuses, code, "MPI_Waitall");
+    MPI_Status *others = statuses == MPI_STATUSES_IGNORE ? statuses : statuses + front;
+    count -= front;
+    handles += front;
+    int ours = !co_requests_exist() || handles == NULL ? 0 : wait_for_ours(count, handles);
+    int code = co_next_mpi_get()->Waitall(count, handles, others);
+    if (ours > 0) {
+        co_requests_complete_rest(count, handles, others, &failure);
+    }
+    return co_request_conclude_array(&failure, code, "MPI_Waitall");
 }
 
 CO_EXPORT(Wait);

@@ -63,7 +63,7 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
         return false;
     }
     if (read_message(&message, packet, &payload)) {
-        co_p2p_give_back(p2p, &message);
+        co_p2p_message_give_back(p2p, &message);
     }
     return true;
 }
@@ -87,7 +87,7 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
     }
     struct co_match_node *receive = co_matcher_arrive(context->matcher, &message->node, NULL);
     if (receive != NULL) {
-        co_p2p_give_back(p2p, message);
+        co_p2p_message_give_back(p2p, message);
         co_p2p_deliver((struct co_p2p_receive *)receive, message, payload);
         co_p2p_message_give(p2p, message);
         return true;
@@ -96,6 +96,23 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
     if (message->kind == CO_MESSAGE_EAGER) {
         co_p2p_message_keep(p2p, message, payload); // there is memory, see above
     }
+    return true;
+}
+
+// Most messages: eager, and their receive waits. The bytes go there, and nothing is made for the message.
+static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+{
+    struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
+    struct co_p2p_receive *receive =
+        context == NULL ? NULL
+                        : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
+    if (receive == NULL) {
+        return on_message(p2p, peer, packet, payload);
+    }
+    co_p2p_give_back(p2p, peer, packet->bytes);
+    co_p2p_note(receive, packet->source, packet->tag, packet->bytes);
+    co_p2p_copy(receive, payload, packet->bytes);
+    co_p2p_receive_finish(receive, 0);
     return true;
 }
 
@@ -141,6 +158,7 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     int peer = way->peers == NULL ? place : way->peers[place];
     switch (packet->kind) {
     case CO_PACKET_EAGER:
+        return on_eager(p2p, peer, packet, payload);
     case CO_PACKET_EAGER_SYNC:
     case CO_PACKET_RTS:
         return on_message(p2p, peer, packet, payload);

@@ -107,15 +107,13 @@ static void note_ended(struct co_p2p *p2p, uint64_t id)
     co_hash_map_put(&ended->ids, id, ended);
 }
 
-struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id)
 {
-    if (p2p->last_context == NULL || p2p->last_context->id != id) {
-        struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
-        if (known == NULL && !co_p2p_context_has_ended(p2p, id)) {
-            known = make(p2p, id);
-        }
-        p2p->last_context = known;
+    struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
+    if (known == NULL && !co_p2p_context_has_ended(p2p, id)) {
+        known = make(p2p, id);
     }
+    p2p->last_context = known;
     return p2p->last_context;
 }
 
@@ -131,13 +129,13 @@ static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_cont
     totals->messages_high = totals->messages_high > state.messages_high ? totals->messages_high : state.messages_high;
 }
 
-static void free_context(struct co_p2p_context *context)
+void co_p2p_context_end(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
     struct co_match_node *node;
     add_to_totals(&p2p->totals, context);
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
-        co_p2p_give_back(p2p, (struct co_p2p_message *)node);
+        co_p2p_message_give_back(p2p, (struct co_p2p_message *)node);
         co_p2p_message_give(p2p, (struct co_p2p_message *)node);
     }
     co_hash_map_remove(&p2p->contexts, context->id);
@@ -148,13 +146,6 @@ static void free_context(struct co_p2p_context *context)
     free(context->peers);
     close_matcher(context);
     free(context);
-}
-
-void co_p2p_context_drop(struct co_p2p_context *context)
-{
-    if (--context->users == 0 && context->is_closed) {
-        free_context(context);
-    }
 }
 
 struct co_p2p_context *co_p2p_context_open(struct co_p2p *p2p, uint64_t id, const int *peers, int size, int rank)

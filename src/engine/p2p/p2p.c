@@ -148,7 +148,7 @@ static int move(struct co_p2p *p2p)
 
 int co_p2p_progress(struct co_p2p *p2p)
 {
-    if (!co_trylock_take(&p2p->lock)) {
+    if (!co_turns_try(&p2p->lock)) {
         return 0;
     }
     int events = move(p2p);

@@ -59,9 +59,10 @@ struct co_p2p_receive {
     int result;   // 0, -ECANCELED, -ECONNRESET
     _Atomic int is_done;
     // The engine's.
+    uint64_t handle;             // by which the sender names it, 0: not at all
     struct co_p2p_receive *next; // of those whose bytes are read from their sender, or cannot be asked for yet
     int peer;
-    uint64_t offer, address, handle;
+    uint64_t offer, address;
     size_t done_bytes, wanted;
 };
 
@@ -69,6 +70,10 @@ struct co_p2p_info {
     int32_t source, tag;
     size_t bytes;
 };
+
+// Most messages are small and find room: true: it was sent, and its bytes are the caller's again. False: nothing has
+// happened, and the caller starts a send.
+bool co_p2p_send_now(struct co_p2p_context *context, int32_t destination, int32_t tag, const void *data, size_t bytes);
 
 // Starts. Source and tag of a receive may be CO_P2P_ANY; its matching place is that of this call.
 void co_p2p_send(struct co_p2p_send *send);

@@ -2,15 +2,19 @@
 //
 // What point-to-point consists of. Private to src/engine/p2p.
 //   p2p.c          open, close, progress         context.c    communicators, also those that are not known yet
-//   send.c         eager, rendezvous, queues     arrive.c     packets from peers
+//   send.c         eager, rendezvous             arrive.c     packets from peers
+//   queue.c        what finds no room
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
 //   gone.c         peers that have ended         keep.c       copies of small messages without credit
 //   carried.c      large messages between hosts
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
+#include <string.h>
+
 #include "base/hash_map.h"
 #include "base/order.h"
+#include "base/turns.h"
 #include "engine/channel/channel.h"
 #include "engine/p2p/handles.h"
 #include "engine/p2p/p2p.h"
@@ -115,13 +119,13 @@ struct co_p2p {
 
 static inline void co_p2p_lock(struct co_p2p *p2p)
 {
-    co_trylock_wait(&p2p->lock);
+    co_turns_take(&p2p->lock);
 }
 
 // What has been handed to the carrier starts at once, without the lock.
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
-    co_trylock_drop(&p2p->lock);
+    co_turns_drop(&p2p->lock);
     if (p2p->config.carrier != NULL) {
         p2p->config.carrier->ops->flush(p2p->config.carrier);
     }
@@ -130,12 +134,26 @@ static inline void co_p2p_unlock(struct co_p2p *p2p)
 // All below: lock held.
 
 // context.c: the context of a packet, made when it is not known yet. NULL: out of memory, or it has ended.
-struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id);
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id);
 bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id);
-void co_p2p_context_drop(struct co_p2p_context *context); // one user less
-void co_p2p_contexts_close(struct co_p2p *p2p);           // at the end
+void co_p2p_context_end(struct co_p2p_context *context);
+void co_p2p_contexts_close(struct co_p2p *p2p); // at the end
 
 void co_p2p_context_grow(struct co_p2p_context *context);
+
+static inline struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
+{
+    struct co_p2p_context *last = p2p->last_context;
+    return last != NULL && last->id == id ? last : co_p2p_context_find(p2p, id);
+}
+
+// One user less.
+static inline void co_p2p_context_drop(struct co_p2p_context *context)
+{
+    if (--context->users == 0 && context->is_closed) {
+        co_p2p_context_end(context);
+    }
+}
 
 // For what waits now: tables are made larger when it found no place in them.
 static inline void co_p2p_context_make_room(struct co_p2p_context *context, const struct co_match_node *waiting)
@@ -145,11 +163,25 @@ static inline void co_p2p_context_make_room(struct co_p2p_context *context, cons
     }
 }
 
+static inline bool co_p2p_transmit(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *first,
+                                   size_t first_bytes, const void *second, size_t second_bytes)
+{
+    const struct co_p2p_peer *to = &p2p->peers[peer];
+    bool has_room = to->channel->ops->send(to->channel, to->place, packet, first, first_bytes, second, second_bytes);
+    p2p->transmitted += has_room;
+    return has_room;
+}
+
 // send.c
-void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload);
+bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send); // false: it has to wait
+bool co_p2p_push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send);    // that a receive asked for; likewise
 void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear);
+
+// queue.c
 void co_p2p_queue_open(struct co_p2p_queue *queue);
+void co_p2p_enqueue(struct co_p2p *p2p, int peer, struct co_p2p_queue *queue, struct co_p2p_queued *item);
+void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload);
 int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room; packets that found it now
 
 // keep.c: a copy that is sent in its place, counted among its context's users; NULL: there is no room
@@ -162,8 +194,9 @@ void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message);
 bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
 // A message and the receive that takes it; the message's memory is the caller's.
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload);
-void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message); // its credit
-void co_p2p_receive_finish(struct co_p2p_receive *receive, int result);
+// Credit, of an eager message of so many bytes; of any message.
+void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes);
+void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message);
 int co_p2p_read_offers(struct co_p2p *p2p);
 
 // carried.c
@@ -175,6 +208,36 @@ int co_p2p_end_carried(struct co_p2p *p2p); // what is over
 // receive.c: asks for the bytes, packet by packet or under a number of the carrier
 bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive); // false: it has ended without memory
 void co_p2p_ask(struct co_p2p *p2p, struct co_p2p_receive *receive, uint32_t number);
+
+static inline void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
+{
+    struct co_p2p_context *context = receive->context;
+    if (receive->handle != 0) {
+        co_handles_remove(&context->p2p->receives_named, receive->handle);
+    }
+    receive->result = result;
+    if (receive->on_done != NULL) {
+        receive->on_done(receive);
+    } else {
+        co_store_release(&receive->is_done, 1); // release P2: buffer and result are the caller's
+    }
+    co_p2p_context_drop(context);
+}
+
+static inline void co_p2p_note(struct co_p2p_receive *receive, int32_t source, int32_t tag, size_t bytes)
+{
+    receive->source = source;
+    receive->tag = tag;
+    receive->bytes = bytes;
+}
+
+static inline void co_p2p_copy(struct co_p2p_receive *receive, const void *from, size_t bytes)
+{
+    bytes = bytes < receive->room ? bytes : receive->room;
+    if (bytes > 0) {
+        memcpy(receive->buffer, from, bytes);
+    }
+}
 
 // gone.c
 void co_p2p_lose_held(struct co_p2p *p2p, int peer);

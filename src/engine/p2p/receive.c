@@ -54,21 +54,6 @@ bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, con
     return true;
 }
 
-void co_p2p_receive_finish(struct co_p2p_receive *receive, int result)
-{
-    struct co_p2p_context *context = receive->context;
-    if (receive->handle != 0) {
-        co_handles_remove(&context->p2p->receives_named, receive->handle);
-    }
-    receive->result = result;
-    if (receive->on_done != NULL) {
-        receive->on_done(receive);
-    } else {
-        co_store_release(&receive->is_done, 1); // release P2: buffer and result are the caller's
-    }
-    co_p2p_context_drop(context);
-}
-
 static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
 {
     struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
@@ -129,18 +114,12 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    size_t bytes = message->bytes < receive->room ? message->bytes : receive->room;
-    receive->source = message->node.source;
-    receive->tag = message->node.tag;
-    receive->bytes = message->bytes;
+    co_p2p_note(receive, message->node.source, message->node.tag, message->bytes);
     if (message->kind == CO_MESSAGE_OFFER) {
         accept_offer(p2p, receive, message);
         return;
     }
-    const void *from = message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload;
-    if (bytes > 0) {
-        memcpy(receive->buffer, from, bytes);
-    }
+    co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
     if (message->wants_ack) {
         tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
     }
@@ -198,13 +177,11 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     struct co_match_node *message = co_matcher_post(receive->context->matcher, &receive->node);
     if (message != NULL) {
         receive->node.waits = false;
-        co_p2p_give_back(p2p, (struct co_p2p_message *)message);
+        co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
         deliver_kept(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
-        receive->source = source;
-        receive->tag = tag;
-        receive->bytes = 0;
+        co_p2p_note(receive, source, tag, 0);
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else {
         co_p2p_context_make_room(receive->context, &receive->node);
@@ -231,8 +208,7 @@ bool co_p2p_cancel(struct co_p2p_receive *receive)
     bool is_cancelled = !co_p2p_receive_is_done(receive) && receive->node.waits &&
                         co_matcher_cancel(receive->context->matcher, &receive->node);
     if (is_cancelled) {
-        receive->source = receive->tag = -1;
-        receive->bytes = 0;
+        co_p2p_note(receive, -1, -1, 0);
         co_p2p_receive_finish(receive, -ECANCELED);
     }
     co_p2p_unlock(p2p);
@@ -263,7 +239,7 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
     struct co_match_node *node = co_matcher_take(context->matcher, source, tag);
     if (node != NULL) {
         describe(node, info);
-        co_p2p_give_back(context->p2p, (struct co_p2p_message *)node);
+        co_p2p_message_give_back(context->p2p, (struct co_p2p_message *)node);
         context->users++; // the message leads to it
         context->holders++;
     }

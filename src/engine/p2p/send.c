@@ -1,51 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sends: eager up to a size, an offer (RTS) above and where credit has run out. What finds no room in the channel waits
-// in order; answers and data that a peer waits for pass by. A flood is bounded at its sender: credit counts what may
-// wait at a receiver. An offer needs none, because the receiver may want that very message first: it takes no more
-// memory there than its send takes here. A small message is offered from a copy (keep.c), as long as there is room for
-// copies; then a blocking sender has one offer. Hot; lock held but in co_p2p_send.
+// Sends: eager up to a size, an offer (RTS) above and where credit has run out. A flood is bounded at its sender:
+// credit counts what may wait at a receiver. An offer needs none, because the receiver may want that very message
+// first: it takes no more memory there than its send takes here. A small message is offered from a copy (keep.c), as
+// long as there is room for copies; then a blocking sender has one offer. Hot; lock held but in co_p2p_send.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/p2p/p2p_state.h"
 
-void co_p2p_queue_open(struct co_p2p_queue *queue)
-{
-    *queue = (struct co_p2p_queue){.last = &queue->first};
-}
-
-static void enqueue(struct co_p2p *p2p, int peer, struct co_p2p_queue *queue, struct co_p2p_queued *item)
-{
-    item->next = NULL;
-    *queue->last = item;
-    queue->last = &item->next;
-    if (!p2p->peers[peer].is_waiting) {
-        p2p->peers[peer].is_waiting = true;
-        p2p->waiting++;
-    }
-}
-
-static bool transmit(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *first,
-                     size_t first_bytes, const void *second, size_t second_bytes)
-{
-    const struct co_p2p_peer *to = &p2p->peers[peer];
-    bool has_room = to->channel->ops->send(to->channel, to->place, packet, first, first_bytes, second, second_bytes);
-    p2p->transmitted += has_room;
-    return has_room;
-}
-
 static size_t cost_of(size_t bytes)
 {
     return CO_MESSAGE_COST + bytes;
 }
 
-void co_p2p_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
+void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    const struct co_p2p_peer *from = &p2p->peers[peer];
+    from->channel->ops->give_back(from->channel, from->place, cost_of(bytes));
+}
+
+void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
 {
     if (message->kind == CO_MESSAGE_EAGER && message->peer != p2p->config.self && !p2p->is_closing) {
-        const struct co_p2p_peer *from = &p2p->peers[message->peer];
-        from->channel->ops->give_back(from->channel, from->place, cost_of(message->bytes));
+        co_p2p_give_back(p2p, message->peer, message->bytes);
     }
 }
 
@@ -104,6 +83,12 @@ static bool name(struct co_p2p_send *send)
     return send->handle != 0;
 }
 
+static void charge(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    p2p->peers[peer].lacks_credit = false;
+    p2p->peers[peer].charged += cost_of(bytes);
+}
+
 static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     struct co_packet_handle handle = {0};
@@ -117,11 +102,10 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     }
     struct co_packet packet =
         head_of(send, send->is_synchronous ? CO_PACKET_EAGER_SYNC : CO_PACKET_EAGER, head + send->bytes);
-    if (!transmit(p2p, peer, &packet, &handle, head, send->data, send->bytes)) {
+    if (!co_p2p_transmit(p2p, peer, &packet, &handle, head, send->data, send->bytes)) {
         return false;
     }
-    p2p->peers[peer].lacks_credit = false;
-    p2p->peers[peer].charged += cost_of(send->bytes);
+    charge(p2p, peer, send->bytes);
     return true;
 }
 
@@ -132,7 +116,7 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     }
     struct co_packet_offer offer = {send->handle, send->bytes, (uint64_t)(uintptr_t)send->data};
     struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(offer));
-    return transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0);
+    return co_p2p_transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0);
 }
 
 // A small message whose copy is offered is done.
@@ -153,8 +137,7 @@ static bool push_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return true;
 }
 
-// False: it has to wait.
-static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (send->bytes > p2p->peers[peer].eager_most) {
         return push_offer(p2p, peer, send);
@@ -173,8 +156,7 @@ static bool push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return true;
 }
 
-// The next bytes that a receive asked for. False: no room.
-static bool push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+bool co_p2p_push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (p2p->peers[peer].is_far) {
         return co_p2p_carry(send);
@@ -184,92 +166,14 @@ static bool push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     while (send->streamed < send->wanted) {
         size_t left = send->wanted - send->streamed, piece = left < most ? left : most;
         struct co_packet packet = head_of(send, CO_PACKET_DATA, sizeof(handle) + piece);
-        if (!transmit(p2p, peer, &packet, &handle, sizeof(handle), (const char *)send->data + send->streamed, piece)) {
+        if (!co_p2p_transmit(p2p, peer, &packet, &handle, sizeof(handle), (const char *)send->data + send->streamed,
+                             piece)) {
             return false;
         }
         send->streamed += piece;
     }
     co_p2p_send_finish(send, 0);
     return true;
-}
-
-static struct co_p2p_send *send_of(struct co_p2p_queued *item)
-{
-    return (struct co_p2p_send *)((char *)item - offsetof(struct co_p2p_send, queued));
-}
-
-static bool push_urgent(struct co_p2p *p2p, int peer, struct co_p2p_queued *item)
-{
-    if (!item->is_answer) {
-        return push_data(p2p, peer, send_of(item));
-    }
-    struct co_p2p_answer *answer = (struct co_p2p_answer *)item;
-    if (!transmit(p2p, peer, &answer->packet, answer->payload, answer->packet.bytes, NULL, 0)) {
-        return false;
-    }
-    free(answer);
-    return true;
-}
-
-// Taken out before it is pushed: once it is done it may be gone.
-static bool push_first(struct co_p2p *p2p, int peer, struct co_p2p_queue *queue,
-                       bool (*push)(struct co_p2p *, int, struct co_p2p_queued *))
-{
-    struct co_p2p_queued *item = queue->first, *next = item->next;
-    if (!push(p2p, peer, item)) {
-        return false;
-    }
-    queue->first = next;
-    if (next == NULL) {
-        queue->last = &queue->first;
-    }
-    return true;
-}
-
-static bool push_queued_message(struct co_p2p *p2p, int peer, struct co_p2p_queued *item)
-{
-    return push_message(p2p, peer, send_of(item));
-}
-
-static void push_peer(struct co_p2p *p2p, int peer)
-{
-    struct co_p2p_peer *state = &p2p->peers[peer];
-    while (state->urgent.first != NULL && push_first(p2p, peer, &state->urgent, push_urgent)) {
-    }
-    while (state->messages.first != NULL && push_first(p2p, peer, &state->messages, push_queued_message)) {
-    }
-    if (state->urgent.first == NULL && state->messages.first == NULL) {
-        state->is_waiting = false;
-        p2p->waiting--;
-    }
-}
-
-int co_p2p_push_waiting(struct co_p2p *p2p)
-{
-    uint64_t before = p2p->transmitted;
-    for (int peer = 0; peer < p2p->config.size && p2p->waiting > 0; peer++) {
-        if (p2p->peers[peer].is_waiting) {
-            push_peer(p2p, peer);
-        }
-    }
-    return (int)(p2p->transmitted - before);
-}
-
-void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload)
-{
-    if (p2p->peers[peer].is_gone) {
-        return;
-    }
-    if (p2p->peers[peer].urgent.first == NULL && transmit(p2p, peer, packet, payload, packet->bytes, NULL, 0)) {
-        return;
-    }
-    struct co_p2p_answer *answer = calloc(1, sizeof(*answer));
-    if (answer != NULL) { // else the peer waits until it is told that we are gone
-        answer->queued.is_answer = true;
-        answer->packet = *packet;
-        memcpy(answer->payload, payload, packet->bytes);
-        enqueue(p2p, peer, &p2p->peers[peer].urgent, &answer->queued);
-    }
 }
 
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear)
@@ -280,7 +184,7 @@ void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *
     send->number = (uint32_t)clear->number;
     send->streamed = 0;
     send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
-    enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
+    co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
 }
 
 // A message to this very rank: into the receive that waits for it, else kept; a large one stays where it is.
@@ -313,13 +217,41 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     }
 }
 
-// Most messages are small and find room: they are done before they would count as under way.
-static bool leaves_at_once(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static void count_sent(struct co_p2p *p2p, int peer, size_t bytes)
 {
+    p2p->totals.sent++;
+    p2p->totals.sent_bytes += bytes;
+    if (p2p->peers[peer].is_far) {
+        p2p->totals.carried++;
+        p2p->totals.carried_bytes += bytes;
+    }
+}
+
+static bool leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag, const void *data, size_t bytes)
+{
+    struct co_p2p *p2p = context->p2p;
     const struct co_p2p_peer *state = &p2p->peers[peer];
-    return !send->is_synchronous && send->bytes <= state->eager_most && peer != p2p->config.self &&
-           state->messages.first == NULL && !state->is_gone && has_credit(p2p, peer, cost_of(send->bytes)) &&
-           send_eager(p2p, peer, send);
+    struct co_packet packet = {context->id, context->rank, tag, (uint32_t)bytes, CO_PACKET_EAGER};
+    if (peer == p2p->config.self || state->messages.first != NULL || state->is_gone ||
+        !has_credit(p2p, peer, cost_of(bytes)) || !co_p2p_transmit(p2p, peer, &packet, data, bytes, NULL, 0)) {
+        return false;
+    }
+    charge(p2p, peer, bytes);
+    count_sent(p2p, peer, bytes);
+    return true;
+}
+
+bool co_p2p_send_now(struct co_p2p_context *context, int32_t destination, int32_t tag, const void *data, size_t bytes)
+{
+    struct co_p2p *p2p = context->p2p;
+    int peer = context->peers[destination];
+    if (bytes > p2p->peers[peer].eager_most) {
+        return false;
+    }
+    co_p2p_lock(p2p);
+    bool has_left = leaves_at_once(context, peer, tag, data, bytes);
+    co_p2p_unlock(p2p);
+    return has_left;
 }
 
 static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
@@ -332,8 +264,8 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         send_to_self(p2p, send);
     } else if (p2p->peers[peer].is_gone) {
         co_p2p_send_finish(send, -ECONNRESET);
-    } else if (p2p->peers[peer].messages.first != NULL || !push_message(p2p, peer, send)) {
-        enqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued);
+    } else if (p2p->peers[peer].messages.first != NULL || !co_p2p_push_message(p2p, peer, send)) {
+        co_p2p_enqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued);
     }
 }
 
@@ -346,17 +278,8 @@ void co_p2p_send(struct co_p2p_send *send)
     send->handle = send->receive = 0;
     co_store_relaxed(&send->is_done, 0); // relaxed: nobody else knows it
     co_p2p_lock(p2p);
-    p2p->totals.sent++;
-    p2p->totals.sent_bytes += send->bytes;
-    if (p2p->peers[peer].is_far) {
-        p2p->totals.carried++;
-        p2p->totals.carried_bytes += send->bytes;
-    }
-    if (leaves_at_once(p2p, peer, send)) {
-        tell_done(send, 0);
-    } else {
-        begin(p2p, peer, send);
-    }
+    count_sent(p2p, peer, send->bytes);
+    begin(p2p, peer, send);
     co_p2p_unlock(p2p);
 }
 
