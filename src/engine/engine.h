@@ -119,7 +119,8 @@ struct co_wait {
     unsigned turns, all_turns; // since the last event, since the start
     uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved,
         seen_messages;
-    bool has_told;
+    bool has_told, has_slept;                                          // of this stall; since the last event
+    uint64_t spin_ns;                                                  // before the first sleep since then
     const struct co_shm_op *inline_op;                                 // an operation that runs outside the engine
     bool for_message;                                                  // of this node, which no descriptor tells about
     void (*describe)(const void *waited_for, char *text, size_t room); // NULL: the engine knows

@@ -117,15 +117,17 @@ struct co_engine {
     _Atomic uint64_t events;   // that have moved something, written by the holder
     _Atomic uint64_t advances; // ... and brought an operation nearer to its end
     uint64_t task_advances;
-    _Atomic unsigned outstanding; // tasks
-    _Atomic unsigned background;  // of these, nonblocking ones
-    _Atomic unsigned in_memory;   // of these, in a step of shared memory, which no descriptor tells about
-    _Atomic unsigned turns;       // of callers that had something to move: tells the worker to keep out
-    _Atomic unsigned sleepers;    // callers that sleep on the descriptors
-    _Atomic bool network_is_busy; // copies kept, reports owed
-    _Atomic unsigned polls;       // without anything outstanding
-    _Atomic unsigned glances;     // of calls that only look
-    _Atomic uint64_t native_ns;   // when a waiting call last moved native MPI
+    _Atomic unsigned outstanding;     // tasks
+    _Atomic unsigned background;      // of these, nonblocking ones
+    _Atomic unsigned in_memory;       // of these, in a step of shared memory, which no descriptor tells about
+    _Atomic unsigned turns;           // of callers that had something to move: tells the worker to keep out
+    _Atomic unsigned sleepers;        // callers that sleep on the descriptors
+    _Atomic bool network_is_busy;     // copies kept, reports owed
+    _Atomic unsigned polls;           // without anything outstanding
+    _Atomic unsigned glances;         // of calls that only look
+    _Atomic uint64_t native_ns;       // when a waiting call last moved native MPI
+    _Atomic uint64_t network_spin_ns; // that a wait looks for a datagram before it sleeps, as learnt
+    _Atomic unsigned network_waits;   // that began
     _Atomic bool is_abandoned;
     _Atomic unsigned long_ones; // tasks that the workers move alone: their callers sleep
     _Atomic uint64_t completed; // tasks

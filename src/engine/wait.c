@@ -19,8 +19,10 @@
 #include "engine/bells.h"
 #include "engine/engine_state.h"
 
-#define NETWORK_SPIN_NS (20 * CO_NS_PER_US) // a longer wait for a datagram sleeps: its sender may need our processor
-#define YIELD_NS (2 * CO_NS_PER_MS)         // for shared memory, whose writers wake nobody
+#define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most; a longer wait for a datagram sleeps
+#define NETWORK_SPIN_LEAST_NS (10 * CO_NS_PER_US)
+#define NETWORK_SPIN_TRY 32         // every so many waits try it for certain
+#define YIELD_NS (2 * CO_NS_PER_MS) // for shared memory, whose writers wake nobody
 #define CROWDED_YIELD_NS (40 * CO_NS_PER_MS)
 #define SLEEP_MOST_NS CO_NS_PER_MS
 #define MEMORY_SLEEP_MOST_NS (CO_NS_PER_MS / 2)
@@ -69,8 +71,8 @@ static void give_bell(struct co_engine *engine, int bell, bool was_woken)
     }
 }
 
-// Sleeps until a datagram, room to send, a timer or `most_ns`.
-static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
+// Sleeps until a datagram, room to send, a timer or `most_ns`. True: one of the first two.
+static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
 {
     struct pollfd descriptors[DESCRIPTORS_MAX], of_bell;
     int count = 0, of_network = 0, ready = 0, bell = take_bell(engine, &of_bell);
@@ -96,6 +98,7 @@ static void sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
     }
     co_sub_acq_rel(&engine->sleepers, 1);
     give_bell(engine, bell, ready > 0);
+    return ready > 0;
 }
 
 void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
@@ -191,7 +194,7 @@ static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wai
         return 0;
     }
     if (!for_memory) {
-        return idle_ns > NETWORK_SPIN_NS ? SLEEP_MOST_NS : 0;
+        return idle_ns >= wait->spin_ns ? SLEEP_MOST_NS : 0;
     }
     if (idle_ns <= (engine->is_oversubscribed ? CROWDED_YIELD_NS : YIELD_NS)) {
         return 0;
@@ -206,12 +209,30 @@ static void move_native(struct co_engine *engine)
     }
 }
 
+// Looking for a datagram instead of sleeping is for those that come soon. When they come late, since they have a long
+// way or since those who send them wait for a processor, it only takes the processor from them. Now and then it is
+// tried all the same, since a sleeper needs time to wake and may be late by that alone.
+static uint64_t spin_for(struct co_engine *engine)
+{
+    bool is_try = co_add_relaxed(&engine->network_waits, 1) % NETWORK_SPIN_TRY == 0; // relaxed: hints, all of them
+    return is_try ? NETWORK_SPIN_NS : co_load_relaxed(&engine->network_spin_ns);
+}
+
+static void learn_spin(struct co_engine *engine, bool is_worth_it)
+{
+    uint64_t spin_ns = co_load_relaxed(&engine->network_spin_ns); // relaxed: a hint
+    uint64_t less_ns = spin_ns < NETWORK_SPIN_LEAST_NS ? 0 : spin_ns - spin_ns / 4;
+    co_store_relaxed(&engine->network_spin_ns, is_worth_it ? NETWORK_SPIN_NS : less_ns); // relaxed: a hint
+}
+
 static void rest(struct co_engine *engine, struct co_wait *wait)
 {
     uint64_t now_ns = co_clock_now_ns();
     if (wait->last_event_ns == 0) {
         wait->last_event_ns = now_ns;
         wait->look_ns = now_ns + DEAD_PEER_NS;
+        wait->spin_ns = engine->mcast == NULL ? 0 : spin_for(engine);
+        wait->has_slept = false;
     }
     look_around(engine, wait, now_ns);
     uint64_t length = sleep_length(engine, wait, now_ns - wait->last_event_ns);
@@ -227,7 +248,11 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
             return; // from inside it: the caller may be done
         }
     }
-    sleep_for_event(engine, length, wait->seen_completed);
+    bool is_woken = sleep_for_event(engine, length, wait->seen_completed);
+    if (!wait->has_slept) {
+        learn_spin(engine, is_woken && co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
+        wait->has_slept = true;
+    }
 }
 
 static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
@@ -276,6 +301,9 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
         move_native(engine);
     }
     if (has_moved(engine, wait)) {
+        if (wait->last_event_ns != 0 && !wait->has_slept && wait->spin_ns > 0) {
+            learn_spin(engine, co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
+        }
         wait->turns = 0;
         wait->last_event_ns = 0;
     } else if (wait->turns < engine->spin_turns &&
