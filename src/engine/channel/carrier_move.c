@@ -194,16 +194,22 @@ static int turn(struct co_carrier *carrier, unsigned number, bool inside)
     return events + take_arrived(carrier, !inside && number % LOOK_EVERY == 0);
 }
 
-// Nothing is left behind by who comes while somebody is at it: he looks again after he has let go.
+// Nothing is left behind by who comes while somebody is at it: one queues and then asks for the lock, the other drops
+// it and then looks at the queue, and in between both step here, of whom the second sees what the first has done.
+static void meet(struct co_carrier *carrier)
+{
+    co_add_acq_rel(&carrier->meetings, 1); // acq_rel C3
+}
+
 static bool has_more(struct co_carrier *carrier)
 {
-    atomic_thread_fence(memory_order_seq_cst); // C3: the lock is dropped, then the queue is looked at
+    meet(carrier);
     return !co_index_queue_is_empty(&carrier->starts);
 }
 
 static bool take_mover(struct co_carrier *carrier)
 {
-    atomic_thread_fence(memory_order_seq_cst); // C3: what we queued is there before we fail to get the lock
+    meet(carrier);
     return co_trylock_take(&carrier->mover);
 }
 
@@ -213,7 +219,7 @@ void co_carrier_flush(struct co_channel *channel)
     while (!co_index_queue_is_empty(&carrier->starts) && take_mover(carrier)) {
         start_waiting(carrier);
         co_trylock_drop(&carrier->mover);
-        atomic_thread_fence(memory_order_seq_cst); // C3
+        meet(carrier);
     }
 }
 
