@@ -56,7 +56,7 @@ static int run_inline(struct co_team *team, struct co_shm_op *op, const char *ca
 static int run_blocking(struct co_task *task, const char *call)
 {
     struct co_engine *engine = task->team->engine;
-    struct co_wait wait = {.call = call};
+    struct co_wait wait = {.call = call, .is_call = true};
     co_task_submit(task);
     while (!co_task_is_done(task)) {
         co_engine_wait_turn(engine, &wait);

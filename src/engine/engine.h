@@ -119,7 +119,9 @@ struct co_wait {
     unsigned turns, all_turns; // since the last event, since the start
     uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved,
         seen_messages;
-    bool has_told, has_slept;                                          // of this stall; since the last event
+    bool has_told, has_slept; // of this stall; since the last event
+    bool is_call; // blocking, and a collective's: worth looking for datagrams longer than for a request, whose program
+                  // or its neighbours may be computing
     uint64_t spin_ns;                                                  // before the first sleep since then
     const struct co_shm_op *inline_op;                                 // an operation that runs outside the engine
     bool for_message;                                                  // of this node, which no descriptor tells about

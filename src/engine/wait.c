@@ -19,7 +19,8 @@
 #include "engine/bells.h"
 #include "engine/engine_state.h"
 
-#define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most; a longer wait for a datagram sleeps
+#define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most, in a call; a longer wait for a datagram sleeps
+#define REQUEST_SPIN_NS (20 * CO_NS_PER_US)  // and elsewhere
 #define NETWORK_SPIN_LEAST_NS (10 * CO_NS_PER_US)
 #define NETWORK_SPIN_TRY 32         // every so many waits try it for certain
 #define YIELD_NS (2 * CO_NS_PER_MS) // for shared memory, whose writers wake nobody
@@ -212,8 +213,11 @@ static void move_native(struct co_engine *engine)
 // Looking for a datagram instead of sleeping is for those that come soon. When they come late, since they have a long
 // way or since those who send them wait for a processor, it only takes the processor from them. Now and then it is
 // tried all the same, since a sleeper needs time to wake and may be late by that alone.
-static uint64_t spin_for(struct co_engine *engine)
+static uint64_t spin_for(struct co_engine *engine, const struct co_wait *wait)
 {
+    if (engine->mcast == NULL || !wait->is_call) {
+        return REQUEST_SPIN_NS;
+    }
     bool is_try = co_add_relaxed(&engine->network_waits, 1) % NETWORK_SPIN_TRY == 0; // relaxed: hints, all of them
     return is_try ? NETWORK_SPIN_NS : co_load_relaxed(&engine->network_spin_ns);
 }
@@ -231,7 +235,7 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
     if (wait->last_event_ns == 0) {
         wait->last_event_ns = now_ns;
         wait->look_ns = now_ns + DEAD_PEER_NS;
-        wait->spin_ns = engine->mcast == NULL ? 0 : spin_for(engine);
+        wait->spin_ns = spin_for(engine, wait);
         wait->has_slept = false;
     }
     look_around(engine, wait, now_ns);
@@ -249,10 +253,10 @@ static void rest(struct co_engine *engine, struct co_wait *wait)
         }
     }
     bool is_woken = sleep_for_event(engine, length, wait->seen_completed);
-    if (!wait->has_slept) {
+    if (!wait->has_slept && wait->is_call) {
         learn_spin(engine, is_woken && co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
-        wait->has_slept = true;
     }
+    wait->has_slept = true;
 }
 
 static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
@@ -301,7 +305,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
         move_native(engine);
     }
     if (has_moved(engine, wait)) {
-        if (wait->last_event_ns != 0 && !wait->has_slept && wait->spin_ns > 0) {
+        if (wait->is_call && wait->last_event_ns != 0 && !wait->has_slept && wait->spin_ns > 0) {
             learn_spin(engine, co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
         }
         wait->turns = 0;
