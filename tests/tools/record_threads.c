@@ -10,7 +10,7 @@ enum { THREADS = 4, GENERATIONS = 3, TURNS = 3000 };
 
 static void *talk(void *argument)
 {
-    int tag = *(int *)argument, in[2], out[2] = {tag, tag};
+    int tag = *(int *)argument, in[2] = {0, 0}, out[2] = {tag, tag};
     for (int i = 0; i < TURNS; i++) {
         MPI_Request requests[3];
         MPI_Irecv(&in[0], 1, MPI_INT, 0, tag, MPI_COMM_SELF, &requests[0]);
@@ -18,6 +18,11 @@ static void *talk(void *argument)
         MPI_Isend(&out[0], 1, MPI_INT, 0, tag, MPI_COMM_SELF, &requests[2]);
         MPI_Send(&out[1], 1, MPI_INT, 0, tag, MPI_COMM_SELF);
         MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+        if (in[0] != tag || in[1] != tag) {
+            printf("message %d of tag %d: %d and %d\n", i, tag, in[0], in[1]);
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        }
+        in[0] = in[1] = 0;
     }
     return NULL;
 }
