@@ -73,9 +73,11 @@ ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"
 ok "report: JSON has no digits below a nanosecond" [ "$(grep -Ec '": [0-9]+\.[0-9]{4,}' "$work/report.json")" -eq 0 ]
 ranks=2
+# In a user namespace Open MPI takes us for root, whose folder in /tmp is real root's, if real root has run a job.
 without_shm() { # NAME=VALUE...: a job of $ranks ranks where nothing can be made in /dev/shm
     # shellcheck disable=SC2016
-    run unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh env OMPI_MCA_btl=self,tcp "$@" \
+    run unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' sh \
+        env TMPDIR="$work" OMPI_MCA_btl=self,tcp "$@" \
         "$castoff" mpirun -n "$ranks" "$build/bench/demo_app" 1 1
 }
 if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; then
@@ -93,7 +95,7 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     with_shm() { # size: a job of three ranks on a /dev/shm of it
         # shellcheck disable=SC2016
         run unshare -U -r -m sh -c 'mount -t tmpfs -o size="$1" none /dev/shm && shift && exec "$@"' sh "$1" \
-            env CASTOFF_LOG=info "$castoff" mpirun --oversubscribe -n 3 "$build/bench/demo_app" 1 1
+            env TMPDIR="$work" CASTOFF_LOG=info "$castoff" mpirun --oversubscribe -n 3 "$build/bench/demo_app" 1 1
     }
     with_shm 7m
     ok "a small /dev/shm: the job runs" status_is 0

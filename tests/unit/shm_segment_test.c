@@ -7,8 +7,10 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -145,6 +147,29 @@ static void more_than_there_is_leaves_nothing(void **state)
     assert_int_equal(file_mode(), -1);
 }
 
+static bool write_to(const char *path, const char *text)
+{
+    int file = open(path, O_WRONLY);
+    bool is_written = file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text);
+
+    if (file >= 0) {
+        close(file);
+    }
+    return is_written;
+}
+
+// An ordinary user gets them in a user namespace, where a file can be made only by a user who has a name there.
+static bool own_mounts(void)
+{
+    char users[32], groups[32];
+
+    snprintf(users, sizeof users, "0 %u 1", (unsigned)geteuid());
+    snprintf(groups, sizeof groups, "0 %u 1", (unsigned)getegid());
+    return unshare(CLONE_NEWNS) == 0 ||
+           (unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 && write_to("/proc/self/setgroups", "deny") &&
+            write_to("/proc/self/uid_map", users) && write_to("/proc/self/gid_map", groups));
+}
+
 // In mounts of its own, with a /dev/shm of 8 MiB: 0, 77 where that is not to be had, or the number of what went wrong.
 static int in_a_small_file_system(void)
 {
@@ -159,8 +184,7 @@ static int in_a_small_file_system(void)
         {4096, 9 << 20, -ENOSPC},    // who has too little himself gives nothing
     };
     struct co_shm_segment segment;
-    if ((unshare(CLONE_NEWNS) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+    if (!own_mounts() || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("none", "/dev/shm", "tmpfs", 0, "size=8m") != 0) {
         return 77;
     }
