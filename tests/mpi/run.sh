@@ -145,7 +145,7 @@ mode_settings() {
 
 # Runs the program once; the caller's variables describe the unit. Output goes to $log.out and $log.err.
 launch() {
-    local options command=() exports=() setting
+    local options command=() exports=() setting session
     # shellcheck disable=SC2206 # lists of words by intent
     options=(--oversubscribe --bind-to none $mpirun_options)
     for setting in "${settings[@]}" $environment; do
@@ -168,7 +168,9 @@ launch() {
     for ((copy = 1; copy <= copies; copy++)); do
         # Each job writes a report of its own; the first one's is looked at.
         [ "$copy" -eq 1 ] || line=("${line[@]/%.json/.json$copy}")
-        MPI_TEST_RUN=$mark timeout -k 5 "$limit" "${line[@]}" >"$log.out$copy" 2>"$log.err$copy" </dev/null &
+        session=$(mktemp -d "$sessions/XXXXXX") || return
+        OMPI_MCA_orte_tmpdir_base=$session MPI_TEST_RUN=$mark \
+            timeout -k 5 "$limit" "${line[@]}" >"$log.out$copy" 2>"$log.err$copy" </dev/null &
         pids+=($!)
     done
     for copy in "${pids[@]}"; do
@@ -352,7 +354,10 @@ mkdir -p "$log_dir"
 rm -f "$log_dir"/*
 echo $$ >"$log_dir/owner"
 segments=$(mktemp -d /dev/shm/mpi-tests.XXXXXX) || die "/dev/shm is not writable"
-trap 'rm -rf "$segments" "$log_dir/owner"' EXIT
+# Of each job its own: where one user's jobs share a folder, which the last to leave removes, the next one to come may
+# fail ("A call to mkdir was unable to create the desired directory").
+sessions=$(mktemp -d "${TMPDIR:-/tmp}/castoff-mpi.XXXXXX") || die "no folder for sessions"
+trap 'rm -rf "$segments" "$sessions" "$log_dir/owner"' EXIT
 trap interrupted INT TERM
 export OMPI_MCA_btl_vader_backing_directory=$segments
 ls -1d /dev/shm/* >"$log_dir/shm-before" 2>/dev/null
