@@ -9,6 +9,11 @@ lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 common=(--lab 4 --rate 200mbit --calls overlap --sizes 64K,256K,1M --rounds-min 15)
 bench M5 "${common[@]}" && bench M5-steps "${common[@]}" --compute steps && bench M5-free "${common[@]}" --compute sleep ||
     give_up "$what" "$reach" "$(last_words "$out"/M5*.err)"
+# When the last rank begins: the computation of the others keeps it in the barrier before.
+rm -f "$out"/M5-late.*
+for bytes in 65536 262144; do
+    late M5-late 4 iallgather "$bytes" 60 $((bytes * 92 / 1000))
+done
 lowest() { # table side
     awk -F, -v side="$2" '$1 == "overlap" && $4 == side { if (n++ == 0 || $10 < low) low = $10 } END { print low }' "$out/$1.csv"
 }

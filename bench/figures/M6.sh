@@ -8,6 +8,8 @@ reach="p50 < 20 us at every size"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M6 --lab 4 --rate 200mbit --calls istart --sizes 8,64K,1M --rounds-min 40 --seconds 1 ||
     give_up "$what" "$reach" "$(last_words "$out/M6.err")"
+note_command build/bench/micro/wake_speed
+"$build/bench/micro/wake_speed" >"$out/M6-wake.txt" 2>"$out/M6-wake.err"
 worst() { # side column
     awk -F, -v side="$1" -v column="$2" '$1 == "istart" && $4 == side && $column > most { most = $column } END { printf "%.1f", most }' "$out/M6.csv"
 }

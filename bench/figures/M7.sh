@@ -8,6 +8,13 @@ reach="Bcast never slower than stock; Allgather >= 2"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 bench M7 --lab 8 --rate 200mbit --calls bcast,allgather --sizes 8:4K:2 --seconds 1 ||
     give_up "$what" "$reach" "$(last_words "$out/M7.err")"
+# For the reason: without the ranks' ways out of the barrier (long batches), without what the links take, and both alone.
+common=(--lab 8 --calls allgather --sizes 8:4K:2 --seconds 0.5)
+bench M7-20 --rate 200mbit --batch 20 "${common[@]}"
+bench M7-20-unshaped --rate none --batch 20 "${common[@]}"
+rm -f "$out"/M7-late.*
+late M7-late 8 allgather 8 200
+late M7-late 8 bcast 8 200
 lowest() {
     awk -F, -v call="$1" '$1 == call && $4 == "stock" { if (n++ == 0 || $10 < low) low = $10 } END { printf "%.2f", low }' "$out/M7.csv"
 }

@@ -47,6 +47,16 @@ lab_is_possible() {
     "$top/tests/lab/lab.sh" --hosts 1 -- true >/dev/null 2>&1
 }
 
+# late NAME HOSTS ARGUMENT...: entry_skew on so many hosts, its table added to $out/NAME.txt
+late() {
+    local name=$1 hosts=$2
+    shift 2
+    local line=(tests/lab/lab.sh --hosts "$hosts" --rate 200mbit -- lab-mpirun -n "$hosts" build/castoff run build/bench/entry_skew "$@")
+    note_command "${line[@]}"
+    "$top/tests/lab/lab.sh" --hosts "$hosts" --rate 200mbit -- lab-mpirun -n "$hosts" "$castoff" run \
+        "$build/bench/entry_skew" "$@" 2>>"$out/$name.err" | grep -v setpgid >>"$out/$name.txt"
+}
+
 # Columns of the CSV: 8 p50 us, 9 p99 us, 10 ratio, 11 low, 12 high, 13 verdict.
 pick() { # csv call bytes castoff|default|best column
     awk -F, -v call="$2" -v bytes="$3" -v side="$4" -v column="$5" '
