@@ -80,6 +80,20 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
     return CO_TAKE;
 }
 
+enum co_reason co_decide_messages(const struct co_team_facts *facts, const struct co_message_ways *ways, int policy)
+{
+    if (policy == CO_NO) {
+        return CO_DISABLED;
+    }
+    if (policy == CO_AUTO && (facts->nodes > 1 || facts->is_oversubscribed)) {
+        return CO_STOCK_FASTER;
+    }
+    if (facts->nodes > 1 && !ways->has_carrier) {
+        return CO_SEVERAL_NODES;
+    }
+    return ways->is_open ? CO_TAKE : CO_NO_TRANSPORT;
+}
+
 const char *co_reason_text(enum co_reason reason)
 {
     return (unsigned)reason < CO_REASON_COUNT ? reason_texts[reason] : "unknown_reason";

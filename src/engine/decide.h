@@ -66,4 +66,14 @@ struct co_tune_table;
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                          size_t bytes, int policy);
 
+// What this job has for messages, the same on all ranks.
+struct co_message_ways {
+    bool is_open;     // all ranks have opened theirs
+    bool has_carrier; // the MPI below carries them between hosts
+};
+
+// All messages of a communicator or none: decided when it is made. CO_AUTO takes those of one node whose ranks have
+// cores of their own: between hosts the MPI below carries them anyway, and a rank that shares its core waits for it.
+enum co_reason co_decide_messages(const struct co_team_facts *facts, const struct co_message_ways *ways, int policy);
+
 #endif

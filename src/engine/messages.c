@@ -121,7 +121,7 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
     struct co_channel *channel = NULL;
     engine->message_policy = (int)co_setting_number(CO_SET_P2P);
     engine->message_spins = engine->is_oversubscribed ? SPINS_CROWDED : SPINS;
-    if (engine->message_policy != CO_YES) {
+    if (engine->message_policy == CO_NO || (engine->message_policy == CO_AUTO && engine->is_oversubscribed)) {
         return 0;
     }
     int error = open_rings(engine, job_tag, &channel);
@@ -187,16 +187,8 @@ int co_messages_progress(struct co_engine *engine, bool inside)
 
 enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
 {
-    if (engine->message_policy == CO_NO) {
-        return CO_DISABLED;
-    }
-    if (engine->message_policy == CO_AUTO) { // which communicators gain has not been measured yet
-        return CO_STOCK_FASTER;
-    }
-    if (facts->nodes > 1 && !engine->has_native_carrier) {
-        return CO_SEVERAL_NODES;
-    }
-    return engine->has_messages ? CO_TAKE : CO_NO_TRANSPORT;
+    const struct co_message_ways ways = {engine->has_messages, engine->has_native_carrier};
+    return co_decide_messages(facts, &ways, engine->message_policy);
 }
 
 struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,

@@ -187,6 +187,25 @@ static void words_of_the_report(void **state)
     assert_string_equal(co_reason_text(CO_REASON_COUNT), "unknown_reason");
 }
 
+static void messages_are_decided_by_communicator(void **state)
+{
+    const struct co_message_ways all = {true, true}, rings = {true, false}, none = {false, false};
+    struct co_team_facts crowded = one_node;
+
+    (void)state;
+    crowded.is_oversubscribed = true;
+    assert_int_equal(co_decide_messages(&one_node, &all, CO_NO), CO_DISABLED);
+    assert_int_equal(co_decide_messages(&one_node, &rings, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide_messages(&one_node, &none, CO_AUTO), CO_NO_TRANSPORT);
+    assert_int_equal(co_decide_messages(&crowded, &all, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide_messages(&crowded, &all, CO_YES), CO_TAKE);
+    for (const struct co_team_facts *facts = &hosts; facts != NULL; facts = facts == &hosts ? &mixed : NULL) {
+        assert_int_equal(co_decide_messages(facts, &all, CO_AUTO), CO_STOCK_FASTER);
+        assert_int_equal(co_decide_messages(facts, &all, CO_YES), CO_TAKE);
+        assert_int_equal(co_decide_messages(facts, &rings, CO_YES), CO_SEVERAL_NODES);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +218,7 @@ int main(void)
         cmocka_unit_test(transports_have_names),
         cmocka_unit_test(built_in_rows_tell_ranks_per_node),
         cmocka_unit_test(words_of_the_report),
+        cmocka_unit_test(messages_are_decided_by_communicator),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
