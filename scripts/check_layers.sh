@@ -7,7 +7,7 @@
 set -u
 
 fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
-fronts_matching='matching/matcher\.h|matching/match_key\.h'
+fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_engine='engine/p2p/p2p\.h|engine/channel/native\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h'
 
 # Longest folder first: the first that fits decides.

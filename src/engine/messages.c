@@ -46,6 +46,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
         .matcher = {entries, entries, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
         .places_most = most,
+        .lanes = (unsigned)co_setting_number(CO_SET_MATCH_LANES),
         .read = engine->shm != NULL && co_shm_node_single_copy(engine->shm) ? read_peer : NULL,
         .arg = engine,
     };

@@ -2,8 +2,9 @@
 // Random traffic among three or four ranks on two communicators, compared with the exact pairing of the list oracle:
 // sends of all sizes and modes, receives of all classes, probes, taken messages, cancelled receives, on one node and on
 // several, with and without reading, with tiny credit, tables, rings and windows, channels that have no room now and
-// then, reads that fail. A tap between each rank and its channels tells the oracle what arrives, and when.
-// CASTOFF_TEST_SEED=<seed> runs that one alone, CASTOFF_TEST_SEEDS=<count> as many from there (or 1) on.
+// then, reads that fail, with one lane of the matcher and with several. A tap between each rank and its channels tells
+// the oracle what arrives, and when. CASTOFF_TEST_SEED=<seed> runs that one alone, CASTOFF_TEST_SEEDS=<count> as many
+// from there (or 1) on.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -326,6 +327,7 @@ static void open_job(uint64_t seed)
                                         .node_ranks = node_ranks,
                                         .carried_eager_most = roll(2) == 0 ? 4096 : 0,
                                         .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
+                                        .lanes = seed_of_job % 2 == 0 ? 0 : 2 + (unsigned)(seed_of_job / 2 % 5),
                                         .wrap = p2p_tap_put,
                                         .read = may_read ? read_moodily : NULL};
     p2p_tap_hooks = (struct p2p_tap_hooks){on_packet, has_room, at_once};

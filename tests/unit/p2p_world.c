@@ -133,7 +133,8 @@ static void open_rank(struct p2p_world *world, const struct p2p_world_options *o
                                    .kept_most = options->kept_most,
                                    .read = options->read != NULL ? options->read
                                            : options->may_read   ? read_own_memory
-                                                                 : NULL};
+                                                                 : NULL,
+                                   .lanes = options->lanes};
     assert_int_equal(co_p2p_open(&world->ranks[rank], &config), 0);
     world->contexts[rank] = co_p2p_context_open(world->ranks[rank], 1, peers, world->size, rank);
     assert_non_null(world->contexts[rank]);

@@ -68,6 +68,19 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
     return true;
 }
 
+bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive, const unsigned char *payload)
+{
+    struct co_p2p *p2p = message->context->p2p;
+    if (receive == NULL) {
+        co_p2p_context_make_room(message->context, &message->node);
+        return false;
+    }
+    co_p2p_message_give_back(p2p, message);
+    co_p2p_deliver((struct co_p2p_receive *)receive, message, payload);
+    co_p2p_message_give(p2p, message);
+    return true;
+}
+
 static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
@@ -85,16 +98,18 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
         co_p2p_message_give(p2p, message);
         return true;
     }
-    struct co_match_node *receive = co_matcher_arrive(context->matcher, &message->node, NULL);
-    if (receive != NULL) {
-        co_p2p_message_give_back(p2p, message);
-        co_p2p_deliver((struct co_p2p_receive *)receive, message, payload);
-        co_p2p_message_give(p2p, message);
+    if (p2p->blocks != NULL) {
+        if (message->kind == CO_MESSAGE_EAGER) {
+            co_p2p_message_keep(p2p, message, payload); // there is memory, see above
+        }
+        co_p2p_block_add(p2p, message);
         return true;
     }
-    co_p2p_context_make_room(context, &message->node);
+    if (co_p2p_arrive(message, co_matcher_arrive(context->matcher, &message->node, NULL), payload)) {
+        return true;
+    }
     if (message->kind == CO_MESSAGE_EAGER) {
-        co_p2p_message_keep(p2p, message, payload); // there is memory, see above
+        co_p2p_message_keep(p2p, message, payload); // likewise
     }
     return true;
 }
@@ -104,8 +119,9 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
 {
     struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
     struct co_p2p_receive *receive =
-        context == NULL ? NULL
-                        : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
+        context == NULL || p2p->blocks != NULL
+            ? NULL
+            : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
     if (receive == NULL) {
         return on_message(p2p, peer, packet, payload);
     }
@@ -186,6 +202,9 @@ int co_p2p_poll(struct co_p2p *p2p, int most)
         if (channel != NULL) {
             count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->ways[i]);
         }
+    }
+    if (p2p->blocks != NULL) {
+        co_p2p_block_match(p2p); // nobody posts or looks for anything before
     }
     return count;
 }

@@ -125,6 +125,9 @@ static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_cont
         totals->matches[class] += state.matches[class];
     }
     totals->unexpected += state.unexpected;
+    totals->free_path += state.free_path;
+    totals->fast_path += state.fast_path;
+    totals->slow_path += state.slow_path;
     totals->receives_high = totals->receives_high > state.receives_high ? totals->receives_high : state.receives_high;
     totals->messages_high = totals->messages_high > state.messages_high ? totals->messages_high : state.messages_high;
 }

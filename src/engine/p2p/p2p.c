@@ -36,6 +36,7 @@ static void open_peer(struct co_p2p *p2p, int number)
 static void free_p2p(struct co_p2p *p2p)
 {
     if (p2p != NULL) {
+        co_p2p_blocks_close(p2p->blocks);
         free(p2p->peers);
         free(p2p->peer_of_place);
     }
@@ -50,10 +51,11 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .config = *config,
                                .peers = calloc((size_t)config->size, sizeof(struct co_p2p_peer)),
                                .peer_of_place = calloc((size_t)config->size, sizeof(int)),
+                               .blocks = config->lanes > 1 ? co_p2p_blocks_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
                                .last_asked = &p2p->first_asked};
     }
-    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL) {
+    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->blocks == NULL)) {
         free_p2p(p2p);
         return -ENOMEM;
     }
@@ -86,6 +88,9 @@ static void count(const struct co_p2p_totals *totals)
     co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
     co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
     co_counter_add(CO_COUNT_BEYOND_TABLES, totals->beyond_tables);
+    co_counter_add(CO_COUNT_LANES_FREE, totals->free_path);
+    co_counter_add(CO_COUNT_LANES_FAST, totals->fast_path);
+    co_counter_add(CO_COUNT_LANES_SLOW, totals->slow_path);
     co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
     co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
     co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);

@@ -18,6 +18,7 @@ struct co_p2p_config {
     size_t kept_most;                 // bytes of copies of small messages that may wait here, 0: none is made
     struct co_matcher_config matcher; // of a communicator at first
     uint32_t places_most; // that both its tables grow to, as long as there is memory; below the first: they do not
+    unsigned lanes;       // that match messages, at most CO_MATCH_LANES_MAX; 0, 1: whoever looks for them does
     // Reads the memory of another peer of the node: the whole length or -errno. NULL: nobody may.
     int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
     void *arg;

@@ -6,7 +6,8 @@
 //   queue.c        what finds no room
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
 //   gone.c         peers that have ended         keep.c       copies of small messages without credit
-//   carried.c      large messages between hosts
+//   carried.c      large messages between hosts  blocks.c     messages matched by several lanes
+//                                                lanes.c      their threads
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
@@ -84,6 +85,7 @@ struct co_p2p_totals {
     uint64_t beyond_tables; // receives and messages
     uint64_t kept_high;     // bytes
     uint32_t receives_high, messages_high;
+    uint64_t free_path, fast_path, slow_path; // lanes
 };
 
 // A channel, and whom its numbers mean: what is handed over with a packet.
@@ -112,8 +114,9 @@ struct co_p2p {
     uint64_t transmitted;         // packets
     size_t kept;                  // bytes of copies
     struct co_p2p_totals totals;
-    _Atomic bool has_lost_one; // of the peers; written with the lock
-    _Atomic unsigned sends;    // that are not done
+    struct co_p2p_blocks *blocks; // NULL: each message is matched as it comes
+    _Atomic bool has_lost_one;    // of the peers; written with the lock
+    _Atomic unsigned sends;       // that are not done
     _Atomic uint64_t advances;
 };
 
@@ -247,5 +250,13 @@ bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source)
 // arrive.c
 bool co_p2p_on_packet(void *way, int place, const struct co_packet *packet, const unsigned char *payload);
 int co_p2p_poll(struct co_p2p *p2p, int most); // all channels
+// A message and the receive that the matcher has given it, NULL: none, and it waits. True: the message is gone.
+bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive, const unsigned char *payload);
+
+// blocks.c
+struct co_p2p_blocks *co_p2p_blocks_open(unsigned lanes); // NULL: out of memory
+void co_p2p_blocks_close(struct co_p2p_blocks *blocks);
+void co_p2p_block_add(struct co_p2p *p2p, struct co_p2p_message *message); // which holds its bytes
+void co_p2p_block_match(struct co_p2p *p2p);                               // what has been added
 
 #endif
