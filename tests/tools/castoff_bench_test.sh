@@ -15,7 +15,12 @@ for command in mpirun run ab bench info trace; do
     run "$castoff" "$command" -h
     ok "$command -h: status 0" status_is 0
     ok "$command -h: usage" out_has "^usage: castoff $command"
+    cp "$work/out" "$work/usage"
+    run "$castoff" help "$command"
+    ok "help $command: the same" cmp "$work/usage" "$work/out"
 done
+run "$castoff" help frobnicate
+ok "help of an unknown command: status 2" status_is 2
 
 CASTOFF_LOGG=1 CASTOFF_BCAST=no run "$castoff" info
 ok "info: version" out_has '^castoff [0-9]'
