@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output_file.h"
 #include "plot.h"
 
 const char *const co_ab_side_names[AB_SIDES] = {"without", "with"};
@@ -117,12 +118,12 @@ int co_ab_write_json(const struct co_ab *ab, const char *path)
     if (!root) {
         return -ENOMEM;
     }
-    FILE *file = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    FILE *file = co_output_open(path);
     int failed = file ? 0 : -errno;
     if (file) {
         failed = json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) ? -EIO : 0;
         fputc('\n', file);
-        failed = (file == stdout ? fflush(file) : fclose(file)) ? -errno : failed;
+        failed = co_output_close(file) || failed ? -EIO : 0;
     }
     json_decref(root);
     return failed;
@@ -130,7 +131,7 @@ int co_ab_write_json(const struct co_ab *ab, const char *path)
 
 int co_ab_write_csv(const struct co_ab *ab, const char *path)
 {
-    FILE *file = strcmp(path, "-") ? fopen(path, "w") : stdout;
+    FILE *file = co_output_open(path);
     if (!file) {
         return -errno;
     }
@@ -138,7 +139,7 @@ int co_ab_write_csv(const struct co_ab *ab, const char *path)
     for (size_t i = 0; i < ab->pairs; i++) {
         fprintf(file, "%zu,%.9f,%.9f\n", i + 1, ab->seconds[AB_WITHOUT][i], ab->seconds[AB_WITH][i]);
     }
-    return (file == stdout ? fflush(file) : fclose(file)) ? -errno : 0;
+    return co_output_close(file);
 }
 
 int co_ab_write_svg(const struct co_ab *ab, const char *path, char *why, size_t why_room)

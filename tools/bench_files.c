@@ -7,22 +7,13 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "output_file.h"
+
 static const char *const verdicts[] = {"no difference", "faster", "slower", "too few pairs"};
-
-static FILE *open_output(const char *path)
-{
-    return strcmp(path, "-") ? fopen(path, "w") : stdout;
-}
-
-static int close_output(FILE *file)
-{
-    int is_broken = ferror(file);
-    return (file == stdout ? fflush(file) : fclose(file)) || is_broken ? -EIO : 0;
-}
 
 int co_bench_csv_write(const struct co_bench_results *results, const char *path)
 {
-    FILE *file = open_output(path);
+    FILE *file = co_output_open(path);
     if (!file) {
         return -errno;
     }
@@ -48,7 +39,7 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
                 row->job, row->rounds, row->pure_ns / 1e3, row->start_ns / 1e3, row->percent,
                 row->is_cut ? "cut to 100" : "", row->wrong);
     }
-    return close_output(file);
+    return co_output_close(file);
 }
 
 static json_t *json_side(const struct co_bench_side *side)
@@ -97,12 +88,12 @@ int co_bench_json_write(const struct co_bench_results *results, const char *path
         json_array_append_new(overlaps, json_overlap(&results->overlaps[i]));
     }
     json_t *root = json_pack("{s:o, s:o}", "points", points, "overlap", overlaps);
-    FILE *file = root ? open_output(path) : NULL;
+    FILE *file = root ? co_output_open(path) : NULL;
     int failed = file ? 0 : root ? -errno : -ENOMEM;
     if (file) {
         failed = json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(8)) ? -EIO : 0;
         fputc('\n', file);
-        failed = close_output(file) || failed ? -EIO : 0;
+        failed = co_output_close(file) || failed ? -EIO : 0;
     }
     json_decref(root);
     return failed;

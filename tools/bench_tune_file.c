@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "output_file.h"
+
 static const char by_whom[] = "# measured ", by_what[] = "# command: ";
 
 struct earlier {
@@ -144,24 +146,16 @@ static int write_table(const char *path, const struct co_tune_table *table, int 
 int co_bench_tune_check(const char *path, char *why, size_t why_room)
 {
     struct co_tune_table *table = calloc(1, sizeof *table);
-    bool is_new = access(path, F_OK) != 0;
     int failed = table ? 0 : explain(-ENOMEM, path, why, why_room);
-    if (!failed && !is_new) {
+    if (!failed && access(path, F_OK) == 0) {
         failed = co_tune_table_load(table, path, why, why_room);
     }
     free(table);
     if (failed) {
         return failed;
     }
-    FILE *file = fopen(path, "a");
-    if (!file) {
-        return explain(-errno, path, why, why_room);
-    }
-    fclose(file);
-    if (is_new) {
-        unlink(path);
-    }
-    return 0;
+    failed = co_output_check(path);
+    return failed ? explain(failed, path, why, why_room) : 0;
 }
 
 int co_bench_tune_write(const struct co_bench_results *results, const char *path, const char *command, char *why,

@@ -59,6 +59,31 @@ static int hand_over(const struct co_command *command, int argc, char **argv)
     return command->run(argc, argv);
 }
 
+static const struct co_command *find(const char *name)
+{
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(name, commands[i]->name) == 0) {
+            return commands[i];
+        }
+    }
+    fprintf(stderr, "castoff: unknown command '%s'; castoff -h lists them\n", name);
+    return NULL;
+}
+
+static int help(const char *name)
+{
+    if (name == NULL) {
+        print_usage(stdout);
+        return TOOL_OK;
+    }
+    const struct co_command *command = find(name);
+    if (command == NULL) {
+        return TOOL_USAGE;
+    }
+    co_command_usage(command, stdout);
+    return TOOL_OK;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 2) {
@@ -67,18 +92,12 @@ int main(int argc, char **argv)
     }
     const char *name = argv[1];
     if (strcmp(name, "-h") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "help") == 0) {
-        print_usage(stdout);
-        return TOOL_OK;
+        return help(argv[2]);
     }
     if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
         puts("castoff " CASTOFF_VERSION);
         return TOOL_OK;
     }
-    for (int i = 0; i < COMMANDS; i++) {
-        if (strcmp(name, commands[i]->name) == 0) {
-            return hand_over(commands[i], argc - 1, argv + 1);
-        }
-    }
-    fprintf(stderr, "castoff: unknown command '%s'; castoff -h lists them\n", name);
-    return TOOL_USAGE;
+    const struct co_command *command = find(name);
+    return command != NULL ? hand_over(command, argc - 1, argv + 1) : TOOL_USAGE;
 }

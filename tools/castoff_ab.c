@@ -14,6 +14,7 @@
 #include "ab.h"
 #include "base/settings.h"
 #include "child.h"
+#include "output_file.h"
 #include "places.h"
 #include "set_option.h"
 
@@ -87,9 +88,7 @@ static bool take_option(struct request *request, int option)
 // Where the table and the command's output go: standard output belongs to JSON and CSV when they are asked for there.
 static FILE *stream_for_people(const struct request *request)
 {
-    bool is_piped =
-        (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
-    return is_piped ? stderr : stdout;
+    return co_output_is_piped(request->json) || co_output_is_piped(request->csv) ? stderr : stdout;
 }
 
 struct output {
@@ -213,8 +212,24 @@ static void drop_report(struct request *request)
     }
 }
 
+static int check_outputs(const struct request *request)
+{
+    const char *const paths[] = {request->json, request->csv, request->svg};
+    for (int i = 0; i < 3; i++) {
+        int failed = co_output_check(paths[i]);
+        if (failed) {
+            co_command_complain(&co_command_ab, "cannot write %s: %s", paths[i], strerror(-failed));
+            return TOOL_FAILED;
+        }
+    }
+    return TOOL_OK;
+}
+
 static int compare(struct request *request, struct co_ab *ab)
 {
+    if (check_outputs(request)) {
+        return TOOL_FAILED;
+    }
     ab->pairs = (size_t)request->pairs;
     for (int side = 0; side < AB_SIDES; side++) {
         ab->seconds[side] = calloc(ab->pairs, sizeof(double));

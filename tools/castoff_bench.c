@@ -7,10 +7,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/settings.h"
 #include "command.h"
+#include "output_file.h"
 #include "set_option.h"
 
 enum {
@@ -158,9 +158,10 @@ static bool take_option(struct co_bench_request *request, struct co_bench_lab *l
     }
 }
 
-static int write_file(const char *path, int failed, const char *why)
+// What became of a file: nothing to say where `failed` is 0.
+static int refuse_file(const char *path, int failed, const char *why)
 {
-    if (!path || !failed) {
+    if (!failed) {
         return TOOL_OK;
     }
     co_command_complain(&co_command_bench, "cannot write %s: %s", path, why && *why ? why : strerror(-failed));
@@ -177,38 +178,24 @@ static int write_files(const struct co_bench_request *request, const struct co_b
 {
     char svg_why[256] = "", tune_why[PATH_MAX + 256] = "";
     const char *json = request->json, *csv = request->csv, *svg = request->svg, *tune = request->tune;
-    int status = write_file(json, json ? co_bench_json_write(results, json) : 0, NULL);
-    status |= write_file(csv, csv ? co_bench_csv_write(results, csv) : 0, NULL);
-    status |= write_file(svg, svg ? co_bench_svg_write(results, svg, svg_why, sizeof svg_why) : 0, svg_why);
+    int status = refuse_file(json, json ? co_bench_json_write(results, json) : 0, NULL);
+    status |= refuse_file(csv, csv ? co_bench_csv_write(results, csv) : 0, NULL);
+    status |= refuse_file(svg, svg ? co_bench_svg_write(results, svg, svg_why, sizeof svg_why) : 0, svg_why);
     if (tune && co_bench_tune_write(results, tune, request->command, tune_why, sizeof tune_why)) {
         status |= refuse_table(tune_why);
     }
     return status;
 }
 
-// A file that cannot be written is found out before the time for measuring it is spent. What is there stays.
-static int check_file(const char *path)
-{
-    if (!path || strcmp(path, "-") == 0) {
-        return TOOL_OK;
-    }
-    bool is_new = access(path, F_OK) != 0;
-    FILE *file = fopen(path, "a");
-    if (!file) {
-        return write_file(path, -errno, NULL);
-    }
-    fclose(file);
-    if (is_new) {
-        unlink(path);
-    }
-    return TOOL_OK;
-}
-
 static int check_files(const struct co_bench_request *request)
 {
+    const char *const paths[] = {request->json, request->csv, request->svg};
     char why[PATH_MAX + 256];
-    if (check_file(request->json) || check_file(request->csv) || check_file(request->svg)) {
-        return TOOL_FAILED;
+    for (int i = 0; i < 3; i++) {
+        int failed = co_output_check(paths[i]);
+        if (failed) {
+            return refuse_file(paths[i], failed, NULL);
+        }
     }
     return request->tune && co_bench_tune_check(request->tune, why, sizeof why) ? refuse_table(why) : TOOL_OK;
 }
@@ -225,15 +212,14 @@ static int measure(const struct co_bench_request *request)
         status = TOOL_FAILED;
     }
     if (status == TOOL_OK) {
-        bool is_piped =
-            (request->json && strcmp(request->json, "-") == 0) || (request->csv && strcmp(request->csv, "-") == 0);
+        bool is_piped = co_output_is_piped(request->json) || co_output_is_piped(request->csv);
+        FILE *stream = is_piped ? stderr : stdout;
         if (request->without_castoff) {
-            fputs("# stock against stock: castoff is not there, its columns are stock once more\n",
-                  is_piped ? stderr : stdout);
+            fputs("# stock against stock: castoff is not there, its columns are stock once more\n", stream);
         }
-        co_bench_table_print(&results, is_piped ? stderr : stdout);
+        co_bench_table_print(&results, stream);
         if (request->plots) {
-            co_bench_plot_print(&results, is_piped ? stderr : stdout);
+            co_bench_plot_print(&results, stream);
         }
         status = write_files(request, &results);
         if (!co_bench_results_are_right(&results)) {

@@ -134,7 +134,7 @@ static void read_place(struct reading *reading, const char *place)
     }
     int found = scandir(place, &entries, is_trace, alphasort);
     if (found <= 0) {
-        co_command_complain(&co_command_trace, "%s holds no .trace file", place);
+        co_command_complain(&co_command_trace, "%s%s", place, found < 0 ? " cannot be read" : " holds no .trace file");
         reading->status = TOOL_FAILED;
     }
     for (int i = 0; i < found; i++) {

@@ -156,18 +156,19 @@ static void print_rows(struct co_trace_text *text, FILE *stream, const struct co
     }
 }
 
-static void print_time(FILE *stream, uint64_t ns)
+static void print_time(FILE *stream, uint64_t from_ns, uint64_t to_ns)
 {
-    fprintf(stream, "%" PRIu64 ".%09" PRIu64 " ", ns / 1000000000, ns % 1000000000);
+    bool is_before = to_ns < from_ns; // the call that initialised MPI began before the trace did
+    uint64_t ns = is_before ? from_ns - to_ns : to_ns - from_ns;
+    fprintf(stream, "%s%" PRIu64 ".%09" PRIu64 " ", is_before ? "-" : "", ns / 1000000000, ns % 1000000000);
 }
 
 static void print_head(const struct co_trace_text *text, FILE *stream, const struct co_trace_row *row,
                        const struct co_trace_record *record)
 {
     if (text->shows_times) {
-        // The call that initialised MPI began before the trace did.
-        print_time(stream, record->begin_ns < text->began_ns ? 0 : record->begin_ns - text->began_ns);
-        print_time(stream, record->end_ns - record->begin_ns);
+        print_time(stream, text->began_ns, record->begin_ns);
+        print_time(stream, record->begin_ns, record->end_ns);
         fprintf(stream, "thread %" PRIu32 " ", record->stream);
     }
     fputs(row->name, stream);

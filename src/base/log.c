@@ -18,7 +18,7 @@
 enum { LINE_MAX_BYTES = 1024, HOST_MAX_BYTES = 64, PATH_MAX_BYTES = 1024 };
 
 static const char *const subsys_names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm"};
-static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};
+static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 _Static_assert(sizeof subsys_names / sizeof subsys_names[0] == CO_SUBSYS_COUNT, "one name for each subsystem");
 

@@ -24,7 +24,7 @@ CO_SETTING(WORKERS, "CASTOFF_WORKERS", INT, "0", 0, 17, NULL, false, "worker thr
 CO_SETTING(REPORT, "CASTOFF_REPORT", TEXT, "", 0, 0, NULL, false, "report at finalize: - for stderr, or a file; a name ending in .json gets JSON")
 CO_SETTING(REPORT_SITES, "CASTOFF_REPORT_SITES", BOOL, "no", 0, 0, NULL, false, "name the call sites in the report (unwinds the stack at each taken or declined call)")
 CO_SETTING(RECORD, "CASTOFF_RECORD", TEXT, "", 0, 0, NULL, false, "directory for a trace of the program's MPI calls, one file a rank; castoff run and castoff mpirun load what records; empty: none")
-CO_SETTING(LOG, "CASTOFF_LOG", CHOICE, "warn", 0, 0, "error|warn|info|debug|trace", false, "log level on stderr")
+CO_SETTING(LOG, "CASTOFF_LOG", CHOICE, "warn", 0, 0, "error|warn|info|debug", false, "log level on stderr")
 CO_SETTING(LOG_SUBSYS, "CASTOFF_LOG_SUBSYS", TEXT, "all", 0, 0, NULL, false, "subsystems to log, separated by commas: base,pmpi,engine,mcast,udp,shm,all")
 CO_SETTING(LOG_FILE, "CASTOFF_LOG_FILE", TEXT, "", 0, 0, NULL, false, "log file instead of stderr; %r rank, %h host, %p process id")
 CO_SETTING(STALL_S, "CASTOFF_STALL_S", INT, "30", 0, 86400, NULL, false, "say once what each rank waits for after so many seconds without progress; 0 never")

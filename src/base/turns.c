@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Whether threads take turns, for turns.h.
+// The one variable of turns.h.
 #include "base/turns.h"
 
 bool co_threads_take_turns;

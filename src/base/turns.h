@@ -3,7 +3,7 @@
 // Locks and counts of threads that may take turns. An atomic step waits until all earlier stores have left for the
 // other processors, which is most of the time of a small message; where only one thread at a time is in MPI
 // (MPI_THREAD_SERIALIZED and below) a load and a store do, and the program orders its threads. Only for what no thread
-// of castoff's own touches. A lock, or a count, is used by these alone. Hot; header only.
+// of castoff's own touches. A lock, or a count, is used by these alone. Hot, so all but the variable is here.
 #ifndef CASTOFF_BASE_TURNS_H
 #define CASTOFF_BASE_TURNS_H
 

@@ -3,7 +3,7 @@
 // The optimistic matcher (S2): which receive takes which message, for one communicator. No MPI, no I/O, no clock, no
 // allocation after open. The result is that of two lists searched in order: a message takes the matching receive that
 // was posted first, a receive the matching message that arrived first; here both are found by hashing. One caller at a
-// time (the communicator's lock); co_match_lane.h matches blocks of messages by several lanes. Hot.
+// time (the communicator's lock); match_lane.h matches blocks of messages by several lanes. Hot.
 #ifndef CASTOFF_MATCHING_MATCHER_H
 #define CASTOFF_MATCHING_MATCHER_H
 

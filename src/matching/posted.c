@@ -222,12 +222,6 @@ static inline struct co_match_node *find(const struct co_posted *posted, int32_t
     return found != NULL ? found->node : find_in_list(posted, source, tag);
 }
 
-struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
-                                     const struct co_match_hashes *hashes)
-{
-    return find(posted, source, tag, hashes);
-}
-
 struct co_match_node *co_posted_take(struct co_posted *posted, int32_t source, int32_t tag,
                                      const struct co_match_hashes *hashes)
 {

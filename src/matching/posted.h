@@ -49,16 +49,12 @@ void co_posted_move(struct co_posted *posted, void *memory, uint32_t places, uin
 void co_posted_append(struct co_posted *posted, struct co_match_node *receive);
 void co_posted_remove(struct co_posted *posted, struct co_match_node *receive);
 
-// Finds as below and removes.
+// The one that a message takes, removed, or NULL. Without `hashes` those of classes that have members are computed.
 struct co_match_node *co_posted_take(struct co_posted *posted, int32_t source, int32_t tag,
                                      const struct co_match_hashes *hashes);
 
 void co_posted_visit(const struct co_posted *posted, void (*visit)(struct co_match_node *receive, void *arg),
                      void *arg);
-
-// The one that a message takes, or NULL. Without `hashes` those of classes that have members are computed.
-struct co_match_node *co_posted_find(const struct co_posted *posted, int32_t source, int32_t tag,
-                                     const struct co_match_hashes *hashes);
 
 static inline struct co_match_bin *co_posted_bin(const struct co_posted *posted, enum co_match_class class,
                                                  uint32_t hash)

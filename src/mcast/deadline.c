@@ -7,6 +7,8 @@
 // Who gives no sign of life for the deadline has gone without a word: a host without power, a cut link. Warm.
 #include <errno.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "mcast/endpoint.h"
 
 #define ASK_AFTER 8   // parts of the deadline without an event, after which members are asked, and
@@ -135,6 +137,8 @@ void co_deadline_look(struct co_mcast_group *group)
     if (!is_gone) {
         return;
     }
+    co_log(CO_LOG_WARN, CO_SUBSYS_MCAST, "rank %d has given no sign of life for %lu s (CASTOFF_DEADLINE_S)",
+           group->members[group->suspect - 1], (unsigned long)((mcast->now_ns - group->suspect_ns) / CO_NS_PER_S));
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (op->state == 0) {
             co_operation_fail(op, -ETIMEDOUT);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/counters.h"
+#include "base/log.h"
 #include "mcast/endpoint.h"
 
 #define POLL_BUDGET 256
@@ -107,6 +108,7 @@ static void learn_of_dead_peers(struct co_mcast *mcast)
             mcast->dead_peers++;
             mcast->timer_ns = 0;
             mcast->events++;
+            co_log(CO_LOG_INFO, CO_SUBSYS_MCAST, "rank %d is gone, or cannot be sent to", rank);
         }
     }
 }

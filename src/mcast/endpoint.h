@@ -7,6 +7,7 @@
 //   collect.c    small allgathers by way of one member
 //   deadline.c   whose silence ends an operation
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
+//   landing.c    where chunks go that have yet to come
 //   repair_request.c   ask for missing ranges   repair_serve.c    serve them; control.c  seal and send messages
 //   threads.c    sending and receiving beside the engine
 //   progress_report.c  handshake and credit   probe.c             set-up probe

@@ -5,6 +5,7 @@
 // that gives the time an answer takes, waiting behind other traffic included, and shows what was lost again. Cold
 // without loss.
 #include "base/counters.h"
+#include "base/log.h"
 #include "mcast/endpoint.h"
 
 // Before the first answer nothing is known of the queues that it waits in.
@@ -120,6 +121,9 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
 void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
 {
     group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
+    if (group->unheard[chunk->source] >= DEAF_BLOCKS) {
+        co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d comes again", group->members[chunk->source]);
+    }
     group->unheard[chunk->source] = 0;
     group->credit_every[chunk->source] = chunk->credit_shift == 0 ? 0 : UINT32_C(1) << (chunk->credit_shift - 1);
     if (!co_serial_before(group->latest[chunk->source], chunk->operation)) {
@@ -225,13 +229,16 @@ void co_repair_nudged(struct co_mcast_group *group, int source)
 // does not come here.
 void co_repair_block_arrived(struct co_mcast_op *op, int source)
 {
-    if (!co_operation_block(op, source)->is_heard && op->group->unheard[source] < DEAF_BLOCKS) {
-        op->group->unheard[source]++;
+    struct co_mcast_group *group = op->group;
+    if (!co_operation_block(op, source)->is_heard && group->unheard[source] < DEAF_BLOCKS &&
+        ++group->unheard[source] == DEAF_BLOCKS) {
+        co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d does not come: its data is fetched",
+               group->members[source]);
     }
     for (struct co_mcast_op *later = op->next; later != NULL; later = later->next) {
         struct co_receive_block *block = co_operation_block(later, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {
-            co_receive_block_is_next(block, op->group->mcast->now_ns);
+            co_receive_block_is_next(block, group->mcast->now_ns);
             return;
         }
     }

@@ -64,9 +64,8 @@ struct co_chunk {
     uint64_t block_bytes;
     bool is_repair;       // sent again on request
     bool is_contribution; // to the collector alone, and no credit is asked for
-    uint8_t
-        credit_shift; // of a first transmission: report every 2^(credit_shift - 1) chunks of the source; 0: as usual
-    uint8_t label;    // of a repair: that of the request that it answers at once, 0: of none
+    uint8_t credit_shift; // of a first transmission: report every 2^(it - 1) chunks of the source; 0: as usual
+    uint8_t label;        // of a repair: that of the request that it answers at once, 0: of none
 };
 
 struct co_control {

@@ -35,7 +35,7 @@ bool co_request_poll(const struct co_request *request)
     return co_request_is_done(request);
 }
 
-struct co_wait co_request_wait_of(const struct co_request *request, const char *call)
+static struct co_wait wait_of(const struct co_request *request, const char *call)
 {
     const struct co_request_kind *kind = kind_of(request);
     return (struct co_wait){
@@ -47,7 +47,7 @@ struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], co
     for (int i = 0; i < count; i++) {
         struct co_request *request = co_request_of(handles[i]);
         if (request != NULL && kind_of(request)->is_message) {
-            return co_request_wait_of(request, call);
+            return wait_of(request, call);
         }
     }
     return (struct co_wait){.call = call};
@@ -59,7 +59,7 @@ void co_request_wait(const struct co_request *request, const char *call)
     if (co_request_is_done(request)) {
         return;
     }
-    struct co_wait wait = co_request_wait_of(request, call);
+    struct co_wait wait = wait_of(request, call);
     while (!co_request_is_done(request)) {
         co_engine_wait_turn(co_layer.engine, &wait);
     }

@@ -96,8 +96,7 @@ bool co_request_poll(const struct co_request *request);
 // Until it is done. `call` names the waiting call for the stall watchdog.
 void co_request_wait(const struct co_request *request, const char *call);
 
-// What a call that waits for this one, or for any of these, waits for. A message is told by no descriptor.
-struct co_wait co_request_wait_of(const struct co_request *request, const char *call);
+// What a call that waits for any of these waits for. A message is told by no descriptor.
 struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call);
 
 // Status of a request that is done, without completing it: its buffers are the program's afterwards.

@@ -125,7 +125,7 @@ const char *co_trace_field_name(char letter);
 
 // A record's flags.
 enum {
-    CO_TRACE_FAILED = 1,    // MPI gave an error; its class follows
+    CO_TRACE_FAILED = 1,    // MPI gave an error; its code follows
     CO_TRACE_NESTED = 2,    // inside another call: in a callback of the program, or by MPI's own upper layers
     CO_TRACE_IN_VAIN = 4,   // a test or probe that found nothing: how often follows, and what it told is missing
     CO_TRACE_CONTINUED = 8, // more rows of the record before it in the stream; no values

@@ -70,11 +70,15 @@ fi
 if command -v gnuplot >/dev/null; then
     run "$castoff" ab -n 2 --svg "$work/ab.svg" -- true
     ok "SVG" grep -q '<svg' "$work/ab.svg"
-    run "$castoff" ab -n 1 --warm-up 0 --svg "$work/none/ab.svg" -- true
-    ok "SVG that cannot be written: said" err_has "cannot write $work/none/ab.svg: No such file"
 else
     skip "SVG" "no gnuplot; the package gnuplot-nox has it"
 fi
+for option in json csv svg; do
+    run "$castoff" ab -n 1 --warm-up 0 "--$option" "$work/none/x" -- touch "$work/ran"
+    ok "--$option: a place that cannot be written is named" err_has "cannot write $work/none/x: No such file"
+    ok "--$option: before anything is run" [ ! -e "$work/ran" ]
+    ok "--$option: status 1" status_is 1
+done
 run env PATH="$work" "$castoff" ab -n 1 --svg "$work/no.svg" -- /bin/true
 ok "without gnuplot: said" err_has 'gnuplot-nox'
 finish

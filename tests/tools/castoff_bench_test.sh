@@ -11,11 +11,16 @@ run "$castoff" frobnicate
 ok "unknown command: named" err_has "unknown command 'frobnicate'"
 run "$castoff" --version
 ok "version" out_has '^castoff [0-9]'
-for command in mpirun run ab bench info; do
+for command in mpirun run ab bench info trace; do
     run "$castoff" "$command" -h
     ok "$command -h: status 0" status_is 0
     ok "$command -h: usage" out_has "^usage: castoff $command"
+    cp "$work/out" "$work/usage"
+    run "$castoff" help "$command"
+    ok "help $command: the same" cmp "$work/usage" "$work/out"
 done
+run "$castoff" help frobnicate
+ok "help of an unknown command: status 2" status_is 2
 
 CASTOFF_LOGG=1 CASTOFF_BCAST=no run "$castoff" info
 ok "info: version" out_has '^castoff [0-9]'
@@ -70,16 +75,6 @@ CASTOFF_P2P=yes CASTOFF_ENABLE=no run "$castoff" info --json
 ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 3 ]
 run "$castoff" info --template
 ok "template" out_has 'CASTOFF_BCAST='
-{ cat "$top/docs/man/castoff.7.head"; "$castoff" info --man; cat "$top/docs/man/castoff.7.tail"; } >"$work/castoff.7"
-ok "castoff(7) has the settings of the program (make man)" cmp "$work/castoff.7" "$top/docs/man/castoff.7"
-if command -v man >/dev/null; then
-    for page in castoff.1 castoff.7; do
-        run env MANROFFSEQ= man --warnings -E UTF-8 -l -Tutf8 -Z "$top/docs/man/$page"
-        ok "$page: no warnings" err_is_empty
-    done
-else
-    skip "man pages" "no man; the package man-db has it"
-fi
 run "$castoff" info --json
 ok "info --json: settings" out_has '"CASTOFF_BCAST"'
 ok "info leaves nothing in /dev/shm" [ -z "$(find /dev/shm -name 'castoff-*' -newer "$work/bin/castoff")" ]

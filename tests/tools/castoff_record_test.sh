@@ -51,6 +51,8 @@ record --off
 ok "the same with castoff off" as_expected
 record --set P2P=yes --set BCAST=yes --set ALLGATHER=yes --set IALLGATHER=yes
 ok "the same with castoff taking what it can" as_expected
+run "$castoff" trace --print "$work/trace"
+ok "times count from the end of MPI_Init, which began before" out_has '^-[0-9]*\.[0-9]* [0-9]*\.[0-9]* thread 0 MPI_Init$'
 run "$castoff" trace "$work/trace"
 ok "the summary counts" out_has '^MPI_Irsend  *2  *0 '
 ok "and says how much of it there is" out_has '^traces of 2 of 2 ranks, 0 of them partial$'

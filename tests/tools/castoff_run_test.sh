@@ -39,7 +39,7 @@ ok "nothing that records: status 1" status_is 1
 ok "nothing that records: said" err_has 'libcastoff-record.so, which records, is not beside'
 run "$castoff" run --off -- env
 ok "off" out_has '^CASTOFF_ENABLE=0$'
-CASTOFF_LOG=info run "$castoff" run --env CASTOFF_LOG=trace --env CASTOFF_TTL=3 -- env
+CASTOFF_LOG=info run "$castoff" run --env CASTOFF_LOG=debug --env CASTOFF_TTL=3 -- env
 ok "--env gives way to the environment" out_has '^CASTOFF_LOG=info$'
 ok "--env sets what is unset" out_has '^CASTOFF_TTL=3$'
 

@@ -24,6 +24,7 @@ make -s -C "$top" tools bench-programs >"$work/make" 2>&1 || {
     exit 1
 }
 mkdir "$work/bin"
+: >"$work/out" >"$work/err" >"$TOOL_TEST_NOTES"
 cp "$build/castoff" "$castoff"
 ln -s "$build/bench" "$work/bin/bench"
 ${CC:-cc} -shared -fPIC -o "$work/bin/libcastoff.so" "$top/tests/tools/stand_in.c" || exit 1

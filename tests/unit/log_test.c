@@ -86,16 +86,16 @@ static void an_unknown_rank_is_a_dash(void **state)
 static void levels_and_subsystems_choose(void **state)
 {
     (void)state;
-    open_log(0, "debug", "udp,shm", "log");
-    assert_true(co_log_is_on(CO_LOG_DEBUG, CO_SUBSYS_UDP));
-    assert_true(co_log_is_on(CO_LOG_DEBUG, CO_SUBSYS_SHM));
-    assert_false(co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_UDP));
+    open_log(0, "info", "udp,shm", "log");
+    assert_true(co_log_is_on(CO_LOG_INFO, CO_SUBSYS_UDP));
+    assert_true(co_log_is_on(CO_LOG_INFO, CO_SUBSYS_SHM));
+    assert_false(co_log_is_on(CO_LOG_DEBUG, CO_SUBSYS_UDP));
     assert_false(co_log_is_on(CO_LOG_WARN, CO_SUBSYS_ENGINE));
     assert_true(co_log_is_on(CO_LOG_ERROR, CO_SUBSYS_ENGINE)); // errors are always on
-    co_log(CO_LOG_TRACE, CO_SUBSYS_UDP, "not this");
-    co_log(CO_LOG_DEBUG, CO_SUBSYS_UDP, "but this");
+    co_log(CO_LOG_DEBUG, CO_SUBSYS_UDP, "not this");
+    co_log(CO_LOG_INFO, CO_SUBSYS_UDP, "but this");
     assert_null(strstr(content_of("log"), "not this"));
-    assert_non_null(strstr(content, "] debug: but this\n"));
+    assert_non_null(strstr(content, "] info: but this\n"));
     open_log(0, "warn", "", "log");
     for (int subsys = 0; subsys < CO_SUBSYS_COUNT; subsys++) {
         assert_true(co_log_is_on(CO_LOG_WARN, subsys));

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
@@ -32,7 +33,8 @@
 struct rig {
     struct co_transport *from, *to;
     uint8_t memory[GUARD + BUFFER_BYTES + GUARD];
-    uint32_t next; // place expected
+    uint8_t *places; // where the landing is said to be: in `memory`, or where nobody can write
+    uint32_t next;   // place expected
     uint32_t landing_first;
     bool has_gro;
     unsigned landed, delivered;
@@ -108,7 +110,7 @@ static bool expects(void *arg, unsigned group, struct co_landing *landing)
         return false;
     }
     rig->landing_first = rig->next;
-    *landing = (struct co_landing){.at = rig->memory + GUARD + (size_t)rig->next * PAYLOAD,
+    *landing = (struct co_landing){.at = rig->places + (size_t)rig->next * PAYLOAD,
                                    .bytes = BUFFER_BYTES - (size_t)rig->next * PAYLOAD,
                                    .head_bytes = HEAD,
                                    .payload_bytes = PAYLOAD,
@@ -188,6 +190,7 @@ static struct rig *rig_open(void)
     assert_int_equal(rig->to->ops->join(rig->to, GROUP), 0);
     rig->to->ops->land(rig->to, &lander);
     memset(rig->memory, '-', sizeof rig->memory);
+    rig->places = rig->memory + GUARD;
     return rig;
 }
 
@@ -313,6 +316,26 @@ static unsigned below(unsigned *seed, unsigned limit)
     return (*seed >> 16) % limit;
 }
 
+// What the kernel cannot write it throws away. The next one is received otherwise, or nothing would come any more.
+static void what_cannot_be_written_costs_one_receive(void **state)
+{
+    (void)state;
+    struct rig *rig = rig_open();
+    struct pollfd fds[8];
+    void *forbidden = mmap(NULL, BUFFER_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(forbidden, MAP_FAILED);
+    rig->places = forbidden;
+    send_places(rig, 0, 1);
+    assert_true(poll(fds, (nfds_t)rig->to->ops->descriptors(rig->to, fds, 8, 0), WAIT_MS) > 0);
+    assert_int_equal(rig->to->ops->poll(rig->to, 256, deliver, rig), 0);
+    assert_int_equal(rig->delivered++, 0); // it is lost
+    send_places(rig, 0, 1);
+    receive_all(rig);
+    assert_int_equal(rig->landed, 0);
+    munmap(forbidden, BUFFER_BYTES);
+    rig_close(rig);
+}
+
 // Runs in order, out of order, repeated and foreign, of all sizes, in one poll or several.
 static void anything_arrives_intact(void **state)
 {
@@ -349,7 +372,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_order_nothing_is_copied),       cmocka_unit_test(messages_in_a_row_land),
         cmocka_unit_test(strangers_are_put_together_again), cmocka_unit_test(what_was_lost_leaves_its_place_open),
-        cmocka_unit_test(more_than_expected_is_delivered),  cmocka_unit_test(anything_arrives_intact),
+        cmocka_unit_test(more_than_expected_is_delivered),  cmocka_unit_test(what_cannot_be_written_costs_one_receive),
+        cmocka_unit_test(anything_arrives_intact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 // a row come as expected is learnt: behind an adapter that joins datagrams as it likes only the first one's start is
 // known. Hot; called by whoever holds the engine.
 #define _GNU_SOURCE // struct mmsghdr in udp_state.h
+#include <errno.h>
 #include <string.h>
 
 #include "mcast/transport/udp_state.h"
@@ -140,9 +141,10 @@ static void learn(struct co_udp_landings *landings, unsigned aimed, unsigned exp
     }
 }
 
-void co_udp_landings_settle(struct co_udp_receiver *receiver, unsigned messages, void *arg)
+void co_udp_landings_settle(struct co_udp_receiver *receiver, int received, void *arg)
 {
     struct co_udp_landings *landings = &receiver->landings;
+    unsigned messages = received > 0 ? (unsigned)received : 0;
     unsigned aimed = landings->count < messages ? landings->count : messages, expected = 0;
     for (unsigned i = 0; i < landings->count; i++) {
         struct mmsghdr *message = &receiver->messages[i];
@@ -161,6 +163,8 @@ void co_udp_landings_settle(struct co_udp_receiver *receiver, unsigned messages,
     }
     if (aimed > 0) {
         learn(landings, aimed, expected);
+    } else if (received == -EFAULT && landings->count > 0) {
+        learn(landings, 1, 0); // it cannot be written there: a few receives go to the slots
     }
 }
 

@@ -74,9 +74,9 @@ static int receive_once(struct co_udp *udp, int socket, int fd, unsigned budget,
     }
     co_counter_add(CO_COUNT_RECEIVE_CALLS, 1);
     int count = recvmmsg(fd, receiver->messages, *wanted, MSG_DONTWAIT, NULL), error = errno;
-    co_udp_landings_settle(receiver, count > 0 ? (unsigned)count : 0, arg);
+    co_udp_landings_settle(receiver, count < 0 ? -error : count, arg);
     if (count < 0) {
-        // judged by the caller, who knows the socket; what cannot be landed is copied next time
+        // judged by the caller, who knows the socket; what cannot be written to its place is gone, and asked for again
         bool is_unlucky = error == EAGAIN || error == EINTR || (error == EFAULT && receiver->landings.count > 0);
         return is_unlucky ? 0 : -error;
     }
@@ -131,6 +131,22 @@ static int drain(struct co_udp *udp, int socket, unsigned budget, struct co_udp_
     return count < 0 ? judge(udp, socket, count) : 0;
 }
 
+// As poll(2) left the descriptors.
+static uint32_t ready_bits(const struct co_udp *udp, const struct pollfd *fds, int count)
+{
+    uint32_t bits = 0;
+    for (int i = 0; i < count; i++) {
+        if (!(fds[i].revents & (POLLIN | POLLERR))) {
+            continue;
+        }
+        bits |= fds[i].fd == udp->unicast_fd ? CO_UDP_UNICAST_BIT : 0;
+        for (unsigned group = 0; group < udp->groups.count; group++) {
+            bits |= fds[i].fd == udp->group_fds[group] ? UINT32_C(1) << group : 0;
+        }
+    }
+    return bits;
+}
+
 // Which sockets have something, lanes' included, in one call.
 static uint32_t ask(struct co_udp *udp)
 {
@@ -151,22 +167,7 @@ static uint32_t ask(struct co_udp *udp)
     if (fds[0].revents & POLLERR) {
         co_udp_dead_note(udp);
     }
-    return co_udp_ready_bits(udp, fds, (int)count);
-}
-
-uint32_t co_udp_ready_bits(const struct co_udp *udp, const struct pollfd *fds, int count)
-{
-    uint32_t bits = 0;
-    for (int i = 0; i < count; i++) {
-        if (!(fds[i].revents & (POLLIN | POLLERR))) {
-            continue;
-        }
-        bits |= fds[i].fd == udp->unicast_fd ? CO_UDP_UNICAST_BIT : 0;
-        for (unsigned group = 0; group < udp->groups.count; group++) {
-            bits |= fds[i].fd == udp->group_fds[group] ? UINT32_C(1) << group : 0;
-        }
-    }
-    return bits;
+    return ready_bits(udp, fds, (int)count);
 }
 
 void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count)
@@ -174,7 +175,7 @@ void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int 
     struct co_udp *udp = (struct co_udp *)transport;
     // relaxed: a word that comes too late or twice only means that poll asks, or finds a socket empty
     co_store_relaxed(&udp->woken_ns, co_clock_now_ns());
-    co_store_relaxed(&udp->woken, CO_UDP_WOKEN_BIT | co_udp_ready_bits(udp, fds, count));
+    co_store_relaxed(&udp->woken, CO_UDP_WOKEN_BIT | ready_bits(udp, fds, count));
 }
 
 // Unicast first, for control must not wait behind a flood of chunks; of the groups each in turn.

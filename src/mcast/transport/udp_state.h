@@ -174,13 +174,13 @@ struct co_udp_taken {
 // udp_receive.c
 int co_udp_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
 void co_udp_woken(struct co_transport *transport, const struct pollfd *fds, int count);
-uint32_t co_udp_ready_bits(const struct co_udp *udp, const struct pollfd *fds, int count);
 
 // udp_landing.c. aim: of the first messages of a receive from this socket, if something is expected of it; settle: all
-// that was received otherwise goes to the slots; deliver: message `index`, false: it was not aimed, or came otherwise.
+// that was received otherwise goes to the slots (`received`: messages, or -errno); deliver: message `index`, false: it
+// was not aimed, or came otherwise.
 int co_udp_land(struct co_transport *transport, const struct co_lander *lander);
 void co_udp_landings_aim(struct co_udp_receiver *receiver, int socket, unsigned messages, void *arg);
-void co_udp_landings_settle(struct co_udp_receiver *receiver, unsigned messages, void *arg);
+void co_udp_landings_settle(struct co_udp_receiver *receiver, int received, void *arg);
 bool co_udp_landings_deliver(struct co_udp_receiver *receiver, unsigned index, struct co_udp_taken *taken,
                              co_deliver_fn deliver, void *arg);
 

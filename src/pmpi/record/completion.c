@@ -4,12 +4,6 @@
 // are counted. Hot; any thread.
 #include "pmpi/record/completion.h"
 
-static void note_done(struct co_recorded *call, const MPI_Status *status)
-{
-    co_record_status(call, status);
-    co_record_value(call, status->_cancelled != 0);
-}
-
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
 {
     struct co_recorded call;
@@ -22,7 +16,7 @@ int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
     int code = co_recorder.below.Wait(handle, status);
     co_record_returned(&call, code);
     co_record_value(&call, co_record_handle_of(waited));
-    note_done(&call, status);
+    co_record_received(&call, status);
     co_record_end(&call);
     return code;
 }
@@ -40,7 +34,7 @@ int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
     co_record_returned(&call, code);
     co_record_value(&call, co_record_handle_of(tested));
     co_record_in_vain_unless(&call, flag);
-    note_done(&call, status);
+    co_record_received(&call, status);
     co_record_end(&call);
     return code;
 }
@@ -57,7 +51,7 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
     co_record_returned(&call, code);
     co_record_value(&call, co_record_handle_of(handle));
     co_record_in_vain_unless(&call, flag);
-    note_done(&call, status);
+    co_record_received(&call, status);
     co_record_end(&call);
     return code;
 }

@@ -35,13 +35,6 @@ STARTED_SEND(Rsend_init);
 STARTED_RECEIVE(Irecv);
 STARTED_RECEIVE(Recv_init);
 
-static void note_received(struct co_recorded *call, const MPI_Status *status)
-{
-    co_record_status(call, status);
-    co_record_value(call, status->_cancelled != 0);
-    co_record_end(call);
-}
-
 int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status)
 {
     struct co_recorded call;
@@ -53,7 +46,8 @@ int PMPI_Recv(void *address, int count, MPI_Datatype type, int source, int tag, 
     int code = co_recorder.below.Recv(address, count, type, source, tag, comm, status);
     co_record_returned(&call, code);
     co_record_message(&call, count, type, source, tag, comm);
-    note_received(&call, status);
+    co_record_received(&call, status);
+    co_record_end(&call);
     return code;
 }
 
@@ -76,7 +70,8 @@ int PMPI_Sendrecv(const void *send_address, int send_count, MPI_Datatype send_ty
     co_record_type(&call, type);
     co_record_value(&call, source);
     co_record_value(&call, receive_tag);
-    note_received(&call, status);
+    co_record_received(&call, status);
+    co_record_end(&call);
     return code;
 }
 
@@ -96,7 +91,8 @@ int PMPI_Sendrecv_replace(void *address, int count, MPI_Datatype type, int desti
     co_record_message(&call, count, type, destination, send_tag, comm);
     co_record_value(&call, source);
     co_record_value(&call, receive_tag);
-    note_received(&call, status);
+    co_record_received(&call, status);
+    co_record_end(&call);
     return code;
 }
 

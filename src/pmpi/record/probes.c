@@ -97,8 +97,7 @@ int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *message
     co_record_value(&call, count);
     co_record_type(&call, type);
     note_message(&call, &matched);
-    co_record_status(&call, status);
-    co_record_value(&call, status->_cancelled != 0);
+    co_record_received(&call, status);
     co_record_end(&call);
     return code;
 }

@@ -167,6 +167,13 @@ static inline void co_record_status(struct co_recorded *call, const MPI_Status *
     co_record_value(call, (int64_t)status->_ucount);
 }
 
+// Of what can have been cancelled.
+static inline void co_record_received(struct co_recorded *call, const MPI_Status *status)
+{
+    co_record_status(call, status);
+    co_record_value(call, status->_cancelled != 0);
+}
+
 // Empty as native leaves it: before a call that may fail.
 #define CO_RECORD_NO_STATUS ((MPI_Status){.MPI_SOURCE = MPI_ANY_SOURCE, .MPI_TAG = MPI_ANY_TAG})
 

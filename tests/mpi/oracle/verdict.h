@@ -3,7 +3,7 @@
 // independently, a digest of everything received, expectations, and one deterministic printout at
 // the end. Only calls that castoff never takes are used for the gathering (MPI_Gather, MPI_Gatherv,
 // MPI_Allreduce), so that a defect in the calls under test cannot hide its own traces.
-// Not thread safe, except co_test_pattern_* and co_test_mismatch.
+// Not thread safe, except co_test_pattern_*.
 #ifndef CO_TEST_VERDICT_H
 #define CO_TEST_VERDICT_H
 

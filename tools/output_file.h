@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Files that results go to; "-" is standard output. Cold.
+#ifndef CASTOFF_TOOLS_OUTPUT_FILE_H
+#define CASTOFF_TOOLS_OUTPUT_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+// Is this standard output? NULL: no file was asked for.
+bool co_output_is_piped(const char *path);
+
+// Whether the file could be written, found out before the time for measuring is spent: 0 or -errno. What is there
+// stays, and nothing new does. Of standard output and NULL it can.
+int co_output_check(const char *path);
+
+// NULL with errno. What was there is gone.
+FILE *co_output_open(const char *path);
+int co_output_close(FILE *file); // 0, or -EIO: not all of it has been written
+
+#endif
