@@ -99,8 +99,14 @@ static int open_group(struct co_team *team, const int *world_ranks)
         }
     }
     co_trylock_wait(&engine->lock);
-    int status = co_mcast_group_open(&team->group, engine->mcast, team->id, leaders, team->node_units,
-                                     team->facts.nodes, team->node);
+    struct co_mcast_seed *seed;
+    int status = co_mcast_seed_open(&seed, engine->mcast, team->id, leaders, team->facts.nodes, team->node);
+    if (status == 0) {
+        status = co_mcast_group_open(&team->group, engine->mcast, seed, team->node_units);
+        if (status < 0) {
+            co_mcast_seed_close(engine->mcast, seed);
+        }
+    }
     co_trylock_drop(&engine->lock);
     free(leaders);
     return status;
