@@ -36,6 +36,8 @@ CO_COUNTER(DROP_FOREIGN, "dropped_foreign", "datagrams", "datagrams for communic
 CO_COUNTER(DROP_REPLAYED, "dropped_replayed", "datagrams", "control messages seen before")
 CO_COUNTER(DROP_STRAY, "dropped_stray", "datagrams", "control messages from a member that they cannot come from")
 CO_COUNTER(DROP_OWN, "dropped_own", "datagrams", "own multicast heard again")
+CO_COUNTER(DROP_NO_MEMORY, "dropped_no_memory", "datagrams", "datagrams that were the first of their communicator, which there was no memory to open for")
+CO_COUNTER(OPENED_BY_OTHERS, "communicators_opened_by_others", "times", "a datagram of another host came before the rank's own first call, and what a communicator needs between hosts was opened for it")
 CO_COUNTER(FAULTS_INJECTED, "faults_injected", "datagrams", "datagrams dropped, repeated, moved or damaged by CASTOFF_FAULT")
 CO_COUNTER(SHM_BYTES, "shared_memory_bytes", "bytes", "payload through shared memory")
 CO_COUNTER(SHM_LOANS, "shared_memory_loans", "times", "a large operation borrowed from the node's shared staging")

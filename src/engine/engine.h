@@ -13,6 +13,7 @@
 #include "engine/decide.h"
 
 struct co_engine;
+struct co_mcast_seed;
 struct co_native;
 struct co_p2p_context;
 struct co_team;
@@ -43,20 +44,22 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
 // Collective. Answers until nobody has an operation under way, and closes. Teams are closed before.
 void co_engine_close(struct co_engine *engine);
 
-// A communicator's engine side before its first collective is taken: what decisions are made of, and a seat on the
-// node. One that never carries a collective costs no more. Ids are equal on all members and never used twice in a job.
+// A communicator's engine side before its first collective is taken: what decisions are made of, a seat on the node,
+// and between nodes what it takes to understand others who begin. One that never carries a collective costs no more.
+// Ids are equal on all members and never used twice in a job.
 struct co_team_seed {
     uint64_t id;
     struct co_team_facts facts; // equal on all members
     int rank;
-    int seat;          // in the node's shared memory; negative: none
-    int broken;        // 0, or -errno: no team could be opened
-    bool is_spoken_to; // other hosts may send to it before our first call: the team has to be opened at once
+    int seat;                  // in the node's shared memory; negative: none
+    int broken;                // 0, or -errno: no team could be opened
+    struct co_mcast_seed *net; // of the first member of each of several nodes, NULL: none
 };
 
 // Local; pmpi agrees on the result over the members. `world_ranks` in communicator order.
 int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint64_t id, const int *world_ranks,
                       int size, int rank);
+size_t co_team_seed_bytes(const struct co_team_seed *seed); // memory of this process beside the struct
 void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened
 // No team can be opened: the operations of all other members end with an error instead of waiting for this one.
 void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int error);
@@ -65,11 +68,10 @@ void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int
 enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                               size_t bytes);
 
-// Local, and tells nobody. The seat goes to the team; on failure it stays with the seed. Id, world ranks and own rank
-// are numbers, and all that there is to a team: whoever is told them, in whatever process, can open it.
+// Local, and tells nobody. Seat and `net` go to the team; on failure they stay with the seed. Id, world ranks and own
+// rank are numbers, and all that there is to a team: whoever is told them, in whatever process, can open it.
 int co_team_open(struct co_team **out, struct co_engine *engine, const struct co_team_seed *seed,
                  const int *world_ranks);
-size_t co_team_bytes(const struct co_team *team); // memory of this process that it takes
 // Waits for nothing: operations still under way keep what they need until they end.
 void co_team_close(struct co_team *team);
 

@@ -83,50 +83,25 @@ static int open_shm(struct co_team *team, const int *world_ranks, int seat)
                : co_shm_team_open(&team->shm, engine->shm, seat, team->neighbours, team->node_size, team->slot);
 }
 
-static int open_group(struct co_team *team, const int *world_ranks)
+// Another node's datagram may have opened it already.
+static int open_group(struct co_team *team, struct co_mcast_seed *net)
 {
-    struct co_engine *engine = team->engine;
-    if (team->facts.nodes < 2 || team->slot != 0 || !engine->has_multicast) {
+    if (net == NULL) {
         return 0;
     }
-    int *leaders = calloc((size_t)team->facts.nodes, sizeof(int));
-    if (leaders == NULL) {
-        return -ENOMEM;
-    }
-    for (int rank = 0; rank < team->size; rank++) {
-        if (team->rank_slot[rank] == 0) {
-            leaders[team->rank_node[rank]] = world_ranks[rank];
-        }
-    }
+    struct co_engine *engine = team->engine;
     co_trylock_wait(&engine->lock);
-    int status = co_mcast_group_open(&team->group, engine->mcast, team->id, leaders, team->node_units,
-                                     team->facts.nodes, team->node);
+    int status = co_mcast_group_open(&team->group, engine->mcast, net, team->node_units);
     co_trylock_drop(&engine->lock);
-    free(leaders);
     return status;
 }
 
 // Memory of this rank; what the members of a node share is counted where it is touched.
-size_t co_team_bytes(const struct co_team *team)
+static size_t team_bytes(const struct co_team *team)
 {
     size_t bytes = sizeof(*team) + (4 * (size_t)team->size + (size_t)team->node_size) * sizeof(int);
     bytes += team->shm != NULL ? co_shm_team_bytes(team->shm) : 0;
     return bytes + (team->group != NULL ? co_mcast_group_bytes(team->group) : 0);
-}
-
-// Shared memory last: a team of it that is closed again has left the seat, which stays the seed's when this fails.
-static int open_levels(struct co_team *team, const int *world_ranks, int seat)
-{
-    int status = open_group(team, world_ranks);
-    if (status == 0) {
-        status = open_shm(team, world_ranks, seat);
-        if (status < 0 && team->group != NULL) {
-            co_trylock_wait(&team->engine->lock);
-            co_mcast_group_close(team->group);
-            co_trylock_drop(&team->engine->lock);
-        }
-    }
-    return status;
 }
 
 int co_team_open(struct co_team **out, struct co_engine *engine, const struct co_team_seed *seed,
@@ -150,14 +125,17 @@ int co_team_open(struct co_team **out, struct co_engine *engine, const struct co
     if (status == 0) {
         place_ranks(team, world_ranks, nodes_seen);
         derive_place(team);
-        status = open_levels(team, world_ranks, seed->seat);
+        status = open_group(team, seed->net);
+    }
+    if (status == 0) {
+        status = open_shm(team, world_ranks, seed->seat);
     }
     free(nodes_seen);
     if (status < 0) {
         free_team(team);
         return status;
     }
-    co_counter_raise(CO_COUNT_COMMUNICATOR_HIGH, co_team_bytes(team));
+    co_counter_raise(CO_COUNT_COMMUNICATOR_HIGH, team_bytes(team));
     *out = team;
     return 0;
 }

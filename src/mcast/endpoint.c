@@ -28,7 +28,7 @@ static void release(struct co_mcast *mcast)
 {
     co_probe_close(mcast);
     co_fixed_pool_close(&mcast->early);
-    co_hash_map_close(&mcast->groups);
+    co_hash_map_close(&mcast->seeds);
     free(mcast->peers);
     co_send_batch_close(&mcast->batch);
     co_threads_close(mcast);
@@ -69,7 +69,7 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
     mcast->tag_bytes = co_auth_tag_bytes(config->auth);
     mcast->probe.state = -EAGAIN;
     mcast->lingering_end = &mcast->lingering_first;
-    co_hash_map_open(&mcast->groups);
+    co_hash_map_open(&mcast->seeds);
     int status = allocate(mcast);
     if (status < 0) {
         release(mcast);
@@ -80,13 +80,20 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
     return 0;
 }
 
-// Groups still lingering, and what they keep, go with the endpoint.
+// Groups still lingering, and what they keep, go with the endpoint, and so do seeds that are only there to say that
+// their team is broken.
 void co_mcast_close(struct co_mcast *mcast)
 {
     size_t position = 0;
     uint64_t key;
-    struct co_mcast_group *group;
-    while ((group = co_hash_map_next(&mcast->groups, &position, &key)) != NULL) {
+    struct co_mcast_seed *seed;
+    while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
+        position = 0; // the table may move
+        struct co_mcast_group *group = seed->group;
+        if (group == NULL) {
+            co_seed_free(mcast, seed);
+            continue;
+        }
         for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
             co_operation_memory_drop(op);
             co_operation_fail(op, -ESHUTDOWN);
@@ -94,7 +101,6 @@ void co_mcast_close(struct co_mcast *mcast)
         }
         co_operations_settle(group);
         co_group_free(group);
-        position = 0; // the table may have moved
     }
     release(mcast);
 }

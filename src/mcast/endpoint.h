@@ -2,6 +2,7 @@
 //
 // Private to src/mcast: the structs that its files share, and who does what to them.
 //   endpoint.c   open, close, progress        endpoint_receive.c  verify and dispatch datagrams
+//   seed.c       teams before their first word
 //   group.c      members, life                operation.c         finish, keep, free
 //   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
 //   collect.c    small allgathers by way of one member
@@ -23,6 +24,7 @@
 #include "mcast/receive_lane.h"
 #include "mcast/replay_window.h"
 #include "mcast/round_trip.h"
+#include "mcast/seed.h"
 #include "mcast/send_window.h"
 #include "mcast/serial.h"
 #include "mcast/wire.h"
@@ -95,7 +97,7 @@ struct co_early_fetch {
 
 struct co_mcast_group {
     struct co_mcast *mcast;
-    struct co_mcast_group *next_alike;  // same low half of the id
+    struct co_mcast_seed *seed;         // out of which it was opened; goes with it
     struct co_mcast_group *next_active; // has operations or owes something
     struct co_mcast_group *next_lingering;
     bool is_active, is_closing, is_lingering;
@@ -105,7 +107,7 @@ struct co_mcast_group {
     uint64_t team_id;
     int count, self, left, right;
     int *members;         // world ranks
-    uint32_t *first_unit; // [count + 1]: units before member i
+    uint32_t *first_unit; // [count + 1]: units before member i; known once this member has used the team itself
     uint32_t next_operation;
     uint32_t started; // operations so far
     struct co_mcast_op *oldest, *newest;
@@ -194,7 +196,7 @@ struct co_mcast {
     size_t tag_bytes;
     struct co_peer *peers; // by world rank
     int dead_peers;
-    struct co_hash_map groups;
+    struct co_hash_map seeds; // by the wire's half of the team id (seed.h)
     struct co_mcast_group *active;
     struct co_mcast_group *lingering_first, **lingering_end;
     int lingering_count;
@@ -262,11 +264,11 @@ void co_deadline_look(struct co_mcast_group *group);
 uint64_t co_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
 
 // group.c
-// The first with that low half of the id, others by next_alike; NULL: none. Lingering ones are found too.
-struct co_mcast_group *co_group_find(struct co_mcast *mcast, uint32_t wire_team);
+// Becomes the seed's, all but units. 0 or -ENOMEM. Bounded work: it may come up while datagrams are received.
+int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed);
 // It has something to do, or its timers have changed: the next progress looks at it.
 void co_group_activate(struct co_mcast_group *group);
-void co_group_free(struct co_mcast_group *group); // without operations
+void co_group_free(struct co_mcast_group *group); // without operations; with its seed
 // A closed one that has nothing left to do; the eldest of those lingering may be freed for it.
 void co_group_linger(struct co_mcast_group *group);
 bool co_group_is_idle(const struct co_mcast_group *group);

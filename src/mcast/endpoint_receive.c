@@ -8,32 +8,33 @@
 #include "mcast/chain_schedule.h"
 #include "mcast/endpoint.h"
 
-static bool is_verified_by_lane(const struct co_mcast *mcast, const struct co_mcast_group *group, int source,
-                                enum co_auth_domain domain)
+static bool is_verified_by_lane(const struct co_mcast *mcast, uint64_t team_id, int rank, enum co_auth_domain domain)
 {
     const struct co_lane_datagram *datagram = mcast->lane_datagram;
-    return datagram != NULL && datagram->is_verified && domain == CO_AUTH_CHUNK &&
-           datagram->team_id == group->team_id && datagram->rank == group->members[source];
+    return datagram != NULL && datagram->is_verified && domain == CO_AUTH_CHUNK && datagram->team_id == team_id &&
+           datagram->rank == rank;
 }
 
-// The tag covers the full team id, so of several groups that share the low half only the right one verifies.
-static struct co_mcast_group *verified_group(struct co_mcast *mcast, uint32_t team, int source,
-                                             enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
-                                             const uint8_t *data, size_t bytes)
+// The tag covers the full team id, so of several teams that share the low half only the right one verifies. Nothing is
+// opened before that.
+static struct co_mcast_seed *verified_seed(struct co_mcast *mcast, uint32_t team, int source,
+                                           enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
+                                           const uint8_t *data, size_t bytes)
 {
     bool is_member = false, is_own = false;
-    for (struct co_mcast_group *group = co_group_find(mcast, team); group != NULL; group = group->next_alike) {
-        if (source >= group->count) {
+    for (struct co_mcast_seed *seed = co_seed_find(mcast, team); seed != NULL; seed = seed->next_alike) {
+        if (source >= seed->count) {
             continue;
         }
-        if (source == group->self) {
-            is_own = true; // or another's, in a group that shares the low half
+        if (source == seed->self) {
+            is_own = true; // or another's, in a team that shares the low half
             continue;
         }
         is_member = true;
-        if (is_verified_by_lane(mcast, group, source, domain) ||
-            co_auth_verify(mcast->config.auth, domain, group->members[source], group->team_id, nonce, data, bytes)) {
-            return group;
+        int rank = co_seed_rank(seed, source);
+        if (is_verified_by_lane(mcast, seed->team_id, rank, domain) ||
+            co_auth_verify(mcast->config.auth, domain, rank, seed->team_id, nonce, data, bytes)) {
+            return seed;
         }
     }
     co_counter_add(is_own ? CO_COUNT_DROP_OWN : is_member ? CO_COUNT_DROP_FORGED : CO_COUNT_DROP_FOREIGN, 1);
@@ -49,8 +50,9 @@ void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_chunk_nonce(nonce, &chunk);
-    struct co_mcast_group *group =
-        verified_group(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
+    struct co_mcast_seed *seed =
+        verified_seed(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
+    struct co_mcast_group *group = seed == NULL ? NULL : co_seed_group(mcast, seed);
     if (group == NULL) {
         return;
     }
@@ -112,8 +114,16 @@ static bool is_rightful(const struct co_mcast_group *group, const struct co_cont
     }
 }
 
-static void dispatch_control(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+static void dispatch_control(struct co_mcast *mcast, struct co_mcast_seed *seed, const struct co_control *control,
+                             const uint8_t *body)
 {
+    struct co_mcast_group *group = co_seed_group(mcast, seed);
+    if (group == NULL) {
+        if (seed->broken != 0 && control->type != CO_CONTROL_FAILED) {
+            co_seed_tell_broken(mcast, seed, control->source);
+        }
+        return;
+    }
     if (!is_rightful(group, control, body)) {
         co_counter_add(CO_COUNT_DROP_STRAY, 1);
         return;
@@ -191,18 +201,18 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_control_nonce(nonce, control.sequence);
-    struct co_mcast_group *group = NULL;
+    struct co_mcast_seed *seed = NULL;
     int rank = control.source;
     if (is_probe(control.type)) {
         if (!verified_probe(mcast, &control, nonce, data, bytes)) {
             return;
         }
     } else {
-        group = verified_group(mcast, control.team, control.source, CO_AUTH_CONTROL, nonce, data, bytes);
-        if (group == NULL) {
+        seed = verified_seed(mcast, control.team, control.source, CO_AUTH_CONTROL, nonce, data, bytes);
+        if (seed == NULL) {
             return;
         }
-        rank = group->members[control.source];
+        rank = co_seed_rank(seed, control.source);
     }
     if (!is_first_time(mcast, rank, control.sequence)) {
         return;
@@ -210,10 +220,10 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[rank].alive_ns = mcast->now_ns;
-    if (group == NULL) {
+    if (seed == NULL) {
         co_probe_take(mcast, &control);
     } else {
-        dispatch_control(group, &control, data + CO_WIRE_HEAD_BYTES);
+        dispatch_control(mcast, seed, &control, data + CO_WIRE_HEAD_BYTES);
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A team's members on this endpoint: set-up, look-up by wire id, timers, and the way out. A closed group lingers while
-// it keeps copies for its neighbour, and then among the closed ones that memory is left for, because a neighbour whose
-// report was lost may still ask what we have. Warm; set-up allocates, nothing else does.
+// A team's members on this endpoint from the first word of one of them: set-up, timers, and the way out. A closed group
+// lingers while it keeps copies for its neighbour, and then among the closed ones that memory is left for, because a
+// neighbour whose report was lost may still ask what we have. Warm; set-up allocates, nothing else does.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +11,6 @@
 #include "mcast/endpoint.h"
 
 #define LINGER_NS (UINT64_C(10) * 1000000000)
-
-struct co_mcast_group *co_group_find(struct co_mcast *mcast, uint32_t wire_team)
-{
-    return co_hash_map_get(&mcast->groups, wire_team);
-}
 
 void co_group_activate(struct co_mcast_group *group)
 {
@@ -30,36 +25,6 @@ void co_group_activate(struct co_mcast_group *group)
 bool co_group_is_idle(const struct co_mcast_group *group)
 {
     return group->oldest == NULL && group->report_due_ns == CO_NEVER && group->unreported_done == 0;
-}
-
-// Groups that share the low half of the id hang on the first one, which alone stands in the map.
-static int register_group(struct co_mcast_group *group)
-{
-    struct co_mcast_group *first = co_group_find(group->mcast, (uint32_t)group->team_id);
-    if (first == NULL) {
-        return co_hash_map_put(&group->mcast->groups, (uint32_t)group->team_id, group);
-    }
-    group->next_alike = first->next_alike;
-    first->next_alike = group;
-    return 0;
-}
-
-static void unregister_group(struct co_mcast_group *group)
-{
-    struct co_mcast *mcast = group->mcast;
-    uint32_t key = (uint32_t)group->team_id;
-    struct co_mcast_group *first = co_group_find(mcast, key);
-    if (first != group) {
-        while (first->next_alike != group) {
-            first = first->next_alike;
-        }
-        first->next_alike = group->next_alike;
-        return;
-    }
-    co_hash_map_remove(&mcast->groups, key);
-    if (group->next_alike != NULL) {
-        co_hash_map_put(&mcast->groups, key, group->next_alike); // into the room just made
-    }
 }
 
 static uint32_t *take(uint32_t **storage, size_t words)
@@ -94,11 +59,10 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     return 0;
 }
 
-static void fill(struct co_mcast_group *group, const int *members, const int *units)
+static void fill(struct co_mcast_group *group)
 {
     for (int i = 0; i < group->count; i++) {
-        group->members[i] = members[i];
-        group->first_unit[i + 1] = group->first_unit[i] + (uint32_t)(units == NULL ? 1 : units[i]);
+        group->members[i] = co_seed_rank(group->seed, i);
     }
     const struct co_mcast_config *config = &group->mcast->config;
     size_t shared = config->shared_window_bytes == 0 ? config->window_bytes : config->shared_window_bytes;
@@ -112,36 +76,42 @@ static void fill(struct co_mcast_group *group, const int *members, const int *un
     group->early_end = &group->early_first;
 }
 
-int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
-                        const int *units, int count, int self)
+int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
-    bool is_valid = count >= 1 && count <= UINT16_MAX && self >= 0 && self < count;
-    for (int i = 0; is_valid && units != NULL && i < count; i++) {
-        is_valid = units[i] >= 1; // an empty block would never be complete
-    }
-    if (!is_valid) {
-        return -EINVAL;
-    }
     struct co_mcast_group *group = calloc(1, sizeof(*group));
     if (group == NULL) {
         return -ENOMEM;
     }
     group->mcast = mcast;
-    group->team_id = team_id;
-    group->count = count;
-    group->self = self;
-    int status = allocate_arrays(group, count, (int)mcast->config.ack_radix);
-    for (unsigned i = 0; status == 0 && i < mcast->config.subgroups; i++) {
-        status = mcast->transport->ops->join(mcast->transport, i);
-    }
-    if (status == 0) {
-        fill(group, members, units);
-        status = register_group(group);
-    }
+    group->seed = seed;
+    group->team_id = seed->team_id;
+    group->count = seed->count;
+    group->self = seed->self;
+    int status = allocate_arrays(group, group->count, (int)mcast->config.ack_radix);
     if (status < 0) {
-        free(group->members);
         free(group);
         return status;
+    }
+    fill(group);
+    seed->group = group;
+    return 0;
+}
+
+int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_seed *seed,
+                        const int *units)
+{
+    for (int i = 0; units != NULL && i < seed->count; i++) {
+        if (units[i] < 1) {
+            return -EINVAL; // an empty block would never be complete
+        }
+    }
+    int status = seed->broken != 0 ? seed->broken : seed->group == NULL ? co_group_open(mcast, seed) : 0;
+    if (status < 0) {
+        return status;
+    }
+    struct co_mcast_group *group = seed->group;
+    for (int i = 0; i < group->count; i++) {
+        group->first_unit[i + 1] = group->first_unit[i] + (uint32_t)(units == NULL ? 1 : units[i]);
     }
     *out = group;
     return 0;
@@ -154,10 +124,10 @@ size_t co_mcast_group_bytes(const struct co_mcast_group *group)
 
 void co_group_free(struct co_mcast_group *group)
 {
-    unregister_group(group);
     co_early_drop_all(group);
     group->is_closing = true;
     co_repair_forget(group);
+    co_seed_free(group->mcast, group->seed);
     free(group->members);
     free(group);
 }

@@ -140,11 +140,7 @@ static void close_messages(struct co_communicator *entry)
 static void drop(struct co_communicator *entry)
 {
     close_messages(entry);
-    if (entry->team != NULL) {
-        co_team_close(entry->team);
-    } else {
-        co_team_seed_close(&entry->seed, co_layer.engine);
-    }
+    co_team_seed_close(&entry->seed, co_layer.engine);
     free(entry);
 }
 
@@ -157,9 +153,6 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
         return error;
     }
     error = open_messages(entry, members);
-    if (error == 0 && entry->seed.is_spoken_to) {
-        error = co_team_open(&entry->team, co_layer.engine, &entry->seed, members);
-    }
     if (error == 0) {
         error = co_communicators_add(entry);
     }
@@ -172,8 +165,8 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
         drop(entry);
         return error;
     }
-    size_t team = entry->team == NULL ? 0 : co_team_bytes(entry->team);
-    co_counter_raise(CO_COUNT_COMMUNICATOR_IDLE, sizeof *entry + CO_COMMUNICATOR_CELL_BYTES + team);
+    co_counter_raise(CO_COUNT_COMMUNICATOR_IDLE,
+                     sizeof *entry + CO_COMMUNICATOR_CELL_BYTES + co_team_seed_bytes(&entry->seed));
     return 0;
 }
 

@@ -37,7 +37,8 @@ struct world {
     struct fed_transport wire;
     struct co_auth *auth;
     struct co_mcast *mcast;
-    struct co_mcast_group *group;
+    struct co_mcast_seed *seed;
+    struct co_mcast_group *group; // NULL: the own program has started nothing yet
     struct started started[OPERATIONS_MAX];
     uint32_t next_operation;
     uint64_t now_ns, sequence[MEMBERS], team;
@@ -199,6 +200,9 @@ static void start(struct world *world, struct input *input, bool is_bcast)
     if (place == NULL) {
         return;
     }
+    if (world->group == NULL && co_mcast_group_open(&world->group, world->mcast, world->seed, NULL) != 0) {
+        abort();
+    }
     place->buffer = calloc(1, all ? all : 1);
     int result = is_bcast
                      ? co_mcast_bcast_start(&place->op, world->group, (int)root, place->buffer, bytes, world->now_ns)
@@ -314,7 +318,7 @@ static bool open_world(struct world *world, unsigned flags)
         co_auth_close(world->auth);
         return false;
     }
-    if (co_mcast_group_open(&world->group, world->mcast, world->team, members, NULL, MEMBERS, SELF) != 0) {
+    if (co_mcast_seed_open(&world->seed, world->mcast, world->team, members, MEMBERS, SELF) != 0) {
         abort();
     }
     return true;
@@ -340,7 +344,7 @@ static void close_world(struct world *world)
             abort(); // waits for ever
         }
     }
-    co_mcast_group_close(world->group);
+    co_mcast_seed_close(world->mcast, world->seed);
     co_mcast_close(world->mcast);
     co_auth_close(world->auth);
 }

@@ -62,6 +62,7 @@ native allgather_sizes 4
 native bcast_stopped_rank 3
 native bcast_two_jobs 4
 native comm_halves 4
+native comm_late 4
 native iallgather_outstanding 4 5 8
 native p2p_hosts 3 4
 native p2p_order 4

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What communicators cost, by the library's report: hundreds that never carry a collective take an id and an entry
 // each, and all that a node spends on one that carries payloads of every path, small and large, from every root, keeps
-// within CASTOFF_SHM_TEAM: shared memory and the ranks' own. Between hosts the first rank of each is ready at once.
+// within CASTOFF_SHM_TEAM: shared memory and the ranks' own. Between hosts it is a few words more to begin with.
 // ranks: 2 3 4 8
 // expect: right bytes; the report's figures are within what is promised
 // taken: MPI_Bcast MPI_Allgather
-// report: 0 < counters["communicator_idle_bytes"] < 128 or nodes > 1
+// report: 0 < counters["communicator_idle_bytes"] < (128 if nodes == 1 else 201)
 // report: counters["communicator_idle_bytes"] + counters["communicator_high_water_bytes"] <= 960 or nodes > 1
 // report: 40000 < counters["communicator_shared_high_water_bytes"] + 960 * ranks <= 65536 or nodes > 1
 // report: counters["shared_memory_lent_high_water_bytes"] <= 8 << 20

@@ -179,10 +179,10 @@ static void members_with_nothing_to_give_are_refused(void **state)
     world_open(&world, &options);
     struct co_mcast_group *group = NULL;
     const int members[] = {0, 1};
-    assert_int_equal(co_mcast_group_open(&group, world.mcast[0], 9, members, (const int[]){1, 0}, 2, 0), -EINVAL);
-    assert_int_equal(co_mcast_group_open(&group, world.mcast[0], 9, members, (const int[]){-1, 1}, 2, 0), -EINVAL);
+    assert_int_equal(world_group_open(&group, world.mcast[0], 9, members, (const int[]){1, 0}, 2, 0), -EINVAL);
+    assert_int_equal(world_group_open(&group, world.mcast[0], 9, members, (const int[]){-1, 1}, 2, 0), -EINVAL);
     assert_null(group);
-    assert_int_equal(co_mcast_group_open(&group, world.mcast[0], 9, members, (const int[]){1, 3}, 2, 0), 0);
+    assert_int_equal(world_group_open(&group, world.mcast[0], 9, members, (const int[]){1, 3}, 2, 0), 0);
     co_mcast_group_close(group);
     world_close(&world);
 }

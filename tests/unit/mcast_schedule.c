@@ -55,6 +55,13 @@ static void age_group(struct co_mcast_group *group, uint32_t operations, uint32_
     }
 }
 
+static void open_group(struct co_mcast *mcast, struct schedule_group *group, int rank)
+{
+    if (group->open[rank] == NULL) {
+        assert_int_equal(co_mcast_group_open(&group->open[rank], mcast, group->seed[rank], group->units), 0);
+    }
+}
+
 static void open_rank(struct schedule *schedule, int rank)
 {
     struct schedule_rank *mine = &schedule->ranks[rank];
@@ -82,10 +89,12 @@ static void open_rank(struct schedule *schedule, int rank)
         struct schedule_group *group = &schedule->groups[i];
         int self = index_of(group, rank);
         if (self >= 0) {
-            assert_int_equal(co_mcast_group_open(&group->open[rank], mine->mcast, group->id, group->members,
-                                                 group->units, group->count, self),
-                             0);
-            age_group(group->open[rank], schedule->operation_base, schedule->chunk_base);
+            assert_int_equal(
+                co_mcast_seed_open(&group->seed[rank], mine->mcast, group->id, group->members, group->count, self), 0);
+            if (schedule->operation_base != 0 || schedule->chunk_base != 0) {
+                open_group(mine->mcast, group, rank);
+                age_group(group->open[rank], schedule->operation_base, schedule->chunk_base);
+            }
         }
     }
 }
@@ -120,6 +129,7 @@ static void start_step(struct schedule *schedule, int rank, struct schedule_step
     size_t bytes = schedule_step_bytes(schedule, step);
     uint64_t now = co_loopback_now_ns(schedule->hub);
     step->buffer[rank] = calloc(1, bytes + 16);
+    open_group(schedule->ranks[rank].mcast, group, rank);
     if (step->root < 0) {
         share(schedule, step, rank, self, true);
         assert_int_equal(
@@ -166,6 +176,7 @@ static void end_step(struct schedule *schedule, int rank, struct schedule_step *
     if (--group->steps_left[rank] == 0 && schedule->closes_early) {
         co_mcast_group_close(group->open[rank]);
         group->open[rank] = NULL;
+        group->seed[rank] = NULL;
     }
 }
 
@@ -346,8 +357,8 @@ static void take_down(struct schedule *schedule)
         }
         check_nothing_left(schedule, rank);
         for (int i = 0; i < schedule->group_count; i++) {
-            if (schedule->groups[i].open[rank] != NULL) {
-                co_mcast_group_close(schedule->groups[i].open[rank]);
+            if (schedule->groups[i].seed[rank] != NULL) {
+                co_mcast_seed_close(mine->mcast, schedule->groups[i].seed[rank]);
             }
         }
         co_mcast_close(mine->mcast);

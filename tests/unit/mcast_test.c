@@ -249,8 +249,7 @@ static void alike_on_the_wire(void **state)
     for (int rank = 0; rank < 3; rank++) {
         int members[] = {2, 0, 1}; // nobody has the same index in both
         assert_int_equal(
-            co_mcast_group_open(&other[rank], world.mcast[rank], 0x8765432100000007, members, NULL, 3, (rank + 1) % 3),
-            0);
+            world_group_open(&other[rank], world.mcast[rank], 0x8765432100000007, members, NULL, 3, (rank + 1) % 3), 0);
     }
     world_bcast(&world, 1, 5000, 1);
     for (int rank = 0; rank < 3; rank++) {

@@ -31,6 +31,21 @@ static uint64_t hub_now(void *hub)
     return co_loopback_now_ns(hub);
 }
 
+int world_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t id, const int *members,
+                     const int *units, int count, int self)
+{
+    struct co_mcast_seed *seed;
+    int status = co_mcast_seed_open(&seed, mcast, id, members, count, self);
+    if (status < 0) {
+        return status;
+    }
+    status = co_mcast_group_open(out, mcast, seed, units);
+    if (status < 0) {
+        co_mcast_seed_close(mcast, seed);
+    }
+    return status;
+}
+
 static void open_endpoint(struct world *world, int rank)
 {
     const struct world_options *options = &world->options;
@@ -63,8 +78,8 @@ static void open_endpoint(struct world *world, int rank)
     for (int i = 0; i < options->members; i++) {
         members[i] = i;
     }
-    assert_int_equal(co_mcast_group_open(&world->group[rank], world->mcast[rank], 0x1234567800000007, members, NULL,
-                                         options->members, rank),
+    assert_int_equal(world_group_open(&world->group[rank], world->mcast[rank], 0x1234567800000007, members, NULL,
+                                      options->members, rank),
                      0);
 }
 

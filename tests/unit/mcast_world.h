@@ -41,6 +41,10 @@ struct world_options world_defaults(int members);
 void world_open(struct world *world, const struct world_options *options);
 void world_close(struct world *world);
 
+// Seed and group at once, or neither.
+int world_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t id, const int *members,
+                     const int *units, int count, int self);
+
 // Moves everything by one event; false when nothing can ever happen any more.
 bool world_turn(struct world *world);
 // Until every op (of those not NULL) has ended, or the virtual limit has passed: then the test fails.
