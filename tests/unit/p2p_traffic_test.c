@@ -46,6 +46,7 @@ static int streams[RANKS][RANKS][MOST], sent_of[RANKS][RANKS], come_of[RANKS][RA
 static unsigned long seed_of_job;
 static uint64_t dice;
 static bool is_moody; // channel and reads
+static uint64_t now_ns;
 
 static unsigned roll(unsigned sides)
 {
@@ -97,6 +98,12 @@ static int read_moodily(void *arg, int peer, void *local, uint64_t remote, size_
     }
     memcpy(local, (const void *)(uintptr_t)remote, bytes);
     return 0;
+}
+
+static uint64_t moody_clock(void)
+{
+    now_ns += is_moody ? roll(1000) : 1;
+    return now_ns;
 }
 
 static unsigned char byte_of(int id, size_t at)
@@ -327,6 +334,9 @@ static void open_job(uint64_t seed)
                                         .carried_eager_most = roll(2) == 0 ? 4096 : 0,
                                         .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
                                         .wrap = p2p_tap_put,
+                                        .stream_most = roll(2) == 0 ? 1 << 20 : 0,
+                                        .patience_ns = roll(1000),
+                                        .now_ns = moody_clock,
                                         .read = may_read ? read_moodily : NULL};
     p2p_tap_hooks = (struct p2p_tap_hooks){on_packet, has_room, at_once};
     is_moody = false;
