@@ -6,12 +6,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine/channel/ring_channel.h"
 #include "engine/engine_state.h"
 
-#define PLACES_FIRST 1024 // in the tables of a communicator; most never need more
+#define PLACES_FIRST 1024                      // in the tables of a communicator; most never need more
+#define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
+#define STREAM_MOST_CROWDED ((size_t)16 << 10)
 #define SPINS 400
 #define SPINS_CROWDED 16
 
@@ -30,6 +33,13 @@ static uint32_t power_of_two(uint32_t least)
     return bins;
 }
 
+// A stream longer than a ring needs both ranks on their cores; where they take turns, one reading is better.
+static size_t stream_most(const struct co_engine *engine)
+{
+    size_t most = (size_t)co_setting_number(CO_SET_P2P_STREAM);
+    return engine->is_oversubscribed && most > STREAM_MOST_CROWDED ? STREAM_MOST_CROWDED : most;
+}
+
 static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel, const int *places)
 {
     uint32_t most = (uint32_t)co_setting_number(CO_SET_MATCH_TABLE);
@@ -42,6 +52,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .self = engine->bootstrap.world_rank,
         .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
         .carried_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
+        .stream_most = stream_most(engine),
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
         .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
         .matcher = {entries, entries, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
@@ -49,6 +60,8 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .lanes = (unsigned)co_setting_number(CO_SET_MATCH_LANES),
         .read = engine->shm != NULL && co_shm_node_single_copy(engine->shm) ? read_peer : NULL,
         .arg = engine,
+        .patience_ns = STREAM_PATIENCE_NS,
+        .now_ns = co_clock_now_ns,
     };
 }
 

@@ -44,6 +44,18 @@ static int poll_packets(struct co_channel *channel, int most, co_channel_handler
     return tap->real->ops->poll(tap->real, p2p_tap_hooks.at_once(most), hand_over, tap);
 }
 
+static bool has_more(const struct co_channel *channel, int peer)
+{
+    const struct co_channel *real = ((const struct tap *)channel)->real;
+    return real->ops->has_more(real, peer);
+}
+
+static _Atomic uint64_t *gate(struct co_channel *channel, int peer, bool is_writer)
+{
+    struct co_channel *real = ((struct tap *)channel)->real;
+    return real->ops->gate(real, peer, is_writer);
+}
+
 static void give_back(struct co_channel *channel, int peer, size_t bytes)
 {
     struct co_channel *real = ((struct tap *)channel)->real;
@@ -97,6 +109,8 @@ static void forget(struct co_channel *channel, int peer)
 
 static const struct co_channel_ops ops = {.send = send_packet,
                                           .poll = poll_packets,
+                                          .has_more = has_more,
+                                          .gate = gate,
                                           .give_back = give_back,
                                           .given_back = given_back,
                                           .close = close_channel,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random traffic among three or four ranks on two communicators, compared with the exact pairing of the list oracle:
 // sends of all sizes and modes, receives of all classes, probes, taken messages, cancelled receives, on one node and on
-// several, with and without reading, with tiny credit, tables, rings and windows, channels that have no room now and
-// then, reads that fail, with one lane of the matcher and with several. A tap between each rank and its channels tells
-// the oracle what arrives, and when. CASTOFF_TEST_SEED=<seed> runs that one alone, CASTOFF_TEST_SEEDS=<count> as many
-// from there (or 1) on.
+// several, with and without reading, with tiny credit, tables, rings and windows, channels without room now and then,
+// reads that fail, one lane of the matcher or several. A tap between each rank and its channels tells the oracle what
+// arrives, and when. CASTOFF_TEST_SEED=<seed> runs that one alone, CASTOFF_TEST_SEEDS=<count> as many from there on.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,6 +46,7 @@ static int streams[RANKS][RANKS][MOST], sent_of[RANKS][RANKS], come_of[RANKS][RA
 static unsigned long seed_of_job;
 static uint64_t dice;
 static bool is_moody; // channel and reads
+static uint64_t now_ns;
 
 static unsigned roll(unsigned sides)
 {
@@ -98,6 +98,12 @@ static int read_moodily(void *arg, int peer, void *local, uint64_t remote, size_
     }
     memcpy(local, (const void *)(uintptr_t)remote, bytes);
     return 0;
+}
+
+static uint64_t moody_clock(void)
+{
+    now_ns += is_moody ? roll(1000) : 1;
+    return now_ns;
 }
 
 static unsigned char byte_of(int id, size_t at)
@@ -314,8 +320,7 @@ static void open_job(uint64_t seed)
     memset(sent_of, 0, sizeof(sent_of));
     memset(come_of, 0, sizeof(come_of));
     bool is_tiny = roll(2) == 0, may_read = roll(2) == 0;
-    int node_ranks = 1 + (int)roll((unsigned)size);
-    int node_size = node_ranks > 1 ? node_ranks : 2;
+    int node_ranks = 1 + (int)roll((unsigned)size), node_size = node_ranks > 1 ? node_ranks : 2;
     struct p2p_world_options options = {.size = size,
                                         .eager_most = roll(2) == 0 ? 4096 : 0,
                                         .credit = is_tiny ? 3000 : 1 << 20,
@@ -329,6 +334,9 @@ static void open_job(uint64_t seed)
                                         .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
                                         .lanes = seed_of_job % 2 == 0 ? 0 : 2 + (unsigned)(seed_of_job / 2 % 5),
                                         .wrap = p2p_tap_put,
+                                        .stream_most = roll(2) == 0 ? 1 << 20 : 0,
+                                        .patience_ns = roll(1000),
+                                        .now_ns = moody_clock,
                                         .read = may_read ? read_moodily : NULL};
     p2p_tap_hooks = (struct p2p_tap_hooks){on_packet, has_room, at_once};
     is_moody = false;

@@ -7,7 +7,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/order.h"
 #include "engine/channel/packet.h"
 
 // The payload is the channel's and valid during the call. False: not now (no memory); the packet comes again.
@@ -32,6 +34,9 @@ struct co_channel_ops {
                  size_t first_bytes, const void *second, size_t second_bytes);
     // Hands over what has come, at most `most` packets of each peer; how many.
     int (*poll)(struct co_channel *channel, int most, co_channel_handler *handler, void *arg);
+    bool (*has_more)(const struct co_channel *channel, int peer); // something of this peer has come
+    // A word that both ranks know, one for each direction, for struct co_p2p_peer; 0 at first.
+    _Atomic uint64_t *(*gate)(struct co_channel *channel, int peer, bool is_writer);
     // Credit: bytes of messages from this peer that no longer take memory here, whose sender counts what it may send.
     void (*give_back)(struct co_channel *channel, int peer, size_t bytes);
     uint64_t (*given_back)(const struct co_channel *channel, int peer); // by that peer, in total

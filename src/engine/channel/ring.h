@@ -32,7 +32,8 @@ struct co_ring {
     // Written by the reader now and then.
     alignas(CO_LINE_PAIR) _Atomic uint64_t read_slots;
     _Atomic uint64_t read_bytes;
-    _Atomic uint64_t given_back; // struct co_channel_ops
+    _Atomic uint64_t given_back;                 // struct co_channel_ops
+    alignas(CO_LINE_PAIR) _Atomic uint64_t gate; // struct co_channel_ops; mostly the writer's
     struct co_ring_slot slots[CO_RING_SLOTS];
     unsigned char bytes[]; // a power of two
 };

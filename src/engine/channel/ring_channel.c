@@ -74,6 +74,19 @@ static int poll_rings(struct co_channel *channel, int most, co_channel_handler *
     return count;
 }
 
+static bool has_more(const struct co_channel *channel, int peer)
+{
+    const struct ring_channel *rings = (const struct ring_channel *)channel;
+    struct co_packet packet;
+    return co_ring_front(&rings->readers[peer], rings->area, &packet) != NULL;
+}
+
+static _Atomic uint64_t *gate(struct co_channel *channel, int peer, bool is_writer)
+{
+    struct ring_channel *rings = own(channel);
+    return &(is_writer ? rings->writers : rings->readers)[peer].ring->gate;
+}
+
 static void give_back(struct co_channel *channel, int peer, size_t bytes)
 {
     struct ring_channel *rings = own(channel);
@@ -100,8 +113,13 @@ static void close_channel(struct co_channel *channel)
     free(rings);
 }
 
-static const struct co_channel_ops ops = {
-    .send = send_packet, .poll = poll_rings, .give_back = give_back, .given_back = given_back, .close = close_channel};
+static const struct co_channel_ops ops = {.send = send_packet,
+                                          .poll = poll_rings,
+                                          .has_more = has_more,
+                                          .gate = gate,
+                                          .give_back = give_back,
+                                          .given_back = given_back,
+                                          .close = close_channel};
 
 // Of an ordered pair.
 static struct co_ring *ring_of(const struct ring_channel *rings, int writer, int reader)

@@ -20,18 +20,21 @@ static bool has_memory(struct co_p2p *p2p)
         co_p2p_message_give(p2p, message);
     }
     if (p2p->spare_payload == NULL) {
-        p2p->spare_payload = malloc(p2p->config.eager_most + 1);
+        size_t eager = p2p->config.eager_most;
+        p2p->spare_payload = malloc((eager > p2p->early_most ? eager : p2p->early_most) + 1);
     }
     return p2p->spare_payload != NULL;
 }
 
 // What the packet says of its message, and where the bytes begin. False: it contradicts itself.
-static bool read_message(struct co_p2p_message *message, const struct co_packet *packet, const unsigned char **payload)
+static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *message, const struct co_packet *packet,
+                         const unsigned char **payload)
 {
     struct co_packet_handle handle;
     struct co_packet_offer offer;
     message->bytes = packet->bytes;
     message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_OFFER : CO_MESSAGE_EAGER;
+    message->early = message->arrived = 0;
     message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
     message->node.source = packet->source;
     message->node.tag = packet->tag;
@@ -43,6 +46,9 @@ static bool read_message(struct co_p2p_message *message, const struct co_packet 
         message->operation = offer.operation;
         message->address = offer.address;
         message->bytes = offer.bytes;
+        message->early = offer.early;
+        return offer.early == 0 ||
+               (offer.early <= offer.bytes && offer.early <= p2p->early_most && !p2p->peers[message->peer].is_far);
     } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
         if (packet->bytes < sizeof(handle)) {
             return false;
@@ -62,7 +68,8 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
     if (!co_p2p_context_has_ended(p2p, packet->context)) {
         return false;
     }
-    if (read_message(&message, packet, &payload)) {
+    if (read_message(p2p, &message, packet, &payload)) {
+        co_p2p_early_begins(p2p, peer, &message); // nobody's
         co_p2p_message_give_back(p2p, &message);
     }
     return true;
@@ -81,6 +88,16 @@ bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive
     return true;
 }
 
+// What it brings, until there is a receive. There is memory, see above.
+static void keep(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
+{
+    if (message->kind == CO_MESSAGE_EAGER) {
+        co_p2p_message_keep(p2p, message, payload);
+    } else if (message->early > 0) {
+        co_p2p_early_is_kept(p2p, message);
+    }
+}
+
 static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
@@ -93,24 +110,21 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
     struct co_p2p_message *message = co_p2p_message_take(p2p);
     message->context = context;
     message->peer = peer;
-    if (!read_message(message, packet, &payload)) {
+    if (!read_message(p2p, message, packet, &payload)) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "peer %d sent a message that contradicts itself: it is left out", peer);
         co_p2p_message_give(p2p, message);
         return true;
     }
+    co_p2p_early_begins(p2p, peer, message);
     if (p2p->blocks != NULL) {
-        if (message->kind == CO_MESSAGE_EAGER) {
-            co_p2p_message_keep(p2p, message, payload); // there is memory, see above
-        }
+        keep(p2p, message, payload);
         co_p2p_block_add(p2p, message);
         return true;
     }
     if (co_p2p_arrive(message, co_matcher_arrive(context->matcher, &message->node, NULL), payload)) {
         return true;
     }
-    if (message->kind == CO_MESSAGE_EAGER) {
-        co_p2p_message_keep(p2p, message, payload); // likewise
-    }
+    keep(p2p, message, payload);
     return true;
 }
 
@@ -132,22 +146,6 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return true;
 }
 
-static void on_data(struct co_p2p *p2p, const unsigned char *payload, size_t bytes)
-{
-    struct co_packet_handle handle;
-    memcpy(&handle, payload, sizeof(handle));
-    struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle.operation);
-    bytes -= sizeof(handle);
-    if (receive == NULL || bytes > receive->wanted - receive->done_bytes) {
-        return;
-    }
-    memcpy((char *)receive->buffer + receive->done_bytes, payload + sizeof(handle), bytes);
-    receive->done_bytes += bytes;
-    if (receive->done_bytes == receive->wanted) {
-        co_p2p_receive_finish(receive, 0);
-    }
-}
-
 static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_packet_clear clear = {0};
@@ -157,13 +155,13 @@ static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const 
     }
     memcpy(&clear, payload, packet->bytes); // both begin with the operation
     struct co_p2p_send *send = co_handles_find(&p2p->sends_named, clear.operation);
-    if (send == NULL || send->receive != 0) {
+    if (send == NULL) {
         return;
     }
-    if (is_clear) {
-        co_p2p_send_stream(send, &clear);
-    } else {
-        co_p2p_send_finish(send, 0);
+    if (send->early > 0) {
+        is_clear ? co_p2p_send_clear(send, &clear) : co_p2p_send_was_read(send);
+    } else if (send->receive == 0) {
+        is_clear ? co_p2p_send_stream(send, &clear) : co_p2p_send_finish(send, 0);
     }
 }
 
@@ -178,10 +176,11 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_EAGER_SYNC:
     case CO_PACKET_RTS:
         return on_message(p2p, peer, packet, payload);
+    case CO_PACKET_EARLY:
+        co_p2p_on_early(p2p, peer, payload, packet->bytes);
+        return true;
     case CO_PACKET_DATA:
-        if (packet->bytes >= sizeof(struct co_packet_handle)) {
-            on_data(p2p, payload, packet->bytes);
-        }
+        co_p2p_on_data(p2p, peer, packet->context, payload, packet->bytes);
         return true;
     case CO_PACKET_ACK:
     case CO_PACKET_CTS:

@@ -57,6 +57,7 @@ static void fail_queue(struct co_p2p_queued *item)
 static void fail_queues(struct co_p2p *p2p, int peer)
 {
     struct co_p2p_peer *state = &p2p->peers[peer];
+    fail_queue(take_all(&state->answers));
     fail_queue(take_all(&state->urgent));
     fail_queue(take_all(&state->messages));
     if (state->is_waiting) {

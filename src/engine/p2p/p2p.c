@@ -5,9 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "engine/p2p/p2p_state.h"
 
+#define EARLY_PIECES 4     // largest packets: what comes unasked of a message that streams
+#define LOOK_EVERY 64      // turns in which something else moves
 #define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
 
 // What fits a packet of the channel beside a handle.
@@ -29,8 +32,10 @@ static void open_peer(struct co_p2p *p2p, int number)
     if (!peer->is_far) {
         p2p->peer_of_place[place] = number;
     }
+    co_p2p_queue_open(&peer->answers);
     co_p2p_queue_open(&peer->urgent);
     co_p2p_queue_open(&peer->messages);
+    peer->last_stream = &peer->first_stream;
 }
 
 static void free_p2p(struct co_p2p *p2p)
@@ -60,11 +65,13 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
         return -ENOMEM;
     }
     p2p->config.eager_most = bounded(config->eager_most, config->channel);
+    p2p->early_most = config->channel == NULL ? 0 : EARLY_PIECES * config->channel->payload_most;
     p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
     for (int peer = 0; peer < config->size; peer++) {
         open_peer(p2p, peer);
     }
     p2p->config.places = NULL; // the caller's
+    p2p->config.now_ns = config->now_ns != NULL ? config->now_ns : co_clock_now_ns;
     p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
     p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
     co_hash_map_open(&p2p->contexts);
@@ -85,6 +92,9 @@ static void count(const struct co_p2p_totals *totals)
     co_counter_add(CO_COUNT_MESSAGE_BYTES, totals->sent_bytes);
     co_counter_add(CO_COUNT_MESSAGES_CARRIED, totals->carried);
     co_counter_add(CO_COUNT_CARRIED_BYTES, totals->carried_bytes);
+    co_counter_add(CO_COUNT_MESSAGES_STREAMED, totals->streamed);
+    co_counter_add(CO_COUNT_STREAMED_BYTES, totals->streamed_bytes);
+    co_counter_add(CO_COUNT_STREAMS_READ, totals->streams_read);
     co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
     co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
     co_counter_add(CO_COUNT_BEYOND_TABLES, totals->beyond_tables);
@@ -144,6 +154,9 @@ static int move(struct co_p2p *p2p)
     }
     if (p2p->first_asked != NULL) {
         events += co_p2p_ask_waiting(p2p);
+    }
+    if (p2p->streams > 0 && (events == 0 || ++p2p->busy_turns % LOOK_EVERY == 0)) {
+        events += co_p2p_look_at_streams(p2p);
     }
     if (events > 0) {
         co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint

@@ -41,6 +41,7 @@ struct co_p2p_send {
     uint64_t handle;          // by which the receiver names it
     uint64_t receive;         // of the receiver, while its bytes stream; 0: before
     uint32_t number;          // under which they are carried
+    size_t early;             // bytes that go without being asked for; 0: none, or it is not offered yet
     size_t streamed, wanted;  // bytes of the stream
     int result;               // 0, -ECONNRESET
     _Atomic int is_done;
@@ -60,7 +61,8 @@ struct co_p2p_receive {
     _Atomic int is_done;
     // The engine's.
     uint64_t handle;             // by which the sender names it, 0: not at all
-    struct co_p2p_receive *next; // of those whose bytes are read from their sender, or cannot be asked for yet
+    struct co_p2p_receive *next; // of those whose bytes stream, are read from their sender, or cannot be asked for yet
+    bool is_streamed;            // and has not all of them
     int peer;
     uint64_t offer, address;
     size_t done_bytes, wanted;

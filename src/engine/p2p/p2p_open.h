@@ -14,6 +14,7 @@ struct co_p2p_config {
     int size, self;                   // peers
     size_t eager_most;                // bytes of a message that is sent at once; bounded by the channel's payloads
     size_t carried_eager_most;        // likewise, to other hosts
+    size_t stream_most;               // bytes of a message inside the node that goes in pieces though it could be read
     size_t credit;                    // bytes that may wait at one receiver from one sender
     size_t kept_most;                 // bytes of copies of small messages that may wait here, 0: none is made
     struct co_matcher_config matcher; // of a communicator at first
@@ -22,6 +23,8 @@ struct co_p2p_config {
     // Reads the memory of another peer of the node: the whole length or -errno. NULL: nobody may.
     int (*read)(void *arg, int peer, void *local, uint64_t remote, size_t bytes);
     void *arg;
+    uint64_t patience_ns;     // with a stream of which nothing comes, before its rest is read
+    uint64_t (*now_ns)(void); // NULL: the clock's
 };
 
 // -ENOMEM: the channel is still the caller's.

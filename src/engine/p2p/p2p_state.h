@@ -6,8 +6,8 @@
 //   queue.c        what finds no room
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
 //   gone.c         peers that have ended         keep.c       copies of small messages without credit
-//   carried.c      large messages between hosts  blocks.c     messages matched by several lanes
-//                                                lanes.c      their threads
+//   carried.c      large messages between hosts  stream.c, streamed.c   middle ones inside a node
+//   blocks.c       messages matched by several lanes, lanes.c: their threads
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
@@ -25,6 +25,10 @@
 #define CO_MESSAGE_INLINE 64  // payload bytes that stand in the message itself
 #define CO_MESSAGE_COST 256   // that an eager message counts for beside its bytes, against its sender's credit
 
+// Who may go on with what streams (co_channel_ops.gate): 0: either; this: the sender is writing; else a sender's
+// handle: its receiver reads the rest itself, until that sender has heard that it has.
+#define CO_GATE_WRITING UINT64_MAX
+
 enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_OFFER, CO_MESSAGE_FROM_SELF };
 
 struct co_p2p_message {
@@ -35,6 +39,7 @@ struct co_p2p_message {
     bool wants_ack;
     size_t bytes;
     uint64_t operation, address; // of the sender
+    size_t early, arrived;       // OFFER: bytes that come unasked, and of them those that are in `payload`
     struct co_p2p_send *send;    // FROM_SELF
     struct co_p2p_message *next_free;
     unsigned char *payload; // EAGER: `small`, or allocated
@@ -57,12 +62,21 @@ struct co_p2p_peer {
     int place;                  // its number there
     bool is_far;                // on another host
     uint32_t eager_most;
-    struct co_p2p_queue urgent;   // answers and data that somebody waits for
+    struct co_p2p_queue answers;  // they never wait for what else has to wait
+    struct co_p2p_queue urgent;   // data that somebody waits for
     struct co_p2p_queue messages; // in the order in which they must arrive
     bool is_waiting;              // one of them holds something
+    bool messages_are_next;       // for room
     bool is_gone;
     bool lacks_credit; // since the last message that went
     uint64_t charged;  // credit taken so far
+    // What streams from it, in the order in which it was asked for.
+    struct co_p2p_receive *first_stream, **last_stream;
+    uint64_t pieces, pieces_seen, seen_ns; // that have come, and when it was seen that there were so many
+    // The last offer of it that has early bytes: how many of them are to come, and whose they are; neither: nobody's.
+    size_t early_left;
+    struct co_p2p_message *early_message;
+    struct co_p2p_receive *early_receive;
 };
 
 struct co_p2p_context {
@@ -81,6 +95,7 @@ struct co_p2p_context {
 // What the report says in the end: of messages, and of the matchers of contexts that are closed.
 struct co_p2p_totals {
     uint64_t sent, sent_bytes, carried, carried_bytes, credit_stalls;
+    uint64_t streamed, streamed_bytes, streams_read;
     uint64_t matches[CO_MATCH_CLASSES], unexpected;
     uint64_t beyond_tables; // receives and messages
     uint64_t kept_high;     // bytes
@@ -103,6 +118,9 @@ struct co_p2p {
     int *peer_of_place;        // [config.size], of the channel inside the node
     bool is_closing;
     int waiting;                                      // of them
+    int streams;                                      // receives
+    size_t early_most;                                // bytes
+    unsigned busy_turns;                              // while there are such receives
     struct co_hash_map contexts;                      // by id
     struct co_p2p_context *last_context;              // that a packet was for
     struct co_p2p_ended *ended;                       // communicators, NULL: none has
@@ -181,9 +199,37 @@ bool co_p2p_push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send);  
 void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear);
 
+bool co_p2p_name_send(struct co_p2p_send *send); // by which its receiver answers; false: out of memory
+bool co_p2p_has_credit(struct co_p2p *p2p, int peer, size_t bytes);
+void co_p2p_charge(struct co_p2p *p2p, int peer, size_t bytes);
+
+static inline _Atomic uint64_t *co_p2p_gate(struct co_p2p *p2p, int peer, bool is_writer)
+{
+    const struct co_p2p_peer *other = &p2p->peers[peer];
+    return other->channel->ops->gate(other->channel, other->place, is_writer);
+}
+
+// stream.c: sends whose bytes go in pieces
+size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send); // 0: it does not stream
+bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send);       // false: it has to wait
+bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send);      // likewise
+void co_p2p_send_clear(struct co_p2p_send *send, const struct co_packet_clear *clear);
+void co_p2p_send_was_read(struct co_p2p_send *send); // by its receiver
+
+// streamed.c: their receives
+void co_p2p_early_begins(struct co_p2p *p2p, int peer, const struct co_p2p_message *message);
+void co_p2p_early_is_kept(struct co_p2p *p2p, struct co_p2p_message *message);
+void co_p2p_early_is_dropped(struct co_p2p *p2p, const struct co_p2p_message *message);
+void co_p2p_on_early(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes);
+void co_p2p_on_data(struct co_p2p *p2p, int peer, uint64_t handle, const unsigned char *payload, size_t bytes);
+void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_message *message);
+void co_p2p_stream_is_over(struct co_p2p_receive *receive); // it waits for no more pieces
+int co_p2p_look_at_streams(struct co_p2p *p2p);             // whose senders may have stopped; how many have moved
+
 // queue.c
 void co_p2p_queue_open(struct co_p2p_queue *queue);
 void co_p2p_enqueue(struct co_p2p *p2p, int peer, struct co_p2p_queue *queue, struct co_p2p_queued *item);
+bool co_p2p_unqueue(struct co_p2p *p2p, int peer, struct co_p2p_queue *queue, struct co_p2p_queued *item);
 void co_p2p_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const void *payload);
 int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room; packets that found it now
 
@@ -194,7 +240,9 @@ void co_p2p_keep_close(struct co_p2p *p2p); // copies that nobody has received
 // receive.c
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory
 void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message);
+bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, size_t bytes);
 bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
+void co_p2p_tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation);
 // A message and the receive that takes it; the message's memory is the caller's.
 void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload);
 // Credit, of an eager message of so many bytes; of any message.
@@ -217,6 +265,9 @@ static inline void co_p2p_receive_finish(struct co_p2p_receive *receive, int res
     struct co_p2p_context *context = receive->context;
     if (receive->handle != 0) {
         co_handles_remove(&context->p2p->receives_named, receive->handle);
+        if (receive->is_streamed) {
+            co_p2p_stream_is_over(receive);
+        }
     }
     receive->result = result;
     if (receive->on_done != NULL) {

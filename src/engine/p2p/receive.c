@@ -21,6 +21,7 @@ struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
     }
     if (message != NULL) {
         message->payload = NULL;
+        message->early = message->arrived = 0;
     }
     return message;
 }
@@ -30,22 +31,29 @@ void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
     if (message->payload != NULL && message->payload != message->small) {
         free(message->payload);
     }
+    if (message->early > message->arrived) {
+        co_p2p_early_is_dropped(p2p, message);
+    }
     message->next_free = p2p->free_messages;
     p2p->free_messages = message;
 }
 
-bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
+bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, size_t bytes)
 {
     message->payload = message->small;
-    if (message->bytes > CO_MESSAGE_INLINE) {
-        message->payload = malloc(message->bytes);
-        if (message->payload == NULL &&
-            message->bytes <= p2p->config.eager_most) { // the spare one, which the next packet will miss
-            message->payload = p2p->spare_payload;
+    if (bytes > CO_MESSAGE_INLINE) {
+        message->payload = malloc(bytes);
+        if (message->payload == NULL && (bytes <= p2p->config.eager_most || bytes <= p2p->early_most)) {
+            message->payload = p2p->spare_payload; // which the next packet will miss
             p2p->spare_payload = NULL;
         }
     }
-    if (message->payload == NULL) {
+    return message->payload != NULL;
+}
+
+bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
+{
+    if (!co_p2p_message_room(p2p, message, message->bytes)) {
         return false;
     }
     if (message->bytes > 0) {
@@ -60,7 +68,7 @@ static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const
     co_p2p_answer(p2p, peer, &packet, payload);
 }
 
-static void tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
+void co_p2p_tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
 {
     struct co_packet_handle handle = {operation};
     answer(p2p, peer, kind, &handle, sizeof(handle));
@@ -95,10 +103,12 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
     receive->address = message->address;
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
-    if (p2p->peers[message->peer].is_gone) {
+    if (message->early > 0) {
+        co_p2p_accept_stream(receive, message);
+    } else if (p2p->peers[message->peer].is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (receive->wanted == 0) {
-        tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
         co_p2p_receive_finish(receive, 0);
     } else if (p2p->peers[message->peer].is_far) {
         co_p2p_ask_carrier(p2p, receive);
@@ -121,7 +131,7 @@ void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message 
     }
     co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
     if (message->wants_ack) {
-        tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
+        co_p2p_tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
     }
     if (message->kind == CO_MESSAGE_FROM_SELF) {
         co_p2p_send_finish(message->send, 0);
@@ -147,7 +157,7 @@ int co_p2p_read_offers(struct co_p2p *p2p)
     if (error != 0) { // what the kernel does not read, the sender sends
         co_p2p_ask(p2p, receive, 0);
     } else {
-        tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
         co_p2p_receive_finish(receive, 0);
     }
     return 1;
@@ -164,6 +174,7 @@ static void begin(struct co_p2p_receive *receive)
 {
     receive->context->users++;
     receive->handle = 0;
+    receive->is_streamed = false;
     co_store_relaxed(&receive->is_done, 0); // relaxed: nobody else knows it
 }
 

@@ -23,17 +23,23 @@ void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes)
 
 void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
 {
-    if (message->kind == CO_MESSAGE_EAGER && message->peer != p2p->config.self && !p2p->is_closing) {
-        co_p2p_give_back(p2p, message->peer, message->bytes);
+    bool is_eager = message->kind == CO_MESSAGE_EAGER;
+    if ((is_eager || message->early > 0) && message->peer != p2p->config.self && !p2p->is_closing) {
+        co_p2p_give_back(p2p, message->peer, is_eager ? message->bytes : message->early);
     }
 }
 
-static bool has_credit(struct co_p2p *p2p, int peer, size_t cost)
+static bool has_credit(struct co_p2p *p2p, int peer, size_t bytes)
 {
     const struct co_p2p_peer *to = &p2p->peers[peer];
-    uint64_t owed = to->charged + cost;
+    uint64_t owed = to->charged + cost_of(bytes);
     return owed <= p2p->config.credit ||
            owed - to->channel->ops->given_back(to->channel, to->place) <= p2p->config.credit;
+}
+
+bool co_p2p_has_credit(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    return has_credit(p2p, peer, bytes);
 }
 
 static struct co_packet head_of(const struct co_p2p_send *send, enum co_packet_kind kind, size_t bytes)
@@ -75,7 +81,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     co_p2p_context_drop(context);
 }
 
-static bool name(struct co_p2p_send *send)
+bool co_p2p_name_send(struct co_p2p_send *send)
 {
     if (send->handle == 0) {
         send->handle = co_handles_add(&send->context->p2p->sends_named, send);
@@ -89,12 +95,17 @@ static void charge(struct co_p2p *p2p, int peer, size_t bytes)
     p2p->peers[peer].charged += cost_of(bytes);
 }
 
+void co_p2p_charge(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    charge(p2p, peer, bytes);
+}
+
 static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     struct co_packet_handle handle = {0};
     size_t head = 0;
     if (send->is_synchronous) {
-        if (!name(send)) {
+        if (!co_p2p_name_send(send)) {
             return false;
         }
         handle.operation = send->handle;
@@ -111,12 +122,20 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 
 static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!name(send)) {
+    if (!co_p2p_name_send(send)) {
         return false;
     }
-    struct co_packet_offer offer = {send->handle, send->bytes, (uint64_t)(uintptr_t)send->data};
+    size_t early = co_p2p_early_of(p2p, peer, send);
+    struct co_packet_offer offer = {send->handle, send->bytes, (uint64_t)(uintptr_t)send->data, early};
     struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(offer));
-    return co_p2p_transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0);
+    if (!co_p2p_transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0)) {
+        return false;
+    }
+    if (early > 0) {
+        send->early = early;
+        charge(p2p, peer, early);
+    }
+    return true;
 }
 
 // A small message whose copy is offered is done.
@@ -133,16 +152,20 @@ static bool push_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     if (is_kept) {
         send->copy = NULL;
         co_p2p_send_finish(send, 0);
+        return true;
     }
-    return true;
+    return send->early == 0 || co_p2p_push_early(p2p, peer, send);
 }
 
 bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
+    if (send->early > 0) { // it has been offered
+        return co_p2p_push_early(p2p, peer, send);
+    }
     if (send->bytes > p2p->peers[peer].eager_most) {
         return push_offer(p2p, peer, send);
     }
-    if (!has_credit(p2p, peer, cost_of(send->bytes))) {
+    if (!has_credit(p2p, peer, send->bytes)) {
         p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
         p2p->peers[peer].lacks_credit = true;
         return push_offer(p2p, peer, send);
@@ -158,22 +181,7 @@ bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 
 bool co_p2p_push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (p2p->peers[peer].is_far) {
-        return co_p2p_carry(send);
-    }
-    struct co_packet_handle handle = {send->receive};
-    size_t most = p2p->peers[peer].channel->payload_most - sizeof(handle);
-    while (send->streamed < send->wanted) {
-        size_t left = send->wanted - send->streamed, piece = left < most ? left : most;
-        struct co_packet packet = head_of(send, CO_PACKET_DATA, sizeof(handle) + piece);
-        if (!co_p2p_transmit(p2p, peer, &packet, &handle, sizeof(handle), (const char *)send->data + send->streamed,
-                             piece)) {
-            return false;
-        }
-        send->streamed += piece;
-    }
-    co_p2p_send_finish(send, 0);
-    return true;
+    return p2p->peers[peer].is_far ? co_p2p_carry(send) : co_p2p_push_pieces(p2p, peer, send);
 }
 
 void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear)
@@ -232,8 +240,8 @@ static bool leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag
     struct co_p2p *p2p = context->p2p;
     const struct co_p2p_peer *state = &p2p->peers[peer];
     struct co_packet packet = {context->id, context->rank, tag, (uint32_t)bytes, CO_PACKET_EAGER};
-    if (peer == p2p->config.self || state->messages.first != NULL || state->is_gone ||
-        !has_credit(p2p, peer, cost_of(bytes)) || !co_p2p_transmit(p2p, peer, &packet, data, bytes, NULL, 0)) {
+    if (peer == p2p->config.self || state->messages.first != NULL || state->is_gone || !has_credit(p2p, peer, bytes) ||
+        !co_p2p_transmit(p2p, peer, &packet, data, bytes, NULL, 0)) {
         return false;
     }
     charge(p2p, peer, bytes);
@@ -259,6 +267,7 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     send->context->users++;
     send->copy = NULL;
     send->is_copy = false;
+    send->early = send->streamed = 0;
     count_sends(p2p, 1);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Time stands still, but when a test waits.
+#include "p2p_streams.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_NS 100
+
+int reads, read_error;
+void (*while_reading)(void);
+static uint64_t clock_ns = 1;
+
+static uint64_t now(void)
+{
+    return clock_ns;
+}
+
+static int read_or_not(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
+{
+    (void)arg;
+    (void)peer;
+    reads++;
+    if (while_reading != NULL) {
+        while_reading();
+    }
+    if (read_error == 0) {
+        memcpy(local, (const void *)(uintptr_t)remote, bytes);
+    }
+    return read_error;
+}
+
+void open_streams(int size, size_t credit)
+{
+    struct p2p_world_options options = {.size = size,
+                                        .eager_most = EAGER,
+                                        .credit = credit,
+                                        .stream_most = STREAM_MOST,
+                                        .patience_ns = PATIENCE_NS,
+                                        .now_ns = now,
+                                        .read = read_or_not,
+                                        .matcher = {64, 64, 16}};
+    p2p_world_open(&world, &options);
+    for (size_t i = 0; i < LARGE; i++) {
+        sent[i] = (unsigned char)(i * 13 + i / 251);
+    }
+    memset(received, 0xee, LARGE);
+    reads = read_error = 0;
+    while_reading = NULL;
+}
+
+void close_streams(unsigned sends)
+{
+    for (int rank = 0; rank < world.size; rank++) {
+        assert_int_equal(co_p2p_sends(world.ranks[rank]), rank == 0 ? sends : 0);
+        assert_int_equal(co_p2p_context_is_busy(world.contexts[rank]), rank == 0 && sends > 0);
+    }
+    p2p_world_close(&world);
+}
+
+void streams_move(int rank)
+{
+    while (co_p2p_progress(world.ranks[rank]) > 0) {
+    }
+}
+
+void wait_in_vain(int rank)
+{
+    streams_move(rank);
+    clock_ns += 2 * PATIENCE_NS;
+    streams_move(rank);
+    co_p2p_progress(world.ranks[rank]);
+}
