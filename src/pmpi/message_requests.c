@@ -104,7 +104,8 @@ static const struct co_request_kind matched_receive_kind = {.call = "MPI_Imrecv"
                                                             .settle = settle_receive,
                                                             .fill_status = fill_receive_status,
                                                             .release = release,
-                                                            .cancel = cancel_receive};
+                                                            .cancel = cancel_receive,
+                                                            .detach = co_freed_receive_detach};
 
 // Receives whose bytes lie in a row have no buffer beside the engine's.
 static int settle_plain(void *operation)

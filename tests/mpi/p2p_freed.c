@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Receives and sends whose request is freed while they are under way: their data arrives all the same, while the rank
 // sits in native calls, with datatypes with gaps, parts of elements, absolute addresses far apart and a type that the
-// program has freed, too; persistent ones likewise.
+// program has freed, too; persistent ones and those of matched messages likewise.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
 // expect: right bytes in every mode
@@ -95,6 +95,34 @@ static void free_column(int rows, bool is_persistent)
     co_test_absorb(matrix, sizeof matrix);
 }
 
+// A receive of what a probe has matched.
+static void free_matched(void)
+{
+    enum { COUNT = 500000 };
+    static int matrix[2 * COUNT], from[COUNT];
+    MPI_Request sends, request;
+    MPI_Message message;
+    MPI_Datatype gap;
+    for (int i = 0; i < COUNT; i++) {
+        from[i] = i + 1 + 10000 * co_test_rank();
+    }
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &gap);
+    MPI_Type_commit(&gap);
+    MPI_Isend(from, COUNT, MPI_INT, right, 4, MPI_COMM_WORLD, &sends);
+    MPI_Mprobe(left, 4, MPI_COMM_WORLD, &message, MPI_STATUS_IGNORE);
+    MPI_Imrecv(matrix, COUNT, gap, &message, &request);
+    MPI_Request_free(&request);
+    MPI_Type_free(&gap);
+    co_test_expect(request == MPI_REQUEST_NULL, "a matched receive: freed, but not null");
+    await(&matrix[2 * COUNT - 2], COUNT + 10000 * left, false);
+    MPI_Wait(&sends, MPI_STATUS_IGNORE);
+    int wrong = 0;
+    for (int i = 0; i < 2 * COUNT; i++) {
+        wrong += matrix[i] != (i % 2 == 1 ? 0 : i / 2 + 1 + 10000 * left);
+    }
+    co_test_expect(wrong == 0, "a matched receive: %d wrong", wrong);
+}
+
 // One element that lies in two places far from each other.
 static void free_far(void)
 {
@@ -134,6 +162,7 @@ int main(int argc, char **argv)
         free_column(7, persistent); // the last pair comes half
         free_column(ROWS, persistent);
     }
+    free_matched();
     free_far();
     return co_test_finish();
 }

@@ -236,8 +236,11 @@ static bool has_cause(struct co_carrier *carrier, unsigned number)
 int co_carrier_channel_move(struct co_channel *channel, bool inside)
 {
     struct co_carrier *carrier = co_carrier_of(channel);
-    unsigned number = co_load_relaxed(&carrier->calls) + 1; // relaxed: a lost count delays a look
-    co_store_relaxed(&carrier->calls, number);
+    // Counted apart: an outer call moves native, which calls back in vain, and with one count for both all outer calls
+    // could have odd numbers, and never look.
+    _Atomic unsigned *calls = &carrier->calls[inside];
+    unsigned number = co_load_relaxed(calls) + 1; // relaxed: a lost count delays a look
+    co_store_relaxed(calls, number);
     if ((inside && !has_cause(carrier, number)) || !take_mover(carrier)) {
         return 0;
     }

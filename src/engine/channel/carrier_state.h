@@ -72,7 +72,8 @@ struct co_carrier {
     _Atomic uint64_t posted, arrived, consumed; // frames
     _Atomic unsigned frames_out, bodies;        // under way
     _Atomic uint64_t advances;
-    _Atomic unsigned calls, meetings;
+    _Atomic unsigned calls[2]; // from outside native, and from its progress loop
+    _Atomic unsigned meetings;
     _Atomic unsigned forgotten; // since the mover last looked
     _Atomic int broken;         // -errno: frames do not arrive any more
     bool is_broken_told;
