@@ -19,8 +19,8 @@
 #include "engine/bells.h"
 #include "engine/engine_state.h"
 
-#define NETWORK_SPIN_NS CO_NS_PER_MS        // at most, in a call; a longer wait for a datagram sleeps
-#define REQUEST_SPIN_NS (20 * CO_NS_PER_US) // and elsewhere
+#define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most, in a call; a longer wait for a datagram sleeps
+#define REQUEST_SPIN_NS (20 * CO_NS_PER_US)  // and elsewhere
 #define NETWORK_SPIN_LEAST_NS (10 * CO_NS_PER_US)
 #define NETWORK_SPIN_TRY 32         // every so many waits try it for certain
 #define YIELD_NS (2 * CO_NS_PER_MS) // for shared memory, whose writers wake nobody
