@@ -28,7 +28,8 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/l
 
 # Allocations fail there on demand.
 $(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
-$(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
+$(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_test \
+  $(BUILD)/tests/unit/mcast_lengths_test: private LDFLAGS_SAN += -Wl,--wrap=calloc
 
 # There a rank's processor has AES or not as the test says.
 $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_aead_aes256gcm_is_available

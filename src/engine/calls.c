@@ -36,21 +36,30 @@ static int poll_inline(const struct co_team *team, struct co_shm_op *op)
     return 0;
 }
 
+static int wait_inline(struct co_team *team, struct co_shm_op *op, const char *call)
+{
+    struct co_wait wait = {.call = call, .inline_op = op};
+    int state;
+    while ((state = co_shm_op_progress(op)) == 0 && (state = co_shm_op_look_at_lengths(op)) == 0 &&
+           (state = co_team_failure(team)) == 0) {
+        co_engine_wait_turn(team->engine, &wait);
+    }
+    return state;
+}
+
 static int run_inline(struct co_team *team, struct co_shm_op *op, const char *call)
 {
     int state = poll_inline(team, op);
-    if (state > 0) {
+    state = state == 0 ? wait_inline(team, op, call) : state;
+    if (state == 1) {
         return 0;
     }
-    struct co_wait wait = {.call = call, .inline_op = op};
-    while ((state = co_shm_op_progress(op)) == 0 && (state = co_team_failure(team)) == 0) {
-        co_engine_wait_turn(team->engine, &wait);
+    free(op->whole);
+    if (state == CO_SHM_TRUNCATED) {
+        return -EMSGSIZE;
     }
-    if (state < 0) {
-        co_team_break(team, state);
-        return state;
-    }
-    return 0;
+    co_team_break(team, state);
+    return state;
 }
 
 static int run_blocking(struct co_task *task, const char *call)
@@ -69,7 +78,14 @@ static struct co_task_request request_of(const struct co_team *team, enum co_cal
     return (struct co_task_request){.team_id = team->id, .bytes = bytes, .buffer = (uintptr_t)buffer, .call = call};
 }
 
-int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
+static void tell_length(size_t *came, size_t room, size_t given)
+{
+    if (came != NULL) {
+        *came = given < room ? given : room;
+    }
+}
+
+int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
     if (broken != 0) {
@@ -78,11 +94,15 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
     if (can_run_inline(team)) {
         struct co_shm_op op;
         co_shm_bcast_start(&op, team->shm, root, buffer, bytes);
-        return run_inline(team, &op, "MPI_Bcast");
+        int result = run_inline(team, &op, "MPI_Bcast");
+        tell_length(came, bytes, op.bytes);
+        return result;
     }
     struct co_task task = {.team = team, .request = request_of(team, CO_CALL_BCAST, buffer, bytes)};
     task.request.root = root;
-    return run_blocking(&task, "MPI_Bcast");
+    int result = run_blocking(&task, "MPI_Bcast");
+    tell_length(came, bytes, (size_t)task.request.bytes);
+    return result;
 }
 
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)

@@ -153,6 +153,16 @@ static void restore_rank_order(struct co_task *task)
     }
 }
 
+// A bcast goes on with the length that its root gave. `whole`: all of its bytes, where the caller has no room for them;
+// ours from now on. NULL: what has come is in the buffer.
+static void take_length(struct co_task *task, size_t bytes, void *whole)
+{
+    if (whole != NULL) {
+        task->whole = task->buffer = whole;
+    }
+    task->request.bytes = bytes;
+}
+
 static int poll_net(struct co_task *task)
 {
     int state = co_mcast_op_state(task->net);
@@ -160,6 +170,14 @@ static int poll_net(struct co_task *task)
         // relaxed: written under the same lock
         int broken = co_load_relaxed(&task->team->engine->network_error);
         return co_mcast_op_is_being_read(task->net) ? 0 : broken;
+    }
+    if (state > 0 && task->plan[task->at] == CO_STEP_NET_BCAST) {
+        size_t bytes;
+        void *whole = co_mcast_op_take_whole(task->net, &bytes);
+        if (whole != NULL) {
+            memcpy(task->buffer, whole, task->request.bytes);
+        }
+        take_length(task, bytes, whole);
     }
     co_mcast_op_release(task->net);
     task->net = NULL;
@@ -174,16 +192,28 @@ bool co_step_is_in_memory(enum co_step step)
     return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER;
 }
 
+static int poll_shm(struct co_task *task, bool *has_moved)
+{
+    uint64_t before = co_shm_op_moved(&task->shm);
+    int state = co_shm_op_progress(&task->shm);
+    state = state == 0 ? co_shm_op_look_at_lengths(&task->shm) : state;
+    *has_moved = *has_moved || co_shm_op_moved(&task->shm) != before;
+    if (state > 0 && task->request.call == CO_CALL_BCAST) {
+        take_length(task, task->shm.bytes, task->shm.whole);
+        task->shm.whole = NULL;
+    } else if (state == CO_SHM_TRUNCATED) {
+        return -EMSGSIZE;
+    }
+    return state == 0 ? co_team_failure(task->team) : state;
+}
+
 // 0: the step is under way, 1: done, negative: failed.
 int co_collective_poll(struct co_task *task, bool *has_moved)
 {
     if (!co_step_is_in_memory(task->plan[task->at])) {
         return poll_net(task);
     }
-    uint64_t before = co_shm_op_moved(&task->shm);
-    int state = co_shm_op_progress(&task->shm);
-    *has_moved = *has_moved || co_shm_op_moved(&task->shm) != before;
-    return state == 0 ? co_team_failure(task->team) : state;
+    return poll_shm(task, has_moved);
 }
 
 void co_collective_finish(struct co_task *task)
@@ -191,5 +221,9 @@ void co_collective_finish(struct co_task *task)
     if (task->gathered != NULL && task->gathered != task->buffer) {
         free(task->gathered);
     }
+    free(task->shm.whole);
+    free(task->whole);
+    task->shm.whole = NULL;
+    task->whole = NULL;
     task->gathered = NULL;
 }

@@ -78,7 +78,10 @@ void co_team_close(struct co_team *team);
 const struct co_team_facts *co_team_facts(const struct co_team *team);
 
 // Blocking collectives on packed bytes. 0 or -errno (-ETIMEDOUT, -ECONNRESET: a peer is gone).
-int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes);
+// `*came` (may be NULL): bytes of the buffer that are the root's, fewer than `bytes` if it gave fewer. -EMSGSIZE: it
+// gave more, of which the buffer holds what it has room for, and the team goes on; or the members disagree so much that
+// it cannot.
+int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came);
 // `mine` NULL: in place in `all`.
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
 

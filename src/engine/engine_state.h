@@ -53,6 +53,8 @@ struct co_task {
     bool has_begun, is_background, is_long, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
+    unsigned char
+        *whole; // bcast: the root's bytes, for the next step, when there are more than the caller has room for
     int result;
     _Atomic int is_done;
 };

@@ -117,7 +117,7 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
         }
     }
     note_memory(task, false);
-    task->result = status < 0 ? status : 0;
+    task->result = status < 0 ? status : task->whole != NULL ? -EMSGSIZE : 0;
     return true;
 }
 

@@ -61,7 +61,10 @@ struct co_mcast_op {
     bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
     int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted
-    uint64_t **wanted;   // for each block, chunks that the right neighbour asked for before we had them; NULL: none
+    // Of a bcast whose root gave another length than we: lengths.c.
+    uint8_t *whole;         // takes it, where the user has no room
+    uint64_t *resized_bits; // of the block; NULL: they are beside it
+    uint64_t **wanted;      // for each block, chunks that the right neighbour asked for before we had them; NULL: none
     uint64_t last_event_ns;
     // An allgather by way of a collector (the root then); NULL and 0 otherwise.
     struct co_receive_block *parts; // at the collector, by member: their blocks
@@ -304,6 +307,9 @@ static inline bool co_operation_memory_close(struct co_mcast_op *op)
 }
 // Likewise, and what has yet to leave is lost: only before the transport is closed.
 void co_operation_memory_drop(struct co_mcast_op *op);
+
+// lengths.c: 0: the block has the length that its root gave. -EMSGSIZE: it cannot any more, or -ENOMEM.
+int co_operation_resize(struct co_mcast_op *op, size_t bytes);
 
 // collect.c
 bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); // of all blocks; the same on all members

@@ -126,6 +126,9 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
 int co_mcast_op_state(const struct co_mcast_op *op);
 // Its buffer is being read right now, by the sending thread or by the transport: it cannot be given back yet.
 bool co_mcast_op_is_being_read(const struct co_mcast_op *op);
+// Of a bcast that is done: `*bytes` as its root gave them, which may be other than this member was called with. When
+// they are more, and have come somewhere else for want of room, that memory, which is the caller's to free; else NULL.
+void *co_mcast_op_take_whole(struct co_mcast_op *op, size_t *bytes);
 // Gives the operation back once it is done or failed.
 void co_mcast_op_release(struct co_mcast_op *op);
 // One line for the stall watchdog: which block, how much, from whom it waits.

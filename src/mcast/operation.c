@@ -219,6 +219,8 @@ static void free_operation(struct co_mcast_op *op)
         }
         free(op->wanted);
     }
+    free(op->whole);
+    free(op->resized_bits);
     mcast->bitmap_bytes -= op->bitmap_bytes;
     co_landing_forget(op);
     free(op);

@@ -52,7 +52,10 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         return;
     }
     struct co_receive_block *block = co_operation_block(op, chunk->source);
-    if (block == NULL || block->bytes != chunk->block_bytes) {
+    int error = block == NULL                        ? -EMSGSIZE
+                : block->bytes != chunk->block_bytes ? co_operation_resize(op, chunk->block_bytes)
+                                                     : 0;
+    if (error != 0) {
         // Authentic, and yet of another shape: the program gave different sizes on different ranks. The credit is
         // for what was sent.
         if (op->failure == 0) {
@@ -60,7 +63,7 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
             group->received[chunk->source] -= block == NULL ? 0 : block->chunks;
         }
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
-        co_operation_fail(op, -EMSGSIZE);
+        co_operation_fail(op, error);
         return;
     }
     bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, group->mcast->now_ns);

@@ -114,12 +114,12 @@ static bool serve_range(struct co_mcast_op *op, int from, const struct co_fetch_
 {
     struct co_mcast_group *group = op->group;
     struct co_receive_block *block = co_operation_block(op, fetch->source);
-    if (block == NULL || range->count == 0 || range->first >= block->chunks ||
-        range->count > block->chunks - range->first) {
+    if (block == NULL || range->count == 0 || range->first >= block->chunks) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
         return true;
     }
-    uint32_t end = range->first + range->count;
+    // Who was called with another length than we may ask beyond the end.
+    uint32_t left = block->chunks - range->first, end = range->first + (range->count < left ? range->count : left);
     bool is_all_here = true;
     if (fetch->source == group->self) {
         uint32_t limit = answerable(op, from, fetch, range->first, end);

@@ -37,30 +37,32 @@ static int broadcast_packed(const struct broadcast *broadcast)
 {
     bool is_root = broadcast->root == broadcast->communicator->seed.rank;
     size_t count = (size_t)broadcast->count;
+    size_t came = 0;
     void *packed = malloc(broadcast->bytes);
     int error = packed == NULL ? -ENOMEM : 0;
     if (error == 0 && is_root) {
         error = co_pack(packed, broadcast->buffer, count, broadcast->type, &broadcast->facts);
     }
     if (error == 0) {
-        error = co_team_bcast(broadcast->communicator->team, broadcast->root, packed, broadcast->bytes);
+        error = co_team_bcast(broadcast->communicator->team, broadcast->root, packed, broadcast->bytes, &came);
     } else {
         co_team_give_up(broadcast->communicator->team, error);
     }
-    if (error == 0 && !is_root) {
-        error = co_unpack(broadcast->buffer, packed, count, broadcast->type, &broadcast->facts);
+    int unpack_error = 0;
+    if ((error == 0 || error == -EMSGSIZE) && !is_root) {
+        unpack_error = co_unpack_part(broadcast->buffer, packed, came, count, broadcast->type, &broadcast->facts);
     }
     free(packed);
-    return error;
+    return error != 0 ? error : unpack_error;
 }
 
 static int take(const struct broadcast *broadcast, MPI_Comm comm)
 {
     int error = co_communicator_need_team(broadcast->communicator);
     if (error == 0) {
-        error = broadcast->facts.is_contiguous
-                    ? co_team_bcast(broadcast->communicator->team, broadcast->root, broadcast->buffer, broadcast->bytes)
-                    : broadcast_packed(broadcast);
+        error = broadcast->facts.is_contiguous ? co_team_bcast(broadcast->communicator->team, broadcast->root,
+                                                               broadcast->buffer, broadcast->bytes, NULL)
+                                               : broadcast_packed(broadcast);
     }
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Bcast", error);
 }

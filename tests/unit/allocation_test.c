@@ -105,7 +105,8 @@ static void use_what_opened(struct job_rank *rank)
         struct co_team *all = engine_job_world(rank, 3);
         int value = rank->rank == 0 ? 77 : 0;
         if (co_team_decide(rank->engine, co_team_facts(all), CO_CALL_BCAST, sizeof(value)) == CO_TAKE) {
-            job_require(co_team_bcast(all, 0, &value, sizeof(value)) == 0 && value == 77, "bcast after the start");
+            job_require(co_team_bcast(all, 0, &value, sizeof(value), NULL) == 0 && value == 77,
+                        "bcast after the start");
         }
         co_team_close(all);
     }
@@ -143,7 +144,7 @@ static void broadcast_twice(struct job_rank *rank)
         if (turn == 0) {
             arm(rank);
         }
-        int status = co_team_bcast(all, 0, data, BYTES);
+        int status = co_team_bcast(all, 0, data, BYTES, NULL);
         until_failure = NOT_ARMED;
         if (status < 0) {
             was_broken = true;
@@ -175,11 +176,11 @@ static void one_gives_up(struct job_rank *rank)
     unsigned char *data = calloc(1, BYTES);
     if (rank->rank == victim) {
         co_team_give_up(all, -ENOMEM);
-        job_require(co_team_bcast(all, victim, data, BYTES) == -ENOMEM, "the one who gave up");
+        job_require(co_team_bcast(all, victim, data, BYTES, NULL) == -ENOMEM, "the one who gave up");
     } else {
-        job_require(co_team_bcast(all, victim, data, BYTES) < 0, "the others of its broadcast");
+        job_require(co_team_bcast(all, victim, data, BYTES, NULL) < 0, "the others of its broadcast");
     }
-    job_require(co_team_bcast(other, 0, data, BYTES) == 0, "other communicators");
+    job_require(co_team_bcast(other, 0, data, BYTES, NULL) == 0, "other communicators");
     free(data);
     co_team_close(all);
     co_team_close(other);
@@ -216,7 +217,7 @@ static void one_cannot_open(struct job_rank *rank)
         was_broken = true;
         return;
     }
-    status = co_team_bcast(all, 2, &value, sizeof(value)); // from the one who may have failed
+    status = co_team_bcast(all, 2, &value, sizeof(value), NULL); // from the one who may have failed
     job_require(status == 0 || has_failed, "bytes, unless somebody failed");
     co_team_close(all);
 }
@@ -258,7 +259,7 @@ static void only_seeds(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 3);
     int value = rank->rank == 0 ? 7 : 0;
     job_require(kept > 0, "a team does keep something");
-    job_require(co_team_bcast(team, 0, &value, sizeof(value)) == 0 && value == 7, "bcast");
+    job_require(co_team_bcast(team, 0, &value, sizeof(value), NULL) == 0 && value == 7, "bcast");
     co_team_close(team);
 }
 

@@ -45,7 +45,7 @@ static void talk(struct job_rank *rank)
         if (rank->rank == root) {
             memcpy(buffer, data, BYTES);
         }
-        job_require(co_team_bcast(team, root, buffer, BYTES) == 0, "bcast");
+        job_require(co_team_bcast(team, root, buffer, BYTES, NULL) == 0, "bcast");
         job_require(memcmp(buffer, data, BYTES) == 0, "wrong bytes in a bcast");
     }
     co_team_close(team);

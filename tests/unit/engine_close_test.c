@@ -28,7 +28,7 @@ static void keep_a_copy(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team *all = engine_job_world(rank, 3);
     int value = rank->rank == 0 ? 77 : 0;
-    job_require(co_team_bcast(all, 0, &value, sizeof(value)) == 0 && value == 77, "bcast");
+    job_require(co_team_bcast(all, 0, &value, sizeof(value), NULL) == 0 && value == 77, "bcast");
     if (rank->rank == 1) {
         all->group->unreported_done = 0;
         all->group->report_due_ns = CO_NEVER; // its report never leaves,

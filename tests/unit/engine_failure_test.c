@@ -25,7 +25,7 @@ static int take_part(struct job_rank *rank, struct co_team *team, size_t bytes)
     struct co_task *task;
     int result;
     if (call == CO_CALL_BCAST) {
-        result = co_team_bcast(team, traitor, all, bytes);
+        result = co_team_bcast(team, traitor, all, bytes, NULL);
     } else if (call == CO_CALL_ALLGATHER) {
         result = co_team_allgather(team, NULL, all, bytes);
     } else {

@@ -167,9 +167,9 @@ static void empty_and_alone(struct job_rank *rank)
     job_require(rank->open_status == 0, rank->why);
     struct co_team *team = engine_job_world(rank, 3), *alone = engine_job_team(rank, 4, &rank->rank, 1);
     unsigned char byte = (unsigned char)rank->rank, copy = 99;
-    job_require(co_team_bcast(team, 1, NULL, 0) == 0, "bcast of nothing");
+    job_require(co_team_bcast(team, 1, NULL, 0, NULL) == 0, "bcast of nothing");
     job_require(co_team_allgather(team, NULL, NULL, 0) == 0, "allgather of nothing");
-    job_require(co_team_bcast(alone, 0, &byte, 1) == 0 && byte == rank->rank, "bcast alone");
+    job_require(co_team_bcast(alone, 0, &byte, 1, NULL) == 0 && byte == rank->rank, "bcast alone");
     job_require(co_team_allgather(alone, &byte, &copy, 1) == 0 && copy == byte, "allgather alone");
     co_team_close(alone);
     co_team_close(team);

@@ -70,7 +70,7 @@ static void nodes_alone_are_served(struct job_rank *rank)
         int value = rank->rank == 0 ? 77 : 0;
         job_require(co_team_decide(rank->engine, co_team_facts(node), CO_CALL_BCAST, sizeof(value)) == CO_TAKE,
                     "one node");
-        job_require(co_team_bcast(node, 0, &value, sizeof(value)) == 0 && value == 77, "bcast");
+        job_require(co_team_bcast(node, 0, &value, sizeof(value), NULL) == 0 && value == 77, "bcast");
         co_team_close(node);
     }
     char text[600];

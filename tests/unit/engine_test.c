@@ -44,7 +44,7 @@ static void bcasts(struct co_team *team, int rank, int size)
             if (rank == root) {
                 fill(buffer, sizes[i], seed);
             }
-            job_require(co_team_bcast(team, root, buffer, sizes[i]) == 0, "bcast");
+            job_require(co_team_bcast(team, root, buffer, sizes[i], NULL) == 0, "bcast");
             job_require(matches(buffer, sizes[i], seed), "wrong bytes in a bcast");
             free(buffer);
         }
@@ -184,7 +184,7 @@ static void finish_then_idle(struct job_rank *rank)
         if (rank->rank == 0) {
             fill(buffer, 300000, (unsigned)turn);
         }
-        job_require(co_team_bcast(team, 0, buffer, 300000) == 0, "bcast");
+        job_require(co_team_bcast(team, 0, buffer, 300000, NULL) == 0, "bcast");
         job_require(matches(buffer, 300000, (unsigned)turn), "wrong bytes in a bcast");
         atomic_fetch_add(&arrived, 1);
         while (atomic_load(&arrived) < turn * rank->job->size) {

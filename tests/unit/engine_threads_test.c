@@ -33,7 +33,7 @@ static void *make_call(void *arg)
     unsigned char *buffer = malloc(call->bytes);
     for (int i = 0; i < call->times; i++) {
         memset(buffer, call->rank->rank == call->root ? i + 1 : 0, call->bytes);
-        job_require(co_team_bcast(call->team, call->root, buffer, call->bytes) == 0, "bcast");
+        job_require(co_team_bcast(call->team, call->root, buffer, call->bytes, NULL) == 0, "bcast");
         for (size_t k = 0; k < call->bytes; k++) {
             job_require(buffer[k] == (unsigned char)(i + 1), "wrong bytes");
         }

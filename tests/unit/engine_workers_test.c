@@ -56,7 +56,7 @@ static void one_bcast(struct job_rank *rank, struct co_team *team, int root, siz
     if (rank->rank == root) {
         fill(buffer, bytes, seed);
     }
-    job_require(co_team_bcast(team, root, buffer, bytes) == 0, "bcast");
+    job_require(co_team_bcast(team, root, buffer, bytes, NULL) == 0, "bcast");
     require_bytes(buffer, bytes, seed, "wrong bytes in a bcast");
     free(buffer);
 }
@@ -196,7 +196,7 @@ static void break_while_sending(struct job_rank *rank)
         co_team_break(team, -EIO);
         co_trylock_drop(&rank->engine->lock);
     } else {
-        int result = co_team_bcast(team, 0, buffer, 4 * LONG);
+        int result = co_team_bcast(team, 0, buffer, 4 * LONG, NULL);
         job_require(result == -EIO || result == -ECONNRESET, "the failure was not told");
     }
     free(buffer); // a thread that still read it would be seen by the sanitizers

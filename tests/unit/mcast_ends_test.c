@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What must not stay behind: credit after an operation that failed on one member alone, copies for a neighbour that
-// never asks, numbers of operations that are used up, members with nothing to give.
+// What must not stay behind: copies for a neighbour that never asks, numbers of operations that are used up, members
+// with nothing to give. Credit after an operation that failed on one member alone: mcast_lengths_test.c.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,39 +22,6 @@ static void pass(struct world *world, uint64_t ns)
     uint64_t end = co_loopback_now_ns(world->hub) + ns;
     while (co_loopback_now_ns(world->hub) < end && world_turn(world)) {
     }
-}
-
-static void an_operation_that_fails_alone_leaves_credit_whole(void **state)
-{
-    (void)state;
-    enum { MEMBERS = 3, RIGHT = 40000, WRONG = 1000 }; // more than a window of 200 chunks
-    struct world_options options = world_defaults(MEMBERS);
-    struct world world;
-    world_open(&world, &options);
-    struct co_mcast_op *ops[MEMBERS] = {NULL};
-    unsigned char *buffer = calloc(MEMBERS, RIGHT);
-    for (int rank = 0; rank < MEMBERS; rank++) { // the program of rank 1 errs about the size
-        assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, buffer + rank * RIGHT,
-                                              rank == 1 ? WRONG : RIGHT, co_loopback_now_ns(world.hub)),
-                         0);
-    }
-    world_run(&world, ops + 1, 1, SECOND_NS);
-    assert_int_equal(co_mcast_op_state(ops[1]), -EMSGSIZE);
-    co_mcast_op_release(ops[1]);
-    ops[1] = NULL;
-    world_run(&world, ops, MEMBERS, SECOND_NS); // the others are not held back
-    assert_int_equal(co_mcast_op_state(ops[0]), 1);
-    assert_int_equal(co_mcast_op_state(ops[2]), 1);
-    co_mcast_op_release(ops[0]);
-    co_mcast_op_release(ops[2]);
-    world_bcast(&world, 0, RIGHT, 1);
-    world_allgather(&world, RIGHT, 2);
-    pass(&world, SECOND_NS);
-    for (int rank = 0; rank < MEMBERS; rank++) {
-        assert_int_equal(world.group[rank]->window.sent, world.group[rank]->window.credited);
-    }
-    free(buffer);
-    world_close(&world);
 }
 
 static void start_kept(struct world *world, struct co_mcast_op *ops[2], unsigned char *data, int rank)
@@ -190,7 +157,6 @@ static void members_with_nothing_to_give_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_operation_that_fails_alone_leaves_credit_whole),
         cmocka_unit_test(copies_for_a_silent_neighbour_are_given_up),
         cmocka_unit_test(copies_for_a_late_neighbour_stay),
         cmocka_unit_test(a_broken_group_comes_to_rest),

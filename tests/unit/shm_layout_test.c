@@ -132,12 +132,12 @@ static void a_small_memory_gets_few_entries(void **state)
 }
 
 // Changing any of these needs a new CO_SHM_VERSION.
-static void version_three_is_as_it_was(void **state)
+static void version_four_is_as_it_was(void **state)
 {
     struct co_shm_shape shape;
 
     (void)state;
-    assert_int_equal(CO_SHM_VERSION, 3);
+    assert_int_equal(CO_SHM_VERSION, 4);
     co_shm_shape_compute(&shape, 4, 1 << 20);
     assert_int_equal(shape.ring[CO_SHM_LINES].offset, 512);
     assert_int_equal(shape.ring[CO_SHM_LINES].payload, 120);
@@ -152,6 +152,9 @@ static void version_three_is_as_it_was(void **state)
     assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, memory), 128 + 5 * 8);
+    assert_int_equal(offsetof(struct co_shm_control, streams), 128 + 6 * 8);
+    assert_int_equal(offsetof(struct co_shm_control, touched), 128 + 14 * 8);
+    assert_int_equal(CO_SHM_LENGTH_BITS, 12);
     assert_int_equal(offsetof(struct co_shm_loan, end), 8);
 }
 
@@ -163,7 +166,7 @@ int main(void)
         cmocka_unit_test(a_small_memory_gets_few_entries),
         cmocka_unit_test(a_team_keeps_within_its_bytes),
         cmocka_unit_test(more_bytes_make_deeper_rings),
-        cmocka_unit_test(version_three_is_as_it_was),
+        cmocka_unit_test(version_four_is_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -88,6 +88,15 @@ struct co_shm_op {
     uint64_t stuck;         // piece that the kernel refused, + 1
     uint32_t asked;         // bytes asked of the other side because of that
     bool past_cache;        // too much for the cache: stores go past it
+    uint64_t number;        // among the team's operations with bytes, from 1
+    uint64_t stream;        // among those through the bulk ring
+    unsigned looks;         // of a caller that waits for it
+    // Of a bcast whose root has more than this member has room for: what took all of the root's bytes. The caller's to
+    // free when the operation is over; else NULL.
+    char *whole;
+    char *home;  // the caller's buffer
+    size_t room; // its bytes
+    int (*whole_step)(struct co_shm_op *op);
 };
 
 // root's `bytes` at buffer reach everybody's buffer.
@@ -98,7 +107,11 @@ void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, cons
 void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int root, const void *mine, void *all,
                          size_t bytes);
 
-// Moves it. 0: under way, 1: done (buffers are the caller's again), -errno.
+#define CO_SHM_TRUNCATED 2
+
+// Moves it. 0: under way, 1: done (buffers are the caller's again; of a bcast `bytes` of it, which are fewer than it
+// was started with if the root gave fewer), CO_SHM_TRUNCATED: a bcast is done whose root gave more than there is room
+// for, -errno.
 static inline int co_shm_op_progress(struct co_shm_op *op)
 {
     return op->step(op);
@@ -110,6 +123,10 @@ static inline uint64_t co_shm_op_moved(const struct co_shm_op *op)
     return op->written + op->read + (uint64_t)op->position + (uint64_t)(unsigned)op->peer +
            (uint64_t)(unsigned)op->phase;
 }
+
+// For a caller that waits long, at every turn: finds out that the members disagree about the length. A bcast then goes
+// on with the root's. As co_shm_op_progress; -EMSGSIZE: it will never come to its end.
+int co_shm_op_look_at_lengths(struct co_shm_op *op);
 
 // One line for the stall watchdog.
 void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room);

@@ -5,6 +5,8 @@
 // large operations.
 #include "mcast/shm/shm_team.h"
 
+#include <errno.h>
+
 #define PIECE_BYTES CO_SHM_STEP_BYTES
 
 enum { PHASE_INTRODUCE, PHASE_READ, PHASE_OWN, PHASE_FINISH };
@@ -14,22 +16,8 @@ static int next_member(const struct co_shm_team *team, int member)
     return member + 1 == team->count ? 0 : member + 1;
 }
 
-static bool introduce(struct co_shm_op *op)
-{
-    struct co_shm_team *team = op->team;
-    uint64_t word = (uint64_t)(uintptr_t)op->mine;
-
-    if (!co_shm_has_credit(team, CO_SHM_LINES, op->tick)) {
-        return false;
-    }
-    memcpy(co_shm_slot_payload(team, team->self, CO_SHM_LINES, op->tick), &word, sizeof word);
-    co_shm_slot_publish(team, CO_SHM_LINES, op->tick);
-    op->remote = 0;
-    return true;
-}
-
-// One piece of the current peer's block. False: the peer has not come yet, or a page from it is under way.
-static bool read_piece(struct co_shm_op *op)
+// One piece of the current peer's block. 0: the peer has not come yet, or a page from it is under way.
+static int read_piece(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
     char *block = op->target + (size_t)op->peer * op->bytes;
@@ -39,10 +27,14 @@ static bool read_piece(struct co_shm_op *op)
         return co_shm_bounce_step(op, &span) == 1;
     }
     if (op->remote == 0) {
-        if (!co_shm_slot_is_full(team, op->peer, CO_SHM_LINES, op->tick)) {
-            return false;
+        struct co_shm_introduction its;
+        if (!co_shm_introduced(op, op->peer, &its)) {
+            return 0;
         }
-        memcpy(&op->remote, co_shm_slot_payload(team, op->peer, CO_SHM_LINES, op->tick), sizeof op->remote);
+        if (its.bytes != op->bytes) {
+            return -EMSGSIZE;
+        }
+        op->remote = its.address;
     }
     size_t left = op->bytes - op->position;
     size_t length = left < PIECE_BYTES ? left : PIECE_BYTES;
@@ -52,7 +44,7 @@ static bool read_piece(struct co_shm_op *op)
     } else {
         op->position += length;
     }
-    return true;
+    return 1;
 }
 
 static bool copy_own(struct co_shm_op *op)
@@ -105,13 +97,18 @@ int co_shm_direct_step(struct co_shm_op *op)
     int result = 0;
 
     if (op->phase == PHASE_INTRODUCE) {
-        if (!introduce(op)) {
+        if (!co_shm_introduce(op, op->mine)) {
             return 0;
         }
+        op->remote = 0;
         op->phase = PHASE_READ;
     }
     if (op->phase == PHASE_READ) {
-        if (read_piece(op) && op->position == op->bytes) {
+        int read = read_piece(op);
+        if (read < 0) {
+            return read;
+        }
+        if (read > 0 && op->position == op->bytes) {
             op->position = 0;
             op->remote = 0;
             op->stuck = 0;

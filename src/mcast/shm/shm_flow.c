@@ -13,9 +13,9 @@ int co_shm_bcast_line_step(struct co_shm_op *op)
             return 0;
         }
         memcpy(co_shm_slot_payload(team, team->self, CO_SHM_LINES, op->tick), op->mine, op->bytes);
-        co_shm_slot_publish(team, CO_SHM_LINES, op->tick);
+        co_shm_slot_publish(op, CO_SHM_LINES, op->bytes);
     } else {
-        if (!co_shm_slot_is_full(team, op->root, CO_SHM_LINES, op->tick)) {
+        if (!co_shm_slot_is_full(op, op->root, CO_SHM_LINES, op->bytes)) {
             return 0;
         }
         memcpy(op->target, co_shm_slot_payload(team, op->root, CO_SHM_LINES, op->tick), op->bytes);
@@ -35,14 +35,14 @@ int co_shm_allgather_line_step(struct co_shm_op *op)
             return 0;
         }
         memcpy(co_shm_slot_payload(team, team->self, CO_SHM_LINES, op->tick), op->mine, op->bytes);
-        co_shm_slot_publish(team, CO_SHM_LINES, op->tick);
+        co_shm_slot_publish(op, CO_SHM_LINES, op->bytes);
         op->written = 1;
         if (op->mine != own) {
             memcpy(own, op->mine, op->bytes);
         }
     }
     while (op->peer != team->self) {
-        if (!co_shm_slot_is_full(team, op->peer, CO_SHM_LINES, op->tick)) {
+        if (!co_shm_slot_is_full(op, op->peer, CO_SHM_LINES, op->bytes)) {
             return 0;
         }
         memcpy(op->target + (size_t)op->peer * op->bytes, co_shm_slot_payload(team, op->peer, CO_SHM_LINES, op->tick),
@@ -63,7 +63,7 @@ static bool write_own(struct co_shm_op *op)
         return false;
     }
     memcpy(co_shm_slot_payload(team, team->self, op->ring, op->tick), op->mine, op->bytes);
-    co_shm_slot_publish(team, op->ring, op->tick);
+    co_shm_slot_publish(op, op->ring, op->bytes);
     op->written = 1;
     return true;
 }
@@ -72,7 +72,7 @@ static bool read_one(struct co_shm_op *op, int peer, char *block)
 {
     struct co_shm_team *team = op->team;
 
-    if (!co_shm_slot_is_full(team, peer, op->ring, op->tick)) {
+    if (!co_shm_slot_is_full(op, peer, op->ring, op->bytes)) {
         return false;
     }
     memcpy(block, co_shm_slot_payload(team, peer, op->ring, op->tick), op->bytes);

@@ -23,6 +23,8 @@ _Static_assert(sizeof(struct co_shm_control) + 16 * CO_LINE_PAIR + 4 * MAIL_STRI
                    CO_SHM_LANE_MIN,
                "the last row's lane");
 
+_Static_assert(MAIL_STRIDE < CO_SHM_INTRODUCTION, "a slot's length fits its word");
+
 static size_t round_up(size_t bytes, size_t unit)
 {
     return (bytes + unit - 1) / unit * unit;

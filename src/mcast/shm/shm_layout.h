@@ -6,7 +6,7 @@
 //   segment   header | process[size] | entry[entries] | loan[loans] | area[entries] | staging[loans]
 //   area      lane[count]                                                       one team; entry i owns area i
 //   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
-//   slot      sequence (8 bytes) | ... payload                                  sequence = tick + 1 when it is full
+//   slot      word (8 bytes) | ... payload                                      number and length of an operation
 //
 // Each part of the segment starts on a page, and so does an area; lanes stand one behind the other. A ring's slots are
 // numbered by ticks that only grow; tick t lives in slot t mod slots. The slots of the bulk ring are payload alone,
@@ -23,9 +23,15 @@
 #include "base/order.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 3
+#define CO_SHM_VERSION 4
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512) // a slot of the bulk ring
+
+#define CO_SHM_LENGTH_BITS 12                                       // of a slot's word, below the number
+#define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
+#define CO_SHM_STREAMS 8                                            // whose length is remembered
+#define CO_SHM_STREAM_BITS 40                                       // of the length, below the number
+#define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)
 
 // Of a team's bytes so many are left for what each member keeps on its own heap (engine/team.c).
 #define CO_SHM_MEMBER_HEAP ((size_t)960)
@@ -81,6 +87,9 @@ struct co_shm_control {
     uint64_t request_bytes;
     _Atomic uint64_t written;
     _Atomic uint64_t memory;
+    // The member: of its last streams the numbers, and bytes of a block; bit for each ring whose pages exist.
+    _Atomic uint64_t streams[CO_SHM_STREAMS];
+    _Atomic uint64_t touched;
     // The member and the centre of a star, by compare-and-swap: pieces not yet taken.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
     // The peer: pieces it copied for this member, and requests it answered.
@@ -95,7 +104,7 @@ _Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
 _Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
-_Static_assert(offsetof(struct co_shm_control, memory) < 2 * CO_LINE_PAIR, "beside finished");
+_Static_assert(offsetof(struct co_shm_control, touched) < 2 * CO_LINE_PAIR, "beside finished");
 _Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
 _Static_assert(sizeof(struct co_shm_loan) == CO_CACHE_LINE, "one line for each loan");
 

@@ -6,6 +6,8 @@
 // for large operations.
 #include "mcast/shm/shm_team.h"
 
+#include <errno.h>
+
 #define PIECE_BYTES_MIN ((size_t)16 << 10)
 
 // Pieces not yet taken: a tag of the operation, the first and the end. The tag makes a late compare-and-swap of the
@@ -50,28 +52,6 @@ static size_t piece_length(const struct co_shm_op *op, uint64_t piece)
     return left < op->piece_bytes ? left : op->piece_bytes;
 }
 
-// Tells the others where our memory is.
-static bool introduce(struct co_shm_op *op, const void *address)
-{
-    struct co_shm_team *team = op->team;
-    uint64_t word = (uint64_t)(uintptr_t)address;
-
-    if (!co_shm_has_credit(team, CO_SHM_LINES, op->tick)) {
-        return false;
-    }
-    memcpy(co_shm_slot_payload(team, team->self, CO_SHM_LINES, op->tick), &word, sizeof word);
-    co_shm_slot_publish(team, CO_SHM_LINES, op->tick);
-    return true;
-}
-
-static uint64_t address_of(const struct co_shm_op *op, int member)
-{
-    uint64_t word;
-
-    memcpy(&word, co_shm_slot_payload(op->team, member, CO_SHM_LINES, op->tick), sizeof word);
-    return word;
-}
-
 // A piece of the leaf's block from the front (leaf) or the back (centre), or -1.
 static int64_t take_piece(struct co_shm_op *op, int leaf, bool front)
 {
@@ -95,7 +75,7 @@ static pid_t pid_of(const struct co_shm_team *team, int member)
     return (pid_t)team->node->processes[team->members[member]].pid;
 }
 
-static int leaf_introduce(struct co_shm_op *op)
+static void leaf_claim(struct co_shm_op *op)
 {
     struct co_shm_control *control = co_shm_control(op->team, op->team->self);
 
@@ -103,7 +83,26 @@ static int leaf_introduce(struct co_shm_op *op)
     // relaxed: published by release R1 of our line; the centre does not look before it has seen that.
     co_store_relaxed(&control->claim, pack(op->sequence & 0xffff, 0, piece_count(op)));
     co_store_relaxed(&control->helped, 0);
-    return introduce(op, op->call == CO_SHM_BCAST ? op->target : op->mine);
+}
+
+// The centre has come, with another length: it does not help this leaf, which meets it again with that length.
+static int leaf_resize(struct co_shm_op *op, size_t bytes)
+{
+    int error = op->call == CO_SHM_BCAST ? co_shm_op_resize(op, bytes) : -EMSGSIZE;
+
+    if (error == 0) {
+        leaf_claim(op);
+    }
+    return error;
+}
+
+static void leaf_meet(struct co_shm_op *op, const struct co_shm_introduction *its)
+{
+    op->remote = its->address;
+    if (op->call == CO_SHM_GATHER) {
+        op->remote += (uint64_t)op->team->self * op->bytes;
+    }
+    op->phase = PHASE_COPY;
 }
 
 static void leaf_copy(struct co_shm_op *op, uint64_t piece)
@@ -163,21 +162,23 @@ static int leaf_end(struct co_shm_op *op)
 
 static int leaf_step(struct co_shm_op *op)
 {
+    struct co_shm_introduction its;
+
     if (op->phase == PHASE_INTRODUCE) {
-        if (!leaf_introduce(op)) {
+        leaf_claim(op);
+        if (!co_shm_introduce(op, op->call == CO_SHM_BCAST ? op->target : op->mine)) {
             return 0;
         }
         op->phase = PHASE_MEET;
     }
     if (op->phase == PHASE_MEET) {
-        if (!co_shm_slot_is_full(op->team, op->root, CO_SHM_LINES, op->tick)) {
+        if (!co_shm_introduced(op, op->root, &its)) {
             return 0;
         }
-        op->remote = address_of(op, op->root);
-        if (op->call == CO_SHM_GATHER) {
-            op->remote += (uint64_t)op->team->self * op->bytes;
+        if (its.bytes != op->bytes) {
+            return leaf_resize(op, its.bytes);
         }
-        op->phase = PHASE_COPY;
+        leaf_meet(op, &its);
     }
     if (op->stuck != 0) {
         leaf_bounce(op);
@@ -193,12 +194,12 @@ static int leaf_step(struct co_shm_op *op)
     return 0;
 }
 
-static void centre_copy(struct co_shm_op *op, int leaf, uint64_t piece)
+static void centre_copy(struct co_shm_op *op, int leaf, uint64_t address, uint64_t piece)
 {
     struct co_shm_control *control = co_shm_control(op->team, leaf);
     uint64_t helped = co_load_relaxed(&control->helped); // relaxed: ours since acquire R1 of the leaf's line
     uint64_t offset = piece * op->piece_bytes;
-    uint64_t remote = address_of(op, leaf) + offset;
+    uint64_t remote = address + offset;
     size_t length = piece_length(op, piece);
     int error =
         op->call == CO_SHM_BCAST
@@ -224,12 +225,13 @@ static bool centre_help(struct co_shm_op *op)
         if (op->helped_peer == team->self) {
             op->helped_peer = team->self + 1 == team->count ? 0 : team->self + 1;
         }
-        if (!co_shm_slot_is_full(team, op->helped_peer, CO_SHM_LINES, op->tick)) {
-            continue; // not come yet, or gone already
+        struct co_shm_introduction its;
+        if (!co_shm_introduced(op, op->helped_peer, &its) || its.bytes != op->bytes) {
+            continue; // not come yet, or gone already, or of another length: it copies alone
         }
         int64_t piece = take_piece(op, op->helped_peer, false);
         if (piece >= 0) {
-            centre_copy(op, op->helped_peer, (uint64_t)piece);
+            centre_copy(op, op->helped_peer, its.address, (uint64_t)piece);
             return true;
         }
     }
@@ -244,7 +246,7 @@ static int centre_step(struct co_shm_op *op)
 
     if (op->phase == PHASE_INTRODUCE) {
         choose_piece(op);
-        if (!introduce(op, block)) {
+        if (!co_shm_introduce(op, block)) {
             return 0;
         }
         if (inward && op->mine != op->target + (size_t)team->self * op->bytes) {

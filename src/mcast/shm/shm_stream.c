@@ -119,9 +119,29 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
     return ticks;
 }
 
+// The first tick of a block has come, if it is this operation's. False: there is none, or the root has another length
+// and the operation began anew.
+static bool meet_root(struct co_shm_op *op)
+{
+    bool is_past;
+
+    if (co_load_acquire(&co_shm_control(op->team, op->root)->written) <= op->tick) { // acquire W1: its length
+        return false;
+    }
+    size_t bytes = co_shm_length_of(op, op->root, &is_past);
+    if (bytes == 0 || bytes == op->bytes) {
+        return true;
+    }
+    co_shm_op_adopt(op, bytes);
+    return false;
+}
+
 // The root's block.
 static size_t read_root(struct co_shm_op *op)
 {
+    if (op->read == 0 && !meet_root(op)) {
+        return 0;
+    }
     uint64_t ticks = op->read < op->ticks ? copy_ticks(op, op->root, op->target, op->read, op->ticks - op->read) : 0;
 
     if (ticks == 0) {
@@ -188,6 +208,9 @@ static void begin(struct co_shm_op *op, bool writes)
     }
     op->remote = 0;
     op->least_slots = UINT64_MAX;
+    // release N1: all of the operations before, for who finds that this member is past his.
+    co_store_release(&co_shm_control(op->team, op->team->self)->streams[op->stream % CO_SHM_STREAMS],
+                     op->number << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK));
     if (writes) {
         co_shm_loan_begin(op->team, op->bytes);
     }

@@ -6,10 +6,11 @@
 // Rings. Every member writes its own lane and nobody else does. All members run the same operations in the same
 // order, so all agree which tick belongs to which fragment of which operation, and one number for each ring and
 // member, `consumed`, tells how far that member is done with it. A slot is written for tick t when every member has
-// consumed t - slots (credit); it is full when its sequence reads t + 1, and keeps that until the next write, which
-// no reader of tick t can miss. `consumed` is published when it crosses a multiple of the quantum only. That is
-// enough: a member that is done with all ticks before t has published at least t - quantum + 1 > t - slots. The bulk
-// ring, which has a counter in place of flags, is in shm_stream.c.
+// consumed t - slots (credit); it is full for an operation when its word holds that operation's number and length, and
+// keeps that until the next write, which no reader of tick t can miss. Members that disagree about a length, by a
+// mistake of the program, do not take one operation for another: shm_lengths.c. `consumed` is published when it crosses
+// a multiple of the quantum only. That is enough: a member that is done with all ticks before t has published at least
+// t - quantum + 1 > t - slots. The bulk ring, which has a counter in place of flags, is in shm_stream.c.
 #ifndef CASTOFF_MCAST_SHM_TEAM_H
 #define CASTOFF_MCAST_SHM_TEAM_H
 
@@ -40,7 +41,8 @@ struct co_shm_team {
     uint64_t stream_end;            // bulk tick after the last one we wrote
     int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
     uint64_t loan_word;             // its word, as we wrote it last
-    uint64_t sequence;              // large operations begun
+    uint64_t number;                // operations begun, those without bytes left out
+    uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
     int members[]; // ranks within the node
@@ -80,16 +82,52 @@ static inline char *co_shm_slot_payload(const struct co_shm_team *team, int memb
     return co_shm_slot(team, member, ring, tick) + team->shape.ring[ring].head;
 }
 
-static inline void co_shm_slot_publish(const struct co_shm_team *team, unsigned ring, uint64_t tick)
+// What the slot of an operation reads when it is full: its number, and the bytes in it or CO_SHM_INTRODUCTION.
+static inline uint64_t co_shm_slot_word(const struct co_shm_op *op, size_t length)
 {
-    // release R1: the payload, and everything this member wrote before.
-    co_store_release((_Atomic uint64_t *)co_shm_slot(team, team->self, ring, tick), tick + 1);
+    return op->number << CO_SHM_LENGTH_BITS | length;
 }
 
-static inline bool co_shm_slot_is_full(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
+static inline void co_shm_slot_publish(const struct co_shm_op *op, unsigned ring, size_t length)
 {
-    // acquire R1: the member's payload of this tick.
-    return co_load_acquire((_Atomic uint64_t *)co_shm_slot(team, member, ring, tick)) == tick + 1;
+    // release R1: the payload, and everything this member wrote before.
+    co_store_release((_Atomic uint64_t *)co_shm_slot(op->team, op->team->self, ring, op->tick),
+                     co_shm_slot_word(op, length));
+}
+
+static inline bool co_shm_slot_is_full(const struct co_shm_op *op, int member, unsigned ring, size_t length)
+{
+    // acquire R1: the member's payload of this operation.
+    return co_load_acquire((_Atomic uint64_t *)co_shm_slot(op->team, member, ring, op->tick)) ==
+           co_shm_slot_word(op, length);
+}
+
+// In a large operation a member's line holds where its block is, and how long.
+struct co_shm_introduction {
+    uint64_t address; // in the member's process
+    uint64_t bytes;
+};
+
+static inline bool co_shm_introduce(struct co_shm_op *op, const void *block)
+{
+    struct co_shm_introduction own = {.address = (uint64_t)(uintptr_t)block, .bytes = op->bytes};
+
+    if (!co_shm_has_credit(op->team, CO_SHM_LINES, op->tick)) {
+        return false;
+    }
+    memcpy(co_shm_slot_payload(op->team, op->team->self, CO_SHM_LINES, op->tick), &own, sizeof own);
+    co_shm_slot_publish(op, CO_SHM_LINES, CO_SHM_INTRODUCTION);
+    return true;
+}
+
+// False: it has not come.
+static inline bool co_shm_introduced(const struct co_shm_op *op, int member, struct co_shm_introduction *its)
+{
+    if (!co_shm_slot_is_full(op, member, CO_SHM_LINES, CO_SHM_INTRODUCTION)) {
+        return false;
+    }
+    memcpy(its, co_shm_slot_payload(op->team, member, CO_SHM_LINES, op->tick), sizeof *its);
+    return true;
 }
 
 // This member is done with all ticks before `tick`; called for every one in turn.
@@ -116,6 +154,18 @@ static inline void co_shm_grant_from_allgather(struct co_shm_op *op)
 
 // Makes the pages of a ring in our lane exist; -ENOMEM when /dev/shm is full.
 int co_shm_touch_ring(struct co_shm_team *team, unsigned ring);
+
+// shm_start.c: chooses the path by op->bytes and takes its ticks.
+void co_shm_op_begin(struct co_shm_op *op);
+bool co_shm_op_is_large(const struct co_shm_op *op); // straight between processes
+
+// shm_lengths.c: the bytes that `member` gives in this operation. 0: it has not come to it, or is past it by so many
+// streams that it is forgotten (`is_past`).
+size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
+// Of a bcast of which nothing was read: goes on with the root's length. adopt begins it anew, on the path of that
+// length; resize leaves it on its path, and fails with -ENOMEM.
+void co_shm_op_adopt(struct co_shm_op *op, size_t bytes);
+int co_shm_op_resize(struct co_shm_op *op, size_t bytes);
 
 // shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);
