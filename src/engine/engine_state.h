@@ -156,7 +156,6 @@ void co_transports_close(struct co_engine *engine);
 int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier);
 void co_messages_close(struct co_engine *engine);
 void co_messages_lose(struct co_engine *engine, int place); // a rank of this node has ended
-bool co_messages_under_way(const struct co_engine *engine); // that want to leave before it is closed
 int co_messages_progress(struct co_engine *engine, bool inside);
 uint64_t co_messages_advances(const struct co_engine *engine);
 bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called

@@ -182,11 +182,6 @@ bool co_messages_need_native(const struct co_engine *engine)
     return engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier);
 }
 
-bool co_messages_under_way(const struct co_engine *engine)
-{
-    return engine->p2p != NULL && (co_p2p_sends(engine->p2p) > 0 || co_messages_need_native(engine));
-}
-
 uint64_t co_messages_advances(const struct co_engine *engine)
 {
     uint64_t carried = engine->native_carrier == NULL ? 0 : co_carrier_channel_advances(engine->native_carrier);
