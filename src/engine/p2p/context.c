@@ -235,10 +235,3 @@ void co_p2p_contexts_close(struct co_p2p *p2p)
         free(p2p->ended);
     }
 }
-
-void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state)
-{
-    co_p2p_lock(context->p2p);
-    co_matcher_state(context->matcher, state);
-    co_p2p_unlock(context->p2p);
-}

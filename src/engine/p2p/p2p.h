@@ -122,6 +122,5 @@ void co_p2p_context_hold(struct co_p2p_context *context);
 void co_p2p_context_let_go(struct co_p2p_context *context);
 // Operations are under way, those included that nobody looks for any more.
 bool co_p2p_context_is_busy(struct co_p2p_context *context);
-void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state);
 
 #endif
