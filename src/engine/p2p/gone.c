@@ -19,6 +19,9 @@ bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source)
 bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
 {
     struct co_p2p *p2p = context->p2p;
+    if (source != CO_P2P_ANY) {
+        co_store_relaxed(&p2p->probed, context->peers[source]); // relaxed: whom the next question may go to
+    }
     if (!co_load_relaxed(&p2p->has_lost_one)) { // relaxed: who looks, looks again
         return false;
     }
@@ -133,6 +136,74 @@ static void fail_posted(struct co_p2p *p2p, int result)
         receive->bytes = 0;
         co_p2p_receive_finish(receive, result);
     }
+}
+
+// The next one to be asked for a sign of life, in turn: `best` turns further than the last one.
+struct awaited {
+    const struct co_p2p *p2p;
+    int last, best;
+};
+
+static void note_awaited(struct awaited *awaited, int peer)
+{
+    int size = awaited->p2p->config.size, turns = (peer - awaited->last - 1 + size) % size;
+    const struct co_p2p_peer *state = &awaited->p2p->peers[peer];
+    if (state->is_far && !state->is_gone && turns < awaited->best) {
+        awaited->best = turns;
+    }
+}
+
+static void note_source(struct co_match_node *node, void *arg)
+{
+    const struct co_p2p_receive *receive = (const struct co_p2p_receive *)node;
+    if (node->source != CO_P2P_ANY && receive->context->peers != NULL) {
+        note_awaited(arg, receive->context->peers[node->source]);
+    }
+}
+
+static void note_named(struct awaited *awaited)
+{
+    const struct co_p2p *p2p = awaited->p2p;
+    const struct co_p2p_send *send;
+    const struct co_p2p_receive *receive;
+    uint32_t position = 0;
+    while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
+        note_awaited(awaited, send->context->peers[send->destination]);
+    }
+    position = 0;
+    while ((receive = co_handles_next(&p2p->receives_named, &position)) != NULL) {
+        note_awaited(awaited, receive->peer);
+    }
+}
+
+static void note_all(struct awaited *awaited)
+{
+    const struct co_p2p *p2p = awaited->p2p;
+    const struct co_p2p_context *context;
+    size_t position = 0;
+    for (int peer = 0; peer < p2p->config.size; peer++) {
+        if (p2p->peers[peer].is_waiting) {
+            note_awaited(awaited, peer);
+        }
+    }
+    note_named(awaited);
+    while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
+        co_matcher_visit_receives(context->matcher, note_source, awaited);
+    }
+}
+
+int co_p2p_awaited(struct co_p2p *p2p, int last)
+{
+    struct awaited awaited = {p2p, last, p2p->config.size};
+    co_p2p_lock(p2p);
+    note_all(&awaited);
+    int probed = co_load_relaxed(&p2p->probed);
+    if (probed >= 0) {
+        note_awaited(&awaited, probed);
+        co_store_relaxed(&p2p->probed, -1); // relaxed: who still looks, says so again
+    }
+    co_p2p_unlock(p2p);
+    return awaited.best == p2p->config.size ? -1 : (last + 1 + awaited.best) % p2p->config.size;
 }
 
 void co_p2p_lose_held(struct co_p2p *p2p, int peer)

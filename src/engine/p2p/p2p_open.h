@@ -35,6 +35,8 @@ void co_p2p_close(struct co_p2p *p2p);
 // This peer has ended: what it has sent is still received, and everything else that needs it fails with -ECONNRESET,
 // now and later: sends to it, receives from it alone. A receive from anybody waits on. A second time does nothing.
 void co_p2p_lose(struct co_p2p *p2p, int peer);
+// A peer on another host that something waits for, the next one after `last` in turn; -1: none. Looks at everything.
+int co_p2p_awaited(struct co_p2p *p2p, int last);
 // Moves on when a message has: tells slow from stuck.
 uint64_t co_p2p_advances(const struct co_p2p *p2p);
 

@@ -134,6 +134,7 @@ struct co_p2p {
     struct co_p2p_totals totals;
     struct co_p2p_blocks *blocks; // NULL: each message is matched as it comes
     _Atomic bool has_lost_one;    // of the peers; written with the lock
+    _Atomic int probed;           // for whose messages somebody has looked in vain, -1: nobody has
     _Atomic uint64_t advances;
 };
 
