@@ -96,6 +96,8 @@ struct co_engine {
     struct co_channel *native_carrier; // `p2p` closes it; NULL: none
     unsigned message_spins;            // turns of a wait for a message before anything else is moved
     int message_policy;                // CO_AUTO, CO_YES, CO_NO
+    _Atomic uint64_t asked_ns;         // when somebody was last asked for a sign of life,
+    _Atomic int asked;                 // and who
     enum co_carrier carrier;           // between nodes; the same on all ranks where has_multicast
     int shm_error;                     // -errno of the first rank without shared memory
     _Atomic bool *is_gone;             // [node_size]: ranks of this node that have ended
@@ -158,7 +160,7 @@ void co_transports_close(struct co_engine *engine);
 int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier);
 void co_messages_close(struct co_engine *engine);
 void co_messages_lose(struct co_engine *engine, int place); // a rank of this node has ended
-bool co_messages_under_way(const struct co_engine *engine); // that want to leave before it is closed
+void co_messages_ask_for_life(struct co_engine *engine);    // those on other hosts that messages wait for
 int co_messages_progress(struct co_engine *engine, bool inside);
 uint64_t co_messages_advances(const struct co_engine *engine);
 bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called

@@ -49,7 +49,7 @@ int co_team_failure(const struct co_team *team)
     return error;
 }
 
-void co_engine_look_for_the_gone(struct co_engine *engine)
+static void look_at_this_node(struct co_engine *engine)
 {
     if (engine->shm == NULL || co_shm_node_dead_peer(engine->shm) < 0) {
         return;
@@ -64,4 +64,10 @@ void co_engine_look_for_the_gone(struct co_engine *engine)
         }
     }
     co_store_relaxed(&engine->has_lost_one, true);
+}
+
+void co_engine_look_for_the_gone(struct co_engine *engine)
+{
+    look_at_this_node(engine);
+    co_messages_ask_for_life(engine);
 }

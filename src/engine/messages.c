@@ -15,6 +15,7 @@
 #define PLACES_FIRST 1024                      // in the tables of a communicator; most never need more
 #define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
+#define ASK_EVERY_NS (CO_NS_PER_S / 2) // for a sign of life: one that is waited for, in turn
 #define SPINS 400
 #define SPINS_CROWDED 16
 
@@ -177,14 +178,42 @@ void co_messages_lose(struct co_engine *engine, int place)
     }
 }
 
+// The kernel of its host answers for a process that has ended, native does not.
+static bool is_gone(struct co_engine *engine, int rank)
+{
+    bool is_gone = false;
+    if (co_trylock_take(&engine->lock)) {
+        is_gone = co_mcast_is_gone(engine->mcast, rank);
+        if (!is_gone) {
+            co_mcast_ask(engine->mcast, rank);
+        }
+        co_trylock_drop(&engine->lock);
+    }
+    return is_gone;
+}
+
+void co_messages_ask_for_life(struct co_engine *engine)
+{
+    if (engine->native_carrier == NULL || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
+        return;
+    }
+    uint64_t now_ns = co_clock_now_ns();
+    if (now_ns - co_load_relaxed(&engine->asked_ns) < ASK_EVERY_NS) { // relaxed: two at a time ask twice
+        return;
+    }
+    co_store_relaxed(&engine->asked_ns, now_ns);
+    int rank = co_p2p_awaited(engine->p2p, co_load_relaxed(&engine->asked));
+    if (rank >= 0) {
+        co_store_relaxed(&engine->asked, rank);
+        if (is_gone(engine, rank)) {
+            co_p2p_lose(engine->p2p, rank);
+        }
+    }
+}
+
 bool co_messages_need_native(const struct co_engine *engine)
 {
     return engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier);
-}
-
-bool co_messages_under_way(const struct co_engine *engine)
-{
-    return engine->p2p != NULL && (co_p2p_sends(engine->p2p) > 0 || co_messages_need_native(engine));
 }
 
 uint64_t co_messages_advances(const struct co_engine *engine)

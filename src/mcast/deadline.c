@@ -22,12 +22,21 @@ static struct co_peer *peer_of(const struct co_mcast_group *group, int member)
     return &group->mcast->peers[group->members[member]];
 }
 
+void co_mcast_ask(struct co_mcast *mcast, int rank)
+{
+    struct co_destination to = {CO_TO_PEER, (unsigned)rank};
+    co_control_send(mcast, 0, mcast->config.world_rank, to, CO_CONTROL_PROBE, 0, 0, NULL, 0);
+}
+
+bool co_mcast_is_gone(const struct co_mcast *mcast, int rank)
+{
+    return mcast->peers[rank].is_dead;
+}
+
 static void ask_itself(struct co_mcast_group *group, int member)
 {
-    struct co_mcast *mcast = group->mcast;
-    struct co_destination to = {CO_TO_PEER, (unsigned)group->members[member]};
-    co_control_send(mcast, 0, mcast->config.world_rank, to, CO_CONTROL_PROBE, 0, 0, NULL, 0);
-    peer_of(group, member)->probed_ns = mcast->now_ns;
+    co_mcast_ask(group->mcast, group->members[member]);
+    peer_of(group, member)->probed_ns = group->mcast->now_ns;
 }
 
 // True: a question has left.

@@ -134,6 +134,10 @@ void co_mcast_op_release(struct co_mcast_op *op);
 // One line for the stall watchdog: which block, how much, from whom it waits.
 void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room);
 
+// Asks this rank for a word, outside of any group; if its process is gone its host says so, after which it is known.
+void co_mcast_ask(struct co_mcast *mcast, int rank);
+bool co_mcast_is_gone(const struct co_mcast *mcast, int rank);
+
 // Set-up probe: rank `prober` announces itself to subgroup `index` until everyone answered or the deadline passed.
 // Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT.
 int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t deadline_ns,

@@ -70,7 +70,7 @@ native p2p_truncation 3
 
 run_inside across 100 --hosts 4
 run_inside messages 150 --hosts 4 --ranks-per-host 2
-run_inside deaths 60 --hosts 4 --ranks-per-host 2
+run_inside deaths 150 --hosts 4 --ranks-per-host 2
 run_inside crowded 60 --hosts 4 --ranks-per-host 2
 run_inside fat_tree 40 --hosts 5 --topology fat-tree --spines 2
 run_inside snooping 40 --hosts 4 --snooping

@@ -155,41 +155,6 @@ case_messages() {
     check_nothing_left "nothing is left"
 }
 
-# Ranks 0 and 1 share a host, so memory between ranks is at stake too.
-case_deaths() {
-    local status=0
-    limit=20 launch run 3 abort_killed_rank || status=$?
-    if ((status == 137)); then
-        pass "a rank killed: the job ends"
-    else
-        fail "a rank killed: the job ends" "exit status $status instead of 137" run
-    fi
-    check_nothing_left "a rank killed: nothing is left"
-    survivors 8
-    survivors 300000
-    launch run 8 bcast_rotating &
-    local job=$!
-    await_ranks 8
-    # Nobody has a chance to clean up.
-    pkill -KILL -f "^$programs/bcast_rotating"
-    wait "$job"
-    check_nothing_left "all ranks killed: nothing is left"
-}
-
-# One rank a host; the launcher lets those live whose neighbour died.
-survivors() { # bytes of a block
-    rm -f "$shared"/run.*
-    timeout -k 5 30 "$castoff" mpirun "${lab_arguments[@]}" --map-by node --enable-recovery -n 4 \
-        "$programs/abort_survivors" "$1" >"$shared/run.out" 2>"$shared/run.err" </dev/null
-    local told
-    told=$(grep -c '^rank [012]: an error$' "$shared/run.out")
-    if ((told == 3)) && grep -q 'peer is gone\|Connection reset' "$shared/run.err"; then
-        pass "a rank killed, blocks of $1 bytes: the others get an MPI error"
-    else
-        fail "a rank killed, blocks of $1 bytes: the others get an MPI error" "$told of 3 got one" run
-    fi
-}
-
 # Until so many ranks of a job run and have opened their sockets, 20 seconds at most.
 await_ranks() { # ranks
     local deadline=$((SECONDS + 20))
@@ -320,6 +285,8 @@ case_deaf() {
     check_run "it hears again" 4 comm_halves "$multicast_used"
 }
 
+# shellcheck source=tests/lab/castoff_test_deaths.sh
+. "$top/tests/lab/castoff_test_deaths.sh"
 # shellcheck source=tests/lab/castoff_test_refusals.sh
 . "$top/tests/lab/castoff_test_refusals.sh"
 

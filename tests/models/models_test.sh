@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The Spin models of src/matching/models: what the code does holds in every order of steps, and every known-wrong
-# variant is found out. MODEL_LANES and MODEL_RECEIVES enlarge the space of the lanes (4 and 4 take minutes and
+# The Spin models beside the code, in src/.../models: what the code does holds in every order of steps, and every
+# known-wrong variant is found out. MODEL_LANES and MODEL_RECEIVES enlarge the space of the lanes (4 and 4 take minutes and
 # gigabytes). Skipped without spin.
 set -u
 
-models=$(cd "$(dirname "$0")/../../src/matching/models" && pwd) || exit 1
+source=$(cd "$(dirname "$0")/../../src" && pwd) || exit 1
 command -v spin >/dev/null || { echo "spin is not installed"; exit 77; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-models.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -16,10 +16,10 @@ lanes=${MODEL_LANES:-3} receives=${MODEL_RECEIVES:-3}
 
 # Prints "holds" or "violated"; anything else did not run to its end.
 verify() { # model options...
-    local model=$1
+    local model=$source/$1.pml
     shift
     rm -f pan* ./*.trail
-    spin -a "$@" "$models/$model.pml" >spin.out 2>&1 && ${CC:-cc} -O2 -DSAFETY -DNOFAIR -DCOLLAPSE -o pan pan.c >cc.out 2>&1 &&
+    spin -a "$@" "$model" >spin.out 2>&1 && ${CC:-cc} -O2 -DSAFETY -DNOFAIR -DCOLLAPSE -o pan pan.c >cc.out 2>&1 &&
         ./pan -m100000 >pan.out 2>&1
     if grep -q 'errors: 0' pan.out 2>/dev/null && ! grep -q 'max search depth too small\|out of memory' pan.out; then
         echo holds
@@ -44,18 +44,22 @@ check() { # expected model options...
 }
 
 space=("-DLANES=$lanes" "-DRECEIVES=$receives")
-check holds lanes "${space[@]}"
-check holds lanes "${space[@]}" -DEARLY
-check holds lanes -DLANES=2 -DRECEIVES=3 -DCANCELLED
+check holds matching/models/lanes "${space[@]}"
+check holds matching/models/lanes "${space[@]}" -DEARLY
+check holds matching/models/lanes -DLANES=2 -DRECEIVES=3 -DCANCELLED
 for mutant in 1 2 4; do
-    check violated lanes "${space[@]}" "-DMUTANT=$mutant"
+    check violated matching/models/lanes "${space[@]}" "-DMUTANT=$mutant"
 done
-check violated lanes -DLANES=2 -DRECEIVES=3 -DCANCELLED -DMUTANT=3
-check holds store
-check holds store -DCLAIM
-check violated store -DSPLIT
-check holds blocks -DRECEIVES=3
-check violated blocks -DROLLING
+check violated matching/models/lanes -DLANES=2 -DRECEIVES=3 -DCANCELLED -DMUTANT=3
+check holds matching/models/store
+check holds matching/models/store -DCLAIM
+check violated matching/models/store -DSPLIT
+check holds matching/models/blocks -DRECEIVES=3
+check violated matching/models/blocks -DROLLING
+check holds engine/p2p/models/gate
+for mutant in 1 2 3 4 5; do
+    check violated engine/p2p/models/gate "-DMUTANT=$mutant"
+done
 
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

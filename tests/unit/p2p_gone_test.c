@@ -245,6 +245,39 @@ static void native_fails(void **state)
     p2p_world_close(&world);
 }
 
+// Of those on other hosts, each that something waits for, in turn; the others are left in peace.
+static void awaited_ones_are_named_in_turn(void **state)
+{
+    (void)state;
+    struct p2p_world_options options = {.size = 4,
+                                        .node_ranks = 1,
+                                        .eager_most = 4096,
+                                        .carried_eager_most = 1024,
+                                        .credit = 1 << 20,
+                                        .matcher = {64, 64, 16}};
+    p2p_world_open(&world, &options);
+    struct co_p2p *self = world.ranks[0];
+    assert_int_equal(co_p2p_awaited(self, 0), -1);
+    struct co_p2p_receive any = receive_at(0, 100), posted = receive_at(0, 100);
+    co_p2p_receive(&any, CO_P2P_ANY, 5);
+    assert_int_equal(co_p2p_awaited(self, 0), -1);
+    co_p2p_receive(&posted, 2, 5);
+    struct co_p2p_send offer = send_of(0, 3, 1, LARGE);
+    co_p2p_send(&offer);
+    assert_int_equal(co_p2p_awaited(self, 0), 2);
+    assert_int_equal(co_p2p_awaited(self, 2), 3);
+    assert_int_equal(co_p2p_awaited(self, 3), 2);
+    assert_false(co_p2p_source_has_ended(world.contexts[0], 1)); // somebody probes for it
+    assert_int_equal(co_p2p_awaited(self, 0), 1);
+    assert_int_equal(co_p2p_awaited(self, 0), 2); // and does no longer
+    co_p2p_lose(self, 2);
+    check_lost(&posted);
+    assert_int_equal(co_p2p_awaited(self, 0), 3);
+    assert_true(co_p2p_cancel(&any));
+    p2p_world_close(&world);
+    assert_int_equal(offer.result, -ECANCELED);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sends_fail),
@@ -252,6 +285,7 @@ int main(void)
                                        cmocka_unit_test(what_it_sent_is_received),
                                        cmocka_unit_test(probes_find_what_came_and_then_an_end),
                                        cmocka_unit_test(in_the_middle),
-                                       cmocka_unit_test(native_fails)};
+                                       cmocka_unit_test(native_fails),
+                                       cmocka_unit_test(awaited_ones_are_named_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void a_sender_that_stops(void **state)
             p2p_world_settle(&world);
             check_received(&behind, 0, 6, 100000);
             assert_true(co_p2p_send_is_done(&next));
-            close_streams(0);
+            close_streams(false);
         }
     }
 }
@@ -88,7 +88,7 @@ static void a_sender_that_wakes_up_meanwhile(void **state)
         assert_true(co_p2p_send_is_done(&send));
         check_received(&behind, 0, 6, 200000);
         assert_int_equal(reads, 1);
-        close_streams(kind / 2);
+        close_streams((kind & 2) != 0);
     }
 }
 
@@ -119,7 +119,7 @@ static void two_that_stop(void **state)
         assert_memory_equal(bodies[rank], sent, STREAM_MOST);
     }
     assert_int_equal(reads, 2);
-    close_streams(0);
+    close_streams(false);
 }
 
 // It lost its core while it wrote a piece: nobody reads until the piece is there.
@@ -139,7 +139,7 @@ static void a_sender_that_stops_while_it_writes(void **state)
     wait_in_vain(1);
     assert_int_equal(reads, 1);
     check_received(&receive, 0, 5, 200000);
-    close_streams(1);
+    close_streams(true);
 }
 
 static void where_the_kernel_refuses(void **state)
@@ -156,7 +156,7 @@ static void where_the_kernel_refuses(void **state)
     assert_false(co_p2p_receive_is_done(&receive));
     p2p_world_settle(&world);
     check_received(&receive, 0, 5, 200000);
-    close_streams(0);
+    close_streams(false);
 }
 
 // Taken by a matched probe, or dropped, while its first pieces come.
@@ -192,7 +192,7 @@ static void taken_while_it_comes(void **state)
         if (is_dropped) {
             co_p2p_lose(world.ranks[0], 1);
         }
-        close_streams(0);
+        close_streams(false);
     }
 }
 
@@ -225,7 +225,7 @@ static void a_peer_that_ends(void **state)
         memset(received, 0xee, LARGE);
         co_p2p_receive(&whole, 0, 4);
         check_received(&whole, 0, 4, 10000);
-        close_streams(0);
+        close_streams(false);
     }
 }
 
@@ -251,7 +251,7 @@ static void a_communicator_that_ends(void **state)
     check_received(&receive, 0, 6, 100000);
     co_p2p_lose(world.ranks[0], 1);
     co_p2p_context_close(left);
-    close_streams(0);
+    close_streams(false);
 }
 
 int main(void)

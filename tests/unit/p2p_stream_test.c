@@ -40,7 +40,7 @@ static void in_pieces(void **state)
             assert_true(co_p2p_send_is_done(&send));
             check_received(&receive, 0, 5, sizes[i]);
             assert_int_equal(reads, 0);
-            close_streams(0);
+            close_streams(false);
         }
     }
 }
@@ -56,7 +56,7 @@ static void larger_ones_are_read(void **state)
     p2p_world_settle(&world);
     check_received(&receive, 0, 5, STREAM_MOST + 1);
     assert_true(reads > 0);
-    close_streams(0);
+    close_streams(false);
 }
 
 // Small and middle ones, with another tag, do not wait for all of what is before them.
@@ -82,7 +82,7 @@ static void what_is_behind_a_long_one(void **state)
         assert_true(receive.done_bytes < 4 * EARLY);
         p2p_world_settle(&world);
         check_received(&receive, 0, 5, STREAM_MOST);
-        close_streams(0);
+        close_streams(false);
     }
 }
 
@@ -119,7 +119,7 @@ static void both_ways(void **state)
             }
         }
         memset(bodies, 0, sizeof(bodies));
-        close_streams(0);
+        close_streams(false);
     }
 }
 
@@ -151,7 +151,7 @@ static void credit_bounds_what_comes_unasked(void **state)
         p2p_world_settle(&world);
         check_received(&last, 0, 1, 50000);
         assert_int_equal(reads, COUNT - 2);
-        close_streams(0);
+        close_streams(false);
         assert_int_equal(co_counter_read(CO_COUNT_STREAMED_BYTES) - before, 3 * 50000);
     }
 }
@@ -177,7 +177,7 @@ static void counted(void **state)
         check_received(&receives[i], 0, i, sends[i].bytes);
     }
     p2p_world_settle(&world);
-    close_streams(0);
+    close_streams(false);
     assert_int_equal(co_counter_read(CO_COUNT_MESSAGES_STREAMED) - streamed, 3);
     assert_int_equal(co_counter_read(CO_COUNT_STREAMS_READ) - read, 1);
     uint64_t in_pieces = co_counter_read(CO_COUNT_STREAMED_BYTES) - bytes;

@@ -12,8 +12,8 @@ extern int reads, read_error;       // so many, and what they say instead
 extern void (*while_reading)(void); // NULL: nothing
 
 void open_streams(int size, size_t credit);
-// Nothing is under way, but for so many sends of rank 0.
-void close_streams(unsigned sends);
+// Nothing is under way, but for sends of rank 0, where it has some.
+void close_streams(bool has_sends);
 // This rank alone, until nothing moves; and then for longer than its patience.
 void streams_move(int rank);
 void wait_in_vain(int rank);

@@ -2,6 +2,7 @@
 //
 // Communicators as point-to-point sees them. A packet may be for one that this rank has not created yet: then its
 // tables are made at once, and whoever creates it finds what has come. Tables are large and mostly never touched.
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,15 +133,26 @@ static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_cont
     totals->messages_high = totals->messages_high > state.messages_high ? totals->messages_high : state.messages_high;
 }
 
-void co_p2p_context_end(struct co_p2p_context *context)
+// What nobody has received. A send to ourselves is under way as long as its message is there.
+static void drop_messages(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
     struct co_match_node *node;
-    add_to_totals(&p2p->totals, context);
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
-        co_p2p_message_give_back(p2p, (struct co_p2p_message *)node);
-        co_p2p_message_give(p2p, (struct co_p2p_message *)node);
+        struct co_p2p_message *message = (struct co_p2p_message *)node;
+        if (message->kind == CO_MESSAGE_FROM_SELF) {
+            co_p2p_send_finish(message->send, -ECANCELED);
+        }
+        co_p2p_message_give_back(p2p, message);
+        co_p2p_message_give(p2p, message);
     }
+}
+
+void co_p2p_context_end(struct co_p2p_context *context)
+{
+    struct co_p2p *p2p = context->p2p;
+    add_to_totals(&p2p->totals, context);
+    drop_messages(context);
     co_hash_map_remove(&p2p->contexts, context->id);
     note_ended(p2p, context->id);
     if (p2p->last_context == context) {
@@ -213,20 +225,13 @@ void co_p2p_contexts_close(struct co_p2p *p2p)
     struct co_p2p_context *context;
     size_t position;
     while (position = 0, (context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        context->is_closed = true;
-        context->users = 1;
-        co_p2p_context_drop(context);
+        context->users++; // or the last send to ourselves would end it
+        drop_messages(context);
+        co_p2p_context_end(context);
     }
     co_hash_map_close(&p2p->contexts);
     if (p2p->ended != NULL) {
         co_hash_map_close(&p2p->ended->ids);
         free(p2p->ended);
     }
-}
-
-void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state)
-{
-    co_p2p_lock(context->p2p);
-    co_matcher_state(context->matcher, state);
-    co_p2p_unlock(context->p2p);
 }

@@ -4,7 +4,6 @@
 // them at their receivers without bound, so programs rely on it that such a send ends without its receive: the copy
 // is offered in place of the message, which is done. The setting bounds all copies of this rank; beyond it the send
 // waits for its receive. Rare.
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +36,6 @@ struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *se
     kept->send = *send;
     kept->send.data = kept->bytes;
     kept->send.on_done = has_ended;
-    kept->send.is_copy = true;
     kept->send.handle = 0;
     if (send->bytes > 0) {
         memcpy(kept->bytes, send->data, send->bytes);
@@ -47,15 +45,4 @@ struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *se
     p2p->kept += cost;
     p2p->totals.kept_high = p2p->kept > p2p->totals.kept_high ? p2p->kept : p2p->totals.kept_high;
     return &kept->send;
-}
-
-void co_p2p_keep_close(struct co_p2p *p2p)
-{
-    uint32_t position = 0;
-    struct co_p2p_send *send;
-    while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
-        if (send->is_copy) {
-            co_p2p_send_finish(send, -ECANCELED);
-        }
-    }
 }

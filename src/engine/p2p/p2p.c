@@ -58,7 +58,8 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .peer_of_place = calloc((size_t)config->size, sizeof(int)),
                                .blocks = config->lanes > 1 ? co_p2p_blocks_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
-                               .last_asked = &p2p->first_asked};
+                               .last_asked = &p2p->first_asked,
+                               .probed = -1};
     }
     if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->blocks == NULL)) {
         free_p2p(p2p);
@@ -109,30 +110,26 @@ static void count(const struct co_p2p_totals *totals)
 void co_p2p_close(struct co_p2p *p2p)
 {
     co_p2p_lock(p2p);
-    p2p->is_closing = true;
-    co_p2p_keep_close(p2p);
-    co_p2p_contexts_close(p2p);
-    count(&p2p->totals);
+    co_p2p_take_last_packets(p2p);
+    p2p->is_closing = true; // also for native's progress loop, which may come by while the carrier is closed
     co_p2p_unlock(p2p);
-    while (p2p->free_messages != NULL) {
-        struct co_p2p_message *message = p2p->free_messages;
-        p2p->free_messages = message->next_free;
-        free(message);
-    }
     for (int i = 0; i < 2; i++) {
         if (p2p->ways[i].channel != NULL) {
             p2p->ways[i].channel->ops->close(p2p->ways[i].channel);
         }
     }
+    co_p2p_end_all(p2p);
+    co_p2p_contexts_close(p2p);
+    count(&p2p->totals);
+    while (p2p->free_messages != NULL) {
+        struct co_p2p_message *message = p2p->free_messages;
+        p2p->free_messages = message->next_free;
+        free(message);
+    }
     co_handles_close(&p2p->sends_named);
     co_handles_close(&p2p->receives_named);
     free(p2p->spare_payload);
     free_p2p(p2p);
-}
-
-unsigned co_p2p_sends(const struct co_p2p *p2p)
-{
-    return co_load_relaxed(&p2p->sends); // relaxed: a hint
 }
 
 uint64_t co_p2p_advances(const struct co_p2p *p2p)
@@ -169,7 +166,7 @@ int co_p2p_progress(struct co_p2p *p2p)
     if (!co_turns_try(&p2p->lock)) {
         return 0;
     }
-    int events = move(p2p);
+    int events = p2p->is_closing ? 0 : move(p2p);
     co_p2p_unlock(p2p);
     return events;
 }

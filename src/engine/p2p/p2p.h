@@ -37,7 +37,6 @@ struct co_p2p_send {
     // The engine's.
     struct co_p2p_queued queued;
     struct co_p2p_send *copy; // that goes in its place, NULL: none
-    bool is_copy;             // one of those
     uint64_t handle;          // by which the receiver names it
     uint64_t receive;         // of the receiver, while its bytes stream; 0: before
     uint32_t number;          // under which they are carried
@@ -123,6 +122,5 @@ void co_p2p_context_hold(struct co_p2p_context *context);
 void co_p2p_context_let_go(struct co_p2p_context *context);
 // Operations are under way, those included that nobody looks for any more.
 bool co_p2p_context_is_busy(struct co_p2p_context *context);
-void co_p2p_context_state(struct co_p2p_context *context, struct co_matcher_state *state);
 
 #endif

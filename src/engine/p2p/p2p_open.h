@@ -29,14 +29,14 @@ struct co_p2p_config {
 
 // -ENOMEM: the channel is still the caller's.
 int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config);
-// Nothing is under way.
+// Nobody calls any more, and no peer waits for what is under way: that ends with -ECANCELED, but for sends whose bytes
+// the MPI below may be reading.
 void co_p2p_close(struct co_p2p *p2p);
 // This peer has ended: what it has sent is still received, and everything else that needs it fails with -ECONNRESET,
 // now and later: sends to it, receives from it alone. A receive from anybody waits on. A second time does nothing.
 void co_p2p_lose(struct co_p2p *p2p, int peer);
-// That are not done: they want to arrive before it is closed. Copies of small ones, whose senders are done, do not
-// count.
-unsigned co_p2p_sends(const struct co_p2p *p2p);
+// A peer on another host that something waits for, the next one after `last` in turn; -1: none. Looks at everything.
+int co_p2p_awaited(struct co_p2p *p2p, int last);
 // Moves on when a message has: tells slow from stuck.
 uint64_t co_p2p_advances(const struct co_p2p *p2p);
 

@@ -5,7 +5,7 @@
 //   send.c         eager, rendezvous             arrive.c     packets from peers
 //   queue.c        what finds no room
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
-//   gone.c         peers that have ended         keep.c       copies of small messages without credit
+//   gone.c         peers that have ended, our end   keep.c       copies of small messages without credit
 //   carried.c      large messages between hosts  stream.c, streamed.c   middle ones inside a node
 //   blocks.c       messages matched by several lanes, lanes.c: their threads
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
@@ -113,10 +113,10 @@ struct co_p2p_way {
 struct co_p2p {
     struct co_trylock lock;
     struct co_p2p_config config;
-    struct co_p2p_peer *peers; // [config.size]
-    struct co_p2p_way ways[2]; // inside the node, to other hosts
-    int *peer_of_place;        // [config.size], of the channel inside the node
-    bool is_closing;
+    struct co_p2p_peer *peers;                        // [config.size]
+    struct co_p2p_way ways[2];                        // inside the node, to other hosts
+    int *peer_of_place;                               // [config.size], of the channel inside the node
+    bool is_closing;                                  // nothing moves any more
     int waiting;                                      // of them
     int streams;                                      // receives
     size_t early_most;                                // bytes
@@ -134,7 +134,7 @@ struct co_p2p {
     struct co_p2p_totals totals;
     struct co_p2p_blocks *blocks; // NULL: each message is matched as it comes
     _Atomic bool has_lost_one;    // of the peers; written with the lock
-    _Atomic unsigned sends;       // that are not done
+    _Atomic int probed;           // for whose messages somebody has looked in vain, -1: nobody has
     _Atomic uint64_t advances;
 };
 
@@ -235,7 +235,6 @@ int co_p2p_push_waiting(struct co_p2p *p2p); // what found no room; packets that
 
 // keep.c: a copy that is sent in its place, counted among its context's users; NULL: there is no room
 struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *send);
-void co_p2p_keep_close(struct co_p2p *p2p); // copies that nobody has received
 
 // receive.c
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory
@@ -295,6 +294,8 @@ static inline void co_p2p_copy(struct co_p2p_receive *receive, const void *from,
 
 // gone.c
 void co_p2p_lose_held(struct co_p2p *p2p, int peer);
+void co_p2p_take_last_packets(struct co_p2p *p2p);
+void co_p2p_end_all(struct co_p2p *p2p); // whatever is under way, when the channels are closed
 // Whether nothing more will come from the one that such a receive names.
 bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source);
 

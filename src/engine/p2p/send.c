@@ -61,12 +61,6 @@ static void tell_done(struct co_p2p_send *send, int result)
     }
 }
 
-// Of those under way; read by others as a hint, written with the lock.
-static void count_sends(struct co_p2p *p2p, int change)
-{
-    co_store_relaxed(&p2p->sends, co_load_relaxed(&p2p->sends) + (unsigned)change);
-}
-
 void co_p2p_send_finish(struct co_p2p_send *send, int result)
 {
     struct co_p2p_context *context = send->context;
@@ -76,7 +70,6 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     if (send->copy != NULL) { // that has not gone
         co_p2p_send_finish(send->copy, result);
     }
-    count_sends(context->p2p, send->is_copy ? 0 : -1);
     tell_done(send, result);
     co_p2p_context_drop(context);
 }
@@ -266,9 +259,7 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
-    send->is_copy = false;
     send->early = send->streamed = 0;
-    count_sends(p2p, 1);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
     } else if (p2p->peers[peer].is_gone) {

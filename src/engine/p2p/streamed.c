@@ -4,7 +4,8 @@
 // they need no name; they go straight into the receive, or are kept with the message until there is one. All of them
 // come, even those that the receive has no room for: a sender that has not heard of it reads its buffer until then.
 // When no piece comes for a while although some are wanted, the sender computes or has lost its core, and the rest is
-// read from its memory, where the kernel allows it; the gate keeps the sender from going on meanwhile. Hot; lock held.
+// read from its memory, where the kernel allows it; the gate keeps the sender from going on meanwhile
+// (models/gate.pml). Hot; lock held.
 #include <errno.h>
 #include <string.h>
 

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Checks of castoff_test_inside.sh, which sources this, on ranks that are killed, in collectives and among messages, with
+# a launcher that ends the job and with one that lets the others live.
+# shellcheck disable=SC2154 # variables of castoff_test_inside.sh
+
+# Ranks 0 and 1 share a host, so memory between ranks is at stake too.
+case_deaths() {
+    local status=0
+    limit=20 launch run 3 abort_killed_rank || status=$?
+    if ((status == 137)); then
+        pass "a rank killed: the job ends"
+    else
+        fail "a rank killed: the job ends" "exit status $status instead of 137" run
+    fi
+    check_nothing_left "a rank killed: nothing is left"
+    survivors abort_survivors 8 "blocks of 8 bytes"
+    survivors abort_survivors 300000 "blocks of 300000 bytes"
+    deaths_among_messages
+    launch run 8 bcast_rotating &
+    local job=$!
+    await_ranks 8
+    # Nobody has a chance to clean up.
+    pkill -KILL -f "^$programs/bcast_rotating"
+    wait "$job"
+    check_nothing_left "all ranks killed: nothing is left"
+}
+
+# One rank a host; the launcher lets those live whose neighbour died.
+survivors() { # program argument what
+    rm -f "$shared"/run.*
+    timeout -k 5 30 "$castoff" mpirun "${lab_arguments[@]}" --map-by node --enable-recovery -n 4 \
+        "$programs/$1" "$2" >"$shared/run.out" 2>"$shared/run.err" </dev/null
+    local told
+    told=$(grep -c '^rank [012]: an error$' "$shared/run.out")
+    if ((told == 3)) && grep -q 'peer is gone\|Connection reset' "$shared/run.err"; then
+        pass "a rank killed, $3: the others get an MPI error"
+    else
+        fail "a rank killed, $3: the others get an MPI error" "$told of 3 got one" run
+    fi
+}
+
+# Messages between hosts are carried by the MPI below, which does not tell of a death.
+deaths_among_messages() {
+    local kinds=("a receive" "a probe" "a test" "a large receive" "a synchronous send" "a large send") kind status=0
+    local -x CASTOFF_P2P=yes
+    for kind in "${!kinds[@]}"; do
+        survivors abort_p2p_survivors "$kind" "${kinds[kind]} waits"
+    done
+    timeout -k 5 30 "$castoff" mpirun "${lab_arguments[@]}" --map-by node -n 3 "$programs/abort_p2p_killed" 0 \
+        >"$shared/run.out" 2>"$shared/run.err" </dev/null || status=$?
+    if ((status == 137)); then
+        pass "a rank killed that others wait for: the job ends"
+    else
+        fail "a rank killed that others wait for: the job ends" "exit status $status instead of 137" run
+    fi
+    check_nothing_left "a rank killed that others wait for: nothing is left"
+}
