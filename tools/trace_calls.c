@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff trace: what castoff run --record wrote, as a table of the calls, or call by call. What cannot be read is
-// named with file, place and cause, and the rest is shown. Runs once; single thread.
-#include "command.h"
+// castoff trace --calls and --print: what castoff run --record wrote, as a table of the calls, or call by call. What
+// cannot be read is named with file, place and cause, and the rest is shown. Runs once; single thread.
+#include "trace_calls.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -11,17 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "command.h"
 #include "trace/trace_file.h"
 #include "trace/trace_pages.h"
 #include "trace_text.h"
-
-static const struct option long_options[] = {
-    {"print", no_argument, NULL, 'p'},
-    {"no-times", no_argument, NULL, 't'},
-    {"kinds", no_argument, NULL, 'k'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
 
 struct summary {
     uint64_t calls[CO_TRACE_KIND_COUNT], in_vain[CO_TRACE_KIND_COUNT], ns[CO_TRACE_KIND_COUNT];
@@ -168,7 +161,7 @@ static const char *or_dash(const char *letters)
 }
 
 // As docs/trace-format.md has them.
-static void print_kinds(void)
+void co_trace_calls_print_kinds(void)
 {
     for (unsigned kind = 1; kind < CO_TRACE_KIND_COUNT; kind++) {
         const struct co_trace_row *row = co_trace_row(kind);
@@ -177,44 +170,14 @@ static void print_kinds(void)
     }
 }
 
-static int run(int argc, char **argv)
+int co_trace_calls(char **paths, int path_count, bool prints, bool shows_times)
 {
-    struct reading reading = {.shows_times = true};
-    int option;
-    while ((option = getopt_long(argc, argv, "ph", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'p':
-            reading.prints = true;
-            break;
-        case 't':
-            reading.shows_times = false;
-            break;
-        case 'k':
-            print_kinds();
-            return TOOL_OK;
-        default:
-            return co_command_odd_option(&co_command_trace, option);
-        }
+    struct reading reading = {.prints = prints, .shows_times = shows_times};
+    for (int i = 0; i < path_count; i++) {
+        read_place(&reading, paths[i]);
     }
-    if (optind == argc) {
-        co_command_complain(&co_command_trace, "no trace given (usage: castoff trace %s)", co_command_trace.arguments);
-        return TOOL_USAGE;
-    }
-    for (int i = optind; i < argc; i++) {
-        read_place(&reading, argv[i]);
-    }
-    if (!reading.prints && reading.summary.traces > 0) {
+    if (!prints && reading.summary.traces > 0) {
         print_summary(&reading.summary);
     }
     return reading.status;
 }
-
-const struct co_command co_command_trace = {
-    "trace",
-    run,
-    "[--print [--no-times]] DIRECTORY|FILE...",
-    "read what castoff run --record wrote: which calls, how often, how long",
-    "  -p, --print       every call of every rank, a line each\n"
-    "  --no-times        without times and threads, so that two runs can be compared\n"
-    "  --kinds           the kinds of records and their fields, as docs/trace-format.md has them\n",
-};
