@@ -94,16 +94,14 @@ static void read_frame(struct co_dumpi *dumpi, struct co_note *note)
         co_note_add(note, window->size, "it ends without an index: cut off, or its program did not end well");
         return;
     }
-    if (!read_header(dumpi, places[4], note)) {
-        co_note_add(note, window->size - INDEX_BYTES, "its index names a header at byte %" PRIu64 " of %" PRIu64,
-                    places[4], window->size);
+    // Cut off by a few numbers it looks like an older one, and means nothing.
+    if (places[5] < FIRST_BODY || places[5] >= places[4] || !read_header(dumpi, places[4], note)) {
+        co_note_add(note, window->size - INDEX_BYTES,
+                    "its index names a body at byte %" PRIu64 " and a header at byte %" PRIu64 " of %" PRIu64,
+                    places[5], places[4], window->size);
+        return;
     }
-    if (places[5] >= FIRST_BODY && places[5] < window->size) {
-        dumpi->body = places[5];
-    } else {
-        co_note_add(note, window->size - INDEX_BYTES, "its index names a body at byte %" PRIu64 " of %" PRIu64,
-                    places[5], window->size);
-    }
+    dumpi->body = places[5];
     dumpi->footer = places[6];
     for (int i = 1; i < 4; i++) {
         if (places[i] > dumpi->footer && (dumpi->footer_end == 0 || places[i] < dumpi->footer_end)) {

@@ -116,6 +116,9 @@ void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const
     struct co_replay_place *from = co_replay_place_of(replay, rank, event->comm);
     int32_t peer = from == NULL || from->comm == NULL ? -1 : co_replay_world_rank(from->comm, event->peer);
     struct co_replay_result *result = replay->result;
+    if (event->tag < 0) {
+        return; // no program can send that
+    }
     result->sends++;
     if (peer >= 0 && (uint32_t)peer < result->talk_ranks) {
         result->talk[(uint64_t)(uint32_t)rank->rank * result->talk_ranks + (uint32_t)peer]++;
@@ -145,6 +148,9 @@ void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const
 
 void co_replay_post(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
+    if (event->peer < CO_CALL_ANY || event->tag < CO_CALL_ANY) {
+        return; // no program can ask for that
+    }
     struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
     struct co_queue_item *receive = place == NULL ? NULL : co_queue_item_new(&place->queue, event->peer, event->tag);
     struct co_replay_receive *known = calloc(1, sizeof *known);
@@ -184,9 +190,10 @@ static bool can_come(const struct co_replay *replay, const struct co_replay_plac
                      replay->ranks[world_rank].wait != CO_WAIT_OVER;
 }
 
+// What a message must have that a receive gets which asked for this, and got that.
 static int32_t known_or(int32_t number, int32_t asked)
 {
-    return number != CO_CALL_NOT_KNOWN ? number : asked == CO_CALL_ANY ? 0 : asked;
+    return number >= 0 ? number : asked >= 0 ? asked : 0;
 }
 
 // The message that nobody in the trace has sent.
@@ -252,7 +259,7 @@ bool co_replay_probe(struct co_replay *replay, struct co_replay_rank *rank, cons
 {
     struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
     struct co_queue_item asked = {.got_source = event->got_source, .got_tag = event->got_tag};
-    if (place == NULL) {
+    if (place == NULL || event->peer < CO_CALL_ANY || event->tag < CO_CALL_ANY) {
         return true;
     }
     struct co_queue_item *message = co_queue_probe(&place->queue, event->peer, event->tag);
