@@ -12,6 +12,7 @@ FUZZ_SHARED  := $(filter-out $(FUZZ_SRC),$(wildcard tests/fuzz/*.c))
 FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 FUZZ_PROGS   := $(FUZZ_NAMES:%=$(FUZZ_BUILD)/%_fuzz)
 FUZZ_CORE    := $(CORE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o)
+FUZZ_ANALYZE := $(ANALYZE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o) $(ANALYZE_MATCH:src/%.c=$(FUZZ_BUILD)/obj/analyze/%.o)
 FUZZ_SAN     := address,undefined
 # -w: gcc judges the same sources with warnings as errors.
 FUZZ_CFLAGS  := -std=gnu17 -O1 -g -w -Isrc -pthread -MMD -MP -fno-omit-frame-pointer -fno-sanitize-recover=all
@@ -31,7 +32,14 @@ $(FUZZ_BUILD)/obj/%.o: %.c
 	$(call say,FUZZ,$<)
 	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< -o $@
 
-$(FUZZ_BUILD)/libcore.a: $(FUZZ_CORE) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.o)
+$(ANALYZE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o): FUZZ_CFLAGS += $(ANALYZE_FLAGS)
+
+$(FUZZ_BUILD)/obj/analyze/%.o: src/%.c
+	@mkdir -p $(@D)
+	$(call say,FUZZ,$<)
+	$(Q)$(FUZZ_CC) $(FUZZ_CFLAGS) $(ANALYZE_FLAGS) -fsanitize=fuzzer-no-link,$(FUZZ_SAN) -c $< -o $@
+
+$(FUZZ_BUILD)/libcore.a: $(FUZZ_CORE) $(FUZZ_ANALYZE) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.o)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
@@ -41,4 +49,4 @@ $(FUZZ_BUILD)/%_fuzz: $(FUZZ_BUILD)/obj/tests/fuzz/%_fuzz.o $(FUZZ_BUILD)/libcor
 
 .SECONDARY: $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.o)
 
--include $(FUZZ_CORE:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.d) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.d)
+-include $(FUZZ_CORE:.o=.d) $(FUZZ_ANALYZE:.o=.d) $(FUZZ_SRC:%.c=$(FUZZ_BUILD)/obj/%.d) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.d)

@@ -12,7 +12,7 @@ TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o $(BUILD)/obj/tools/bench_tune_file.o: \
   ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' -DCASTOFF_MPI_TEXT='"$(MPI_VERSION_TEXT)"'
 
-$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libcore.a
+$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
 
@@ -24,7 +24,7 @@ $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/castoff.o,$(TOOLS_OBJ))
 # tests/unit/<name>_test.c of every tools/<name>.c that has one.
 TOOLS_UNIT := $(foreach name,$(TOOLS_SRC:tools/%.c=%),$(if $(wildcard tests/unit/$(name)_test.c),$(name)))
 $(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtools.a \
-  $(BUILD)/libcore.a
+  $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm

@@ -20,11 +20,12 @@ allowed() {
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
     src/engine/*) echo "base/.*|engine/.*|$fronts_matching|$fronts_mcast" ;;
+    src/trace/analyze/*) echo "base/.*|trace/.*|matching/match_steps\.h|$fronts_matching" ;;
     src/trace/*) echo 'base/.*|trace/.*' ;;
     src/pmpi/record/*) echo 'base/.*|pmpi/next_mpi\.h|pmpi/record/.*|trace/.*' ;;
     src/pmpi/*) echo "base/.*|pmpi/.*|$fronts_engine|$fronts_mcast" ;;
     src/*) echo 'base/.*' ;;
-    tools/*) echo "base/.*|[a-z_]+\.h|tools/.*|castoff/.*|trace/[a-z_]+\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/*) echo "base/.*|[a-z_]+\.h|tools/.*|castoff/.*|trace/[a-z_]+\.h|trace/analyze/[a-z_]+\.h|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac
 }

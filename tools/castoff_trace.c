@@ -1,220 +1,189 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff trace: what castoff run --record wrote, as a table of the calls, or call by call. What cannot be read is
-// named with file, place and cause, and the rest is shown. Runs once; single thread.
+// castoff trace: how a program's messages would match, from its traces (DUMPI, its text, or castoff run --record). What
+// cannot be read is named with file, place and cause, and the rest is analyzed. Runs once.
 #include "command.h"
 
-#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-#include "trace/trace_file.h"
-#include "trace/trace_pages.h"
-#include "trace_text.h"
+#include "number_list.h"
+#include "output_file.h"
+#include "trace_archive.h"
+#include "trace_calls.h"
+#include "trace_compare.h"
+#include "trace_output.h"
+#include "trace_run.h"
 
 static const struct option long_options[] = {
+    {"bins", required_argument, NULL, 'b'},
+    {"lanes", required_argument, NULL, 'l'},
+    {"json", required_argument, NULL, 'j'},
+    {"csv", required_argument, NULL, 'c'},
+    {"plots", required_argument, NULL, 'P'},
+    {"cache", required_argument, NULL, 'C'},
+    {"no-cache", no_argument, NULL, 'N'},
     {"print", no_argument, NULL, 'p'},
+    {"calls", no_argument, NULL, 'a'},
     {"no-times", no_argument, NULL, 't'},
     {"kinds", no_argument, NULL, 'k'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
-struct summary {
-    uint64_t calls[CO_TRACE_KIND_COUNT], in_vain[CO_TRACE_KIND_COUNT], ns[CO_TRACE_KIND_COUNT];
-    unsigned traces, partial;
-    uint32_t ranks;
-    uint64_t job;
+struct choice {
+    struct co_trace_run_options run;
+    const char *json, *csv, *plots;
+    bool prints, lists_calls, hides_times, shows_kinds;
 };
 
-struct reading {
-    bool prints, shows_times;
-    struct summary summary;
-    int status;
-};
-
-// Also of a job that was recorded into the same folder before.
-static void check_company(struct reading *reading, const char *path, const struct co_trace_header *header)
+static int parse_numbers(struct co_number_list *list, const char *what, const char *text, uint32_t most)
 {
-    struct summary *summary = &reading->summary;
-    if (summary->traces++ == 0) {
-        summary->ranks = header->size;
-        summary->job = header->job;
-    } else if (summary->job != header->job || summary->ranks != header->size) {
-        co_command_complain(&co_command_trace, "%s is of another job than the traces before it", path);
-        reading->status = TOOL_FAILED;
+    int error = co_number_list_parse(list, text, most);
+    if (error != 0) {
+        co_command_complain(&co_command_trace, "--%s %s: %s 1 to %" PRIu32 ", such as 1,16,32 or 1-%" PRIu32, what,
+                            text, error == -E2BIG ? "too many numbers; there can be 64 of" : "wanted are numbers from",
+                            most, most);
     }
+    return error;
 }
 
-static void count(struct summary *summary, const struct co_trace_record *record)
+static int parse(struct choice *choice, int argc, char **argv)
 {
-    if ((record->flags & CO_TRACE_CONTINUED) != 0 || record->is_unfinished) {
-        return;
-    }
-    summary->calls[record->kind] += record->times;
-    summary->in_vain[record->kind] += (record->flags & CO_TRACE_IN_VAIN) != 0 ? record->times : 0;
-    summary->ns[record->kind] += record->end_ns - record->begin_ns;
-}
-
-static void tell_end(struct reading *reading, const char *path, const struct co_trace_file *file)
-{
-    if (file->damages > 0) {
-        co_command_complain(&co_command_trace, "%s: at byte %zu: %s; the rest is shown%s", path, file->damage_offset,
-                            file->damage, file->damages > 1 ? ", as far as it can be read" : "");
-        reading->status = TOOL_FAILED;
-    }
-    if (file->header.end != CO_TRACE_CLOSED) {
-        co_command_complain(&co_command_trace, "%s: %s", path,
-                            file->header.end == CO_TRACE_STOPPED
-                                ? "the recording stopped early: there was no room on the disk"
-                                : "the trace ends before MPI_Finalize: the process was killed, or still runs");
-    }
-    reading->summary.partial += file->damages > 0 || file->header.end != CO_TRACE_CLOSED;
-}
-
-static void read_records(struct reading *reading, struct co_trace_file *file)
-{
-    const struct co_trace_record *record;
-    struct co_trace_text text;
-    co_trace_text_open(&text, file, reading->shows_times);
-    if (reading->prints) {
-        printf("# rank %" PRIu32 " of %" PRIu32 "\n", file->header.rank, file->header.size);
-    }
-    while ((record = co_trace_file_next(file)) != NULL) {
-        count(&reading->summary, record);
-        if (reading->prints) {
-            co_trace_text_print(&text, stdout, record);
+    int option, error = 0;
+    while (error == 0 && (option = getopt_long(argc, argv, "ph", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'b':
+            error = parse_numbers(&choice->run.bins, "bins", optarg, CO_REPLAY_BINS_MAX);
+            break;
+        case 'l':
+            error = parse_numbers(&choice->run.lanes, "lanes", optarg, CO_REPLAY_LANES_MAX);
+            break;
+        case 'j':
+            choice->json = optarg;
+            break;
+        case 'c':
+            choice->csv = optarg;
+            break;
+        case 'P':
+            choice->plots = optarg;
+            break;
+        case 'C':
+            choice->run.cache = optarg;
+            break;
+        case 'N':
+            choice->run.has_no_cache = true;
+            break;
+        case 'p':
+            choice->prints = true;
+            break;
+        case 'a':
+            choice->lists_calls = true;
+            break;
+        case 't':
+            choice->hides_times = true;
+            break;
+        case 'k':
+            choice->shows_kinds = true;
+            break;
+        default:
+            return co_command_odd_option(&co_command_trace, option) == TOOL_OK ? 1 : -EINVAL;
         }
     }
-    co_trace_text_close(&text);
+    return error;
 }
 
-static void read_one(struct reading *reading, const char *path)
+static int say_failed(const char *what, const char *path, int error)
 {
-    struct co_trace_file file;
-    const uint8_t *bytes;
-    size_t size;
-    char why[CO_TRACE_WHY_MAX];
-    int error = co_trace_pages_read(path, &bytes, &size);
-    if (error) {
-        co_command_complain(&co_command_trace, "%s: %s", path, strerror(-error));
-        reading->status = TOOL_FAILED;
-        return;
-    }
-    if (co_trace_file_open(&file, bytes, size, why)) {
-        co_command_complain(&co_command_trace, "%s is no trace that can be read: %s", path, why);
-        reading->status = TOOL_FAILED;
-    } else {
-        check_company(reading, path, &file.header);
-        read_records(reading, &file);
-        tell_end(reading, path, &file);
-        co_trace_file_close(&file);
-    }
-    if (bytes != NULL) {
-        co_trace_pages_unmap((void *)(uintptr_t)bytes, size);
-    }
+    co_command_complain(&co_command_trace, "%s cannot be written to %s: %s", what, path, strerror(-error));
+    return TOOL_FAILED;
 }
 
-static int is_trace(const struct dirent *entry)
+static int write_results(const struct choice *choice, const struct co_trace_output *output)
 {
-    size_t length = strlen(entry->d_name);
-    return length > 6 && strcmp(entry->d_name + length - 6, ".trace") == 0;
+    char why[256] = "";
+    int status = TOOL_OK, error;
+    if (!co_output_is_piped(choice->json)) {
+        co_trace_summary_print(output, stdout);
+    }
+    if (choice->json != NULL && (error = co_trace_json_write(output, choice->json)) != 0) {
+        status = say_failed("the JSON", choice->json, error);
+    }
+    if (choice->csv != NULL && (error = co_trace_csv_write(output, choice->csv)) != 0) {
+        status = say_failed("tables", choice->csv, error);
+    }
+    if (choice->plots != NULL && co_trace_plots_write(output, choice->plots, why, sizeof why) != 0) {
+        co_command_complain(&co_command_trace, "no plots: %s", why);
+        status = TOOL_FAILED;
+    }
+    return status;
 }
 
-static void read_place(struct reading *reading, const char *place)
+static int analyze(const struct choice *choice, char **paths, int path_count)
 {
-    struct stat state;
-    struct dirent **entries;
-    if (stat(place, &state) != 0 || !S_ISDIR(state.st_mode)) {
-        read_one(reading, place);
-        return;
+    struct co_trace_run run;
+    int error = co_output_check(choice->json);
+    if (error != 0) {
+        return say_failed("the JSON", choice->json, error);
     }
-    int found = scandir(place, &entries, is_trace, alphasort);
-    if (found <= 0) {
-        co_command_complain(&co_command_trace, "%s%s", place, found < 0 ? " cannot be read" : " holds no .trace file");
-        reading->status = TOOL_FAILED;
-    }
-    for (int i = 0; i < found; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", place, entries[i]->d_name);
-        read_one(reading, path);
-        free(entries[i]);
-    }
-    if (found >= 0) {
-        free(entries);
-    }
-}
-
-static void print_summary(const struct summary *summary)
-{
-    printf("%-32s %14s %14s %12s\n", "call", "calls", "in vain", "seconds");
-    for (unsigned kind = 0; kind < CO_TRACE_KIND_COUNT; kind++) {
-        const struct co_trace_row *row = co_trace_row(kind);
-        if (row->family != CO_TRACE_FAMILY_MARK && summary->calls[kind] > 0) {
-            printf("%-32s %14" PRIu64 " %14" PRIu64 " %12.6f\n", row->name, summary->calls[kind],
-                   summary->in_vain[kind], (double)summary->ns[kind] / 1e9);
+    int status = co_trace_run_open(&run, &choice->run, paths, (size_t)path_count);
+    if (run.is_analyzed) {
+        const struct co_trace_output output = {paths[0], &run.application, &run.analysis};
+        int written = write_results(choice, &output);
+        status = status == TOOL_OK ? written : status;
+        if (!run.analysis.is_alike) {
+            co_command_complain(&co_command_trace, "matchers pair differently: a fault of castoff");
+            status = TOOL_FAILED;
         }
     }
-    printf("traces of %u of %" PRIu32 " ranks, %u of them partial\n", summary->traces, summary->ranks,
-           summary->partial);
-}
-
-static const char *or_dash(const char *letters)
-{
-    return *letters != '\0' ? letters : "-";
-}
-
-// As docs/trace-format.md has them.
-static void print_kinds(void)
-{
-    for (unsigned kind = 1; kind < CO_TRACE_KIND_COUNT; kind++) {
-        const struct co_trace_row *row = co_trace_row(kind);
-        printf("| %u | %s | %s | %s | %s | %s |\n", kind, row->name, or_dash(row->asked), or_dash(row->told),
-               row->has_text ? "yes" : "-", or_dash(row->columns));
-    }
+    co_trace_run_close(&run);
+    return status;
 }
 
 static int run(int argc, char **argv)
 {
-    struct reading reading = {.shows_times = true};
-    int option;
-    while ((option = getopt_long(argc, argv, "ph", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'p':
-            reading.prints = true;
-            break;
-        case 't':
-            reading.shows_times = false;
-            break;
-        case 'k':
-            print_kinds();
-            return TOOL_OK;
-        default:
-            return co_command_odd_option(&co_command_trace, option);
-        }
+    struct choice choice = {.json = NULL};
+    (void)co_number_list_parse(&choice.run.bins, "1,16,32,64,128,256", CO_REPLAY_BINS_MAX);
+    (void)co_number_list_parse(&choice.run.lanes, "1,4,32", CO_REPLAY_LANES_MAX);
+    int parsed = parse(&choice, argc, argv);
+    if (parsed != 0) {
+        return parsed > 0 ? TOOL_OK : TOOL_USAGE;
+    }
+    if (choice.shows_kinds) {
+        co_trace_calls_print_kinds();
+        return TOOL_OK;
+    }
+    if (optind < argc && strcmp(argv[optind], "compare") == 0) {
+        return co_trace_compare(&choice.run, argv + optind + 1, argc - optind - 1);
     }
     if (optind == argc) {
         co_command_complain(&co_command_trace, "no trace given (usage: castoff trace %s)", co_command_trace.arguments);
         return TOOL_USAGE;
     }
-    for (int i = optind; i < argc; i++) {
-        read_place(&reading, argv[i]);
-    }
-    if (!reading.prints && reading.summary.traces > 0) {
-        print_summary(&reading.summary);
-    }
-    return reading.status;
+    return choice.prints || choice.lists_calls
+               ? co_trace_calls(argv + optind, argc - optind, choice.prints, !choice.hides_times)
+               : analyze(&choice, argv + optind, argc - optind);
 }
 
 const struct co_command co_command_trace = {
     "trace",
     run,
-    "[--print [--no-times]] DIRECTORY|FILE...",
-    "read what castoff run --record wrote: which calls, how often, how long",
-    "  -p, --print       every call of every rank, a line each\n"
+    "[OPTION...] DIRECTORY|ARCHIVE|FILE..., or compare A B",
+    "how a program's messages would match: does hashing help it, with how many bins",
+    "Reads DUMPI traces, the text of dumpi2ascii, and what castoff run --record wrote: a file for each rank.\n\n"
+    "  --bins LIST       numbers of bins, 1 to 4096: 1,16,32, or 1-256, which doubles (default 1,16,32,64,128,256)\n"
+    "  --lanes LIST      messages matched at once, 1 to 64 (default 1,4,32)\n"
+    "  --json FILE       everything as JSON; - is standard output, in place of the summary\n"
+    "  --csv DIRECTORY   tables\n"
+    "  --plots DIRECTORY plots as SVG and PNG, by gnuplot\n"
+    "  --cache DIRECTORY where parsed traces are kept (default .castoff-cache beside them)\n"
+    "  --no-cache        keeps nothing\n"
+    "  --calls           of castoff's own traces: which calls, how often, how long\n"
+    "  -p, --print       of castoff's own traces: every call of every rank, a line each\n"
     "  --no-times        without times and threads, so that two runs can be compared\n"
     "  --kinds           the kinds of records and their fields, as docs/trace-format.md has them\n",
 };

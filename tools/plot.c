@@ -66,15 +66,15 @@ void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t c
     }
 }
 
-FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t why_room)
+static FILE *open_plot(const char *path, const char *title, const char *terminal, char *why, size_t why_room)
 {
     char gnuplot[PATH_MAX];
     if (co_program_find(gnuplot, "gnuplot", co_environment("PATH"))) {
-        snprintf(why, why_room, "gnuplot is not on PATH; install gnuplot-nox to get SVG plots");
+        snprintf(why, why_room, "gnuplot is not on PATH; install gnuplot-nox to get plots");
         return NULL;
     }
     if (strpbrk(path, "'\n") || strpbrk(title, "'\n")) {
-        snprintf(why, why_room, "the name of an SVG file cannot hold quotes");
+        snprintf(why, why_room, "the name of a plot cannot hold quotes");
         return NULL;
     }
     FILE *file = fopen(path, "w"); // a clear word now instead of gnuplot's later
@@ -89,10 +89,20 @@ FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t wh
         return NULL;
     }
     fprintf(stream,
-            "set terminal svg size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '%s'\n"
+            "set terminal %s size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '%s'\n"
             "set grid\n",
-            path, title);
+            terminal, path, title);
     return stream;
+}
+
+FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t why_room)
+{
+    return open_plot(path, title, "svg", why, why_room);
+}
+
+FILE *co_plot_png_open(const char *path, const char *title, char *why, size_t why_room)
+{
+    return open_plot(path, title, "pngcairo", why, why_room);
 }
 
 int co_plot_svg_close(FILE *gnuplot)

@@ -27,6 +27,7 @@ void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t c
 // Starts gnuplot with its output going to `path` as SVG; the caller writes commands and closes. NULL with a sentence
 // in why when there is no gnuplot or the file cannot be written.
 FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t why_room);
+FILE *co_plot_png_open(const char *path, const char *title, char *why, size_t why_room);
 int co_plot_svg_close(FILE *gnuplot); // 0, or -EIO when gnuplot failed
 
 #endif

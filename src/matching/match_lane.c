@@ -7,13 +7,15 @@
 // Freestanding, hot.
 #include "matching/match_lane.h"
 
+#include <limits.h>
+
 #include "matching/match_steps.h"
 #include "matching/matcher_state.h"
 
 // Lanes that come before.
-static uint32_t earlier(unsigned lane)
+static co_match_booking earlier(unsigned lane)
 {
-    return (UINT32_C(1) << lane) - 1;
+    return ((co_match_booking)1 << lane) - 1;
 }
 
 static void wait_for(struct co_match_block *block, unsigned lane, unsigned other, enum co_match_stage stage)
@@ -38,13 +40,14 @@ static void reach(struct co_match_block *block, unsigned lane, enum co_match_sta
 }
 
 // The first from `link` on that nobody has taken and that no lane of `booked_by` has booked, or 0.
-static uint32_t first_free(struct co_match_block *block, unsigned lane, uint32_t link, uint32_t booked_by)
+static uint32_t first_free(struct co_match_block *block, unsigned lane, uint32_t link, co_match_booking booked_by)
 {
     const struct co_posted *posted = &block->matcher->posted;
     const struct co_match_node *message = block->messages[lane];
     while (link != 0) {
         struct co_posted_receive *receive = co_posted_at(posted, link);
         CO_MATCH_STEP(block, lane);
+        CO_MATCH_COUNT(walked);
         // Relaxed: a booking or taking that is seen late shows as a conflict; what is decided on is read after a wait.
         if (co_match_fits(receive->source, receive->tag, message->source, message->tag) &&
             co_load_relaxed(&receive->taken) == 0 && (co_load_relaxed(&receive->booked) & booked_by) == 0) {
@@ -66,7 +69,7 @@ static uint32_t begin_of(const struct co_match_block *block, unsigned lane, int 
     return co_posted_bin(&block->matcher->posted, (enum co_match_class) class, hash)->first;
 }
 
-static uint32_t search(struct co_match_block *block, unsigned lane, uint32_t booked_by)
+static uint32_t search(struct co_match_block *block, unsigned lane, co_match_booking booked_by)
 {
     const struct co_posted *posted = &block->matcher->posted;
     uint32_t found = 0, came_to[CO_MATCH_CLASSES] = {0};
@@ -131,6 +134,7 @@ static uint32_t in_run(const struct co_match_block *block, uint32_t link, unsign
     return is_free && co_posted_at(posted, link)->sequence == sequence ? link : 0;
 #endif
     for (unsigned i = 0; i < lane && link != 0; i++) {
+        CO_MATCH_COUNT(walked);
         link = co_posted_at(posted, link)->next;
     }
     return link != 0 && co_posted_at(posted, link)->sequence == sequence ? link : 0;
@@ -141,7 +145,7 @@ static bool is_wanted_by_all(const struct co_match_block *block, uint32_t link)
 #if CO_MATCH_MUTANT == 4 // a run is a run, whoever wants it
     return true;
 #endif
-    uint32_t all = block->count == 32 ? UINT32_MAX : (UINT32_C(1) << block->count) - 1;
+    co_match_booking all = block->count == CHAR_BIT * sizeof all ? (co_match_booking)-1 : earlier(block->count);
     return co_load_relaxed(&co_posted_at(&block->matcher->posted, link)->booked) == all;
 }
 
@@ -176,17 +180,22 @@ static void resolve(struct co_match_block *block, unsigned lane, uint32_t candid
     take(block, lane, search(block, lane, 0), CO_PATH_SLOW);
 }
 
-void co_match_lane_run(struct co_match_block *block, unsigned lane)
+void co_match_lane_book(struct co_match_block *block, unsigned lane)
 {
     uint32_t candidate = search(block, lane, block->early_check ? earlier(lane) : 0);
     if (candidate != 0) {
         CO_MATCH_STEP(block, lane);
         // Relaxed: published by the stage.
-        atomic_fetch_or_explicit(&co_posted_at(&block->matcher->posted, candidate)->booked, UINT32_C(1) << lane,
+        atomic_fetch_or_explicit(&co_posted_at(&block->matcher->posted, candidate)->booked, (co_match_booking)1 << lane,
                                  memory_order_relaxed);
     }
     block->lanes[lane].candidate = candidate;
     reach(block, lane, CO_LANE_HAS_BOOKED);
+}
+
+void co_match_lane_settle(struct co_match_block *block, unsigned lane)
+{
+    uint32_t candidate = block->lanes[lane].candidate;
     wait_for_all_earlier(block, lane, CO_LANE_HAS_BOOKED);
     block->lanes[lane].has_conflict = has_conflict(block, lane, candidate);
     reach(block, lane, CO_LANE_HAS_JUDGED);
@@ -195,4 +204,10 @@ void co_match_lane_run(struct co_match_block *block, unsigned lane)
     } else {
         take(block, lane, candidate, CO_PATH_FREE);
     }
+}
+
+void co_match_lane_run(struct co_match_block *block, unsigned lane)
+{
+    co_match_lane_book(block, lane);
+    co_match_lane_settle(block, lane);
 }

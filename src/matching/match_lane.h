@@ -14,7 +14,10 @@
 #include "base/order.h"
 #include "matching/matcher.h"
 
-#define CO_MATCH_LANES_MAX 32 // bits of a booking
+// Bits of a booking.
+#ifndef CO_MATCH_LANES_MAX
+#define CO_MATCH_LANES_MAX 32
+#endif
 
 enum co_match_stage { CO_LANE_SEARCHES, CO_LANE_HAS_BOOKED, CO_LANE_HAS_JUDGED, CO_LANE_IS_DONE };
 enum co_match_path { CO_PATH_FREE, CO_PATH_FAST, CO_PATH_SLOW, CO_PATHS };
@@ -49,6 +52,10 @@ struct co_match_block {
 bool co_match_block_begin(struct co_match_block *block);
 // Once for each lane, by any thread, all beside each other or in ascending order.
 void co_match_lane_run(struct co_match_block *block, unsigned lane);
+// The two halves of that, for one thread that stands for all lanes: all book, then each settles, in ascending order. So
+// they meet as lanes do that run at the same pace.
+void co_match_lane_book(struct co_match_block *block, unsigned lane);
+void co_match_lane_settle(struct co_match_block *block, unsigned lane);
 // After all lanes.
 void co_match_block_end(struct co_match_block *block);
 

@@ -5,6 +5,7 @@
 #include "matching/posted.h"
 
 #include "base/order.h"
+#include "matching/match_steps.h"
 
 size_t co_posted_bytes(uint32_t places, uint32_t bins)
 {
@@ -62,6 +63,8 @@ static void enter_table(struct co_posted *posted, struct co_match_node *node, ui
     co_store_relaxed(&receive->taken, 0);
     struct co_match_bin *bin = co_posted_bin(posted, class, co_match_hash(class, node->source, node->tag));
     receive->bin = (uint32_t)(bin - posted->bins);
+    CO_MATCH_COUNT_IF(bin->first != 0, collisions);
+    CO_MATCH_COUNT_IF(bin->first == 0 && class == CO_MATCH_EXACT, bins_filled);
     node->place = link;
     join_sequence(posted, receive);
     link_last(posted, bin, link);
@@ -141,6 +144,8 @@ static void leave_table(struct co_posted *posted, uint32_t link)
         next->previous = receive->previous;
         fetch_ahead(next->node);
     }
+    CO_MATCH_COUNT_IF(bin->first == 0 && co_match_class_of(receive->source, receive->tag) == CO_MATCH_EXACT,
+                      bins_emptied);
     posted->count[co_match_class_of(receive->source, receive->tag)]--;
     receive->next = posted->freed;
     posted->freed = link;
@@ -167,6 +172,7 @@ static const struct co_posted_receive *first_that_fits(const struct co_posted *p
 {
     for (uint32_t link = bin->first; link != 0;) {
         const struct co_posted_receive *receive = co_posted_at(posted, link);
+        CO_MATCH_COUNT(walked);
         if (co_match_fits(receive->source, receive->tag, source, tag)) {
             return receive;
         }
@@ -179,6 +185,7 @@ static struct co_match_node *find_in_list(const struct co_posted *posted, int32_
 {
     struct co_match_node *node = posted->rest.first;
     while (node != NULL && !co_match_fits(node->source, node->tag, source, tag)) {
+        CO_MATCH_COUNT(walked);
         node = node->next;
     }
     return node;

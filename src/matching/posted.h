@@ -11,16 +11,23 @@
 
 #include "matching/match_list.h"
 
+// A bit for each lane of a block.
+#if defined(CO_MATCH_LANES_MAX) && CO_MATCH_LANES_MAX > 32
+typedef uint64_t co_match_booking;
+#else
+typedef uint32_t co_match_booking;
+#endif
+
 struct co_posted_receive {
     uint64_t label;
     struct co_match_node *node;
     uint64_t sequence; // label of the first of a run of compatible receives, posted one after the other
     int32_t source, tag;
-    uint32_t next, previous; // in its bin
-    _Atomic uint32_t booked; // lanes of the running block that want it
-    _Atomic uint32_t taken;  // by a lane of the running block; it leaves its bin, and may be used anew, after that one
+    uint32_t next, previous;         // in its bin
+    _Atomic co_match_booking booked; // lanes of the running block that want it
+    _Atomic uint32_t taken; // by a lane of the running block; it leaves its bin, and may be used anew, after that one
     uint32_t bin;
-    uint32_t unused[3]; // to the end of the line
+    uint32_t unused[4 - sizeof(co_match_booking) / 4]; // to the end of the line
 };
 
 _Static_assert(sizeof(struct co_posted_receive) == 64, "one line for each receive");

@@ -4,6 +4,8 @@
 // communicator's lock. Hot where programs send before they receive.
 #include "matching/unexpected.h"
 
+#include "matching/match_steps.h"
+
 size_t co_unexpected_bytes(uint32_t places, uint32_t bins)
 {
     return places * sizeof(struct co_unexpected_message) +
@@ -173,6 +175,7 @@ static const struct co_unexpected_message *find_in_table(const struct co_unexpec
     uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0 : co_match_hash((enum co_match_class) class, source, tag);
     for (uint32_t link = store->bins[bin_of(store, class, hash)].first; link != 0;) {
         const struct co_unexpected_message *message = at(store, link);
+        CO_MATCH_COUNT(walked);
         if (co_match_fits(source, tag, message->source, message->tag)) {
             return message;
         }
@@ -186,6 +189,7 @@ struct co_match_node *co_unexpected_find(const struct co_unexpected *store, int3
     const struct co_unexpected_message *message = store->count == 0 ? NULL : find_in_table(store, source, tag);
     uint64_t before = message == NULL ? UINT64_MAX : message->label;
     for (struct co_match_node *node = store->rest.first; node != NULL && node->label < before; node = node->next) {
+        CO_MATCH_COUNT(walked);
         if (co_match_fits(source, tag, node->source, node->tag)) {
             return node;
         }

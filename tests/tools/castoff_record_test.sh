@@ -53,7 +53,7 @@ record --set P2P=yes --set BCAST=yes --set ALLGATHER=yes --set IALLGATHER=yes
 ok "the same with castoff taking what it can" as_expected
 run "$castoff" trace --print "$work/trace"
 ok "times count from the end of MPI_Init, which began before" out_has '^-[0-9]*\.[0-9]* [0-9]*\.[0-9]* thread 0 MPI_Init$'
-run "$castoff" trace "$work/trace"
+run "$castoff" trace --calls "$work/trace"
 ok "the summary counts" out_has '^MPI_Irsend  *2  *0 '
 ok "and says how much of it there is" out_has '^traces of 2 of 2 ranks, 0 of them partial$'
 
@@ -130,17 +130,17 @@ run mpirun -n 1 sh -c "ulimit -f 40; exec '$castoff' run --record '$work/trace' 
 ok "no room: the program runs" status_is 0
 ok "no room: said" err_has 'recording stops here, the program goes on: File too large'
 ok "no room: in one line" [ "$(wc -l <"$work/err")" -eq 1 ]
-run "$castoff" trace "$work/trace"
+run "$castoff" trace --calls "$work/trace"
 ok "no room: told by the trace" err_has 'the recording stopped early'
 
 echo "no trace" >"$work/text.trace"
-run "$castoff" trace "$work/text.trace"
+run "$castoff" trace --calls "$work/text.trace"
 ok "no trace: status 1" status_is 1
 ok "no trace: said" err_has "text.trace is no trace that can be read: the file does not begin"
-run "$castoff" trace "$work/nowhere"
+run "$castoff" trace --calls "$work/nowhere"
 ok "nothing there: said" err_has "nowhere: No such file"
 mkdir "$work/empty"
-run "$castoff" trace "$work/empty"
+run "$castoff" trace --calls "$work/empty"
 ok "an empty directory: said" err_has "holds no .trace file"
 run "$castoff" trace
 ok "no argument: status 2" status_is 2

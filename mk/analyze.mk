@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The analyzer of traces: src/trace/analyze, which is part of the castoff command and of no preload, with a matcher of its
+# own that counts what it looks at (src/trace/analyze/matcher_names.h), under other names, so that both fit in one program.
+
+ANALYZE_SRC   := $(wildcard src/trace/analyze/*.c)
+ANALYZE_MATCH := $(wildcard src/matching/*.c)
+ANALYZE_OBJ   := $(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o) $(ANALYZE_MATCH:src/%.c=$(BUILD)/obj/analyze/%.o)
+ANALYZE_FLAGS := -include src/trace/analyze/matcher_names.h
+
+$(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o): ALL_CFLAGS += $(ANALYZE_FLAGS)
+$(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o): src/trace/analyze/matcher_names.h
+
+$(BUILD)/obj/analyze/%.o: src/%.c src/trace/analyze/matcher_names.h
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(ALL_CFLAGS) $(ANALYZE_FLAGS) -c $< -o $@
+
+$(BUILD)/libanalyze.a: $(ANALYZE_OBJ)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# tests/unit/analyze_*_test.c
+ANALYZE_UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/analyze_*_test.c))
+$(ANALYZE_UNIT): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/tests/unit/libshared.a $(BUILD)/libanalyze.a \
+  $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+
+-include $(ANALYZE_OBJ:.o=.d)

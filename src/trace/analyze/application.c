@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Threads take one trace after the other. Then the ranks are sorted, and what is missing is counted.
+#include "trace/analyze/application.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct parsing {
+    struct co_application *application;
+    const struct co_application_config *config;
+    size_t next, done;
+    bool may_be_cached;
+    pthread_mutex_t lock;
+};
+
+static void *work(void *arg)
+{
+    struct parsing *parsing = arg;
+    const struct co_application_config *config = parsing->config;
+    pthread_mutex_lock(&parsing->lock);
+    while (parsing->next < parsing->application->rank_count) {
+        struct co_application_rank *rank = &parsing->application->ranks[parsing->next++];
+        pthread_mutex_unlock(&parsing->lock);
+        co_application_parse(rank, parsing->may_be_cached);
+        pthread_mutex_lock(&parsing->lock);
+        if (config->progress != NULL) {
+            config->progress(config->arg, ++parsing->done, parsing->application->rank_count);
+        }
+    }
+    pthread_mutex_unlock(&parsing->lock);
+    return NULL;
+}
+
+static void parse_all(struct co_application *application, const struct co_application_config *config, bool is_cache)
+{
+    enum { THREADS_MAX = 64 };
+    struct parsing parsing = {
+        .application = application, .config = config, .may_be_cached = is_cache, .lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_t threads[THREADS_MAX];
+    unsigned started = 0, wanted = config->threads < THREADS_MAX ? config->threads : THREADS_MAX;
+    while (started + 1 < wanted && started + 1 < application->rank_count &&
+           pthread_create(&threads[started], NULL, work, &parsing) == 0) {
+        started++;
+    }
+    work(&parsing);
+    for (unsigned i = 0; i < started; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    pthread_mutex_destroy(&parsing.lock);
+}
+
+static char *join(const char *directory, const char *name, const char *end)
+{
+    size_t room = strlen(directory) + strlen(name) + strlen(end) + 2;
+    char *path = malloc(room);
+    if (path != NULL) {
+        snprintf(path, room, "%s/%s%s", directory, name, end);
+    }
+    return path;
+}
+
+static bool can_be_written(const char *directory)
+{
+    return (mkdir(directory, 0777) == 0 || errno == EEXIST) && access(directory, W_OK | X_OK) == 0;
+}
+
+// Where events go: the directory asked for, one beside the first trace, or one that is removed in the end.
+static char *choose_directory(struct co_application *application, const struct co_application_config *config,
+                              const char *trace)
+{
+    char *directory = NULL;
+    if (!config->has_no_cache && config->cache != NULL) {
+        directory = strdup(config->cache);
+    } else if (!config->has_no_cache) {
+        const char *slash = strrchr(trace, '/');
+        char *beside =
+            strndup(slash == NULL ? "." : trace, slash == NULL ? 1 : (size_t)(slash - trace) + (slash == trace));
+        directory = beside == NULL ? NULL : join(beside, ".castoff-cache", "");
+        free(beside);
+    }
+    if (directory != NULL && can_be_written(directory)) {
+        return directory;
+    }
+    free(directory);
+    application->scratch = join(config->scratch, "castoff-trace-XXXXXX", "");
+    if (application->scratch == NULL || mkdtemp(application->scratch) == NULL) {
+        free(application->scratch);
+        application->scratch = NULL;
+        return NULL;
+    }
+    return strdup(application->scratch);
+}
+
+static int name_ranks(struct co_application *application, const struct co_application_config *config,
+                      const struct co_application_files *files)
+{
+    char *directory = choose_directory(application, config, files->paths[0]);
+    int error = directory == NULL ? -ENOMEM : 0;
+    for (size_t i = 0; error == 0 && i < files->count; i++) {
+        struct co_application_rank *rank = &application->ranks[i];
+        const char *slash = strrchr(files->paths[i], '/');
+        rank->trace = strdup(files->paths[i]);
+        rank->events = join(directory, slash == NULL ? files->paths[i] : slash + 1, ".events");
+        application->rank_count = i + 1;
+        error = rank->trace == NULL || rank->events == NULL ? -ENOMEM : 0;
+    }
+    free(directory);
+    return error;
+}
+
+static int compare_ranks(const void *left, const void *right)
+{
+    const struct co_application_rank *a = left, *b = right;
+    if (a->is_there != b->is_there) {
+        return a->is_there ? -1 : 1;
+    }
+    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->trace, b->trace);
+}
+
+static void complain(const struct co_application_config *config, struct co_application_rank *rank)
+{
+    if (config->complain != NULL && rank->head.note.count > 0) {
+        config->complain(config->arg, rank->trace, &rank->head.note, !rank->is_there);
+    }
+}
+
+// Files that cannot be read go to the end, and are forgotten.
+static int sort_ranks(struct co_application *application, const struct co_application_config *config)
+{
+    struct co_application_rank *ranks = application->ranks;
+    for (size_t i = 0; i < application->rank_count; i++) {
+        int32_t by_name = co_application_rank_by_name(ranks[i].trace);
+        ranks[i].rank = by_name >= 0 ? by_name : ranks[i].head.rank;
+        complain(config, &ranks[i]);
+    }
+    qsort(ranks, application->rank_count, sizeof *ranks, compare_ranks);
+    while (application->rank_count > 0 && !ranks[application->rank_count - 1].is_there) {
+        struct co_application_rank *lost = &ranks[--application->rank_count];
+        free(lost->trace);
+        free(lost->events);
+        application->lost++;
+    }
+    if (application->rank_count == 1 && ranks[0].rank < 0) {
+        ranks[0].rank = 0; // who it was, nobody knows; a program of one rank
+    }
+    for (size_t i = 0; i < application->rank_count; i++) {
+        struct co_note note = {.count = 0};
+        if (ranks[i].rank < 0) {
+            co_note_add(&note, 0, "neither its name nor its calls tell which rank it is of");
+        } else if (i > 0 && ranks[i].rank == ranks[i - 1].rank) {
+            co_note_add(&note, 0, "it is of rank %d, and so is %.100s", ranks[i].rank, ranks[i - 1].trace);
+        }
+        if (note.count > 0) {
+            config->complain(config->arg, ranks[i].trace, &note, true);
+            return -EEXIST;
+        }
+    }
+    return application->rank_count == 0 ? -ENOENT : 0;
+}
+
+static void count_ranks(struct co_application *application)
+{
+    for (size_t i = 0; i < application->rank_count; i++) {
+        const struct co_application_rank *rank = &application->ranks[i];
+        int32_t told = rank->head.size > rank->rank ? rank->head.size : rank->rank + 1;
+        application->size = told > application->size ? told : application->size;
+        application->partial += rank->head.is_partial != 0;
+    }
+    application->missing = (size_t)application->size - application->rank_count;
+}
+
+int co_application_open(struct co_application *application, const char *const *paths, size_t path_count,
+                        const struct co_application_config *config)
+{
+    struct co_application_files files = {.paths = NULL};
+    *application = (struct co_application){.ranks = NULL};
+    int error = 0;
+    for (size_t i = 0; error == 0 && i < path_count; i++) {
+        error = co_application_files_add(&files, paths[i]);
+        if (error != 0 && error != -ENOMEM) {
+            struct co_note note = {.count = 0};
+            co_note_add(&note, 0, "%s", strerror(-error));
+            config->complain(config->arg, paths[i], &note, true);
+        }
+    }
+    application->ranks = calloc(files.count + 1, sizeof *application->ranks);
+    if (error == 0) {
+        error = application->ranks == NULL ? -ENOMEM : files.count == 0 ? -ENOENT : 0;
+    }
+    if (error == 0) {
+        error = name_ranks(application, config, &files);
+    }
+    co_application_files_close(&files);
+    if (error == 0) {
+        parse_all(application, config, application->scratch == NULL);
+        error = sort_ranks(application, config);
+    }
+    if (error == 0) {
+        count_ranks(application);
+    }
+    return error;
+}
+
+void co_application_close(struct co_application *application)
+{
+    for (size_t i = 0; i < application->rank_count; i++) {
+        if (application->scratch != NULL && application->ranks[i].is_there) {
+            unlink(application->ranks[i].events);
+        }
+        free(application->ranks[i].trace);
+        free(application->ranks[i].events);
+    }
+    if (application->scratch != NULL) {
+        rmdir(application->scratch);
+    }
+    free(application->scratch);
+    free(application->ranks);
+    *application = (struct co_application){.ranks = NULL};
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A program that was traced: a file for each rank, in a directory or named one by one, parsed into events
+// (event_file.h) by several threads. What cannot be read is complained about, and the rest is there.
+#ifndef CASTOFF_TRACE_ANALYZE_APPLICATION_H
+#define CASTOFF_TRACE_ANALYZE_APPLICATION_H
+
+#include "trace/analyze/event_file.h"
+
+struct co_application_rank {
+    char *trace, *events; // paths
+    struct co_event_head head;
+    int32_t rank;  // by the file's name, else by what the trace tells; -1: nobody knows
+    bool is_there; // its events are
+    bool is_from_cache;
+    int error; // -errno where not
+};
+
+struct co_application_config {
+    const char *cache;   // directory for events, made where its parent is there; NULL: beside the traces
+    const char *scratch; // directory where they go when that cannot be written
+    bool has_no_cache;   // always there
+    unsigned threads;    // at least 1
+    // About a file: what is wrong with it, at which byte. From one thread at a time.
+    void (*complain)(void *arg, const char *path, const struct co_note *note, bool is_lost);
+    void (*progress)(void *arg, size_t done, size_t all); // likewise
+    void *arg;
+};
+
+struct co_application {
+    struct co_application_rank *ranks; // in order of their ranks, those that are there
+    size_t rank_count;
+    size_t lost;    // files that could not be read
+    int32_t size;   // of the world: as told, or as many as there are; at least rank_count
+    size_t partial; // ranks
+    size_t missing; // ranks of the world without a trace
+    char *scratch;  // own directory, removed at close; NULL: none
+};
+
+// 0; -ENOENT: there is no trace at all; -EEXIST: two files of one rank; -ENOMEM.
+int co_application_open(struct co_application *application, const char *const *paths, size_t path_count,
+                        const struct co_application_config *config);
+void co_application_close(struct co_application *application);
+
+// application_files.c: traces in a directory, or the path itself, behind those that are in the list. 0 or -errno.
+struct co_application_files {
+    char **paths;
+    size_t count, room;
+};
+int co_application_files_add(struct co_application_files *files, const char *path);
+void co_application_files_close(struct co_application_files *files);
+// The digits before the extension: `dumpi-2014.03.03.14.55.00-0019.bin` is 19. -1: there are none.
+int32_t co_application_rank_by_name(const char *path);
+
+// application_parse.c: one trace to events, or the events that are there already.
+void co_application_parse(struct co_application_rank *rank, bool may_be_cached);
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One rank's trace to its events. The file of events appears under its name when it is whole.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "trace/analyze/application.h"
+#include "trace/analyze/reader.h"
+#include "trace/analyze/tracker.h"
+
+static int identify(const char *path, uint64_t *bytes, uint64_t *changed_ns)
+{
+    struct stat state;
+    if (stat(path, &state) != 0) {
+        return -errno;
+    }
+    *bytes = (uint64_t)state.st_size;
+    *changed_ns = (uint64_t)state.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)state.st_mtim.tv_nsec;
+    return 0;
+}
+
+static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
+{
+    struct co_tracker tracker;
+    struct co_call call;
+    struct co_event_head *head = &writer->head;
+    co_tracker_open(&tracker, writer);
+    while (co_reader_next(reader, &call)) {
+        co_tracker_add(&tracker, &call);
+    }
+    if (tracker.is_out_of_memory) {
+        co_note_add(&reader->note, 0, "there was no memory for all of its requests");
+    }
+    if (reader->format == CO_FORMAT_OWN) {
+        head->rank = (int32_t)reader->own.file.header.rank;
+        head->size = (int32_t)reader->own.file.header.size;
+    }
+    if (!tracker.has_ended && reader->note.count == 0) {
+        uint64_t bytes = reader->format == CO_FORMAT_OWN ? reader->page_bytes : head->trace_bytes;
+        co_note_add(&reader->note, bytes, "it ends before MPI_Finalize");
+    }
+    co_tracker_close(&tracker);
+    head->is_partial = reader->note.count > 0;
+    head->note = reader->note;
+    head->format = reader->format;
+}
+
+static int parse(struct co_application_rank *rank, const char *events)
+{
+    struct co_reader reader;
+    struct co_event_writer writer;
+    uint64_t bytes = 0, changed_ns = 0;
+    int error = identify(rank->trace, &bytes, &changed_ns);
+    if (error == 0) {
+        error = co_reader_open(&reader, rank->trace);
+        rank->head.note = reader.note;
+    } else {
+        co_note_add(&rank->head.note, 0, "%s", strerror(-error));
+    }
+    if (error != 0) {
+        return error;
+    }
+    error = co_event_writer_open(&writer, events);
+    if (error == 0) {
+        writer.head.trace_bytes = bytes;
+        writer.head.trace_changed_ns = changed_ns;
+        read_calls(&reader, &writer);
+        error = co_event_writer_close(&writer, events);
+        rank->head = writer.head;
+    }
+    if (error != 0) {
+        rank->head.note.count = 0;
+        co_note_add(&rank->head.note, 0, "its events cannot be written to %s: %s", events, strerror(-error));
+    }
+    co_reader_close(&reader);
+    return error;
+}
+
+static bool is_cached(struct co_application_rank *rank)
+{
+    uint64_t bytes, changed_ns;
+    return co_event_head_read(rank->events, &rank->head) && identify(rank->trace, &bytes, &changed_ns) == 0 &&
+           rank->head.trace_bytes == bytes && rank->head.trace_changed_ns == changed_ns;
+}
+
+void co_application_parse(struct co_application_rank *rank, bool may_be_cached)
+{
+    size_t room = strlen(rank->events) + 32;
+    char *fresh = malloc(room);
+    rank->is_from_cache = may_be_cached && is_cached(rank);
+    rank->is_there = rank->is_from_cache;
+    if (!rank->is_there && fresh != NULL) {
+        rank->head = (struct co_event_head){.rank = -1};
+        snprintf(fresh, room, "%s.%ld", rank->events, (long)getpid());
+        rank->error = parse(rank, fresh);
+        if (rank->error == 0 && rename(fresh, rank->events) != 0) {
+            rank->error = -errno;
+            unlink(fresh);
+        }
+        rank->is_there = rank->error == 0;
+    }
+    free(fresh);
+}

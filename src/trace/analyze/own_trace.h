@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// castoff's own recordings (trace/trace_file.h) as calls. One thread.
+#ifndef CASTOFF_TRACE_ANALYZE_OWN_TRACE_H
+#define CASTOFF_TRACE_ANALYZE_OWN_TRACE_H
+
+#include "trace/analyze/call.h"
+#include "trace/analyze/note.h"
+#include "trace/trace_file.h"
+#include "trace/trace_links.h"
+
+// A call with room of its own, since lists go on in further records.
+struct co_own_call {
+    struct co_call call;
+    bool is_there;
+    uint64_t *requests;
+    int32_t *indices, *numbers;
+    struct co_call_status *statuses;
+    uint32_t room, numbers_room;
+};
+
+struct co_own_trace {
+    struct co_trace_file file;
+    struct co_trace_links links;
+    struct co_hash_map types; // number to bytes plus one
+    struct co_own_call calls[2];
+    unsigned current; // that is being filled
+    uint32_t world;   // its number
+    bool is_over;
+};
+
+bool co_own_trace_begins(const uint8_t *bytes, size_t size);
+// `bytes` stay the caller's. 0; -EINVAL, and noted: nothing can be read; -ENOMEM.
+int co_own_trace_open(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note);
+void co_own_trace_close(struct co_own_trace *trace);
+bool co_own_trace_next(struct co_own_trace *trace, struct co_call *call, struct co_note *note);
+
+#endif

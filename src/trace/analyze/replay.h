@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The true replay: sends and receives of all ranks in an order that could have been. A rank goes on when what it waited
+// for is there: the message, or the others in a collective call; otherwise ranks go on by the time that they took
+// themselves. Each queue (a rank's, for one communicator) is matched by two plain lists and, beside them, by castoff's
+// own matcher with every number of bins and lanes that was asked for; all must pair alike. One thread.
+//
+// A message that nobody in the trace has sent (a rank without a trace, the part that was not recorded, a communicator
+// that could not be followed) arrives when the rank is known to have it. Where the trace tells which message a receive
+// from anybody got, messages come so that it gets that one.
+#ifndef CASTOFF_TRACE_ANALYZE_REPLAY_H
+#define CASTOFF_TRACE_ANALYZE_REPLAY_H
+
+#include "trace/analyze/application.h"
+
+enum { CO_REPLAY_TIMES = 100, CO_REPLAY_TALK_MAX = 512, CO_REPLAY_CLASSES = 4 };
+enum { CO_REPLAY_BINS_MAX = 4096, CO_REPLAY_LANES_MAX = 64 };
+
+// A matcher with so many bins, that gets so many messages at once.
+struct co_replay_matcher {
+    uint32_t bins, lanes;
+    uint32_t bins_used; // a power of two
+    uint64_t matches;
+    uint64_t walked;      // entries looked at by all searches
+    uint64_t walked_most; // by one search, or by those of a block
+    uint64_t searches;
+    uint64_t collisions;        // receives that met another one in their bin
+    double empty_bins;          // share of the bins of receives without wildcard, over all searches; -1: none
+    uint64_t blocks, in_blocks; // blocks of more than one message, and messages in them
+    uint64_t free_path, fast_path, slow_path;
+    uint64_t differences; // from the lists
+};
+
+struct co_replay_moment {
+    uint32_t posted, unexpected; // most at a rank in this part of the time
+};
+
+struct co_replay_result {
+    uint64_t sends, receives;             // in the trace
+    uint64_t matches, unexpected;         // of these messages that came before their receive
+    uint64_t by_class[CO_REPLAY_CLASSES]; // receives: exact, any source, any tag, both
+    uint64_t probes;
+    uint64_t sent_outside;                 // to ranks without a trace
+    uint64_t from_outside;                 // messages that nobody in the trace has sent
+    uint64_t unreceived, unmatched;        // messages and receives that were left over
+    uint64_t otherwise;                    // receives that got another message than the trace tells
+    uint64_t forced;                       // times that nobody could go on
+    uint64_t source_tags, tags;            // different (rank, source, tag) of receives, different tags of messages
+    uint32_t posted_most, unexpected_most; // at one rank
+    double posted_mean, unexpected_mean;   // in the queue when a message or receive comes
+    struct co_replay_moment moments[CO_REPLAY_TIMES];
+    uint64_t span_ns;
+    uint32_t talk_ranks; // of `talk`, 0: too many
+    uint64_t *talk;      // messages from row to column
+    struct co_replay_matcher *matchers;
+    size_t matcher_count;
+};
+
+// `matchers` with bins and lanes set become the result's, the rest is filled. 0 or -ENOMEM. `progress` is told how many
+// of how many events are done; NULL: nobody is.
+int co_replay_run(const struct co_application *application, struct co_replay_matcher *matchers, size_t matcher_count,
+                  void (*progress)(void *arg, uint64_t done, uint64_t all), void *arg, struct co_replay_result *result);
+void co_replay_close(struct co_replay_result *result);
+
+#endif

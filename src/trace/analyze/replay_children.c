@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Communicators that are made while a replay runs: from what all members of the parent brought, or, in castoff's own
+// traces, from the list of members that each of them has.
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mix_bits.h"
+#include "trace/analyze/replay_state.h"
+
+static struct co_replay_rank *rank_of(struct co_replay *replay, const struct co_replay_child *child)
+{
+    return &replay->ranks[child->rank];
+}
+
+static void attach_all(struct co_replay *replay, struct co_replay_comm *parent, struct co_replay_comm *comm)
+{
+    for (uint32_t i = 0; i < parent->child_count; i++) {
+        (void)co_replay_attach(replay, rank_of(replay, &parent->children[i]), parent->children[i].number, comm);
+    }
+}
+
+// By color, then key, then rank in the parent, which is their rank of the world's order or not: `place` tells.
+struct split {
+    const struct co_replay_child *child;
+    uint32_t place;
+};
+
+static int compare_splits(const void *left, const void *right)
+{
+    const struct split *a = left, *b = right;
+    if (a->child->color != b->child->color) {
+        return a->child->color < b->child->color ? -1 : 1;
+    }
+    if (a->child->key != b->child->key) {
+        return a->child->key < b->child->key ? -1 : 1;
+    }
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static uint32_t place_in(const struct co_replay_comm *comm, uint32_t world_rank)
+{
+    return comm->members == NULL ? world_rank
+                                 : (uint32_t)(uintptr_t)co_hash_map_get(&comm->places, (uint64_t)world_rank + 1) - 1;
+}
+
+static void split(struct co_replay *replay, struct co_replay_comm *parent)
+{
+    uint32_t count = parent->child_count;
+    struct split *splits = calloc((size_t)count + 1, sizeof *splits);
+    uint32_t *members = calloc((size_t)count + 1, sizeof *members);
+    if (splits == NULL || members == NULL) {
+        replay->error = -ENOMEM;
+        count = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        splits[i] = (struct split){&parent->children[i], place_in(parent, parent->children[i].rank)};
+    }
+    qsort(splits, count, sizeof *splits, compare_splits);
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first; end < count && splits[end].child->color == splits[first].child->color; end++) {
+            members[end - first] = splits[end].child->rank;
+        }
+        bool is_none = splits[first].child->number < CO_COMM_FIRST; // MPI_UNDEFINED was their color
+        struct co_replay_comm *comm = is_none ? NULL : co_replay_comm_new(replay, end - first, members);
+        for (uint32_t i = first; comm != NULL && i < end; i++) {
+            (void)co_replay_attach(replay, rank_of(replay, splits[i].child), splits[i].child->number, comm);
+        }
+    }
+    free(splits);
+    free(members);
+}
+
+static struct co_replay_comm *subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
+                                     uint32_t count)
+{
+    uint32_t *members = calloc((size_t)count + 1, sizeof *members);
+    struct co_replay_comm *comm = NULL;
+    uint32_t found = 0;
+    while (members != NULL && found < count) {
+        int32_t world_rank = co_replay_world_rank(parent, ranks == NULL ? (int32_t)found : ranks[found]);
+        if (world_rank < 0) {
+            break;
+        }
+        members[found++] = (uint32_t)world_rank;
+    }
+    if (members != NULL && found == count) {
+        comm = co_replay_comm_new(replay, count, members);
+    }
+    free(members);
+    return comm;
+}
+
+static bool are_same(const struct co_replay_child *a, const struct co_replay_child *b)
+{
+    return a->rank_count == b->rank_count && memcmp(a->ranks, b->ranks, a->rank_count * sizeof *a->ranks) == 0;
+}
+
+// Those with the same list are in the same new one.
+static void create(struct co_replay *replay, struct co_replay_comm *parent)
+{
+    for (uint32_t i = 0; i < parent->child_count; i++) {
+        const struct co_replay_child *first = &parent->children[i];
+        bool is_new = first->number >= CO_COMM_FIRST;
+        for (uint32_t j = 0; is_new && j < i; j++) {
+            is_new = parent->children[j].number < CO_COMM_FIRST || !are_same(first, &parent->children[j]);
+        }
+        struct co_replay_comm *comm = is_new ? subset(replay, parent, first->ranks, first->rank_count) : NULL;
+        for (uint32_t j = i; is_new && j < parent->child_count; j++) {
+            if (parent->children[j].number >= CO_COMM_FIRST && are_same(first, &parent->children[j])) {
+                (void)co_replay_attach(replay, rank_of(replay, &parent->children[j]), parent->children[j].number, comm);
+            }
+        }
+    }
+}
+
+static void make_grid(struct co_replay *replay, struct co_replay_comm *parent)
+{
+    uint32_t cells = (uint32_t)parent->children[0].key;
+    struct co_replay_comm *comm = cells <= parent->count ? subset(replay, parent, NULL, cells) : NULL;
+    for (uint32_t i = 0; i < parent->child_count; i++) {
+        if (parent->children[i].number >= CO_COMM_FIRST) {
+            (void)co_replay_attach(replay, rank_of(replay, &parent->children[i]), parent->children[i].number, comm);
+        }
+    }
+}
+
+void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm *parent)
+{
+    unsigned way = parent->children[0].way;
+    bool is_one_way = true;
+    for (uint32_t i = 1; i < parent->child_count; i++) {
+        is_one_way = is_one_way && parent->children[i].way == way;
+    }
+    if (is_one_way && way == CO_COMM_BY_DUP) {
+        attach_all(replay, parent, co_replay_comm_new(replay, parent->count, parent->members));
+    } else if (is_one_way && way == CO_COMM_BY_CREATE) {
+        create(replay, parent);
+    } else if (is_one_way && way == CO_COMM_BY_GRID && parent->children[0].key >= 0) {
+        make_grid(replay, parent);
+    } else if (is_one_way && way == CO_COMM_BY_SPLIT && parent->child_count == parent->count) {
+        split(replay, parent);
+    } else {
+        attach_all(replay, parent, NULL); // somebody's share is not known
+    }
+}
+
+static uint64_t fold(uint64_t hash, uint64_t value)
+{
+    return co_mix_bits(hash * UINT64_C(0x100000001b3) + value + 1);
+}
+
+void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
+                              const int32_t *ranks, uint32_t count)
+{
+    const struct co_replay_place *parent =
+        event->comm < CO_COMM_WORLD ? NULL : co_hash_map_get(&rank->places, event->comm);
+    struct co_replay_comm *from = parent == NULL ? NULL : parent->comm;
+    uint64_t key = fold(from == NULL ? 0 : from->id + 1, (uint64_t)(uint32_t)event->peer);
+    for (uint32_t i = 0; i < count; i++) {
+        key = fold(key, (uint64_t)(uint32_t)ranks[i]);
+    }
+    uintptr_t before = (uintptr_t)co_hash_map_remove(&rank->made, key);
+    (void)co_hash_map_put(&rank->made, key, (void *)(before + 1));
+    key = fold(key, before);
+    struct co_replay_comm *comm = co_hash_map_get(&replay->by_members, key);
+    if (comm == NULL) {
+        comm = count > 0      ? subset(replay, replay->world, ranks, count)
+               : from != NULL ? co_replay_comm_new(replay, from->count, from->members)
+                              : NULL;
+        if (comm != NULL && co_hash_map_put(&replay->by_members, key, comm) != 0) {
+            replay->error = -ENOMEM;
+        }
+    }
+    (void)co_replay_attach(replay, rank, event->number, comm);
+}

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# castoff trace on applications made here: verdict, JSON, tables, plots, compare, cache, and bad input, each with file,
+# place and cause. M20 on the real trace of AMG, where CASTOFF_TEST_TRACES names the folder of
+# df_AMG_n27_dumpi.tar.gz (github codes-org/codes-files, tests).
+. "$(dirname "$0")/check.sh"
+
+call() { # function, arguments...: as dumpi2ascii prints it
+    function=$1
+    shift
+    echo "MPI_$function entering at walltime 1.000000000, cputime 0.0 seconds in thread 0."
+    for argument in "$@"; do
+        echo "int $argument"
+    done
+    echo "MPI_$function returning at walltime 1.000001000, cputime 0.0 seconds in thread 0."
+}
+
+application() { # folder, receives: rank 1 posts so many before rank 0 sends the last of them first
+    mkdir -p "$1"
+    {
+        call Barrier comm=2
+        for tag in $(seq "$2" -1 1); do call Send count=1 dest=1 tag="$tag" comm=2; done
+        call Finalize
+    } >"$1/app-0000.txt"
+    {
+        for tag in $(seq "$2"); do call Irecv count=1 source=0 tag="$tag" comm=2 "request=[$((tag + 1))]"; done
+        call Barrier comm=2
+        call Waitall count="$2" "requests[$2]=[$(seq -s ', ' 2 $(($2 + 1)))]" "statuses[$2]=<IGNORED>"
+        call Finalize
+    } >"$1/app-0001.txt"
+}
+
+application "$work/app" 40
+run "$castoff" trace --bins 1,64 --lanes 1,16 --json "$work/json" --csv "$work/csv" "$work/app"
+ok "an application" status_is 0
+ok "nothing to complain about" err_is_empty
+ok "verdict first" sh -c "head -n 1 '$work/out' | grep -q 'benefits from hashed matching: 64 bins'"
+ok "depth" out_has '^ *1  *39.00  *39 '
+ok "the pairing is checked" out_has 'pairing  *the same'
+ok "JSON" grep -q '"avg": 39.0,' "$work/json"
+ok "tables" [ "$(ls "$work/csv" | tr '\n' ' ')" = "calls.csv depth.csv matchers.csv moments.csv talk.csv " ]
+ok "who sends to whom" grep -qx '0,1,40' "$work/csv/talk.csv"
+ok "a cache is kept" [ -s "$work/app/.castoff-cache/app-0001.txt.events" ]
+cp "$work/out" "$work/first"
+run "$castoff" trace --bins 1,64 --lanes 1,16 "$work/app"
+ok "the same from the cache" cmp -s "$work/first" "$work/out"
+run "$castoff" trace --bins 1,64 --json - "$work/app"
+ok "JSON alone on standard output" sh -c "head -n 1 '$work/out' | grep -qx '{'"
+if command -v gnuplot >/dev/null; then
+    run "$castoff" trace --plots "$work/plots" "$work/app"
+    ok "plots" [ "$(ls "$work/plots" | tr '\n' ' ')" = "calls.png calls.svg depth.png depth.svg moments.png moments.svg talk.png talk.svg " ]
+    ok "plots hold something" [ -z "$(find "$work/plots" -size -1k)" ]
+else
+    skip "plots" "no gnuplot"
+fi
+application "$work/other" 4
+run "$castoff" trace compare --bins 1 "$work/app" "$work/other"
+ok "compare" out_has '^receives  *40  *4  *0.10 x'
+tar -C "$work" -czf "$work/app.tar.gz" other
+run "$castoff" trace --no-cache --bins 1 "$work/app.tar.gz"
+ok "an archive" out_has 'ranks  *2 of 2'
+
+mkdir "$work/bad" "$work/none"
+run "$castoff" trace "$work/none"
+ok "no trace: status 1" status_is 1
+ok "no trace: said" err_has 'none holds no trace'
+run "$castoff" trace "$work/nowhere"
+ok "nowhere: said" err_has 'nowhere: at byte 0: No such file'
+cp "$work/app/app-0001.txt" "$work/bad/"
+: >"$work/bad/app-0000.bin"
+run "$castoff" trace --no-cache "$work/bad"
+ok "an empty file: status 1" status_is 1
+ok "an empty file: said" err_has 'app-0000.bin: at byte 0: it is empty; it is left out'
+ok "a missing rank: said" err_has '1 of 2 ranks have no trace, the first of them rank 0'
+ok "the rest is analyzed" out_has 'ranks  *1 of 2'
+cp "$work/app/app-0000.txt" "$work/bad/again-0001.txt"
+run "$castoff" trace --no-cache "$work/bad"
+ok "two files of a rank: said" err_has 'it is of rank 1, and so is'
+rm "$work/bad"/*
+head -c 3000 "$work/app/app-0000.txt" >"$work/bad/app-0000.txt"
+cp "$work/app/app-0001.txt" "$work/bad/"
+run "$castoff" trace --no-cache --bins 1 "$work/bad"
+ok "a rank that ends early: status 0" status_is 0
+ok "a rank that ends early: said" err_has 'app-0000.txt: at byte [0-9]*: it ends in the middle of a call'
+ok "a rank that ends early: partial" out_has 'ranks  *2 of 2, 1 of them partial'
+for wrong in 0 4097 1,x ""; do
+    run "$castoff" trace --bins "$wrong" "$work/app"
+    ok "--bins '$wrong': status 2" status_is 2
+done
+run "$castoff" trace --lanes 65 "$work/app"
+ok "--lanes 65: said" err_has 'numbers from 1 to 64'
+
+trace=${CASTOFF_TEST_TRACES:-$top/build/traces}/df_AMG_n27_dumpi.tar.gz
+if [ -r "$trace" ]; then
+    run "$castoff" trace --no-cache --bins 1,16,32,64,128,256 --csv "$work/amg" "$trace"
+    ok "M20" [ "$(awk -F, 'NR > 1 { printf "%.2f/%d ", $2, $3 }' "$work/amg/depth.csv")" = "16.56/25 2.44/3 1.44/2 0.52/1 0.48/1 0.00/0 " ]
+    ok "AMG: every receive got its message" grep -q '^1,1,1,15524,.*,0$' "$work/amg/matchers.csv"
+else
+    skip "M20" "no trace of AMG; CASTOFF_TEST_TRACES names its folder"
+fi
+finish
