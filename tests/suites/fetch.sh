@@ -48,7 +48,7 @@ apt-get "${options[@]}" update >fetch.log 2>&1
 # dpkg-source leaves half a folder behind when it is stopped.
 mkdir -p half && cd half || exit 1
 if ! apt-get "${options[@]}" source "$package" >>../fetch.log 2>&1; then
-    reason=$(grep -E '^(E|Err|W):' ../fetch.log | tail -n 1)
+    reason=$(grep -E '^E:|^W: Failed' ../fetch.log | head -n 1)
     no_source "apt-get source $package: ${reason:-see $folder/fetch.log}"
 fi
 mv "$package"-*/ .. && cd .. && rm -rf half downloads
