@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Tests of what the other tests rely on: that run_unit.sh and run_all.sh let no failure through, and that the style
+# Tests of what the other tests rely on: that run_unit.sh, run_all.sh and differential.py let no failure through, and that the style
 # checks find what they are for. Works on copies in a folder of its own. Ends with "N passed, N failed, N skipped".
 set -u
 
@@ -138,8 +138,62 @@ test_style() {
     check "style: braces are wanted" says 'src/base/utils.c:4: if without braces'
 }
 
+# A test suite whose programs behave on a native MPI, played by a script, and otherwise with castoff.
+make_suite() {
+    mkdir -p "$work/suite/bin" "$work/suite/a" "$work/suite/b" "$work/suite/scratch"
+    printf '#!/bin/bash\nwhile [ "$1" != -n ]; do shift; done\nshift 2\nexec "$@"\n' >"$work/suite/bin/mpirun"
+    printf '#!/bin/bash\nshift\nWITH=$CASTOFF_P2P-castoff exec mpirun "$@"\n' >"$work/suite/bin/castoff"
+    suite_program a/good 'echo " No Errors"'
+    suite_program a/breaks 'echo "No Errors"; [ -z "$WITH" ]'
+    suite_program a/needs_native_messages 'echo "No Errors"; [ "$WITH" != yes-castoff ]'
+    suite_program a/chats 'echo "${WITH:+and more}"; echo "No Errors"'
+    suite_program a/hangs '[ -z "$WITH" ] || sleep 98765; echo "No Errors"'
+    suite_program a/aborts 'exit 3'
+    suite_program a/fails_anywhere 'echo "No Errors"; exit 1'
+    suite_program b/flaky '[ -z "$WITH" ] && mkdir native 2>/dev/null && echo "No Errors"'
+    suite_program b/once '[ -z "$WITH" ] || ! mkdir castoff 2>/dev/null || exit 1; echo "No Errors"'
+    chmod +x "$work"/suite/*/*
+    printf '%s\n' '# of a' 'good 2' 'good 2' 'good 2 arg=3' 'breaks' 'needs_native_messages 1' 'chats 2' 'hangs 2 timeLimit=5' \
+        'aborts 2 resultTest=TestErrFatal' 'fails_anywhere 2' 'absent 2' >"$work/suite/a/testlist"
+    printf 'flaky 2\nonce 2\n' >"$work/suite/b/testlist"
+}
+
+suite_program() { # NAME SCRIPT
+    printf '#!/bin/bash\n%s\n' "$2" >"$work/suite/$1"
+}
+
+differential() {
+    PATH="$work/suite/bin:$PATH" timeout 300 python3 "$top/tests/suites/differential.py" --build "$work/suite" \
+        --source "$work/suite" --castoff "$work/suite/bin/castoff" --scratch "$work/suite/scratch" \
+        --log "$work/suite/log" "$@" >"$work/output" 2>&1
+}
+
+test_differential() {
+    local status
+    make_suite
+    differential --folders "a b"
+    status=$?
+    check "suites: what differs fails" test "$status" -ne 0
+    check "suites: a wrong status differs" says "DIFFERS: a/breaks 2, default: status 1"
+    check "suites: a mode of its own differs" says "DIFFERS: a/needs_native_messages 1, p2p: status 1"
+    check "suites: other output differs" says "DIFFERS: a/chats 2, p2p: other output"
+    check "suites: a hang differs" says "DIFFERS: a/hangs 2, default: no end within 5 s"
+    check "suites: what fails once is told" says "UNSURE: b/once 2, default: once status 1"
+    check "suites: nothing else differs" test "$(grep -c '^DIFFERS\|^UNSURE' "$work/output")" -eq 8
+    check "suites: what is flaky natively says so" says "b/flaky 2: native now and then"
+    check "suites: the table counts" says "$(printf '%-12s%9d%9d%9d%9d%9d' a 9 7 4 3 4)"
+    check "suites: each outcome is counted" last_line_is "8 passed, 7 failed, 3 skipped"
+    check "suites: nothing is left" test -z "$(ls "$work/suite/scratch")$(pgrep -f "^sleep 98765$")"
+    differential --folders "a b" good aborts
+    check "suites: equal is a pass" test $? -eq 0
+    check "suites: entries that are equal are one" last_line_is "6 passed, 0 failed, 0 skipped"
+    differential --folders "a b" nothing
+    check "suites: no test at all is no success" test $? -ne 0
+}
+
 test_run_unit
 test_run_all
+test_differential
 test_ci
 test_style
 echo "$passed passed, $failed failed, 0 skipped"
