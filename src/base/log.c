@@ -162,11 +162,13 @@ static void open_file(const char *pattern)
         return; // co_log_open is called again when the rank is known; stderr until then
     }
     if (result == 0) {
-        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666);
-        result = file < 0 ? -errno : 0;
+        // Not to wait for the reader of a fifo, who may never come; once there, he gets every line.
+        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+        result = file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0 ? -errno : 0;
     }
     if (result != 0) {
-        co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE, "cannot write the log file %s: %s; logging to stderr", pattern,
+        co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE,
+                     "cannot write the log file %s: %s; logging to stderr (CASTOFF_LOG_FILE)", pattern,
                      strerror(-result));
         return;
     }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { FILE_BYTES_MAX = 1 << 18 };
@@ -18,6 +19,11 @@ static ssize_t read_whole(const char *path, char *text)
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // a fifo must not hold the job up
     if (fd < 0) {
         return -errno;
+    }
+    struct stat file;
+    if (fstat(fd, &file) == 0 && S_ISFIFO(file.st_mode)) { // with no writer yet it would pass for an empty table
+        close(fd);
+        return -ESPIPE;
     }
     size_t used = 0;
     ssize_t got;
@@ -40,7 +46,7 @@ int co_tune_table_load(struct co_tune_table *table, const char *path, char *why,
     ssize_t bytes = read_whole(path, text);
     int result = (int)bytes;
     if (bytes < 0) {
-        snprintf(why, why_room, "%s: %s", path, strerror((int)-bytes));
+        snprintf(why, why_room, "%s: %s", path, bytes == -ESPIPE ? "a pipe, no file" : strerror((int)-bytes));
     } else {
         char cause[160];
         result = co_tune_table_parse(table, text, (size_t)bytes, cause, sizeof cause);

@@ -8,6 +8,7 @@
 #include "pmpi/layer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,9 +81,12 @@ static void put(const char *path, const char *text)
         co_log_text(text);
         return;
     }
-    FILE *file = fopen(path, "w");
+    // Not to wait for the reader of a fifo, who may never come; once there, he gets all of it.
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    FILE *file = descriptor >= 0 && fcntl(descriptor, F_SETFL, 0) == 0 ? fdopen(descriptor, "w") : NULL;
     if (file == NULL || fputs(text, file) == EOF) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report cannot be written to %s: %s", path, strerror(errno));
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report cannot be written to %s: %s (CASTOFF_REPORT)", path,
+               strerror(errno));
     }
     if (file != NULL && fclose(file) != 0) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report in %s is not complete: %s", path, strerror(errno));

@@ -76,6 +76,9 @@ else
 fi
 run env CASTOFF_P2P=auto CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2p" --calls posted --depths 20 --seconds 0 --rounds-min 2
 ok "report: auto leaves messages between hosts" grep -q '^      declined [1-9][0-9]*: stock_is_faster$' "$work/err"
+mkfifo "$work/fifo"
+job CASTOFF_REPORT="$work/fifo"
+ok "report: a fifo without reader is said and holds nobody up" said_once "the report cannot be written to .*(CASTOFF_REPORT)\$"
 job CASTOFF_REPORT="$work/report.json"
 ok "report: JSON has every call" grep -q '"MPI_Iallgather"' "$work/report.json"
 ok "report: JSON has times" grep -Eq '"longest": [0-9.]*[1-9]' "$work/report.json"

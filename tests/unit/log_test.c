@@ -188,7 +188,24 @@ static void a_file_that_cannot_be_written_is_named(void **state)
 
     (void)state;
     assert_non_null(strstr(text, "cannot write the log file "));
-    assert_non_null(strstr(text, "missing/log: No such file or directory; logging to stderr\n"));
+    assert_non_null(strstr(text, "missing/log: No such file or directory; logging to stderr (CASTOFF_LOG_FILE)\n"));
+    assert_non_null(strstr(text, "still logged\n"));
+}
+
+static void open_fifo(void)
+{
+    assert_int_equal(mkfifo(path_of("fifo"), 0600), 0);
+    open_log(0, "info", "", "fifo");
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "still logged");
+}
+
+static void a_fifo_without_reader_holds_nobody_up(void **state)
+{
+    const char *text = stderr_of(open_fifo);
+
+    (void)state;
+    unlink(path_of("fifo"));
+    assert_non_null(strstr(text, "fifo: No such device or address; logging to stderr (CASTOFF_LOG_FILE)\n"));
     assert_non_null(strstr(text, "still logged\n"));
 }
 
@@ -238,6 +255,7 @@ int main(void)
         cmocka_unit_test_teardown(the_file_name_is_filled_in, tidy),
         cmocka_unit_test_teardown(an_open_log_can_be_opened_again, tidy),
         cmocka_unit_test_teardown(a_file_that_cannot_be_written_is_named, tidy),
+        cmocka_unit_test(a_fifo_without_reader_holds_nobody_up),
         cmocka_unit_test_teardown(an_unknown_subsystem_is_named_once, tidy),
     };
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -163,6 +164,10 @@ static void loads_files_and_names_those_it_cannot(void **state)
     unlink(path);
     assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), -ENOENT);
     assert_int_equal(co_tune_table_load(&table, "/tmp", why, sizeof why), -EISDIR);
+    assert_int_equal(mkfifo(path, 0600), 0); // no empty table
+    assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), -ESPIPE);
+    assert_non_null(strstr(why, ": a pipe, no file"));
+    unlink(path);
 }
 
 int main(void)

@@ -107,7 +107,7 @@ static void wrong_ranges_are_explained(void **state)
     char why[256] = "";
     config.group_range = "239.192.0.0/31";
     assert_int_equal(refusal(&config, why, sizeof why), -EINVAL);
-    assert_non_null(strstr(why, "only 2 addresses for 4 groups"));
+    assert_non_null(strstr(why, "only 2 addresses for 4 groups (CASTOFF_UDP_GROUP)"));
 }
 
 static void missing_interfaces_are_explained(void **state)
@@ -119,6 +119,7 @@ static void missing_interfaces_are_explained(void **state)
     config.interface = "no-such-0";
     assert_int_equal(refusal(&config, why, sizeof why), -ENODEV);
     assert_non_null(strstr(why, "no-such-0"));
+    assert_non_null(strstr(why, "(CASTOFF_UDP_INTERFACE)"));
     why[0] = 'x';
     assert_int_equal(refusal(&config, why, 0), -ENODEV); // no room for a reason
     assert_int_equal(why[0], 'x');

@@ -59,7 +59,8 @@ int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64
         return -EINVAL;
     }
     if (addresses < count) {
-        snprintf(why, why_room, "the range %s has only %u addresses for %u groups", range, (unsigned)addresses, count);
+        snprintf(why, why_room, "the range %s has only %u addresses for %u groups (CASTOFF_UDP_GROUP)", range,
+                 (unsigned)addresses, count);
         return -EINVAL;
     }
     // Blocks of equal size for all jobs: two jobs share all of their groups or none.

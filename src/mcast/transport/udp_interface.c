@@ -80,7 +80,8 @@ static size_t read_mtu(const char *name)
 static int explain_missing(const char *name, char *why, size_t why_room)
 {
     if (name[0] != '\0') {
-        snprintf(why, why_room, "the interface %s is missing, down or without an IPv4 address", name);
+        snprintf(why, why_room, "the interface %s is missing, down or without an IPv4 address (CASTOFF_UDP_INTERFACE)",
+                 name);
     } else {
         snprintf(why, why_room, "no interface besides loopback is up, has an IPv4 address and can multicast");
     }
