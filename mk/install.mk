@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 prefix  = $(DESTDIR)$(PREFIX)
 
 # The laboratory without its tests.
-LAB_SCRIPTS := $(filter-out %_test.sh %_test_inside.sh %_test_refusals.sh,$(wildcard tests/lab/*.sh))
+LAB_SCRIPTS := $(foreach script,$(wildcard tests/lab/*.sh),$(if $(findstring _test,$(script)),,$(script)))
 
 .PHONY: install uninstall
 install: all bench-programs

@@ -12,6 +12,8 @@
 // The lanes once more, with steps; the other parts of this program run those of the library, which have none.
 #define CO_MATCH_STEPS
 #define co_match_lane_run counted_lane_run
+#define co_match_lane_book counted_lane_book
+#define co_match_lane_settle counted_lane_settle
 #include "match_speed.h"
 
 #include "matching/match_steps.h"

@@ -43,7 +43,9 @@ static void keep_a_copy(struct job_rank *rank)
     }
     pthread_barrier_wait(&rank->job->all);
     job_require(rank->rank == 1 || rank->engine->mcast->kept_bytes == sizeof(value), "no copy is kept");
-    waits_before = rank->rank == 0 ? waits() : waits_before;
+    if (rank->rank == 0) {
+        waits_before = waits();
+    }
     pthread_barrier_wait(&rank->job->all);
 }
 
@@ -91,7 +93,9 @@ static void send_for_nobody(struct job_rank *rank)
         receives[i] = (struct co_p2p_receive){.context = context, .buffer = received, .room = LARGE};
         co_p2p_receive(&receives[i], i == 0 ? 1 : CO_P2P_ANY, 77);
     }
-    waits_before = rank->rank == 0 ? waits() : waits_before;
+    if (rank->rank == 0) {
+        waits_before = waits();
+    }
     pthread_barrier_wait(&rank->job->all);
 }
 
