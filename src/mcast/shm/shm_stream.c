@@ -119,14 +119,23 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
     return ticks;
 }
 
+static uint64_t stream_word(const struct co_shm_op *op)
+{
+    return op->number << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK);
+}
+
 // The first tick of a block has come, if it is this operation's. False: there is none, or the root has another length
 // and the operation began anew.
 static bool meet_root(struct co_shm_op *op)
 {
+    struct co_shm_control *control = co_shm_control(op->team, op->root);
     bool is_past;
 
-    if (co_load_acquire(&co_shm_control(op->team, op->root)->written) <= op->tick) { // acquire W1: its length
+    if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: its length
         return false;
+    }
+    if (co_load_relaxed(&control->last_stream) == stream_word(op)) { // relaxed: a later one has another number
+        return true;
     }
     size_t bytes = co_shm_length_of(op, op->root, &is_past);
     if (bytes == 0 || bytes == op->bytes) {
@@ -208,9 +217,10 @@ static void begin(struct co_shm_op *op, bool writes)
     }
     op->remote = 0;
     op->least_slots = UINT64_MAX;
+    struct co_shm_control *control = co_shm_control(op->team, op->team->self);
+    co_store_relaxed(&control->last_stream, stream_word(op)); // relaxed: published by release W1
     // release N1: all of the operations before, for who finds that this member is past his.
-    co_store_release(&co_shm_control(op->team, op->team->self)->streams[op->stream % CO_SHM_STREAMS],
-                     op->number << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK));
+    co_store_release(&control->streams[op->stream % CO_SHM_STREAMS], stream_word(op));
     if (writes) {
         co_shm_loan_begin(op->team, op->bytes);
     }
