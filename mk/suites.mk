@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # `make test-suites`: MPICH's tests of MPI, native and with castoff (tests/suites/README.md). It fetches and builds them;
-# they take an hour and more, and nothing else needs them. SUITE_ARGS has options and filters.
+# they take long, and nothing else needs them. SUITE_ARGS has options and filters.
 
 DEPS_SUITES := dpkg-dev gfortran g++ python3
 

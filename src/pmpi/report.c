@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool co_report_is_wanted(void)
 {
@@ -88,7 +89,9 @@ static void put(const char *path, const char *text)
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report cannot be written to %s: %s (CASTOFF_REPORT)", path,
                strerror(errno));
     }
-    if (file != NULL && fclose(file) != 0) {
+    if (file == NULL && descriptor >= 0) {
+        close(descriptor);
+    } else if (file != NULL && fclose(file) != 0) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report in %s is not complete: %s", path, strerror(errno));
     }
 }

@@ -13,10 +13,11 @@ static void *receive_key(struct co_replay_rank *rank, uint32_t number)
     return co_hash_map_get(&rank->receives, (uint64_t)number + 1);
 }
 
-// The receive has a message: who waits for it goes on.
-static void finish(struct co_replay *replay, struct co_replay_rank *rank, const struct co_queue_item *receive,
-                   const struct co_queue_item *message)
+// The receive has a message: who waits for it goes on, and both are over.
+static void finish(struct co_replay *replay, struct co_replay_place *place, struct co_queue_item *receive,
+                   struct co_queue_item *message)
 {
+    struct co_replay_rank *rank = &replay->ranks[place->rank];
     struct co_replay_receive *known = receive_key(rank, receive->number);
     replay->result->matches++;
     replay->result->otherwise += receive->got_source != CO_CALL_NOT_KNOWN &&
@@ -29,6 +30,8 @@ static void finish(struct co_replay *replay, struct co_replay_rank *rank, const 
         rank->wait = CO_WAIT_NOT;
         co_replay_wake(replay, rank, replay->clock_ns);
     }
+    co_queue_item_free(&place->queue, receive);
+    co_queue_item_free(&place->queue, message);
 }
 
 static void arrive(struct co_replay *replay, struct co_replay_place *place, struct co_queue_item *message)
@@ -38,9 +41,7 @@ static void arrive(struct co_replay *replay, struct co_replay_place *place, stru
     co_replay_count_depth(replay, rank);
     if (receive != NULL) {
         rank->posted--;
-        finish(replay, rank, receive, message);
-        co_queue_item_free(&place->queue, receive);
-        co_queue_item_free(&place->queue, message);
+        finish(replay, place, receive, message);
         return;
     }
     rank->unexpected++;
@@ -171,9 +172,7 @@ void co_replay_post(struct co_replay *replay, struct co_replay_rank *rank, const
     co_replay_count_depth(replay, rank);
     if (message != NULL) {
         rank->unexpected--;
-        finish(replay, rank, receive, message);
-        co_queue_item_free(&place->queue, receive);
-        co_queue_item_free(&place->queue, message);
+        finish(replay, place, receive, message);
         return;
     }
     rank->posted++;
