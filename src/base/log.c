@@ -87,40 +87,13 @@ void co_log_text(const char *text)
     errno = saved_errno;
 }
 
-static int find_subsys(const char *name, size_t length)
+// `chosen`: a bit for each subsystem and one for all of them, as in the table of settings. Errors are always on: a
+// subsystem that is not asked for may still say why it failed.
+static void set_levels(int64_t chosen, int level)
 {
     for (int i = 0; i < CO_SUBSYS_COUNT; i++) {
-        if (strlen(subsys_names[i]) == length && memcmp(subsys_names[i], name, length) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-// Errors are always on: a subsystem that is not asked for may still say why it failed.
-static void set_levels(const char *list, int level)
-{
-    int chosen[CO_SUBSYS_COUNT] = {0};
-    const char *unknown = NULL;
-
-    for (const char *name = list; *name;) {
-        size_t length = strcspn(name, ",");
-        int subsys = find_subsys(name, length);
-        for (int i = 0; i < CO_SUBSYS_COUNT; i++) {
-            chosen[i] |= i == subsys || (length == 3 && memcmp(name, "all", 3) == 0);
-        }
-        if (subsys < 0 && length > 0 && !(length == 3 && memcmp(name, "all", 3) == 0)) {
-            unknown = name;
-        }
-        name += length + (name[length] == ',');
-    }
-    for (int i = 0; i < CO_SUBSYS_COUNT; i++) {
-        co_store_relaxed(&levels[i], chosen[i] ? level : CO_LOG_ERROR);
-    }
-    if (unknown && own_rank <= 0) {
-        co_log_write(CO_LOG_WARN, CO_SUBSYS_BASE,
-                     "CASTOFF_LOG_SUBSYS: no subsystem '%.*s'; there are base, pmpi, engine, mcast, udp, shm and all",
-                     (int)strcspn(unknown, ","), unknown);
+        bool is_on = chosen & ((INT64_C(1) << i) | (INT64_C(1) << CO_SUBSYS_COUNT));
+        co_store_relaxed(&levels[i], is_on ? level : CO_LOG_ERROR);
     }
 }
 
@@ -186,7 +159,7 @@ void co_log_open(int rank)
     }
     own_host[sizeof own_host - 1] = '\0';
     own_host[strcspn(own_host, ".")] = '\0';
-    set_levels(co_setting_text(CO_SET_LOG_SUBSYS), (int)co_setting_number(CO_SET_LOG));
+    set_levels(co_setting_number(CO_SET_LOG_SUBSYS), (int)co_setting_number(CO_SET_LOG));
     if (*co_setting_text(CO_SET_LOG_FILE)) {
         open_file(co_setting_text(CO_SET_LOG_FILE));
     }

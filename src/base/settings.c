@@ -141,7 +141,7 @@ bool co_setting_is_default(enum co_setting_id id)
     if (!texts[id]) {
         return true;
     }
-    if (rows[id].type == CO_SETTING_TEXT) {
+    if (co_setting_is_text(&rows[id])) {
         return strcmp(texts[id], rows[id].value) == 0;
     }
     co_setting_parse(&rows[id], rows[id].value, &number);
@@ -172,7 +172,7 @@ uint64_t co_settings_hash(void)
         }
         // Names too, with their closing zeros: two versions of the library may have different rows.
         hash = hash_bytes(hash, rows[id].name, strlen(rows[id].name) + 1);
-        if (rows[id].type == CO_SETTING_TEXT) {
+        if (co_setting_is_text(&rows[id])) {
             hash = hash_bytes(hash, co_setting_text(id), strlen(co_setting_text(id)) + 1);
         } else {
             hash = hash_bytes(hash, &numbers[id], sizeof numbers[id]);

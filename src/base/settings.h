@@ -16,6 +16,8 @@ enum co_setting_type {
     CO_SETTING_SIZE,   // bytes; suffix K M G = powers of 1024; "auto" allowed when the default is auto (-1)
     CO_SETTING_TIME,   // nanoseconds inside; suffix ns us ms s required unless 0
     CO_SETTING_CHOICE, // one word out of a list separated by '|'; the value is its position
+    CO_SETTING_LIST,   // words out of `choices`, separated by commas, one at least; the value has a bit for each
+    CO_SETTING_GROUPS, // IPv4 multicast addresses such as 239.192.0.0/16 (group_range.h); the value is its text
     CO_SETTING_TEXT    // anything
 };
 
@@ -24,7 +26,7 @@ struct co_setting_row {
     enum co_setting_type type;
     const char *value;   // default, as a user would write it
     int64_t min, max;    // inclusive; both 0: no limit
-    const char *choices; // CHOICE only
+    const char *choices; // CHOICE and LIST
     const char *help;    // one line
     bool agreed;         // must be equal on all ranks (part of the hash)
 };
@@ -36,6 +38,12 @@ enum co_setting_id {
 };
 #undef CO_SETTING
 
+// Its value is its text, not a number.
+static inline bool co_setting_is_text(const struct co_setting_row *row)
+{
+    return row->type == CO_SETTING_TEXT || row->type == CO_SETTING_GROUPS;
+}
+
 enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2 }; // positions in "auto|yes|no"
 
 // One row of the table; id in [0, CO_SETTING_COUNT).
@@ -45,11 +53,11 @@ const struct co_setting_row *co_setting_row(enum co_setting_id id);
 // CASTOFF_ names, are remembered as complaints (see co_settings_complaint). Idempotent.
 void co_settings_load(void);
 
-// Parses `text` for a row. Returns 0 and sets *number (TEXT: 0), or -EINVAL, -ERANGE.
+// Parses `text` for a row. Returns 0 and sets *number (GROUPS, TEXT: 0), or -EINVAL, -ERANGE.
 int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t *number);
 
-// Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position; -1 = auto where the row
-// allows.
+// Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position, LIST bits; -1 = auto
+// where the row allows.
 int64_t co_setting_number(enum co_setting_id id);
 const char *co_setting_text(enum co_setting_id id); // as written by the user, or the default; never NULL
 bool co_setting_is_default(enum co_setting_id id);

@@ -46,9 +46,24 @@ static void suggest(char *sentence, size_t size, const char *list, int position)
     append(sentence, size, ending);
 }
 
+// A word of the list that is none of the choices; an empty one where it has no word at all.
+static void find_unknown(char unknown[SHOWN_MAX + 1], const struct co_setting_row *row, const char *list)
+{
+    int64_t ignored;
+
+    *unknown = '\0';
+    while (*list) {
+        size_t length = strcspn(list, ",");
+        show(unknown, list, length);
+        if (length > 0 && co_setting_parse(row, unknown, &ignored) != 0) {
+            return;
+        }
+        list += length + (list[length] == ',');
+    }
+}
+
 static void list_choices(char *sentence, size_t size, const char *choices)
 {
-    append(sentence, size, "not one of ");
     for (const char *word = choices; *word;) {
         char item[SHOWN_MAX];
         size_t length = strcspn(word, "|");
@@ -92,23 +107,40 @@ static void suggest_unit(char *sentence, size_t size, const struct co_setting_ro
     }
 }
 
-void co_complaint_value(char *sentence, size_t size, const struct co_setting_row *row, const char *text, int error)
+// What may be written instead of `text`, and which of it was probably meant.
+static void say_words(char *sentence, size_t size, const struct co_setting_row *row, const char *text)
 {
     const char *words = row->type == CO_SETTING_BOOL ? "yes|no|on|off|true|false" : row->choices;
+    char unknown[SHOWN_MAX + 1];
+
+    if (row->type == CO_SETTING_BOOL) {
+        append(sentence, size, "neither yes nor no");
+    } else if (row->type == CO_SETTING_CHOICE) {
+        append(sentence, size, "not one of ");
+        list_choices(sentence, size, words);
+    } else {
+        find_unknown(unknown, row, text);
+        append(sentence, size, unknown);
+        append(sentence, size, *unknown ? " is not one of " : "none of ");
+        list_choices(sentence, size, words);
+        text = unknown;
+    }
+    int position = co_word_nearest(text, words);
+    if (position >= 0) {
+        suggest(sentence, size, words, position);
+    }
+}
+
+void co_complaint_value(char *sentence, size_t size, const struct co_setting_row *row, const char *text, int error)
+{
     char shown[SHOWN_MAX + 1];
 
     show(shown, text, strlen(text));
     snprintf(sentence, size, "%s=%s: ", row->name, shown);
-    if (row->type == CO_SETTING_BOOL || row->type == CO_SETTING_CHOICE) {
-        if (row->type == CO_SETTING_BOOL) {
-            append(sentence, size, "neither yes nor no");
-        } else {
-            list_choices(sentence, size, row->choices);
-        }
-        int position = co_word_nearest(text, words);
-        if (position >= 0) {
-            suggest(sentence, size, words, position);
-        }
+    if (row->type == CO_SETTING_BOOL || row->choices != NULL) {
+        say_words(sentence, size, row, text);
+    } else if (row->type == CO_SETTING_GROUPS) {
+        append(sentence, size, "not a range of multicast addresses such as 239.192.0.0/16");
     } else if (row->type != CO_SETTING_TEXT) {
         say_number(sentence, size, row, error == -ERANGE);
         suggest_unit(sentence, size, row, text);

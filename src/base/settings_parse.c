@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/group_range.h"
 #include "base/settings.h"
 
 struct unit {
@@ -34,9 +35,8 @@ static int parse_bool(const char *text, int64_t *number)
     return -EINVAL;
 }
 
-static int parse_choice(const char *choices, const char *text, int64_t *number)
+static int find_choice(const char *choices, const char *text, size_t length, int64_t *number)
 {
-    size_t length = strlen(text);
     int64_t position = 0;
 
     for (const char *word = choices; *word; position++) {
@@ -48,6 +48,27 @@ static int parse_choice(const char *choices, const char *text, int64_t *number)
         word += word_length + (word[word_length] == '|');
     }
     return -EINVAL;
+}
+
+static int parse_list(const char *choices, const char *text, int64_t *number)
+{
+    int64_t bits = 0, position;
+
+    while (*text) {
+        size_t length = strcspn(text, ",");
+        if (length > 0) {
+            if (find_choice(choices, text, length, &position) != 0) {
+                return -EINVAL;
+            }
+            bits |= INT64_C(1) << position;
+        }
+        text += length + (text[length] == ',');
+    }
+    if (bits == 0) {
+        return -EINVAL;
+    }
+    *number = bits;
+    return 0;
 }
 
 static int find_unit(const struct unit *units, const char *name, int64_t *factor)
@@ -116,13 +137,21 @@ static int parse_number(const struct co_setting_row *row, const char *text, int6
 int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t *number)
 {
     int saved_errno = errno, result = -EINVAL;
+    struct co_group_range range;
 
     switch (row->type) {
     case CO_SETTING_BOOL:
         result = parse_bool(text, number);
         break;
     case CO_SETTING_CHOICE:
-        result = parse_choice(row->choices, text, number);
+        result = find_choice(row->choices, text, strlen(text), number);
+        break;
+    case CO_SETTING_LIST:
+        result = parse_list(row->choices, text, number);
+        break;
+    case CO_SETTING_GROUPS:
+        result = co_group_range_parse(text, &range);
+        *number = result == 0 ? 0 : *number;
         break;
     case CO_SETTING_INT:
     case CO_SETTING_SIZE:

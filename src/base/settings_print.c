@@ -34,23 +34,23 @@ void co_setting_number_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_t
 
 const char *co_setting_value_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_id id)
 {
-    enum co_setting_type type = co_setting_row(id)->type;
+    const struct co_setting_row *row = co_setting_row(id);
 
-    // Choices and texts are already as they should be; numbers in one spelling, so that two reports compare.
-    if (type == CO_SETTING_CHOICE || type == CO_SETTING_TEXT) {
+    // Words and texts are already as they should be; numbers in one spelling, so that two reports compare.
+    if (row->choices != NULL || co_setting_is_text(row)) {
         return co_setting_text(id);
     }
-    if (co_setting_number(id) == -1 && strcmp(co_setting_row(id)->value, "auto") == 0) {
+    if (co_setting_number(id) == -1 && strcmp(row->value, "auto") == 0) {
         return "auto";
     }
-    co_setting_number_print(text, type, co_setting_number(id));
+    co_setting_number_print(text, row->type, co_setting_number(id));
     return text;
 }
 
-// "a|b|c" as "a, b or c".
-static void print_choices(char range[128], const char *choices)
+// "a|b|c" as "a, b or c", after `head`.
+static void print_choices(char range[128], const char *head, const char *choices)
 {
-    size_t used = 0;
+    size_t used = (size_t)snprintf(range, 128, "%s", head);
 
     for (const char *word = choices; *word && used < 128;) {
         size_t length = strcspn(word, "|");
@@ -64,14 +64,15 @@ static void print_choices(char range[128], const char *choices)
 void co_setting_range_print(char range[128], enum co_setting_id id)
 {
     static const char *const free_range[] = {
-        [CO_SETTING_BOOL] = "yes or no", [CO_SETTING_INT] = "a whole number", [CO_SETTING_SIZE] = "a size",
-        [CO_SETTING_TIME] = "a time",    [CO_SETTING_TEXT] = "text",
+        [CO_SETTING_BOOL] = "yes or no", [CO_SETTING_INT] = "a whole number",
+        [CO_SETTING_SIZE] = "a size",    [CO_SETTING_TIME] = "a time",
+        [CO_SETTING_TEXT] = "text",      [CO_SETTING_GROUPS] = "multicast addresses",
     };
     const struct co_setting_row *row = co_setting_row(id);
     char low[CO_SETTING_NUMBER_MAX], high[CO_SETTING_NUMBER_MAX];
 
-    if (row->type == CO_SETTING_CHOICE) {
-        print_choices(range, row->choices);
+    if (row->choices != NULL) {
+        print_choices(range, row->type == CO_SETTING_LIST ? "separated by commas: " : "", row->choices);
     } else if (row->min == 0 && row->max == 0) {
         snprintf(range, 128, "%s", free_range[row->type]);
     } else {

@@ -8,13 +8,12 @@
 // done, and a turn that finds the number changed does not sleep.
 #define _GNU_SOURCE
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/poll.h"
 #include "base/stack_trace.h"
 #include "engine/bells.h"
 #include "engine/engine_state.h"
@@ -87,9 +86,8 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
         most_ns = atomic_load(&engine->completed) == seen_completed ? most_ns : 0;
     }
     if (count >= 0 && most_ns > 0) {
-        struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        ready = ppoll(descriptors, (nfds_t)count, &pause, NULL);
+        ready = co_poll(descriptors, (nfds_t)count, most_ns);
         if (ready > 0) {
             co_wait_woken(engine, descriptors, of_network);
             co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
@@ -112,11 +110,10 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
 {
     struct pollfd of_bell;
     int ready = 0, bell = take_bell(engine, &of_bell);
-    struct timespec pause = {0, SLEEP_MOST_NS};
     atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_callers_ring
     if (atomic_load(&engine->completed) == wait->seen_completed) {
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        ready = ppoll(&of_bell, bell >= 0 ? 1 : 0, &pause, NULL);
+        ready = co_poll(&of_bell, bell >= 0 ? 1 : 0, SLEEP_MOST_NS);
     }
     co_sub_acq_rel(&engine->sleepers, 1);
     give_bell(engine, bell, ready > 0);

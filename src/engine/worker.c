@@ -13,12 +13,12 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/poll.h"
 
 enum { NOT_STARTED, STARTED, CANNOT_START }; // the last one also: is not to start any more
 
 bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
 {
-    struct timespec pause = {(time_t)(most_ns / CO_NS_PER_S), (long)(most_ns % CO_NS_PER_S)};
     uint64_t calls;
     descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
     bool has_timer = most_ns != UINT64_MAX;
@@ -26,7 +26,7 @@ bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int c
     bool has_word = atomic_load(&worker->is_called) || atomic_load(&worker->must_stop);
     bool found = false;
     if (!has_word && (has_timer || !atomic_load(&worker->has_notice))) {
-        found = ppoll(descriptors, (nfds_t)count + 1, has_timer ? &pause : NULL, NULL) > 0;
+        found = co_poll(descriptors, (nfds_t)count + 1, most_ns) > 0;
     }
     atomic_store(&worker->sleep, CO_WORKER_AWAKE);
     while (found && descriptors[count].revents != 0 && read(worker->wake_fd, &calls, sizeof(calls)) < 0 &&

@@ -22,7 +22,7 @@ static uint64_t digest_setting(enum co_setting_id id)
     if (!co_setting_row(id)->agreed) {
         return 0;
     }
-    if (co_setting_row(id)->type != CO_SETTING_TEXT) {
+    if (!co_setting_is_text(co_setting_row(id))) {
         return (uint64_t)co_setting_number(id);
     }
     uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a

@@ -41,7 +41,7 @@ static void defaults_parse_and_rows_are_sound(void **state)
         assert_int_equal(co_setting_parse(row, row->value, &number), 0);
         assert_int_equal(strncmp(row->name, "CASTOFF_", 8), 0);
         assert_true(strlen(row->help) > 10 && strlen(row->help) < 140);
-        assert_true((row->type == CO_SETTING_CHOICE) == (row->choices != NULL));
+        assert_true((row->type == CO_SETTING_CHOICE || row->type == CO_SETTING_LIST) == (row->choices != NULL));
         assert_true(row->min <= row->max);
         for (int j = 0; j < i; j++) {
             assert_string_not_equal(row->name, co_setting_row(j)->name);
@@ -86,6 +86,8 @@ static const struct co_setting_row of_int = {.type = CO_SETTING_INT, .value = "3
 static const struct co_setting_row of_size = {.type = CO_SETTING_SIZE, .value = "auto"};
 static const struct co_setting_row of_time = {.type = CO_SETTING_TIME, .value = "1s", .min = 0, .max = 5000000000};
 static const struct co_setting_row of_choice = {.type = CO_SETTING_CHOICE, .value = "a", .choices = "a|bc|d"};
+static const struct co_setting_row of_list = {.type = CO_SETTING_LIST, .value = "a", .choices = "a|bc|d"};
+static const struct co_setting_row of_groups = {.type = CO_SETTING_GROUPS, .value = "239.0.0.0/8"};
 static const struct co_setting_row of_text = {.type = CO_SETTING_TEXT, .value = ""};
 
 static const struct {
@@ -146,6 +148,26 @@ static const struct {
     {&of_choice, "b", -EINVAL, 0},
     {&of_choice, "a|bc", -EINVAL, 0},
     {&of_choice, "", -EINVAL, 0},
+    {&of_list, "a", 0, 1},
+    {&of_list, "BC,d", 0, 6},
+    {&of_list, ",d,,d,", 0, 4},
+    {&of_list, ",", -EINVAL, 0},
+    {&of_list, "a,b", -EINVAL, 0},
+    {&of_list, "a bc", -EINVAL, 0},
+    {&of_groups, "239.1.0.0/16", 0, 0},
+    {&of_groups, "239.1.2.3", 0, 0},
+    {&of_groups, "224.0.0.0/4", 0, 0},
+    {&of_groups, "224.0.0.0/3", -EINVAL, 0},
+    {&of_groups, "239.1.0.0/33", -EINVAL, 0},
+    {&of_groups, "239.1.0.0/", -EINVAL, 0},
+    {&of_groups, "239.1.0.0/ 8", -EINVAL, 0},
+    {&of_groups, "239.1.0.0/-8", -EINVAL, 0},
+    {&of_groups, "239.1.0.0/8x", -EINVAL, 0},
+    {&of_groups, "239.1.0/16", -EINVAL, 0},
+    {&of_groups, "10.0.0.0/8", -EINVAL, 0},
+    {&of_groups, "239.111.222.1111111/16", -EINVAL, 0},
+    {&of_groups, "group", -EINVAL, 0},
+    {&of_groups, "", -EINVAL, 0},
     {&of_text, "anything at all", 0, 0},
 };
 
@@ -179,6 +201,14 @@ static void wrong_values_keep_the_default_and_are_explained(void **state)
         {"CASTOFF_SHM_TEAM", "lots", "CASTOFF_SHM_TEAM=lots: not a size such as 64K from 16K to 16M (using 64K)"},
         {"CASTOFF_PROBE", "500",
          "CASTOFF_PROBE=500: not a time such as 200us from 1ms to 60s; did you mean 500ms? (using 500ms)"},
+        {"CASTOFF_LOG_SUBSYS", "udp,egnine",
+         "CASTOFF_LOG_SUBSYS=udp,egnine: egnine is not one of base, pmpi, engine, mcast, udp, shm, all; did you mean "
+         "engine? (using all)"},
+        {"CASTOFF_LOG_SUBSYS", ",",
+         "CASTOFF_LOG_SUBSYS=,: none of base, pmpi, engine, mcast, udp, shm, all (using all)"},
+        {"CASTOFF_UDP_GROUP", "10.0.0.0/8",
+         "CASTOFF_UDP_GROUP=10.0.0.0/8: not a range of multicast addresses such as 239.192.0.0/16 (using "
+         "239.192.0.0/16)"},
         {"CASTOFF_BCAST", "a\033[2J\nb", "CASTOFF_BCAST=a?[2J?b: not one of auto, yes, no (using auto)"},
     };
 
@@ -286,7 +316,8 @@ static void every_agreed_setting_counts_in_the_hash(void **state)
     (void)state;
     for (int i = 0; i < CO_SETTING_COUNT; i++) {
         const struct co_setting_row *row = co_setting_row(i);
-        static const char *const tries[] = {"no", "yes", "3", "100K", "7ms", "threads", "none", "error"};
+        static const char *const tries[] = {"no",      "yes",  "3",     "100K",        "7ms",
+                                            "threads", "none", "error", "239.1.0.0/16"};
         for (size_t j = 0; j < sizeof tries / sizeof tries[0]; j++) {
             uint64_t hash = hash_with(row->name, tries[j]);
             assert_true((hash != plain) == (row->agreed && !co_setting_is_default(i)));

@@ -3,39 +3,16 @@
 // From the setting's range of group addresses and the job's tag to the job's groups and port. Every host computes it
 // alone and must get the same. Pure; called once at start.
 #define _GNU_SOURCE // struct mmsghdr in udp_state.h
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/group_range.h"
 #include "base/mix_bits.h"
 #include "mcast/transport/udp_state.h"
 
 // Below the ports that Linux gives to programs which ask for none in particular (32768 and up).
 #define PORT_FIRST 20000
 #define PORT_COUNT 12768
-
-static int parse_range(const char *range, uint32_t *first_ip, uint64_t *count)
-{
-    char address[INET_ADDRSTRLEN];
-    const char *slash = strchr(range, '/');
-    size_t length = slash ? (size_t)(slash - range) : strlen(range);
-    char *rest = NULL;
-    long prefix = slash ? strtol(slash + 1, &rest, 10) : 32;
-    struct in_addr parsed;
-    if (length >= sizeof address || prefix < 4 || prefix > 32 || (slash && (rest == slash + 1 || *rest != '\0'))) {
-        return -EINVAL;
-    }
-    memcpy(address, range, length);
-    address[length] = '\0';
-    if (inet_pton(AF_INET, address, &parsed) != 1 || !IN_MULTICAST(ntohl(parsed.s_addr))) {
-        return -EINVAL;
-    }
-    *count = UINT64_C(1) << (32 - prefix);
-    *first_ip = ntohl(parsed.s_addr) & (uint32_t) ~(*count - 1);
-    return 0;
-}
 
 // Switches flood the frames of 224.0.0.x to every port, and by the way addresses are mapped those of every address
 // with these 23 low bits.
@@ -47,17 +24,17 @@ static bool is_always_flooded(uint32_t ip)
 int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64_t job_tag, unsigned count, char *why,
                          size_t why_room)
 {
-    uint32_t first_ip;
-    uint64_t addresses;
+    struct co_group_range all;
     if (count < 1 || count > CO_UDP_GROUPS_MAX) {
         snprintf(why, why_room, "%u multicast groups asked for, 1 to %d are possible", count, CO_UDP_GROUPS_MAX);
         return -EINVAL;
     }
-    if (parse_range(range, &first_ip, &addresses) != 0) {
+    if (co_group_range_parse(range, &all) != 0) {
         snprintf(why, why_room, "\"%s\" is no range of multicast addresses such as 239.192.0.0/16 (CASTOFF_UDP_GROUP)",
                  range);
         return -EINVAL;
     }
+    uint64_t addresses = UINT64_C(1) << (32 - all.prefix);
     if (addresses < count) {
         snprintf(why, why_room, "the range %s has only %u addresses for %u groups (CASTOFF_UDP_GROUP)", range,
                  (unsigned)addresses, count);
@@ -67,10 +44,10 @@ int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64
     uint64_t block = addresses < CO_UDP_GROUPS_MAX ? addresses : CO_UDP_GROUPS_MAX, blocks = addresses / block;
     // The sum, so that a tag of 0 is mixed, too.
     uint64_t hash = co_mix_bits(job_tag + UINT64_C(0x9E3779B97F4A7C15)), at = hash % blocks;
-    if (is_always_flooded(first_ip + (uint32_t)(at * block))) {
+    if (is_always_flooded(all.first_ip + (uint32_t)(at * block))) {
         at = (at + 256 / block) % blocks;
     }
-    groups->first_ip = first_ip + (uint32_t)(at * block);
+    groups->first_ip = all.first_ip + (uint32_t)(at * block);
     groups->count = count;
     groups->port = (uint16_t)(PORT_FIRST + (hash >> 32) % PORT_COUNT);
     return 0;
