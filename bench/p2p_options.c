@@ -11,6 +11,12 @@
 const struct p2p_call p2p_calls[P2P_CALLS] = {
     {"latency", P2P_LATENCY, false, false},
     {"bandwidth", P2P_BANDWIDTH, false, false},
+    {"sendrecv", P2P_SENDRECV, false, false},
+    {"persistent", P2P_PERSISTENT, false, false},
+    {"probe", P2P_PROBE, false, false},
+    {"test", P2P_TEST, false, false},
+    {"ssend", P2P_SSEND, false, false},
+    {"vector", P2P_VECTOR, false, false},
     {"rate", P2P_RATE, false, false},
     {"posting", P2P_POSTING, false, false},
     {"posted", P2P_POSTED, false, false},
@@ -32,7 +38,7 @@ static const struct option long_options[] = {
 
 bool p2p_call_has_depth(const struct p2p_call *call)
 {
-    return call->kind != P2P_LATENCY && call->kind != P2P_BANDWIDTH;
+    return call->kind >= P2P_RATE;
 }
 
 static bool take_calls(struct p2p_options *options, char *list)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Latency (there and back, half of it is told) and bandwidth (a window of messages, each with a buffer of its own, then
-// a word back). The timed part holds the calls and two clock reads; buffers are filled before and checked after it.
+// Latency (there and back, half of it is told), bandwidth (a window of messages, each with a buffer of its own, then a
+// word back) and the kinds of p2p_usage.c. The timed part holds the calls and two clock reads; buffers are filled
+// before and checked after it.
 #include "coll.h"
 #include "p2p.h"
 
@@ -13,14 +14,14 @@ int p2p_stream_window(size_t bytes)
     return window > 64 ? 64 : window < 4 ? 4 : (int)window;
 }
 
-static size_t messages_of(const struct p2p_call *call, size_t bytes)
+static size_t payload_of(const struct p2p_call *call, size_t bytes)
 {
-    return call->kind == P2P_BANDWIDTH ? (size_t)p2p_stream_window(bytes) : 1;
+    return call->kind == P2P_BANDWIDTH ? (size_t)p2p_stream_window(bytes) * bytes : bytes;
 }
 
 size_t p2p_stream_room(const struct p2p_call *call, size_t bytes)
 {
-    return messages_of(call, bytes) * bytes;
+    return call->kind == P2P_VECTOR ? 2 * bytes : payload_of(call, bytes);
 }
 
 static double time_latency(const struct p2p_run *run, MPI_Comm comm, int bytes, int batch)
@@ -70,19 +71,49 @@ static double time_bandwidth(const struct p2p_run *run, MPI_Comm comm, int bytes
     return (p2p_now() - start) / window;
 }
 
+static double time_call(const struct p2p_run *run, MPI_Comm comm, enum p2p_kind kind, int bytes, int batch)
+{
+    switch (kind) {
+    case P2P_LATENCY:
+        return time_latency(run, comm, bytes, batch);
+    case P2P_BANDWIDTH:
+        return time_bandwidth(run, comm, bytes, batch);
+    default:
+        return p2p_usage_time(run, comm, kind, bytes, batch);
+    }
+}
+
+static void fill(const struct p2p_run *run, const struct p2p_call *call, size_t bytes, uint64_t seed)
+{
+    size_t payload = payload_of(call, bytes);
+    if (call->kind == P2P_VECTOR) {
+        coll_data_fill(run->receive, payload, seed);
+        p2p_usage_spread(run->send, run->receive, payload);
+    } else {
+        coll_data_fill(run->send, payload, seed);
+    }
+    memset(run->receive, 0xa5, p2p_stream_room(call, bytes));
+}
+
+static size_t count_wrong(const struct p2p_run *run, const struct p2p_call *call, size_t bytes, uint64_t seed)
+{
+    const uint8_t *came = run->receive;
+    if (call->kind == P2P_VECTOR) {
+        p2p_usage_gather(run->send, run->receive, bytes);
+        came = run->send;
+    }
+    return coll_data_wrong(came, payload_of(call, bytes), seed);
+}
+
 double p2p_stream_sample(struct p2p_run *run, MPI_Comm comm, const struct p2p_call *call, size_t bytes, int batch,
                          size_t *wrong)
 {
-    size_t room = p2p_stream_room(call, bytes);
-    bool is_receiver = call->kind == P2P_LATENCY || !run->is_first;
     uint64_t turn = ++run->seed;
-    coll_data_fill(run->send, room, coll_data_seed(turn, run->rank));
-    memset(run->receive, 0xa5, room);
+    fill(run, call, bytes, coll_data_seed(turn, run->rank));
     MPI_Barrier(run->control);
-    double took = call->kind == P2P_LATENCY ? time_latency(run, comm, (int)bytes, batch)
-                                            : time_bandwidth(run, comm, (int)bytes, batch);
-    if (is_receiver) {
-        *wrong += coll_data_wrong(run->receive, room, coll_data_seed(turn, run->peer));
+    double took = time_call(run, comm, call->kind, (int)bytes, batch);
+    if (call->kind != P2P_BANDWIDTH || !run->is_first) {
+        *wrong += count_wrong(run, call, bytes, coll_data_seed(turn, run->peer));
     }
     return run->is_first ? took / batch : 0;
 }

@@ -57,7 +57,7 @@ CO_COUNTER(MESSAGES_SENT, "messages_sent", "messages", "sent from rank to rank f
 CO_COUNTER(MESSAGE_BYTES, "message_bytes_sent", "bytes", "payload of them")
 CO_COUNTER(MESSAGES_STREAMED, "messages_streamed", "messages", "of them, those that went to a rank of the same node in pieces (CASTOFF_P2P_STREAM)")
 CO_COUNTER(STREAMED_BYTES, "streamed_bytes", "bytes", "of these messages, those that went in pieces")
-CO_COUNTER(STREAMS_READ, "streams_read", "messages", "whose rest a receiver read from its sender's memory, because no more pieces came")
+CO_COUNTER(STREAMS_READ, "streams_read", "messages", "whose rest a receiver read from its sender's memory: no more pieces came, or both were sending")
 CO_COUNTER(MESSAGES_CARRIED, "messages_carried", "messages", "of them, those to ranks of other hosts, which the MPI below carries")
 CO_COUNTER(CARRIED_BYTES, "message_bytes_carried", "bytes", "payload of these")
 CO_COUNTER(CARRIER_HIGH, "message_carrier_bytes", "bytes", "memory of a rank for messages to other hosts, the most of any rank")

@@ -40,6 +40,7 @@ struct co_p2p_send {
     uint64_t handle;          // by which the receiver names it
     uint64_t receive;         // of the receiver, while its bytes stream; 0: before
     uint32_t number;          // under which they are carried
+    bool is_offered;          // counts among those that are
     size_t early;             // bytes that go without being asked for; 0: none, or it is not offered yet
     size_t streamed, wanted;  // bytes of the stream
     int result;               // 0, -ECONNRESET

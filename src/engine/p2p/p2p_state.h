@@ -69,6 +69,7 @@ struct co_p2p_peer {
     bool messages_are_next;       // for room
     bool is_gone;
     bool lacks_credit; // since the last message that went
+    int exchanges;     // 0, or offers to it before it has to show again that both send at once
     uint64_t charged;  // credit taken so far
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;
@@ -119,6 +120,7 @@ struct co_p2p {
     bool is_closing;                                  // nothing moves any more
     int waiting;                                      // of them
     int streams;                                      // receives
+    int offered;                                      // sends inside the node that no kept copy stands for, not done
     size_t early_most;                                // bytes
     unsigned busy_turns;                              // while there are such receives
     struct co_hash_map contexts;                      // by id
@@ -211,8 +213,11 @@ static inline _Atomic uint64_t *co_p2p_gate(struct co_p2p *p2p, int peer, bool i
 
 // stream.c: sends whose bytes go in pieces
 size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send); // 0: it does not stream
-bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send);       // false: it has to wait
-bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send);      // likewise
+// Of a message of so many bytes, whether what is behind its early ones, or all of it, is worth a call of the kernel.
+bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes);
+void co_p2p_sees_exchange(struct co_p2p *p2p, int peer); // when an offer of that peer is accepted
+bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send);  // false: it has to wait
+bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send); // likewise
 void co_p2p_send_clear(struct co_p2p_send *send, const struct co_packet_clear *clear);
 void co_p2p_send_was_read(struct co_p2p_send *send); // by its receiver
 

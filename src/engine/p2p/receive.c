@@ -103,6 +103,7 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
     receive->address = message->address;
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
+    co_p2p_sees_exchange(p2p, message->peer);
     if (message->early > 0) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {

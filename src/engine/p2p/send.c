@@ -67,6 +67,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     if (send->handle != 0) {
         co_handles_remove(&context->p2p->sends_named, send->handle);
     }
+    context->p2p->offered -= send->is_offered;
     if (send->copy != NULL) { // that has not gone
         co_p2p_send_finish(send->copy, result);
     }
@@ -128,6 +129,8 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         send->early = early;
         charge(p2p, peer, early);
     }
+    send->is_offered = !p2p->peers[peer].is_far && send->bytes > CO_MESSAGE_SMALL;
+    p2p->offered += send->is_offered;
     return true;
 }
 
@@ -260,6 +263,7 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     send->context->users++;
     send->copy = NULL;
     send->early = send->streamed = 0;
+    send->is_offered = false;
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
     } else if (p2p->peers[peer].is_gone) {

@@ -5,18 +5,42 @@
 // follow the offer at once, against credit, so that a receive that waits has them without asking; the rest goes when it
 // has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
 // for: it waits for its receive as every offer does. A receiver that sees its sender stop may read the rest instead
-// (streamed.c). Hot; lock held.
+// (streamed.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take twice
+// as long as one. There large messages are left to the kernel, too. Hot; lock held.
 #include "engine/p2p/p2p_state.h"
 
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
 #define PIECE_MOST ((size_t)4096)
+#define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the early ones that are worth a call of the kernel
+#define EXCHANGE_OFFERS 64
+
+bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
+{
+    return p2p->config.read != NULL && bytes >= p2p->early_most + EXCHANGE_LEAST;
+}
+
+void co_p2p_sees_exchange(struct co_p2p *p2p, int peer)
+{
+    p2p->peers[peer].exchanges = p2p->offered > 0 ? EXCHANGE_OFFERS : 0;
+}
+
+static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
+{
+    struct co_p2p_peer *to = &p2p->peers[peer];
+    if (to->exchanges == 0 || !co_p2p_is_read_in_exchange(p2p, bytes)) {
+        return false;
+    }
+    to->exchanges--;
+    return true;
+}
 
 size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
 {
+    const struct co_p2p_peer *to = &p2p->peers[peer];
     size_t early = send->bytes < p2p->early_most ? send->bytes : p2p->early_most;
-    bool streams = !p2p->peers[peer].is_far && send->bytes > CO_MESSAGE_SMALL &&
-                   send->bytes > p2p->peers[peer].eager_most && send->bytes <= p2p->config.stream_most;
-    return streams && co_p2p_has_credit(p2p, peer, early) ? early : 0;
+    bool streams = !to->is_far && send->bytes > CO_MESSAGE_SMALL && send->bytes > to->eager_most &&
+                   send->bytes <= p2p->config.stream_most;
+    return streams && !is_left_to_read(p2p, peer, send->bytes) && co_p2p_has_credit(p2p, peer, early) ? early : 0;
 }
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)

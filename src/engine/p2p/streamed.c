@@ -115,6 +115,20 @@ void co_p2p_stream_is_over(struct co_p2p_receive *receive)
     receive->context->p2p->streams--;
 }
 
+// What is behind the early bytes.
+static bool read_in_exchange(struct co_p2p_receive *receive, size_t early)
+{
+    struct co_p2p *p2p = receive->context->p2p;
+    size_t end = receive->wanted < receive->room ? receive->wanted : receive->room;
+    if (peer_of(receive)->exchanges == 0 || !co_p2p_is_read_in_exchange(p2p, end) || peer_of(receive)->is_gone ||
+        p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + early, receive->address + early,
+                         end - early) != 0) {
+        return false;
+    }
+    p2p->totals.streams_read++;
+    return true;
+}
+
 void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     struct co_p2p *p2p = receive->context->p2p;
@@ -123,6 +137,9 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_me
     receive->wanted = receive->wanted > message->early ? receive->wanted : message->early;
     receive->done_bytes = message->arrived;
     co_p2p_copy(receive, message->payload, message->arrived);
+    if (read_in_exchange(receive, message->early)) {
+        receive->wanted = message->early; // nothing else is asked for
+    }
     bool has_all = receive->done_bytes == receive->wanted;
     if (!has_all && from->is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
