@@ -96,14 +96,14 @@ for script in tests/*/*_test.sh; do
     *) [ -e "$script" ] && part "$(basename "$script" .sh)" 300 bash "$script" ;;
     esac
 done
-part address-undefined 400 make -s -j "$jobs" SAN=address,undefined unit
-part thread 400 make -s -j "$jobs" SAN=thread unit
+part address-undefined 900 make -s -j "$jobs" SAN=address,undefined unit
+part thread 900 make -s -j "$jobs" SAN=thread unit
 if [ -e mk/fuzz.mk ]; then
-    part fuzz 400 make -s -j "$jobs" fuzz
+    part fuzz 900 make -s -j "$jobs" fuzz
 fi
-part mpi 1200 bash tests/mpi/run.sh
+part mpi 2400 bash tests/mpi/run.sh
 for script in tests/lab/*_test.sh; do
-    [ -e "$script" ] && part "$(basename "$script" .sh)" 400 bash "$script"
+    [ -e "$script" ] && part "$(basename "$script" .sh)" 900 bash "$script"
 done
 
 printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time

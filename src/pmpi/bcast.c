@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Bcast: the program's buffer when its bytes lie in a row, else packed at the root and unpacked elsewhere. Hot.
+#include "base/spare_memory.h"
 #include "pmpi/failure.h"
 #include "pmpi/layer.h"
 #include "pmpi/packing.h"
 #include "pmpi/routing.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 struct broadcast {
     void *buffer;
@@ -38,7 +38,7 @@ static int broadcast_packed(const struct broadcast *broadcast)
     bool is_root = broadcast->root == broadcast->communicator->seed.rank;
     size_t count = (size_t)broadcast->count;
     size_t came = 0;
-    void *packed = malloc(broadcast->bytes);
+    void *packed = co_spare_memory_take(broadcast->bytes);
     int error = packed == NULL ? -ENOMEM : 0;
     if (error == 0 && is_root) {
         error = co_pack(packed, broadcast->buffer, count, broadcast->type, &broadcast->facts);
@@ -52,7 +52,7 @@ static int broadcast_packed(const struct broadcast *broadcast)
     if ((error == 0 || error == -EMSGSIZE) && !is_root) {
         unpack_error = co_unpack_part(broadcast->buffer, packed, came, count, broadcast->type, &broadcast->facts);
     }
-    free(packed);
+    co_spare_memory_give(packed);
     return error != 0 ? error : unpack_error;
 }
 

@@ -116,11 +116,8 @@ static int send_and_wait(const struct co_message_buffer *buffer, int destination
     struct co_message_buffer own = *buffer;
     int error = co_message_pack(&own);
     if (error == 0) {
-        struct co_p2p_send send = {.context = communicator->messages,
-                                   .data = co_message_bytes(&own),
-                                   .bytes = own.bytes,
-                                   .destination = destination,
-                                   .tag = tag};
+        struct co_p2p_send send = {.context = communicator->messages, .destination = destination, .tag = tag};
+        co_message_fill_send(&send, &own);
         co_p2p_send(&send);
         co_message_wait_sent(&send, "MPI_Bsend");
         error = send.result;

@@ -2,12 +2,12 @@
 //
 // MPI_Sendrecv and MPI_Sendrecv_replace. The receive is posted before the message goes, so that two ranks that talk to
 // each other, or one to itself, never wait for nothing. Hot.
+#include "base/spare_memory.h"
 #include "pmpi/failure.h"
 #include "pmpi/message_counts.h"
 #include "pmpi/messages.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COPY_ON_STACK 512 // bytes of a message that is replaced
@@ -30,22 +30,20 @@ static bool route(struct exchange *exchange, MPI_Comm comm)
            co_message_read_buffer(&exchange->out, true) && co_message_read_buffer(&exchange->in, false);
 }
 
-static void post(const struct exchange *exchange, struct co_p2p_receive *receive)
+static void post(struct exchange *exchange, struct co_p2p_receive *receive)
 {
     receive->context = exchange->communicator->messages;
-    receive->buffer = co_message_bytes(&exchange->in);
-    receive->room = exchange->in.bytes;
+    co_message_fill_receive(receive, &exchange->in);
     receive->on_done = NULL;
     co_p2p_receive(receive, co_message_wildcard(exchange->source, MPI_ANY_SOURCE),
                    co_message_wildcard(exchange->receive_tag, MPI_ANY_TAG));
 }
 
-static int send(const struct exchange *exchange)
+static int send(struct exchange *exchange)
 {
     struct co_p2p_send send;
     send.context = exchange->communicator->messages;
-    send.data = co_message_bytes(&exchange->out);
-    send.bytes = exchange->out.bytes;
+    co_message_fill_send(&send, &exchange->out);
     send.destination = exchange->destination;
     send.tag = exchange->send_tag;
     send.is_synchronous = false;
@@ -101,8 +99,9 @@ int PMPI_Sendrecv(const void *send_address, int send_count, MPI_Datatype send_ty
     }
     co_message_taken(CO_MESSAGE_Sendrecv, exchange.out.bytes);
     exchange.in.packed = NULL;
+    exchange.in.map = NULL;
     exchange.in.held_type = co_next.datatype_null;
-    int error = co_message_pack(&exchange.out);
+    int error = co_message_pack_later(&exchange.out);
     if (error == 0) {
         error = co_message_make_room(&exchange.in, false);
     }
@@ -121,7 +120,7 @@ static int copy_out(struct co_message_buffer *out, unsigned char on_stack[COPY_O
         out->address = on_stack;
         return 0;
     }
-    out->packed = malloc(out->bytes);
+    out->packed = co_spare_memory_take(out->bytes);
     if (out->packed == NULL) {
         return -ENOMEM;
     }
@@ -147,6 +146,7 @@ int PMPI_Sendrecv_replace(void *address, int count, MPI_Datatype type, int desti
     }
     co_message_taken(CO_MESSAGE_Sendrecv_replace, exchange.out.bytes);
     exchange.in.packed = NULL;
+    exchange.in.map = NULL;
     exchange.in.held_type = co_next.datatype_null;
     int error = copy_out(&exchange.out, on_stack);
     if (error == 0) {

@@ -22,7 +22,9 @@ static void release(struct co_message_operation *message)
 static void has_ended(struct co_p2p_receive *receive)
 {
     struct co_message_operation *message = (struct co_message_operation *)receive;
-    if (message->scatter != NULL && receive->result == 0) {
+    if (message->buffer.map != NULL) {
+        co_message_unpack(&message->buffer, receive);
+    } else if (message->scatter != NULL && receive->result == 0) {
         co_scatter(message->scatter, message->buffer.address, message->buffer.packed,
                    receive->bytes < receive->room ? receive->bytes : receive->room);
     }
@@ -57,8 +59,9 @@ bool co_freed_receive_detach(void *operation)
     struct co_message_operation *message = operation;
     bool is_packed = message->buffer.packed != NULL;
     MPI_Datatype held_type = message->buffer.held_type;
-    message->scatter = is_packed ? co_scatter_open(message->buffer.type, &message->buffer.facts) : NULL;
-    if (is_packed && message->scatter == NULL) {
+    bool is_learned = is_packed && message->buffer.map == NULL;
+    message->scatter = is_learned ? co_scatter_open(message->buffer.type, &message->buffer.facts) : NULL;
+    if (is_learned && message->scatter == NULL) {
         return co_p2p_receive_detach(&message->p2p.receive, has_ended_unlearned);
     }
     // Once it is detached it may be gone; and its type is native's to free, which has_ended must not do.

@@ -62,8 +62,7 @@ static int receive(struct co_message_buffer *buffer, struct co_matched *matched,
     struct co_p2p_receive operation;
     operation.node.source = matched->info.source;
     operation.node.tag = matched->info.tag;
-    operation.buffer = co_message_bytes(buffer);
-    operation.room = buffer->bytes;
+    co_message_fill_receive(&operation, buffer);
     operation.on_done = NULL;
     co_p2p_receive_taken(&operation, consume(matched, handle));
     co_message_wait_received(&operation, "MPI_Mrecv");

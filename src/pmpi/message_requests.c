@@ -40,7 +40,7 @@ static void release(void *operation)
 
 static void send_has_ended(struct co_p2p_send *send)
 {
-    free(((struct co_message_operation *)send)->buffer.packed);
+    co_message_release(&((struct co_message_operation *)send)->buffer); // it holds no type
     free(send);
 }
 
@@ -135,6 +135,7 @@ static bool detach_plain(void *operation)
 {
     struct co_message_operation *message = operation;
     message->buffer.packed = NULL;
+    message->buffer.map = NULL;
     message->buffer.held_type = co_next.datatype_null;
     return co_freed_receive_detach(message);
 }
@@ -177,7 +178,7 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
                           struct co_communicator *communicator, bool is_synchronous)
 {
     struct co_message_operation *message = make(request, buffer);
-    int error = message == NULL ? -ENOMEM : co_message_pack(&message->buffer);
+    int error = message == NULL ? -ENOMEM : co_message_pack_later(&message->buffer);
     if (error != 0) {
         if (message != NULL) {
             release(message);
@@ -185,12 +186,11 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
         return error;
     }
     message->p2p.send = (struct co_p2p_send){.context = communicator->messages,
-                                             .data = co_message_bytes(&message->buffer),
-                                             .bytes = buffer->bytes,
                                              .destination = destination,
                                              .tag = tag,
                                              .own_rank = communicator->seed.rank,
                                              .is_synchronous = is_synchronous};
+    co_message_fill_send(&message->p2p.send, &message->buffer);
     co_request_start(request, &send_kind, message, communicator);
     co_p2p_send(&message->p2p.send);
     return 0;
@@ -208,8 +208,8 @@ static int make_receive(struct co_message_operation **out, struct co_request *re
         }
         return error;
     }
-    message->p2p.receive = (struct co_p2p_receive){
-        .context = communicator->messages, .buffer = co_message_bytes(&message->buffer), .room = buffer->bytes};
+    message->p2p.receive = (struct co_p2p_receive){.context = communicator->messages};
+    co_message_fill_receive(&message->p2p.receive, &message->buffer);
     return 0;
 }
 
@@ -225,6 +225,7 @@ static inline int start_plain(struct co_request *request, void *buffer, size_t b
     receive->buffer = buffer;
     receive->room = bytes;
     receive->on_done = NULL;
+    receive->on_bytes = NULL;
     co_request_start(request, &plain_receive_kind, message, communicator);
     co_p2p_receive(receive, co_message_wildcard(source, MPI_ANY_SOURCE), co_message_wildcard(tag, MPI_ANY_TAG));
     return 0;

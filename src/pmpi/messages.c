@@ -4,11 +4,13 @@
 // judges a message to nobody as it would the call itself.
 #include "pmpi/messages.h"
 
+#include "base/spare_memory.h"
+
 #include "pmpi/packing.h"
+#include "pmpi/type_map.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
 {
@@ -17,6 +19,8 @@ static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
                                     MPI_STATUS_IGNORE);
     return code == MPI_SUCCESS;
 }
+
+#define MAP_LEAST 256 // bytes: below, native packs in the time that a map takes
 
 bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
 {
@@ -33,50 +37,102 @@ bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
     return true;
 }
 
-int co_message_pack(struct co_message_buffer *buffer)
+// False: nothing is packed.
+static bool begin(struct co_message_buffer *buffer)
 {
     buffer->packed = NULL;
+    buffer->map = NULL;
+    buffer->unpacked = 0;
     buffer->held_type = co_next.datatype_null;
-    if (co_message_lies_in_a_row(buffer)) {
+    return !co_message_lies_in_a_row(buffer);
+}
+
+static bool has_room(struct co_message_buffer *buffer)
+{
+    buffer->packed = co_spare_memory_take(buffer->bytes);
+    return buffer->packed != NULL;
+}
+
+static void read_map(struct co_message_buffer *buffer)
+{
+    if (buffer->bytes >= MAP_LEAST) {
+        buffer->map = co_type_map_open(buffer->type, (size_t)buffer->count, &buffer->facts);
+    }
+}
+
+int co_message_pack(struct co_message_buffer *buffer)
+{
+    if (!begin(buffer)) {
         return 0;
     }
-    buffer->packed = malloc(buffer->bytes);
-    return buffer->packed == NULL
-               ? -ENOMEM
-               : co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts);
+    return has_room(buffer)
+               ? co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts)
+               : -ENOMEM;
+}
+
+int co_message_pack_later(struct co_message_buffer *buffer)
+{
+    if (!begin(buffer)) {
+        return 0;
+    }
+    read_map(buffer);
+    return buffer->map == NULL ? co_message_pack(buffer) : has_room(buffer) ? 0 : -ENOMEM;
 }
 
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
 {
-    buffer->packed = NULL;
-    buffer->held_type = co_next.datatype_null;
-    if (co_message_lies_in_a_row(buffer)) {
+    if (!begin(buffer)) {
         return 0;
     }
-    if (outlives) {
+    read_map(buffer);
+    if (outlives && buffer->map == NULL) {
         if (co_next.Type_dup(buffer->type, &buffer->held_type) != MPI_SUCCESS) {
             return -ENOMEM;
         }
         buffer->type = buffer->held_type;
     }
-    buffer->packed = malloc(buffer->bytes);
-    return buffer->packed == NULL ? -ENOMEM : 0;
+    return has_room(buffer) ? 0 : -ENOMEM;
+}
+
+void co_message_pack_part(void *arg, size_t from, size_t to)
+{
+    struct co_message_buffer *buffer = arg;
+    co_type_map_pack(buffer->map, buffer->packed, buffer->address, from, to);
+}
+
+void co_message_unpack_part(void *arg, size_t from, size_t to)
+{
+    struct co_message_buffer *buffer = arg;
+    co_type_map_unpack(buffer->map, buffer->address, buffer->packed, from, to);
+    buffer->unpacked = to;
+}
+
+static int unpack(struct co_message_buffer *buffer, size_t bytes)
+{
+    if (buffer->map == NULL) {
+        return co_unpack_part(buffer->address, buffer->packed, bytes, (size_t)buffer->count, buffer->type,
+                              &buffer->facts);
+    }
+    if (buffer->unpacked < bytes) {
+        co_message_unpack_part(buffer, buffer->unpacked, bytes);
+    }
+    return 0;
 }
 
 int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive)
 {
     int error = receive->result == -ECANCELED ? 0 : receive->result;
     if (error == 0 && buffer->packed != NULL && receive->bytes > 0) {
-        size_t bytes = receive->bytes < buffer->bytes ? receive->bytes : buffer->bytes;
-        error =
-            co_unpack_part(buffer->address, buffer->packed, bytes, (size_t)buffer->count, buffer->type, &buffer->facts);
+        error = unpack(buffer, receive->bytes < buffer->bytes ? receive->bytes : buffer->bytes);
     }
     return error == 0 && receive->bytes > buffer->bytes ? -EMSGSIZE : error;
 }
 
 void co_message_release(struct co_message_buffer *buffer)
 {
-    free(buffer->packed);
+    co_type_map_close(buffer->map);
+    co_spare_memory_give(buffer->packed);
+    buffer->map = NULL;
     buffer->packed = NULL;
     if (buffer->held_type != co_next.datatype_null) {
         co_next.Type_free(&buffer->held_type);

@@ -16,8 +16,11 @@ struct co_message_buffer {
     int count;
     MPI_Datatype type;
     struct co_datatype facts;
-    size_t bytes;           // packed
-    void *packed;           // NULL: the bytes lie in a row where they are
+    size_t bytes; // packed
+    void *packed; // NULL: the bytes lie in a row where they are
+    // Of a large message, by which it is packed and unpacked in parts; NULL: native does it, as a whole.
+    struct co_type_map *map;
+    size_t unpacked;        // bytes, by the map
     MPI_Datatype held_type; // a duplicate that outlives the program's, datatype_null: none
 };
 
@@ -63,8 +66,9 @@ static inline int32_t co_message_wildcard(int value, int wildcard)
     return value == wildcard ? CO_P2P_ANY : value;
 }
 
-// Packs, or makes room for packed bytes, where that is necessary: 0, -ENOMEM or -EIO. `outlives`: the call.
+// Where that is necessary, packs, or makes room for packed bytes: 0, -ENOMEM or -EIO. `outlives`: the call.
 int co_message_pack(struct co_message_buffer *buffer);
+int co_message_pack_later(struct co_message_buffer *buffer); // perhaps: by co_message_fill_send
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives);
 // What came, into the program's buffer. 0, -EMSGSIZE: it was longer, or as above.
 int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive);
@@ -73,6 +77,26 @@ void co_message_release(struct co_message_buffer *buffer);
 static inline void *co_message_bytes(const struct co_message_buffer *buffer)
 {
     return buffer->packed != NULL ? buffer->packed : buffer->address;
+}
+
+// The parts of a send, or a receive, that the buffer tells; it stays where it is until that is over.
+void co_message_pack_part(void *buffer, size_t from, size_t to);
+void co_message_unpack_part(void *buffer, size_t from, size_t to);
+
+static inline void co_message_fill_send(struct co_p2p_send *send, struct co_message_buffer *buffer)
+{
+    send->data = co_message_bytes(buffer);
+    send->bytes = buffer->bytes;
+    send->make = buffer->map != NULL ? co_message_pack_part : NULL;
+    send->make_arg = buffer;
+}
+
+static inline void co_message_fill_receive(struct co_p2p_receive *receive, struct co_message_buffer *buffer)
+{
+    receive->buffer = co_message_bytes(buffer);
+    receive->room = buffer->bytes;
+    receive->on_bytes = buffer->map != NULL ? co_message_unpack_part : NULL;
+    receive->on_bytes_arg = buffer;
 }
 
 // The communicator, where it and all arguments are such that castoff sends, or receives; NULL: the call is native's.

@@ -12,8 +12,7 @@ static int receive(struct co_message_buffer *buffer, int source, int tag, struct
     if (error == 0) {
         struct co_p2p_receive operation;
         operation.context = communicator->messages;
-        operation.buffer = co_message_bytes(buffer);
-        operation.room = buffer->bytes;
+        co_message_fill_receive(&operation, buffer);
         operation.on_done = NULL;
         co_p2p_receive(&operation, co_message_wildcard(source, MPI_ANY_SOURCE), co_message_wildcard(tag, MPI_ANY_TAG));
         co_message_wait_received(&operation, "MPI_Recv");

@@ -11,12 +11,11 @@ static int send(struct co_message_buffer *buffer, int destination, int tag, stru
     if (!is_synchronous && co_message_leaves_now(buffer, destination, tag, communicator)) {
         return MPI_SUCCESS;
     }
-    int error = co_message_pack(buffer);
+    int error = co_message_pack_later(buffer);
     if (error == 0) {
         struct co_p2p_send operation;
         operation.context = communicator->messages;
-        operation.data = co_message_bytes(buffer);
-        operation.bytes = buffer->bytes;
+        co_message_fill_send(&operation, buffer);
         operation.destination = destination;
         operation.tag = tag;
         operation.is_synchronous = is_synchronous;

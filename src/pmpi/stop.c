@@ -4,6 +4,8 @@
 // still works here. Also the way back from a start that failed half-way.
 #include "pmpi/start.h"
 
+#include "base/spare_memory.h"
+
 #include "pmpi/bootstrap.h"
 #include "pmpi/communicator_follow.h"
 #include "pmpi/communicators.h"
@@ -37,4 +39,5 @@ void co_stop(void)
     co_placeholders_close();
     co_communicator_follow_close();
     co_bootstrap_close();
+    co_spare_memory_close();
 }

@@ -34,6 +34,9 @@ struct co_p2p_send {
     int32_t own_rank;                          // likewise, for the caller alone
     bool is_synchronous;                       // done only when it is matched
     void (*on_done)(struct co_p2p_send *send); // NULL: the caller looks. May free it, and must not come back here
+    // NULL, or what puts bytes [from, to) into `data` before they go: in turn, perhaps long after the start.
+    void (*make)(void *arg, size_t from, size_t to);
+    void *make_arg;
     // The engine's.
     struct co_p2p_queued queued;
     struct co_p2p_send *copy; // that goes in its place, NULL: none
@@ -43,6 +46,7 @@ struct co_p2p_send {
     bool is_offered;          // counts among those that are
     size_t early;             // bytes that go without being asked for; 0: none, or it is not offered yet
     size_t streamed, wanted;  // bytes of the stream
+    size_t made;              // bytes, where they are made
     int result;               // 0, -ECONNRESET
     _Atomic int is_done;
 };
@@ -54,6 +58,10 @@ struct co_p2p_receive {
     void *buffer;
     size_t room;
     void (*on_done)(struct co_p2p_receive *receive); // as above
+    // NULL, or who is told that bytes [from, to) are in the buffer: in turn, perhaps from 0 again, and not always to
+    // the end.
+    void (*on_bytes)(void *arg, size_t from, size_t to);
+    void *on_bytes_arg;
     // The result, once it is done.
     int32_t source, tag;
     size_t bytes; // of the message; more than room: the rest is lost

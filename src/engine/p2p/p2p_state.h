@@ -211,7 +211,17 @@ static inline _Atomic uint64_t *co_p2p_gate(struct co_p2p *p2p, int peer, bool i
     return other->channel->ops->gate(other->channel, other->place, is_writer);
 }
 
+// Bytes of the message up to there.
+static inline void co_p2p_make(struct co_p2p_send *send, size_t end)
+{
+    if (send->make != NULL && end > send->made) {
+        send->make(send->make_arg, send->made, end);
+        send->made = end;
+    }
+}
+
 // stream.c: sends whose bytes go in pieces
+bool co_p2p_makes_on_the_way(const struct co_p2p *p2p, int peer, size_t bytes);       // a message of so many
 size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send); // 0: it does not stream
 // Of a message of so many bytes, whether what is behind its early ones, or all of it, is worth a call of the kernel.
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes);
@@ -259,6 +269,21 @@ bool co_p2p_carry(struct co_p2p_send *send); // the bytes that a receive asked f
 void co_p2p_ask_carrier(struct co_p2p *p2p, struct co_p2p_receive *receive);
 int co_p2p_ask_waiting(struct co_p2p *p2p); // those that found no room
 int co_p2p_end_carried(struct co_p2p *p2p); // what is over
+
+// Its sender's memory, which holds all bytes.
+static inline bool co_p2p_may_read(const struct co_p2p *p2p, const struct co_p2p_receive *receive)
+{
+    return p2p->config.read != NULL && receive->address != 0;
+}
+
+// The next bytes are in the buffer.
+static inline void co_p2p_tell_bytes(struct co_p2p_receive *receive, size_t from, size_t to)
+{
+    to = to < receive->room ? to : receive->room;
+    if (receive->on_bytes != NULL && from < to) {
+        receive->on_bytes(receive->on_bytes_arg, from, to);
+    }
+}
 
 // receive.c: asks for the bytes, packet by packet or under a number of the carrier
 bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive); // false: it has ended without memory

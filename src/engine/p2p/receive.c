@@ -113,7 +113,7 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
         co_p2p_receive_finish(receive, 0);
     } else if (p2p->peers[message->peer].is_far) {
         co_p2p_ask_carrier(p2p, receive);
-    } else if (p2p->config.read != NULL) {
+    } else if (co_p2p_may_read(p2p, receive)) {
         receive->next = NULL;
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;

@@ -120,7 +120,8 @@ static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         return false;
     }
     size_t early = co_p2p_early_of(p2p, peer, send);
-    struct co_packet_offer offer = {send->handle, send->bytes, (uint64_t)(uintptr_t)send->data, early};
+    uint64_t address = send->make != NULL ? 0 : (uint64_t)(uintptr_t)send->data; // not to be read before it is made
+    struct co_packet_offer offer = {send->handle, send->bytes, address, early};
     struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(offer));
     if (!co_p2p_transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0)) {
         return false;
@@ -262,8 +263,12 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
-    send->early = send->streamed = 0;
+    send->early = send->streamed = send->made = 0;
     send->is_offered = false;
+    if (send->make != NULL && !co_p2p_makes_on_the_way(p2p, peer, send->bytes)) {
+        co_p2p_make(send, send->bytes);
+        send->make = NULL;
+    }
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
     } else if (p2p->peers[peer].is_gone) {

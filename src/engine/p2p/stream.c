@@ -34,13 +34,25 @@ static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
     return true;
 }
 
-size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+static bool goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
 {
     const struct co_p2p_peer *to = &p2p->peers[peer];
+    return peer != p2p->config.self && !to->is_far && bytes > CO_MESSAGE_SMALL && bytes > to->eager_most &&
+           p2p->config.stream_most > 0;
+}
+
+bool co_p2p_makes_on_the_way(const struct co_p2p *p2p, int peer, size_t bytes)
+{
+    return goes_in_pieces(p2p, peer, bytes);
+}
+
+size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+{
     size_t early = send->bytes < p2p->early_most ? send->bytes : p2p->early_most;
-    bool streams = !to->is_far && send->bytes > CO_MESSAGE_SMALL && send->bytes > to->eager_most &&
-                   send->bytes <= p2p->config.stream_most;
-    return streams && !is_left_to_read(p2p, peer, send->bytes) && co_p2p_has_credit(p2p, peer, early) ? early : 0;
+    bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
+    bool streams = goes_in_pieces(p2p, peer, send->bytes) &&
+                   !(may_read && (send->bytes > p2p->config.stream_most || is_left_to_read(p2p, peer, send->bytes)));
+    return streams && co_p2p_has_credit(p2p, peer, early) ? early : 0;
 }
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)
@@ -56,6 +68,7 @@ static bool push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, en
     while (send->streamed < end) {
         size_t left = end - send->streamed, piece = left < most ? left : most;
         packet.bytes = (uint32_t)piece;
+        co_p2p_make(send, send->streamed + piece);
         if (!co_p2p_transmit(p2p, peer, &packet, (const char *)send->data + send->streamed, piece, NULL, 0)) {
             return false;
         }

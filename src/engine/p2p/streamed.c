@@ -51,6 +51,7 @@ static void take_piece(struct co_p2p_receive *receive, const unsigned char *payl
     if (room > 0) {
         memcpy((char *)receive->buffer + receive->done_bytes, payload, bytes < room ? bytes : room);
     }
+    co_p2p_tell_bytes(receive, receive->done_bytes, receive->done_bytes + bytes);
     receive->done_bytes += bytes;
     if (receive->done_bytes == receive->wanted) {
         co_p2p_receive_finish(receive, 0);
@@ -119,8 +120,10 @@ void co_p2p_stream_is_over(struct co_p2p_receive *receive)
 static bool read_in_exchange(struct co_p2p_receive *receive, size_t early)
 {
     struct co_p2p *p2p = receive->context->p2p;
+    const struct co_p2p_peer *from = peer_of(receive);
     size_t end = receive->wanted < receive->room ? receive->wanted : receive->room;
-    if (peer_of(receive)->exchanges == 0 || !co_p2p_is_read_in_exchange(p2p, end) || peer_of(receive)->is_gone ||
+    bool is_worth_it = from->exchanges > 0 && co_p2p_is_read_in_exchange(p2p, end);
+    if (!is_worth_it || from->is_gone || !co_p2p_may_read(p2p, receive) ||
         p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + early, receive->address + early,
                          end - early) != 0) {
         return false;
@@ -137,6 +140,7 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_me
     receive->wanted = receive->wanted > message->early ? receive->wanted : message->early;
     receive->done_bytes = message->arrived;
     co_p2p_copy(receive, message->payload, message->arrived);
+    co_p2p_tell_bytes(receive, 0, message->arrived);
     if (read_in_exchange(receive, message->early)) {
         receive->wanted = message->early; // nothing else is asked for
     }
@@ -207,6 +211,9 @@ static int look(struct co_p2p *p2p, int peer)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
     uint64_t now_ns = p2p->config.now_ns();
+    if (!co_p2p_may_read(p2p, from->first_stream)) {
+        return 0;
+    }
     if (from->seen_ns == 0 || from->pieces != from->pieces_seen) {
         from->pieces_seen = from->pieces;
         from->seen_ns = now_ns;
