@@ -45,7 +45,7 @@ rows | while IFS=$'\t' read -r figure _ _ _ _ verdict _; do
     echo "- $figure: ${text:-no reason found yet}"
 done
 
-printf '\n## Commands\n\nEach figure alone: `bench/figures/FIGURE.sh`. What they run:\n\n'
+printf '\n## Commands\n\nEach figure alone, after `make bench-programs bench-micro`: `bench/figures/FIGURE.sh`. What they run:\n\n'
 rows | awk -F'\t' '{ printf "- %s: `%s`\n", $1, $7 }'
 
 printf '\n## Tables\n'

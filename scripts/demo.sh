@@ -19,6 +19,8 @@ failed=0
 # mpirun refuses root and more ranks than cores unless it is told; both sides get the same words.
 if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    echo "Open MPI starts nothing for root without these:"
+    echo '$ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1'
 fi
 cores=$(nproc 2>/dev/null || echo 2)
 ranks=$((cores < 2 ? 2 : cores > 4 ? 4 : cores))

@@ -76,6 +76,10 @@ static int help(const char *name)
         print_usage(stdout);
         return TOOL_OK;
     }
+    if (strcmp(name, "help") == 0) {
+        puts("usage: castoff help [COMMAND]\nsay what castoff, or one of its commands, takes");
+        return TOOL_OK;
+    }
     const struct co_command *command = find(name);
     if (command == NULL) {
         return TOOL_USAGE;

@@ -354,8 +354,9 @@ const struct co_command co_command_bench = {
     "  --lab-options W      more words for tests/lab/lab.sh\n"
     "  --plot               plot in the terminal\n"
     "  --json FILE, --csv FILE, --svg FILE   write the results (- is standard output)\n"
-    "  --tune FILE          write the table for CASTOFF_TUNE; rows of other calls and places stay (castoff info\n"
-    "                       --tune says what a row means)\n"
+    "  --tune FILE          write the table for CASTOFF_TUNE; rows of other calls and places stay, but those\n"
+    "                       of a node give way to the numbers of ranks given now: -n 2,4,8 (castoff info --tune\n"
+    "                       says what a row means)\n"
     "  --model              no measurement: links used on a fat tree\n"
     "      --hosts P --radix R --collective allgather|bcast --bytes N --leaf HOSTS --pod HOSTS\n",
 };

@@ -10,6 +10,7 @@
 
 #include "base/settings.h"
 #include "base/settings_print.h"
+#include "mcast/transport/lossy.h"
 
 // CO_SETTING_COUNT: there is none.
 static enum co_setting_id id_named(const char *name)
@@ -25,7 +26,8 @@ static bool is_right(const struct co_command *command, const char *name, const c
 {
     enum co_setting_id id = id_named(name);
     int64_t number;
-    char range[128];
+    char range[128], why[120];
+    struct co_fault_plan plan;
     if (id == CO_SETTING_COUNT) {
         const char *nearest = co_settings_nearest(name);
         co_command_complain(command, "unknown setting %s%s%s%s", name, nearest ? "; did you mean " : "",
@@ -35,6 +37,10 @@ static bool is_right(const struct co_command *command, const char *name, const c
     if (*value && co_setting_parse(co_setting_row(id), value, &number)) {
         co_setting_range_print(range, id);
         co_command_complain(command, "%s cannot be '%s': it takes %s", name, value, range);
+        return false;
+    }
+    if (*value && id == CO_SET_FAULT && co_fault_plan_parse(&plan, value, why, sizeof why)) {
+        co_command_complain(command, "%s cannot be '%s': '%s' is no fault such as drop=0.01", name, value, why);
         return false;
     }
     return true;

@@ -149,9 +149,9 @@ static void probe_messages(struct co_transport_state *state)
     }
     failed = probe_single_copy();
     snprintf(state->detail, sizeof state->detail,
-             "messages inside a node of up to %d ranks, rings of %zu KiB together; above %s %s", ranks, memory >> 10,
-             co_setting_text(CO_SET_P2P_EAGER),
-             failed ? "in pieces, for no process may read another's memory" : "by single copy");
+             "messages inside a node of up to %d ranks, rings of %zu KiB together; large ones %s", ranks, memory >> 10,
+             failed ? "in pieces, for no process may read another's memory"
+                    : "in pieces up to CASTOFF_P2P_STREAM, above by single copy");
 }
 
 static long read_limit(const char *path)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The only file that reads the clock. Called by the engine and the tools; protocol parts get the time as an
-// argument. Any thread; tens of nanoseconds (vDSO), so a spin loop may read it every few rounds.
+// The only file that reads the clock. Called by the engine, its transports, the counts of calls and the
+// tools; protocol parts get the time as an argument. Any thread; tens of nanoseconds (vDSO), so a spin loop may read it
+// every few rounds.
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The only door to the clock. Protocol parts take now_ns as an argument and never call this; the engine
-// and the tools do. Any thread.
+// The only door to the clock. Protocol parts take now_ns as an argument and never call this; the engine, its
+// transports, the counts of calls and the tools do. Any thread.
 #ifndef CASTOFF_BASE_CLOCK_H
 #define CASTOFF_BASE_CLOCK_H
 

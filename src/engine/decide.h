@@ -26,6 +26,7 @@ enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COU
     X(SEVERAL_NODES, "several_nodes")                                                                                  \
     X(NOT_STARTED, "castoff_not_started")                                                                              \
     X(UNKNOWN_COMMUNICATOR, "communicator_not_followed")                                                               \
+    X(NATIVE_HANDLE, "native_handle")                                                                                  \
     X(INTERCOMMUNICATOR, "intercommunicator")                                                                          \
     X(HINT_OFF, "switched_off_by_info")                                                                                \
     X(NOBODY, "no_partner")                                                                                            \

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The one place where the engine moves, driven by waiting callers, by the native progress loop and by the worker.
+// The one place where the engine moves, driven by waiting callers, by the native progress loop and by workers.
 // Idle it costs a few loads; who does not get the lock leaves the work to the holder. Hot.
 //
 // A network without work of ours is looked at too, if rarely: a neighbour whose last report from us was lost waits

@@ -133,7 +133,7 @@ static int parse_transport(const struct word *value, const struct place *place, 
 {
     row->carrier = co_carrier_named(value->text, value->bytes);
     if (row->carrier == CO_CARRIER_COUNT) {
-        return refuse(place, "'%.*s' is not a transport: shm, udp, verbs or any", shown(value), value->text);
+        return refuse(place, "'%.*s' is not a transport: shm, udp or any", shown(value), value->text);
     }
     if (row->where == CO_TUNE_HOSTS && row->carrier == CO_CARRIER_SHM) {
         return refuse(place, "shm is no transport between hosts");

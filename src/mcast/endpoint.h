@@ -5,6 +5,7 @@
 //   seed.c       teams before their first word
 //   group.c      members, life                operation.c         finish, keep, free
 //   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
+//   lengths.c    a block whose root gave another length
 //   collect.c    small allgathers by way of one member
 //   deadline.c   whose silence ends an operation
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions

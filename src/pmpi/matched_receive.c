@@ -78,7 +78,7 @@ int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle,
 {
     struct co_matched *matched = handle == NULL ? NULL : co_matched_find(*handle);
     if (matched == NULL) {
-        return co_message_declined_for(CO_MESSAGE_Mrecv, CO_UNKNOWN_COMMUNICATOR,
+        return co_message_declined_for(CO_MESSAGE_Mrecv, co_message_reason_of_handle(),
                                        co_next_mpi_get()->Mrecv(address, count, type, handle, status));
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
@@ -97,7 +97,7 @@ int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle
 {
     struct co_matched *matched = handle == NULL || request == NULL ? NULL : co_matched_find(*handle);
     if (matched == NULL) {
-        return co_message_declined_for(CO_MESSAGE_Imrecv, CO_UNKNOWN_COMMUNICATOR,
+        return co_message_declined_for(CO_MESSAGE_Imrecv, co_message_reason_of_handle(),
                                        co_next_mpi_get()->Imrecv(address, count, type, handle, request));
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};

@@ -4,6 +4,7 @@
 #include "pmpi/message_counts.h"
 
 #include "base/order.h"
+#include "base/settings.h"
 #include "pmpi/routing.h"
 
 #define WORDS (sizeof(struct co_message_counts) / sizeof(uint64_t))
@@ -43,6 +44,14 @@ static enum co_reason reason_of(MPI_Comm comm, int peer, int code)
 void co_message_count_reason(enum co_message_call call, enum co_reason reason)
 {
     co_add_relaxed(&counted[call][WORD_OF(by_reason) + reason], 1); // relaxed: a statistic
+}
+
+enum co_reason co_message_reason_of_handle(void)
+{
+    if (co_layer_is_off()) {
+        return co_layer.idle_reason;
+    }
+    return co_setting_number(CO_SET_P2P) == CO_NO ? CO_DISABLED : CO_NATIVE_HANDLE;
 }
 
 void co_message_count_declined(enum co_message_call call, MPI_Comm comm, int peer, int code)

@@ -53,6 +53,7 @@ const char *co_message_call_text(enum co_message_call call); // "MPI_Send"
 void co_message_count_taken(enum co_message_call call, size_t bytes);
 void co_message_count_declined(enum co_message_call call, MPI_Comm comm, int peer, int code);
 void co_message_count_reason(enum co_message_call call, enum co_reason reason);
+enum co_reason co_message_reason_of_handle(void); // of a request or message that is native's
 
 static inline void co_message_taken(enum co_message_call call, size_t bytes)
 {

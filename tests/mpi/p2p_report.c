@@ -31,9 +31,9 @@
 // report: calls["MPI_Recv_init"]["taken"] == 2
 // report: calls["MPI_Recv_init"]["declined"] == dict(one_rank=2, switched_off_by_info=2)
 // report: calls["MPI_Start"]["taken"] == 4 and calls["MPI_Start"]["bytes_taken"] == 32
-// report: calls["MPI_Start"]["declined"] == dict(communicator_not_followed=2)
+// report: calls["MPI_Start"]["declined"] == dict(native_handle=2)
 // report: calls["MPI_Startall"]["taken"] == 2 and calls["MPI_Startall"]["bytes_taken"] == 48
-// report: calls["MPI_Startall"]["declined"] == dict(communicator_not_followed=2)
+// report: calls["MPI_Startall"]["declined"] == dict(native_handle=2)
 // report: counters["message_credit_stalls"] >= 1 or settings.get("CASTOFF_P2P_EAGER") == "0"
 #include "oracle/verdict.h"
 

@@ -47,6 +47,8 @@ run "$castoff" run --set CASTOFF_BCATS=no -- true
 ok "an unknown setting is refused" status_is 2
 ok "with a suggestion" err_has 'did you mean CASTOFF_BCAST?'
 ok "and nothing runs" times_loaded 0
+run "$castoff" run --set FAULT=dorp=1 -- true
+ok "a fault that is none is refused" err_has "CASTOFF_FAULT cannot be .dorp=1.: .dorp=1. is no fault"
 run "$castoff" run --set CASTOFF_BCAST=perhaps -- true
 ok "a wrong value is refused" status_is 2
 ok "with what it takes" err_has "it takes auto, yes or no"
