@@ -166,7 +166,7 @@ static struct co_tune_row row_of(const struct co_bench_point *point, enum co_cal
                                 .ranks_max = ranks_max,
                                 .per_node_min = is_node ? ranks_min : point->place.ranks_per_node,
                                 .per_node_max = is_node ? ranks_max : point->place.ranks_per_node,
-                                .carrier = is_node ? CO_CARRIER_SHM : CO_CARRIER_UDP,
+                                .transport = is_node ? CO_TRANSPORT_SHM : CO_TRANSPORT_UDP,
                                 .bytes_min = 1,
                                 .bytes_max = SIZE_MAX};
 }
@@ -207,7 +207,7 @@ static bool is_replaced(const struct co_tune_table *table, unsigned count, const
 {
     for (unsigned i = 0; i < count; i++) {
         const struct co_tune_row *rest = &table->rows[i];
-        bool has_carrier = rest->carrier == row->carrier || row->where == CO_TUNE_NODE;
+        bool has_carrier = rest->transport == row->transport || row->where == CO_TUNE_NODE;
         bool has_per_node = row->where == CO_TUNE_NODE ||
                             (row->per_node_min >= rest->per_node_min && row->per_node_max <= rest->per_node_max);
         if (rest->take && rest->call == row->call && rest->where == row->where && has_carrier && has_per_node) {

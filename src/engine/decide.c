@@ -14,7 +14,7 @@
 static const char *const reason_texts[CO_REASON_COUNT] = {CO_REASONS(REASON_TEXT)};
 #undef REASON_TEXT
 
-static const char *const carrier_texts[CO_CARRIER_COUNT] = {"any", "shm", "udp", "verbs"};
+static const char *const transport_texts[CO_TRANSPORT_COUNT] = {"any", "shm", "udp", "verbs"};
 static const char *const call_texts[CO_CALL_COUNT] = {"MPI_Bcast", "MPI_Allgather", "MPI_Iallgather"};
 
 static bool result_fits(const struct co_team_facts *facts, enum co_call call, size_t bytes)
@@ -46,7 +46,7 @@ static bool row_fits(const struct co_tune_row *row, const struct co_team_facts *
     return row->call == call && row->where == (facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS) &&
            facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
            facts->max_ranks_per_node >= row->per_node_min && facts->max_ranks_per_node <= row->per_node_max &&
-           (row->carrier == CO_CARRIER_ANY || row->carrier == facts->carrier) && bytes >= row->bytes_min &&
+           (row->transport == CO_TRANSPORT_ANY || row->transport == facts->transport) && bytes >= row->bytes_min &&
            bytes <= row->bytes_max;
 }
 
@@ -104,17 +104,17 @@ const char *co_call_text(enum co_call call)
     return (unsigned)call < CO_CALL_COUNT ? call_texts[call] : "unknown_call";
 }
 
-const char *co_carrier_text(enum co_carrier carrier)
+const char *co_transport_kind_text(enum co_transport_kind transport)
 {
-    return (unsigned)carrier < CO_CARRIER_COUNT ? carrier_texts[carrier] : "unknown_transport";
+    return (unsigned)transport < CO_TRANSPORT_COUNT ? transport_texts[transport] : "unknown_transport";
 }
 
-enum co_carrier co_carrier_named(const char *text, size_t bytes)
+enum co_transport_kind co_transport_kind_named(const char *text, size_t bytes)
 {
-    int carrier = 0;
-    while (carrier < CO_CARRIER_COUNT &&
-           (strlen(carrier_texts[carrier]) != bytes || memcmp(carrier_texts[carrier], text, bytes) != 0)) {
-        carrier++;
+    int transport = 0;
+    while (transport < CO_TRANSPORT_COUNT &&
+           (strlen(transport_texts[transport]) != bytes || memcmp(transport_texts[transport], text, bytes) != 0)) {
+        transport++;
     }
-    return (enum co_carrier)carrier;
+    return (enum co_transport_kind)transport;
 }

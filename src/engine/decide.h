@@ -42,11 +42,11 @@ const char *co_call_text(enum co_call call); // "MPI_Bcast"
 
 // What carries a team's bytes: shared memory on one node, else what lies between its nodes, below any injected faults.
 // Rows of the table that name none fit any.
-enum co_carrier { CO_CARRIER_ANY, CO_CARRIER_SHM, CO_CARRIER_UDP, CO_CARRIER_VERBS, CO_CARRIER_COUNT };
+enum co_transport_kind { CO_TRANSPORT_ANY, CO_TRANSPORT_SHM, CO_TRANSPORT_UDP, CO_TRANSPORT_VERBS, CO_TRANSPORT_COUNT };
 
-const char *co_carrier_text(enum co_carrier carrier); // "udp"
-// Of a text of so many bytes; CO_CARRIER_COUNT: none is called so.
-enum co_carrier co_carrier_named(const char *text, size_t bytes);
+const char *co_transport_kind_text(enum co_transport_kind transport); // "udp"
+// Of a text of so many bytes; CO_TRANSPORT_COUNT: none is called so.
+enum co_transport_kind co_transport_kind_named(const char *text, size_t bytes);
 
 // Facts of a team, fixed when it is made. Each follows from what all ranks exchanged at the start and from who is a
 // member, so all members have the same.
@@ -54,7 +54,7 @@ struct co_team_facts {
     int ranks;
     int nodes;
     int max_ranks_per_node; // on the node that has most of them
-    enum co_carrier carrier;
+    enum co_transport_kind transport;
     bool has_multicast;     // all its nodes heard the probe
     bool has_shm;           // every node with several ranks has shared memory
     bool has_single_copy;   // on every node with several ranks

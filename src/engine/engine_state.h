@@ -91,20 +91,20 @@ struct co_engine {
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
-    bool has_messages;                 // every node with several ranks has a channel between them
-    bool has_native_carrier;           // ... and all ranks the one between hosts
-    struct co_channel *native_carrier; // `p2p` closes it; NULL: none
-    unsigned message_spins;            // turns of a wait for a message before anything else is moved
-    int message_policy;                // CO_AUTO, CO_YES, CO_NO
-    _Atomic uint64_t asked_ns;         // when somebody was last asked for a sign of life,
-    _Atomic int asked;                 // and who
-    enum co_carrier carrier;           // between nodes; the same on all ranks where has_multicast
-    int shm_error;                     // -errno of the first rank without shared memory
-    _Atomic bool *is_gone;             // [node_size]: ranks of this node that have ended
-    _Atomic bool has_lost_one;         // some of them is
-    _Atomic int network_error;         // -errno when the transport broke
-    void *exchange;                    // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
-    char network[480];                 // description, or why there is no multicast
+    bool has_messages;                     // every node with several ranks has a channel between them
+    bool has_native_carrier;               // ... and all ranks the one between hosts
+    struct co_channel *native_carrier;     // `p2p` closes it; NULL: none
+    unsigned message_spins;                // turns of a wait for a message before anything else is moved
+    int message_policy;                    // CO_AUTO, CO_YES, CO_NO
+    _Atomic uint64_t asked_ns;             // when somebody was last asked for a sign of life,
+    _Atomic int asked;                     // and who
+    enum co_transport_kind transport_kind; // between nodes; the same on all ranks where has_multicast
+    int shm_error;                         // -errno of the first rank without shared memory
+    _Atomic bool *is_gone;                 // [node_size]: ranks of this node that have ended
+    _Atomic bool has_lost_one;             // some of them is
+    _Atomic int network_error;             // -errno when the transport broke
+    void *exchange;                        // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
+    char network[480];                     // description, or why there is no multicast
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
     struct co_tune_table tune;

@@ -131,7 +131,8 @@ static int start_network(struct co_engine *engine, const struct co_rank_facts *f
         char text[sizeof(engine->network)];
         co_udp_describe(engine->transport, text, sizeof(text));
         co_network_say(engine, "%s", text);
-        engine->carrier = co_carrier_named(engine->transport->ops->name, strlen(engine->transport->ops->name));
+        engine->transport_kind =
+            co_transport_kind_named(engine->transport->ops->name, strlen(engine->transport->ops->name));
         status = insert_faults(engine);
     }
     return status < 0 ? status : open_protocol(engine, facts);

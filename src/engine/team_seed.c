@@ -78,7 +78,9 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
     facts->is_oversubscribed = engine->is_oversubscribed;
     int self = world_ranks[rank], status = 0;
     struct neighbourhood ours = survey(facts, engine, world_ranks, engine->node_of_rank[self], units, leaders);
-    facts->carrier = facts->nodes == 1 ? CO_CARRIER_SHM : engine->has_multicast ? engine->carrier : CO_CARRIER_ANY;
+    facts->transport = facts->nodes == 1       ? CO_TRANSPORT_SHM
+                       : engine->has_multicast ? engine->transport_kind
+                                               : CO_TRANSPORT_ANY;
     if (facts->nodes > 1 && facts->has_multicast && ours.first == self) {
         status = open_net(seed, engine, leaders, ours.node);
     }

@@ -131,15 +131,15 @@ static const char *const dimension_words[] = {"ranks", "ranks_per_node", "transp
 
 static int parse_transport(const struct word *value, const struct place *place, struct co_tune_row *row)
 {
-    row->carrier = co_carrier_named(value->text, value->bytes);
-    if (row->carrier == CO_CARRIER_COUNT) {
+    row->transport = co_transport_kind_named(value->text, value->bytes);
+    if (row->transport == CO_TRANSPORT_COUNT) {
         return refuse(place, "'%.*s' is not a transport: shm, udp or any", shown(value), value->text);
     }
-    if (row->where == CO_TUNE_HOSTS && row->carrier == CO_CARRIER_SHM) {
+    if (row->where == CO_TUNE_HOSTS && row->transport == CO_TRANSPORT_SHM) {
         return refuse(place, "shm is no transport between hosts");
     }
-    if (row->where == CO_TUNE_NODE && row->carrier != CO_CARRIER_SHM && row->carrier != CO_CARRIER_ANY) {
-        return refuse(place, "the transport of a node is shm, not %s", co_carrier_text(row->carrier));
+    if (row->where == CO_TUNE_NODE && row->transport != CO_TRANSPORT_SHM && row->transport != CO_TRANSPORT_ANY) {
+        return refuse(place, "the transport of a node is shm, not %s", co_transport_kind_text(row->transport));
     }
     return 0;
 }

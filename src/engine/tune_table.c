@@ -73,8 +73,8 @@ void co_tune_table_print(const struct co_tune_table *table, char *text, size_t r
         put(&sink, "%s %s", call_words[row->call], where_words[row->where]);
         put_ranks(&sink, row);
         put_per_node(&sink, row);
-        if (row->carrier != CO_CARRIER_ANY) {
-            put(&sink, " transport %s", co_carrier_text(row->carrier));
+        if (row->transport != CO_TRANSPORT_ANY) {
+            put(&sink, " transport %s", co_transport_kind_text(row->transport));
         }
         put_bytes(&sink, row);
         put(&sink, " %s\n", row->take ? "take" : "decline");
@@ -95,8 +95,8 @@ uint64_t co_tune_table_hash(const struct co_tune_table *table)
     uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), table->count);
     for (unsigned i = 0; i < table->count; i++) {
         const struct co_tune_row *row = &table->rows[i];
-        hash =
-            mix(hash, (uint64_t)row->call << 24 | (uint64_t)row->carrier << 8 | (uint64_t)row->where << 1 | row->take);
+        hash = mix(hash,
+                   (uint64_t)row->call << 24 | (uint64_t)row->transport << 8 | (uint64_t)row->where << 1 | row->take);
         hash = mix(hash, (uint64_t)row->ranks_min << 32 | (uint32_t)row->ranks_max);
         hash = mix(hash, (uint64_t)row->per_node_min << 32 | (uint32_t)row->per_node_max);
         hash = mix(hash, row->bytes_min);

@@ -23,9 +23,9 @@ struct co_tune_row {
     enum co_call call;
     enum co_tune_where where;
     int ranks_min, ranks_max;
-    int per_node_min, per_node_max; // ranks on the node of the communicator that has most of them
-    enum co_carrier carrier;        // CO_CARRIER_ANY: whatever carries the bytes
-    size_t bytes_min, bytes_max;    // Bcast the message, Allgather one rank's block
+    int per_node_min, per_node_max;   // ranks on the node of the communicator that has most of them
+    enum co_transport_kind transport; // CO_TRANSPORT_ANY: whatever carries the bytes
+    size_t bytes_min, bytes_max;      // Bcast the message, Allgather one rank's block
     bool take;
 };
 

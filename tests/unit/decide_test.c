@@ -15,17 +15,21 @@
 static const struct co_team_facts one_node = {.ranks = 4,
                                               .nodes = 1,
                                               .max_ranks_per_node = 4,
-                                              .carrier = CO_CARRIER_SHM,
+                                              .transport = CO_TRANSPORT_SHM,
                                               .has_multicast = false,
                                               .has_shm = true};
 static const struct co_team_facts hosts = {.ranks = 8,
                                            .nodes = 8,
                                            .max_ranks_per_node = 1,
-                                           .carrier = CO_CARRIER_UDP,
+                                           .transport = CO_TRANSPORT_UDP,
                                            .has_multicast = true,
                                            .has_shm = false};
-static const struct co_team_facts mixed = {
-    .ranks = 8, .nodes = 2, .max_ranks_per_node = 4, .carrier = CO_CARRIER_UDP, .has_multicast = true, .has_shm = true};
+static const struct co_team_facts mixed = {.ranks = 8,
+                                           .nodes = 2,
+                                           .max_ranks_per_node = 4,
+                                           .transport = CO_TRANSPORT_UDP,
+                                           .has_multicast = true,
+                                           .has_shm = true};
 
 static struct co_tune_table table;
 
@@ -135,7 +139,7 @@ static void transport_bounds_a_row(void **state)
     struct co_team_facts facts = hosts;
     assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 16, CO_AUTO), CO_TOO_SMALL);
     assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TAKE);
-    facts.carrier = CO_CARRIER_VERBS;
+    facts.transport = CO_TRANSPORT_VERBS;
     assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
     assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHER, 4, CO_AUTO), CO_TOO_SMALL);
     assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
@@ -145,15 +149,15 @@ static void transport_bounds_a_row(void **state)
 static void transports_have_names(void **state)
 {
     (void)state;
-    for (int carrier = 0; carrier < CO_CARRIER_COUNT; carrier++) {
-        const char *text = co_carrier_text((enum co_carrier)carrier);
-        assert_int_equal(co_carrier_named(text, strlen(text)), carrier);
-        assert_int_equal(co_carrier_named(text, strlen(text) - 1), CO_CARRIER_COUNT);
+    for (int transport = 0; transport < CO_TRANSPORT_COUNT; transport++) {
+        const char *text = co_transport_kind_text((enum co_transport_kind)transport);
+        assert_int_equal(co_transport_kind_named(text, strlen(text)), transport);
+        assert_int_equal(co_transport_kind_named(text, strlen(text) - 1), CO_TRANSPORT_COUNT);
     }
-    assert_int_equal(co_carrier_named("udp", 3), CO_CARRIER_UDP);
-    assert_int_equal(co_carrier_named("lossy", 5), CO_CARRIER_COUNT);
-    assert_int_equal(co_carrier_named("", 0), CO_CARRIER_COUNT);
-    assert_string_equal(co_carrier_text(CO_CARRIER_COUNT), "unknown_transport");
+    assert_int_equal(co_transport_kind_named("udp", 3), CO_TRANSPORT_UDP);
+    assert_int_equal(co_transport_kind_named("lossy", 5), CO_TRANSPORT_COUNT);
+    assert_int_equal(co_transport_kind_named("", 0), CO_TRANSPORT_COUNT);
+    assert_string_equal(co_transport_kind_text(CO_TRANSPORT_COUNT), "unknown_transport");
 }
 
 static void built_in_rows_tell_ranks_per_node(void **state)

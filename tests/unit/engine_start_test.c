@@ -104,7 +104,7 @@ static void facts_are_these(struct job_rank *rank)
     const struct co_team_facts *facts = co_team_facts(all);
     job_require(facts->ranks == 5 && facts->nodes == 3 && facts->max_ranks_per_node == 3, "shape");
     job_require(facts->has_multicast && facts->has_shm, "transports");
-    job_require(facts->carrier == CO_CARRIER_UDP, "what lies between the nodes, below the faults");
+    job_require(facts->transport == CO_TRANSPORT_UDP, "what lies between the nodes, below the faults");
     co_team_close(all);
 }
 
@@ -114,7 +114,7 @@ static void facts_of_one_node_are_these(struct job_rank *rank)
     struct co_team *all = engine_job_world(rank, 4);
     const struct co_team_facts *facts = co_team_facts(all);
     job_require(facts->nodes == 1 && facts->max_ranks_per_node == 2, "shape");
-    job_require(facts->carrier == CO_CARRIER_SHM, "shared memory carries it");
+    job_require(facts->transport == CO_TRANSPORT_SHM, "shared memory carries it");
     co_team_close(all);
 }
 

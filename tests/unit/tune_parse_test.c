@@ -39,7 +39,7 @@ static void parses_rows_comments_and_open_ranges(void **state)
     assert_int_equal(table.rows[1].call, CO_CALL_IALLGATHER);
     assert_int_equal(table.rows[0].per_node_min, 1); // what is not said is any
     assert_int_equal(table.rows[0].per_node_max, INT32_MAX);
-    assert_int_equal(table.rows[0].carrier, CO_CARRIER_ANY);
+    assert_int_equal(table.rows[0].transport, CO_TRANSPORT_ANY);
     assert_int_equal(table.rows[1].where, CO_TUNE_HOSTS); // of older tables
     assert_int_equal(table.rows[1].per_node_min, 2);
     assert_int_equal(table.rows[1].per_node_max, INT32_MAX);
@@ -63,13 +63,13 @@ static void parses_all_dimensions_in_any_order(void **state)
         assert_int_equal(table.rows[i].ranks_max, 16);
         assert_int_equal(table.rows[i].per_node_min, 2);
         assert_int_equal(table.rows[i].per_node_max, 4);
-        assert_int_equal(table.rows[i].carrier, CO_CARRIER_UDP);
+        assert_int_equal(table.rows[i].transport, CO_TRANSPORT_UDP);
         assert_int_equal(table.rows[i].bytes_max, 4096);
     }
-    assert_int_equal(table.rows[2].carrier, CO_CARRIER_SHM);
+    assert_int_equal(table.rows[2].transport, CO_TRANSPORT_SHM);
     assert_int_equal(table.rows[2].per_node_max, INT32_MAX);
-    assert_int_equal(table.rows[3].carrier, CO_CARRIER_VERBS);
-    assert_int_equal(table.rows[4].carrier, CO_CARRIER_ANY);
+    assert_int_equal(table.rows[3].transport, CO_TRANSPORT_VERBS);
+    assert_int_equal(table.rows[4].transport, CO_TRANSPORT_ANY);
     assert_int_equal(table.rows[4].per_node_min, 3);
 }
 
