@@ -39,7 +39,7 @@ static void print_call(FILE *out, enum co_call call, const struct co_call_counts
 
 static void print_calls(FILE *out, const struct co_report *report)
 {
-    const char *heading = "calls (bytes: Bcast the message, Allgather one block)\n";
+    const char *heading = "calls of all ranks (bytes: Bcast the message, Allgather one block)\n";
     for (int call = 0; call < CO_CALL_COUNT; call++) {
         if (report->calls[call].seen > 0) {
             fputs(heading, out);
@@ -61,28 +61,39 @@ static void print_message_call(FILE *out, enum co_message_call call, const struc
     }
 }
 
-static bool was_called(const struct co_message_counts *counts)
+static uint64_t times_called(const struct co_message_counts *counts)
 {
     uint64_t all = 0;
     for (int reason = 0; reason < CO_REASON_COUNT; reason++) {
         all += counts->by_reason[reason];
     }
-    return all > 0;
+    return all;
 }
 
 static void print_messages(FILE *out, const struct co_report *report)
 {
-    const char *heading = "messages from rank to rank (bytes: sent, or room to receive)\n";
-    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT];
+    const char *heading = "messages from rank to rank, calls of all ranks (bytes: sent, or room to receive)\n";
+    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT], all = 0, disabled = 0;
     for (int call = 0; call < CO_MESSAGE_CALL_COUNT; call++) {
-        if (was_called(&report->messages[call])) {
+        all += times_called(&report->messages[call]);
+        disabled += report->messages[call].by_reason[CO_DISABLED];
+    }
+    if (all > 0 && all == disabled) {
+        fprintf(out,
+                "messages from rank to rank: %" PRIu64
+                " calls of all ranks, left to the MPI below (CASTOFF_P2P=no%s)\n",
+                all, co_setting_is_default(CO_SET_P2P) ? ", the default" : "");
+        return;
+    }
+    for (int call = 0; call < CO_MESSAGE_CALL_COUNT; call++) {
+        if (times_called(&report->messages[call]) > 0) {
             fputs(heading, out);
             print_message_call(out, (enum co_message_call)call, &report->messages[call]);
             heading = "";
         }
     }
     if (sent > 0) {
-        fprintf(out, "  %.1f %% of them came before their receive\n", 100 * co_report_unexpected_share(report));
+        fprintf(out, "  %.1f %% of the messages came before their receive\n", 100 * co_report_unexpected_share(report));
     }
 }
 

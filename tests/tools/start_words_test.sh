@@ -65,7 +65,7 @@ run env CASTOFF_P2P=yes CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2
 ok "report: messages" said_once '^messages from rank to rank '
 ok "report: a call for messages" said_once '^  MPI_Send  *taken [1-9][0-9]*; bytes [1-9]'
 ok "report: why messages were declined" grep -q '^      declined [1-9][0-9]*: switched_off_by_info$' "$work/err"
-ok "report: messages that came early" said_once '^  [0-9.]* % of them came before their receive$'
+ok "report: messages that came early" said_once '^  [0-9.]* % of the messages came before their receive$'
 ok "report: matches by class, longest queue" \
     [ "$(grep -cE '^  (messages_matched_exact|receives_posted_high_water)  *[1-9]' "$work/err")" -eq 2 ]
 run env CASTOFF_P2P=auto CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2p" --calls posted --depths 20 --seconds 0 --rounds-min 2
