@@ -56,13 +56,14 @@ job CASTOFF_TRANSPORT=none CASTOFF_REPORT=-
 ok "report: head" said_once '^castoff report: 2 ranks on 1 node, all native$'
 ok "report: no heading without lines" [ "$(grep -c '^counters$' "$work/err")" -eq 0 ]
 job CASTOFF_REPORT=-
+ok "report: messages that nobody asked for are not told call by call" [ "$(grep -c "MPI_Recv" "$work/err")" -eq 0 ]
 ok "report: counters" said_once '^counters$'
 ok "report: a call that was made" said_once '^  MPI_Bcast  *seen [1-9]'
 ok "report: no call that nobody made" [ "$(grep -c MPI_Iallgather "$work/err")" -eq 0 ]
 job CASTOFF_REPORT=- CASTOFF_REPORT_SITES=yes CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes
 ok "report: a call site by its function, of both ranks" said_once '^  MPI_Bcast  *2 taken at [a-z_]*+0x[0-9a-f]* (demo_app)$'
 run env CASTOFF_P2P=yes CASTOFF_REPORT=- "$castoff" mpirun -n 2 "$build/bench/p2p" --calls posted --depths 20 --seconds 0 --rounds-min 2
-ok "report: messages" said_once '^messages from rank to rank '
+ok "report: messages" said_once '^messages from rank to rank, '
 ok "report: a call for messages" said_once '^  MPI_Send  *taken [1-9][0-9]*; bytes [1-9]'
 ok "report: why messages were declined" grep -q '^      declined [1-9][0-9]*: switched_off_by_info$' "$work/err"
 ok "report: messages that came early" said_once '^  [0-9.]* % of the messages came before their receive$'
