@@ -73,12 +73,11 @@ static uint64_t times_called(const struct co_message_counts *counts)
 static void print_messages(FILE *out, const struct co_report *report)
 {
     const char *heading = "messages from rank to rank, calls of all ranks (bytes: sent, or room to receive)\n";
-    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT], all = 0, disabled = 0;
+    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT], all = 0;
     for (int call = 0; call < CO_MESSAGE_CALL_COUNT; call++) {
         all += times_called(&report->messages[call]);
-        disabled += report->messages[call].by_reason[CO_DISABLED];
     }
-    if (all > 0 && all == disabled) {
+    if (all > 0 && co_setting_number(CO_SET_P2P) == CO_NO) {
         fprintf(out,
                 "messages from rank to rank: %" PRIu64
                 " calls of all ranks, left to the MPI below (CASTOFF_P2P=no%s)\n",
