@@ -15,6 +15,15 @@ static const struct co_request_kind *kind_of(const struct co_request *request)
     return co_load_acquire(&request->kind); // acquire E1
 }
 
+bool co_requests_are_given(int count, const MPI_Request handles[])
+{
+    bool are_given = count > 0 && handles != NULL;
+    for (int i = 0; are_given && i < count; i++) {
+        are_given = handles[i] != NULL;
+    }
+    return are_given;
+}
+
 bool co_request_is_done(const struct co_request *request)
 {
     return request->is_settled || kind_of(request)->is_done(request->operation);

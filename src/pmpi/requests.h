@@ -82,6 +82,10 @@ static inline struct co_request *co_request_of(MPI_Request handle)
     return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire E1
 }
 
+// Whether an array call may be looked at: native looks at all arguments before it completes anything, and a wrong one
+// is its to report. No handle is a null pointer.
+bool co_requests_are_given(int count, const MPI_Request handles[]);
+
 // The request behind a handle that is ours, in use or a persistent one that is not, or NULL.
 static inline struct co_request *co_request_behind(MPI_Request handle)
 {

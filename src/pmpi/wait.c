@@ -52,14 +52,15 @@ static int wait_for_ours(int count, const MPI_Request handles[])
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
     struct co_request_failure failure = {.error = 0};
-    int front = !co_requests_exist() || handles == NULL ? 0 : complete_front(count, handles, statuses, &failure);
+    bool looks = co_requests_exist() && co_requests_are_given(count, handles);
+    int front = looks ? complete_front(count, handles, statuses, &failure) : 0;
     if (front > 0 && front == count) {
         return co_request_conclude_array(&failure, MPI_SUCCESS, "MPI_Waitall");
     }
     MPI_Status *others = statuses == MPI_STATUSES_IGNORE ? statuses : statuses + front;
     count -= front;
     handles += front;
-    int ours = !co_requests_exist() || handles == NULL ? 0 : wait_for_ours(count, handles);
+    int ours = looks ? wait_for_ours(count, handles) : 0;
     int code = co_next_mpi_get()->Waitall(count, handles, others);
     if (ours > 0) {
         co_requests_complete_rest(count, handles, others, &failure);
