@@ -7,16 +7,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 int co_places_self(char path[PATH_MAX])
 {
     ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    if (bytes < 0) {
-        return -ENOENT;
+    if (bytes >= 0) {
+        path[bytes] = '\0';
+        return 0;
     }
-    path[bytes] = '\0';
-    return 0;
+    const char *started = (const char *)getauxval(AT_EXECFN); // where there is no /proc
+    return started && realpath(started, path) ? 0 : -ENOENT;
 }
 
 // First of `folders`, relative to the binary's own, that holds `name`.

@@ -15,6 +15,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "places.h"
+
 enum { OWN_CLASS = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32 };
 
 static int check_file(const char *path)
@@ -73,7 +75,11 @@ static bool has_interpreter(int fd, const ElfW(Ehdr) * header)
 static int own_machine(void)
 {
     ElfW(Ehdr) self;
+    char path[PATH_MAX];
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 && co_places_self(path) == 0) {
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    }
     ssize_t got = fd < 0 ? -1 : pread(fd, &self, sizeof self, 0);
     if (fd >= 0) {
         close(fd);

@@ -156,7 +156,7 @@ static struct co_message_operation *make_plain(struct co_request *request)
 {
     struct co_message_operation *message = request->kept;
     if (message == NULL) {
-        message = aligned_alloc(CO_CACHE_LINE, sizeof *message);
+        message = aligned_alloc(CO_CACHE_LINE, (sizeof *message + CO_CACHE_LINE - 1) / CO_CACHE_LINE * CO_CACHE_LINE);
         if (message != NULL) {
             message->request = request;
         }

@@ -61,6 +61,7 @@
     X(Cancel)                                                                                                          \
     X(Request_c2f)                                                                                                     \
     X(Request_f2c)                                                                                                     \
+    X(Grequest_start)                                                                                                  \
     X(Grequest_complete)                                                                                               \
     X(Comm_dup)                                                                                                        \
     X(Comm_dup_with_info)                                                                                              \

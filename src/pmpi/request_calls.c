@@ -6,6 +6,13 @@
 #include "pmpi/persistent.h"
 #include "pmpi/requests.h"
 
+static _Atomic bool has_generalized;
+
+bool co_requests_generalized(void)
+{
+    return co_load_relaxed(&has_generalized); // relaxed: see below
+}
+
 static struct co_request *find(const MPI_Request *handle)
 {
     return handle != NULL && co_requests_exist() ? co_request_of(*handle) : NULL;
@@ -55,6 +62,13 @@ MPI_Request PMPI_Request_f2c(MPI_Fint handle)
     return co_next_mpi_get()->Request_f2c(handle);
 }
 
+int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_state,
+                        MPI_Grequest_cancel_function *cancel, void *state, MPI_Request *handle)
+{
+    co_store_relaxed(&has_generalized, true); // relaxed: whoever waits for it has heard of it
+    return co_next_mpi_get()->Grequest_start(query, free_state, cancel, state, handle);
+}
+
 int PMPI_Grequest_complete(MPI_Request handle)
 {
     return co_next_mpi_get()->Grequest_complete(handle);
@@ -65,4 +79,5 @@ CO_EXPORT(Request_free);
 CO_EXPORT(Cancel);
 CO_EXPORT(Request_c2f);
 CO_EXPORT(Request_f2c);
+CO_EXPORT(Grequest_start);
 CO_EXPORT(Grequest_complete);

@@ -3,6 +3,7 @@
 // The life of a request of ours between its start and its completion. Nothing here holds a lock across a native call.
 #include "pmpi/requests.h"
 
+#include "base/clock.h"
 #include "pmpi/failure.h"
 #include "pmpi/freed_receives.h"
 #include "pmpi/messages.h"
@@ -13,6 +14,15 @@ _Atomic size_t co_requests_outstanding;
 static const struct co_request_kind *kind_of(const struct co_request *request)
 {
     return co_load_acquire(&request->kind); // acquire E1
+}
+
+bool co_requests_are_given(int count, const MPI_Request handles[])
+{
+    bool are_given = count > 0 && handles != NULL;
+    for (int i = 0; are_given && i < count; i++) {
+        are_given = handles[i] != NULL;
+    }
+    return are_given;
 }
 
 bool co_request_is_done(const struct co_request *request)
@@ -65,12 +75,37 @@ void co_request_wait(const struct co_request *request, const char *call)
     }
 }
 
+bool co_request_wait_for(const struct co_request *request, struct co_wait *wait, const char *call, uint64_t patience_ns)
+{
+    co_freed_receives_finish();
+    if (co_request_is_done(request)) {
+        return true;
+    }
+    if (wait->waited_for != request->operation) {
+        *wait = wait_of(request, call);
+    }
+    uint64_t end_ns = co_clock_now_ns() + patience_ns;
+    do {
+        co_engine_wait_turn(co_layer.engine, wait);
+        if (co_request_is_done(request)) {
+            return true;
+        }
+    } while (co_clock_now_ns() < end_ns);
+    return false;
+}
+
 static void settle(struct co_request *request)
 {
     if (!request->is_settled) {
         request->result = kind_of(request)->settle(request->operation);
         request->is_settled = true;
     }
+}
+
+bool co_request_has_failed(struct co_request *request)
+{
+    settle(request);
+    return request->result != 0;
 }
 
 void co_request_peek(struct co_request *request, MPI_Status *status)

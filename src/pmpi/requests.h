@@ -82,6 +82,10 @@ static inline struct co_request *co_request_of(MPI_Request handle)
     return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire E1
 }
 
+// Whether an array call may be looked at: native looks at all arguments before it completes anything, and a wrong one
+// is its to report. No handle is a null pointer.
+bool co_requests_are_given(int count, const MPI_Request handles[]);
+
 // The request behind a handle that is ours, in use or a persistent one that is not, or NULL.
 static inline struct co_request *co_request_behind(MPI_Request handle)
 {
@@ -95,6 +99,13 @@ bool co_request_poll(const struct co_request *request);
 
 // Until it is done. `call` names the waiting call for the stall watchdog.
 void co_request_wait(const struct co_request *request, const char *call);
+
+// The same for so long at most, in a wait that goes on when the request is the same as before; true: it is done.
+bool co_request_wait_for(const struct co_request *request, struct co_wait *wait, const char *call,
+                         uint64_t patience_ns);
+
+// Of a request that is done: whether it is an error. Its buffers are the program's afterwards.
+bool co_request_has_failed(struct co_request *request);
 
 // What a call that waits for any of these waits for. A message is told by no descriptor.
 struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call);
@@ -133,6 +144,9 @@ void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status stat
 // After native has completed its side of an array (with `code`): completes all of ours, which are done. Returns the
 // code of the whole array call.
 int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call);
+
+// Whether the program has started generalized requests in C.
+bool co_requests_generalized(void);
 
 // Until nothing is under way on a communicator; the requests stay to be completed.
 void co_requests_drain(const struct co_communicator *communicator);

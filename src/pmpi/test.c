@@ -37,7 +37,7 @@ static enum ours look_at_ours(int count, const MPI_Request handles[])
 int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
     enum ours ours = OURS_NONE;
-    if (co_requests_exist() && handles != NULL && flag != NULL) {
+    if (co_requests_exist() && flag != NULL && co_requests_are_given(count, handles)) {
         ours = look_at_ours(count, handles);
     }
     if (ours == OURS_PENDING) {

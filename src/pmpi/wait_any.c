@@ -80,12 +80,12 @@ static bool try_both(struct any *any)
 
 static bool has_ours(int count, const MPI_Request handles[])
 {
-    return count > 0 && handles != NULL && find_done(count, handles) != NONE_OURS;
+    return co_requests_are_given(count, handles) && find_done(count, handles) != NONE_OURS;
 }
 
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
-    if (!co_requests_exist() || !has_ours(count, handles)) {
+    if (!co_requests_exist() || index == NULL || !has_ours(count, handles)) {
         return co_next_mpi_get()->Waitany(count, handles, index, status);
     }
     struct any any = {"MPI_Waitany", count, handles, index, status, MPI_SUCCESS};
@@ -98,7 +98,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
 
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
-    if (!co_requests_exist() || !has_ours(count, handles)) {
+    if (!co_requests_exist() || index == NULL || flag == NULL || !has_ours(count, handles)) {
         return co_next_mpi_get()->Testany(count, handles, index, flag, status);
     }
     struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};

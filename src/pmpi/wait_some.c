@@ -15,8 +15,13 @@ struct some {
     int code;
 };
 
-static bool has_ours(int count, const MPI_Request handles[])
+static bool has_ours(const struct some *some)
 {
+    int count = some->outcount != NULL && some->indices != NULL ? some->count : 0;
+    const MPI_Request *handles = some->handles;
+    if (!co_requests_are_given(count, handles)) {
+        return false;
+    }
     for (int i = 0; i < count; i++) {
         if (co_request_of(handles[i]) != NULL) {
             return true;
@@ -55,10 +60,10 @@ static bool collect(struct some *some)
 
 int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
 {
-    if (!co_requests_exist() || handles == NULL || !has_ours(count, handles)) {
+    struct some some = {"MPI_Waitsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    if (!co_requests_exist() || !has_ours(&some)) {
         return co_next_mpi_get()->Waitsome(count, handles, outcount, indices, statuses);
     }
-    struct some some = {"MPI_Waitsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
     struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitsome");
     while (!collect(&some)) {
         co_engine_wait_turn(co_layer.engine, &wait);
@@ -68,10 +73,10 @@ int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[]
 
 int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[], MPI_Status statuses[])
 {
-    if (!co_requests_exist() || handles == NULL || !has_ours(count, handles)) {
+    struct some some = {"MPI_Testsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
+    if (!co_requests_exist() || !has_ours(&some)) {
         return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
     }
-    struct some some = {"MPI_Testsome", count, handles, outcount, indices, statuses, MPI_SUCCESS};
     co_engine_glance(co_layer.engine);
     collect(&some);
     return some.code;

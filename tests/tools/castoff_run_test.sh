@@ -17,6 +17,14 @@ ok "signal of the program" status_is 143
 run "$castoff" run -- env
 ok "LD_PRELOAD names the library beside the command" out_has "^LD_PRELOAD=$work/bin/libcastoff.so\$"
 
+if unshare --mount mount -t tmpfs none /proc 2>/dev/null; then
+    run unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh "$castoff" run -- env
+    ok "so it does where there is no /proc" out_has "^LD_PRELOAD=$work/bin/libcastoff.so\$"
+    ok "without a word" err_is_empty
+else
+    skip "where there is no /proc" "needs root"
+fi
+
 LD_PRELOAD=$build/nothing.so run "$castoff" run -- sh -c 'echo "$LD_PRELOAD"'
 ok "an existing preload stays behind ours" out_has "^$work/bin/libcastoff.so:$build/nothing.so\$"
 
