@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # castoff run --record and castoff trace: what a trace tells of a program that makes every kind of call, the same whether
-# castoff takes them or not; ranks that are killed; a directory that nothing can be written to; a limit on files; files that
-# are no traces; the table of docs/trace-format.md. Needs Open MPI.
+# castoff takes them or not, or MPI comes by dlopen; ranks that are killed; a directory that nothing can be written to; a
+# limit on files; files that are no traces; the table of docs/trace-format.md. Needs Open MPI.
 . "$(dirname "$0")/check.sh"
 
 ok "the table of kinds in docs/trace-format.md" sh -c "
@@ -56,6 +56,15 @@ ok "times count from the end of MPI_Init, which began before" out_has '^-[0-9]*\
 run "$castoff" trace --calls "$work/trace"
 ok "the summary counts" out_has '^MPI_Irsend  *2  *0 '
 ok "and says how much of it there is" out_has '^traces of 2 of 2 ranks, 0 of them partial$'
+
+# MPI that came with a module of the program, as in Python: the preloads alone do not see it.
+mpicc -std=gnu17 -O2 -shared -fPIC -Dmain=program -o "$work/calls.so" "$top/tests/tools/record_calls.c" || exit 1
+${CC:-cc} -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/load_locally" "$top/tests/tools/load_locally.c" -ldl || exit 1
+rm -rf "$work/trace"
+run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/load_locally" "$work/calls.so"
+ok "MPI by dlopen: the job" status_is 0
+"$castoff" trace --print --no-times "$work/trace" 2>"$work/said" | shorten >"$work/calls.txt"
+ok "MPI by dlopen: what was called is what is told" as_expected
 
 # Each completion names a request that was started and not completed before, with the tag of its receive.
 linked() {
