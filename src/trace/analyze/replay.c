@@ -163,6 +163,9 @@ static void execute(struct co_replay *replay, struct co_replay_rank *rank, const
     case CO_EVENT_TAKE:
         has_moved = !co_replay_probe(replay, rank, event);
         replay->result->probes += !has_moved;
+        if (!has_moved && event->op == CO_EVENT_TAKE) {
+            count_receive(replay, rank, event); // what MPI_Mrecv gets
+        }
         break;
     case CO_EVENT_COMM:
         make_communicator(replay, rank);
