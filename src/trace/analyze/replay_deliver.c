@@ -114,7 +114,7 @@ static void draw(struct co_replay *replay, struct co_replay_place *place, int32_
 
 void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
-    struct co_replay_place *from = co_replay_place_of(replay, rank, event->comm);
+    struct co_replay_place *from = co_replay_place_of(replay, rank, event->comm, event->call);
     int32_t peer = from == NULL || from->comm == NULL ? -1 : co_replay_world_rank(from->comm, event->peer);
     struct co_replay_result *result = replay->result;
     if (event->tag < 0) {
@@ -152,7 +152,7 @@ void co_replay_post(struct co_replay *replay, struct co_replay_rank *rank, const
     if (event->peer < CO_CALL_ANY || event->tag < CO_CALL_ANY) {
         return; // no program can ask for that
     }
-    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
+    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
     struct co_queue_item *receive = place == NULL ? NULL : co_queue_item_new(&place->queue, event->peer, event->tag);
     struct co_replay_receive *known = calloc(1, sizeof *known);
     if (receive == NULL || known == NULL) {
@@ -256,7 +256,7 @@ void co_replay_cancel(struct co_replay_rank *rank, const struct co_event *event)
 
 bool co_replay_probe(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
-    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
+    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
     struct co_queue_item asked = {.got_source = event->got_source, .got_tag = event->got_tag};
     if (place == NULL || event->peer < CO_CALL_ANY || event->tag < CO_CALL_ANY) {
         return true;
