@@ -117,9 +117,10 @@ static json_t *json_problems(const struct co_application *application)
 
 static json_t *json_application(const struct co_application *application)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "traced", (json_int_t)application->rank_count, "size",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "traced", (json_int_t)application->rank_count, "size",
                      (json_int_t)application->size, "partial", (json_int_t)application->partial, "missing",
-                     (json_int_t)application->missing, "unreadable", (json_int_t)application->lost, "format",
+                     (json_int_t)application->missing, "unreadable", (json_int_t)application->lost, "spawned",
+                     (json_int_t)application->others, "format",
                      application->rank_count > 0 && application->ranks[0].head.format < CO_FORMATS
                          ? co_reader_format_names[application->ranks[0].head.format]
                          : "none",

@@ -50,7 +50,10 @@ static void print_ranks(const struct co_application *application, FILE *stream)
         fprintf(stream, ", %zu of them partial", application->partial);
     }
     if (application->lost > 0) {
-        fprintf(stream, ", %zu files could not be read", application->lost);
+        fprintf(stream, ", %zu files could not be read, or do not belong to them", application->lost);
+    }
+    if (application->others > 0) {
+        fprintf(stream, ", %zu of programs that they spawned left out", application->others);
     }
     fprintf(stream, "\n");
 }

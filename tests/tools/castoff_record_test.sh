@@ -114,6 +114,20 @@ ok "its trace can be read" status_is 0
 ok "to the last call" sh -c "tail -n 1 '$work/out' | grep -q '^MPI_Send (error 6) count=1 .* peer=77'"
 ok "and is told from a whole one" err_has 'ends before MPI_Finalize'
 
+# Two jobs in a folder; one was spawned by the other, or was not.
+rm -rf "$work/trace" "$work/other"
+run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/calls"
+run mpirun -n 1 "$castoff" run --record "$work/other" "$work/calls" alone
+cp "$work/other/rank-00000.trace" "$work/trace/spawned-x-rank-00000.trace"
+run "$castoff" trace --no-cache --bins 1 "$work/trace"
+ok "of a spawned program: status 0" status_is 0
+ok "of a spawned program: said" err_has 'spawned-x-rank-00000.trace: at byte 0: it is of another job than .*/rank-0000[01].trace'
+ok "of a spawned program: left out" out_has 'ranks  *2 of 2, 1 of programs that they spawned left out'
+mv "$work/trace/spawned-x-rank-00000.trace" "$work/trace/again-00002.trace"
+run "$castoff" trace --no-cache --bins 1 "$work/trace"
+ok "of another job: status 1" status_is 1
+ok "of another job: left out" out_has 'ranks  *2 of 2, 1 files could not be read, or do not belong'
+
 # Stuck in a receive: the trace is read while it grows.
 rm -rf "$work/trace"
 mpirun -n 2 "$castoff" run --record "$work/trace" "$work/calls" stuck "$work/pid" >"$work/job" 2>&1 &

@@ -22,11 +22,11 @@ struct analyzed {
     struct co_analysis analysis;
 };
 
-static void no_complaint(void *arg, const char *path, const struct co_note *note, bool is_lost)
+static void no_complaint(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
 {
     (void)arg;
     (void)path;
-    (void)is_lost;
+    (void)fate;
     fail_msg("%s", note->why);
 }
 

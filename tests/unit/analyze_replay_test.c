@@ -21,11 +21,11 @@ struct analyzed {
     unsigned complaints;
 };
 
-static void complain(void *arg, const char *path, const struct co_note *note, bool is_lost)
+static void complain(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
 {
     unsigned *complaints = arg;
     (void)path;
-    (void)is_lost;
+    (void)fate;
     assert_int_not_equal(note->why[0], '\0');
     ++*complaints;
 }
