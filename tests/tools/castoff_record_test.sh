@@ -114,6 +114,16 @@ ok "its trace can be read" status_is 0
 ok "to the last call" sh -c "tail -n 1 '$work/out' | grep -q '^MPI_Send (error 6) count=1 .* peer=77'"
 ok "and is told from a whole one" err_has 'ends before MPI_Finalize'
 
+# Of four ranks 2 and 0 are one group, 3 and 1 the other; merged they stand 2, 0, 3, 1.
+mpicc -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/between" "$top/tests/tools/record_between.c" || exit 1
+rm -rf "$work/trace"
+run mpirun -n 4 "$castoff" run --record "$work/trace" "$work/between"
+ok "between groups: the job" status_is 0
+run "$castoff" trace --no-cache --bins 1 --csv "$work/csv" "$work/trace"
+ok "between groups: all is followed" sh -c "! grep -q 'partial\|nobody\|left over\|could go on' '$work/out'"
+printf '%s\n' from,to,messages 0,1,1 0,3,2 1,0,1 1,2,2 2,0,1 2,1,1 2,3,1 3,0,1 3,1,1 3,2,1 >"$work/expected"
+ok "between groups: who talks to whom" cmp -s "$work/expected" "$work/csv/talk.csv"
+
 # Two jobs in a folder; one was spawned by the other, or was not.
 rm -rf "$work/trace" "$work/other"
 run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/calls"

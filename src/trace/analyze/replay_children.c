@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Communicators that are made while a replay runs: from what all members of the parent brought, or, in castoff's own
-// traces, from the list of members that each of them has.
+// Communicators that are made while a replay runs from what all members of the parent brought.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mix_bits.h"
 #include "trace/analyze/replay_state.h"
 
 static struct co_replay_rank *rank_of(struct co_replay *replay, const struct co_replay_child *child)
@@ -87,8 +85,8 @@ static void split(struct co_replay *replay, struct co_replay_comm *parent)
     free(members);
 }
 
-static struct co_replay_comm *subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
-                                     uint32_t count)
+struct co_replay_comm *co_replay_subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
+                                        uint32_t count)
 {
     uint32_t *members = calloc((size_t)count + 1, sizeof *members);
     struct co_replay_comm *comm = NULL;
@@ -123,7 +121,8 @@ static void create(struct co_replay *replay, struct co_replay_comm *parent)
             is_new = parent->children[j].number < CO_COMM_FIRST || !are_same(first, &parent->children[j]);
         }
         bool is_sound = is_new && first->ranks != NULL;
-        struct co_replay_comm *comm = is_sound ? subset(replay, parent, first->ranks, first->rank_count) : NULL;
+        struct co_replay_comm *comm =
+            is_sound ? co_replay_subset(replay, parent, first->ranks, first->rank_count) : NULL;
         for (uint32_t j = i; is_new && j < parent->child_count; j++) {
             if (j == i || are_same(first, &parent->children[j])) {
                 attach(replay, &parent->children[j], comm, CO_WHY_DIFFERS);
@@ -139,7 +138,7 @@ static void make_grid(struct co_replay *replay, struct co_replay_comm *parent)
     for (uint32_t i = 1; i < parent->child_count; i++) {
         is_sound = is_sound && parent->children[i].key == cells;
     }
-    struct co_replay_comm *comm = is_sound ? subset(replay, parent, NULL, (uint32_t)cells) : NULL;
+    struct co_replay_comm *comm = is_sound ? co_replay_subset(replay, parent, NULL, (uint32_t)cells) : NULL;
     if (comm != NULL) {
         comm->may_be_reordered = parent->children[0].color != 0;
         comm->call = parent->children[0].call;
@@ -164,39 +163,5 @@ void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm 
         split(replay, parent);
     } else {
         attach_all(replay, parent, NULL, is_one_way ? CO_WHY_MISSING : CO_WHY_DIFFERS);
-    }
-}
-
-static uint64_t fold(uint64_t hash, uint64_t value)
-{
-    return co_mix_bits(hash * UINT64_C(0x100000001b3) + value + 1);
-}
-
-void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
-                              const int32_t *ranks, uint32_t count)
-{
-    const struct co_replay_place *parent =
-        event->comm < CO_COMM_WORLD ? NULL : co_hash_map_get(&rank->places, event->comm);
-    struct co_replay_comm *from = parent == NULL ? NULL : parent->comm;
-    uint64_t key = fold(from == NULL ? 0 : from->id + 1, (uint64_t)(uint32_t)event->peer);
-    for (uint32_t i = 0; i < count; i++) {
-        key = fold(key, (uint64_t)(uint32_t)ranks[i]);
-    }
-    uintptr_t before = (uintptr_t)co_hash_map_remove(&rank->made, key);
-    (void)co_hash_map_put(&rank->made, key, (void *)(before + 1));
-    key = fold(key, before);
-    struct co_replay_comm *comm = co_hash_map_get(&replay->by_members, key);
-    if (comm == NULL) {
-        comm = count > 0      ? subset(replay, replay->world, ranks, count)
-               : from != NULL ? co_replay_comm_new(replay, from->count, from->members)
-                              : NULL;
-        if (comm != NULL && co_hash_map_put(&replay->by_members, key, comm) != 0) {
-            replay->error = -ENOMEM;
-        }
-    }
-    if (comm == NULL) {
-        co_replay_lose(replay, rank, event->number, event->call, CO_WHY_NOT_TOLD);
-    } else {
-        (void)co_replay_attach(replay, rank, event->number, comm);
     }
 }

@@ -215,8 +215,8 @@ static bool waits_for_all(const struct co_event *event, uint32_t own)
 void co_replay_enter(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
     struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
-    if (place == NULL || place->comm == NULL || place->own == UINT32_MAX) {
-        return;
+    if (place == NULL || place->comm == NULL || place->own == UINT32_MAX || place->comm->other != NULL) {
+        return; // between groups nobody is waited for
     }
     struct co_replay_comm *comm = place->comm;
     uint64_t count = comm->entered[place->own] == UINT64_MAX ? 0 : comm->entered[place->own] + 1;
@@ -285,7 +285,7 @@ void co_replay_make(struct co_replay *replay, struct co_replay_rank *rank, const
     if (place == NULL) {
         return;
     }
-    if (event->flags == CO_COMM_BY_MEMBERS) {
+    if (event->flags == CO_COMM_BY_MEMBERS || event->flags == CO_COMM_BETWEEN) {
         co_replay_attach_members(replay, rank, event, ranks, rank_count);
         return;
     }

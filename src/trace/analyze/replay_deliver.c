@@ -115,7 +115,8 @@ static void draw(struct co_replay *replay, struct co_replay_place *place, int32_
 void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
     struct co_replay_place *from = co_replay_place_of(replay, rank, event->comm, event->call);
-    int32_t peer = from == NULL || from->comm == NULL ? -1 : co_replay_world_rank(from->comm, event->peer);
+    int32_t peer =
+        from == NULL || from->comm == NULL ? -1 : co_replay_world_rank(co_replay_peers(from->comm), event->peer);
     struct co_replay_result *result = replay->result;
     if (event->tag < 0) {
         return; // no program can send that
@@ -129,7 +130,7 @@ void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const
         return;
     }
     struct co_replay_rank *to = &replay->ranks[peer];
-    struct co_replay_place *place = co_replay_place_in(replay, to, from->comm);
+    struct co_replay_place *place = co_replay_place_in(replay, to, co_replay_peers(from->comm));
     struct co_queue_item *message =
         place == NULL ? NULL : co_queue_item_new(&place->queue, (int32_t)from->own, event->tag);
     if (message == NULL) {
@@ -182,7 +183,7 @@ void co_replay_post(struct co_replay *replay, struct co_replay_rank *rank, const
 // Whether somebody in the trace can send what the receive waits for.
 static bool can_come(const struct co_replay *replay, const struct co_replay_place *place, int32_t source)
 {
-    int32_t world_rank = place->comm == NULL ? -1 : co_replay_world_rank(place->comm, source);
+    int32_t world_rank = place->comm == NULL ? -1 : co_replay_world_rank(co_replay_peers(place->comm), source);
     return source == CO_CALL_ANY
                ? place->comm != NULL
                : world_rank >= 0 && (uint32_t)world_rank < replay->size && replay->ranks[world_rank].is_traced &&

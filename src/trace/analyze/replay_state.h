@@ -36,9 +36,10 @@ struct co_replay_comm {
     uint32_t child_count;
     uint64_t children_at; // with the call of that number
     bool is_doubted;
-    bool may_be_reordered; // as long as not all members have asked for their rank
-    uint32_t told;         // that have
-    uint16_t call;         // that made it
+    bool may_be_reordered;        // as long as not all members have asked for their rank
+    uint32_t told;                // that have
+    uint16_t call;                // that made it
+    struct co_replay_comm *other; // whom its members talk to, where it is one side between groups; NULL: each other
     struct co_replay_comm *next;
 };
 
@@ -113,6 +114,10 @@ struct co_replay_place *co_replay_place_of(struct co_replay *replay, struct co_r
 // ... by the communicator: where its messages go, even when the rank has not made it yet.
 struct co_replay_place *co_replay_place_in(struct co_replay *replay, struct co_replay_rank *rank,
                                            struct co_replay_comm *comm);
+static inline struct co_replay_comm *co_replay_peers(struct co_replay_comm *comm)
+{
+    return comm->other != NULL ? comm->other : comm;
+}
 // A rank of a communicator as one of the world; -1: none.
 int32_t co_replay_world_rank(const struct co_replay_comm *comm, int32_t rank);
 // The rank enters its next collective call there, and waits where it has to.
@@ -125,6 +130,11 @@ void co_replay_leave(struct co_replay *replay, struct co_replay_rank *rank);
 
 // replay_children.c
 void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm *parent);
+// Ranks of the parent, or as many of its first ones where there is no list. NULL: it has no such ranks, or no memory.
+struct co_replay_comm *co_replay_subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
+                                        uint32_t count);
+
+// replay_members.c
 void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
                               const int32_t *ranks, uint32_t count);
 struct co_replay_comm *co_replay_comm_new(struct co_replay *replay, uint32_t count, const uint32_t *members);

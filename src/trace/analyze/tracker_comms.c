@@ -147,7 +147,9 @@ void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_cal
         add_part_of_grid(tracker, call);
         break;
     case CO_CALL_COMM_MEMBERS:
-        add_comm(tracker, call, CO_COMM_BY_MEMBERS, call->color, (int32_t)call->number_count);
+    case CO_CALL_COMM_BETWEEN:
+        add_comm(tracker, call, call->op == CO_CALL_COMM_MEMBERS ? CO_COMM_BY_MEMBERS : CO_COMM_BETWEEN, call->color,
+                 (int32_t)call->number_count);
         add_numbers(tracker, call->numbers, call->number_count);
         break;
     default:
