@@ -103,7 +103,7 @@ static int parse(struct co_application_rank *rank, const char *events)
 
 static bool is_cached(struct co_application_rank *rank)
 {
-    uint64_t bytes, changed_ns;
+    uint64_t bytes = 0, changed_ns = 0;
     return co_event_head_read(rank->events, &rank->head) && identify(rank->trace, &bytes, &changed_ns) == 0 &&
            rank->head.trace_bytes == bytes && rank->head.trace_changed_ns == changed_ns;
 }
