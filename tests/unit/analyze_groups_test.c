@@ -138,6 +138,49 @@ static void grids_and_graphs_are_followed(void **state)
     finish(&analyzed, directory);
 }
 
+// The even ranks talk to the odd ones; the leaders are 4 and 1.
+static void communicators_between_groups_are_followed(void **state)
+{
+    (void)state;
+    char *directory = analyze_directory_make(), calls[512];
+    struct analyzed analyzed;
+    for (int rank = 0; rank < RANKS; rank++) {
+        bool is_odd = rank % 2 != 0;
+        snprintf(calls, sizeof calls,
+                 "Comm_split oldcomm=2 color=%d key=0 newcomm=4\n"
+                 "Intercomm_create localcomm=4 localleader=%d remotecomm=2 remoteleader=%d tag=9 newcomm=5\n"
+                 "Irecv count=1 source=%d tag=1 comm=5 request=[2]\nSend count=1 dest=%d tag=1 comm=5\n"
+                 "Wait request=[2] status=<IGNORED>\nBarrier comm=5\nFinalize\n",
+                 is_odd, is_odd ? 0 : 2, is_odd ? 4 : 1, 2 - rank / 2, 2 - rank / 2);
+        analyze_rank_write(directory, rank, calls);
+    }
+    analyze(&analyzed, directory);
+    const struct co_replay_result *replay = &analyzed.analysis.replay;
+    for (int rank = 0; rank < RANKS; rank++) {
+        assert_int_equal(replay->talk[rank * RANKS + RANKS - 1 - rank], 1);
+    }
+    assert_int_equal(replay->matches, RANKS);
+    assert_int_equal(replay->doubted + replay->from_outside + replay->sent_outside + replay->forced, 0);
+    finish(&analyzed, directory);
+}
+
+// The other group never comes: nobody waits for ever, and it is said.
+static void a_group_that_does_not_come_is_in_doubt(void **state)
+{
+    (void)state;
+    char *directory = analyze_directory_make();
+    struct analyzed analyzed;
+    analyze_rank_write(directory, 0,
+                       "Intercomm_create localcomm=3 localleader=0 remotecomm=2 remoteleader=1 tag=9 newcomm=5\n"
+                       "Recv count=1 source=0 tag=1 comm=5 status=<IGNORED>\nFinalize\n");
+    analyze_rank_write(directory, 1, "Finalize\n");
+    analyze(&analyzed, directory);
+    assert_int_equal(analyzed.analysis.replay.doubted, 1);
+    assert_int_equal(analyzed.analysis.replay.doubt, CO_WHY_NOT_MADE);
+    assert_int_equal(analyzed.analysis.replay.matches, 1);
+    finish(&analyzed, directory);
+}
+
 static void assert_doubt(const char *makes, const char *members, enum co_replay_why why, const char *call)
 {
     char *directory = analyze_directory_make();
@@ -164,8 +207,8 @@ static void what_is_not_told_is_in_doubt(void **state)
     assert_doubt(GROUP "Group_incl group=3 count=2 ranks[2]=[0, 6] newgroup=9\n" CREATE, "012345", CO_WHY_DIFFERS,
                  "MPI_Comm_create");
     assert_doubt("Comm_spawn oldcommrank=0 root=0 oldcomm=2 newcomm=%d\n", "012345", CO_WHY_NOT_TOLD, "MPI_Comm_spawn");
-    assert_doubt("Intercomm_create localcomm=2 localleader=0 remotecomm=2 remoteleader=1 tag=1 newcomm=%d\n", "012345",
-                 CO_WHY_NOT_TOLD, "MPI_Intercomm_create");
+    assert_doubt("Comm_dup oldcomm=2 newcomm=5\nIntercomm_merge comm=5 high=0 newcomm=%d\n", "012345", CO_WHY_NOT_TOLD,
+                 "MPI_Intercomm_merge");
     assert_doubt("Cart_sub ndim=1 oldcomm=2 remain_dims[1]=[1] newcomm=%d\n", "012345", CO_WHY_NOT_TOLD,
                  "MPI_Cart_sub");
     assert_doubt("Wtime unused=%d\n", "012345", CO_WHY_NOT_MADE, "MPI_Irecv");
@@ -211,8 +254,12 @@ static void messages_to_oneself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(groups_are_followed),          cmocka_unit_test(grids_and_graphs_are_followed),
-        cmocka_unit_test(what_is_not_told_is_in_doubt), cmocka_unit_test(a_split_without_a_rank_is_in_doubt),
+        cmocka_unit_test(groups_are_followed),
+        cmocka_unit_test(grids_and_graphs_are_followed),
+        cmocka_unit_test(communicators_between_groups_are_followed),
+        cmocka_unit_test(a_group_that_does_not_come_is_in_doubt),
+        cmocka_unit_test(what_is_not_told_is_in_doubt),
+        cmocka_unit_test(a_split_without_a_rank_is_in_doubt),
         cmocka_unit_test(messages_to_oneself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

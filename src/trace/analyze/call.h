@@ -80,9 +80,10 @@ enum co_call_op {
     CO_CALL_CART_CREATE,
     CO_CALL_CART_SUB,
     CO_CALL_GRAPH_CREATE,
-    CO_CALL_COMM_MEMBERS, // tells the members of a communicator: castoff's own traces
-    CO_CALL_COMM_BETWEEN, // ... of the other group, of one between groups
-    CO_CALL_COMM_UNKNOWN, // makes one of which nothing more can be known
+    CO_CALL_INTERCOMM_CREATE, // leaders: `root` here, `peer` in the communicator that `other_group` numbers
+    CO_CALL_COMM_MEMBERS,     // tells the members of a communicator: castoff's own traces
+    CO_CALL_COMM_BETWEEN,     // ... of the other group, of one between groups
+    CO_CALL_COMM_UNKNOWN,     // makes one of which nothing more can be known
     CO_CALL_INIT,
     CO_CALL_FINALIZE
 };

@@ -54,7 +54,7 @@ CO_CALL(Comm_rank, OTHER, COMM_RANK, "cu") CO_CALL(Comm_compare, OTHER, NOTHING,
 CO_CALL(Comm_dup, OTHER, COMM_DUP, "ce") CO_CALL(Comm_create, OTHER, COMM_CREATE, "cje")
 CO_CALL(Comm_split, OTHER, COMM_SPLIT, "czye") CO_CALL(Comm_free, OTHER, NOTHING, "c")
 CO_CALL(Comm_test_inter, OTHER, NOTHING, "ci") CO_CALL(Comm_remote_size, OTHER, NOTHING, "ci")
-CO_CALL(Comm_remote_group, OTHER, GROUP_UNKNOWN, "cJ") CO_CALL(Intercomm_create, OTHER, COMM_UNKNOWN, "cihige")
+CO_CALL(Comm_remote_group, OTHER, GROUP_UNKNOWN, "cJ") CO_CALL(Intercomm_create, OTHER, INTERCOMM_CREATE, "coKpge")
 CO_CALL(Intercomm_merge, OTHER, COMM_UNKNOWN, "cie") CO_CALL(Keyval_create, OTHER, NOTHING, "h")
 CO_CALL(Keyval_free, OTHER, NOTHING, "h") CO_CALL(Attr_put, OTHER, NOTHING, "ci")
 CO_CALL(Attr_get, OTHER, NOTHING, "cii") CO_CALL(Attr_delete, OTHER, NOTHING, "ci")

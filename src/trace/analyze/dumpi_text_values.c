@@ -138,6 +138,8 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
         {"index", call->op == CO_CALL_GRAPH_CREATE ? NULL : &call->index},
         {"flag", &text->flag},
         {"root", &call->root},
+        {"localleader", &call->root},
+        {"remoteleader", &call->peer},
         {"color", &call->color},
         {"key", &call->key},
         {"reorder", &call->reorder},
@@ -164,6 +166,7 @@ static uint32_t *handle_of(struct co_dumpi_text *text, struct co_call *call, con
         {"newgroup", &call->new_group}, {"datatype", &text->type},
         {"sendtype", &text->type},      {"group1", &call->group},
         {"group2", &call->other_group}, {"parent", &call->new_comm},
+        {"localcomm", &call->comm},     {"remotecomm", &call->other_group},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (is(name, length, places[i].name)) {

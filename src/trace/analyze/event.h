@@ -36,6 +36,7 @@ enum co_event_comm {
     CO_COMM_BY_PART,    // of a grid: its lengths and which of them are kept, `tag` numbers
     CO_COMM_BY_GRID,    // of the first `tag` ranks; `peer`: they may have been reordered
     CO_COMM_BY_MEMBERS, // ranks of the world that follow, `tag` many; needs nobody else
+    CO_COMM_BY_LEADERS, // between groups: the leader here, the other one's communicator and rank there, the tag follow
     CO_COMM_BETWEEN,    // ... of the other group; its own is that of the parent
     CO_COMM_BY_UNKNOWN,
     CO_COMM_WAYS

@@ -198,9 +198,9 @@ static void add_members(struct co_own_call *own, const struct co_trace_record *r
 static unsigned op_of(unsigned id)
 {
     unsigned op = co_call_rows[id].op;
-    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE ? CO_CALL_TOGETHER
-           : op == CO_CALL_COMM_UNKNOWN                         ? CO_CALL_NOTHING
-                                                                : op;
+    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE           ? CO_CALL_TOGETHER
+           : op == CO_CALL_COMM_UNKNOWN || op == CO_CALL_INTERCOMM_CREATE ? CO_CALL_NOTHING
+                                                                          : op;
 }
 
 static void link_request(struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)

@@ -114,8 +114,9 @@ static void make_communicator(struct co_replay *replay, struct co_replay_rank *r
 {
     struct co_event event = *co_event_reader_peek(&rank->events);
     const struct co_event *more;
-    bool has_list = event.flags == CO_COMM_BY_GROUP || event.flags == CO_COMM_BY_PART ||
-                    event.flags == CO_COMM_BY_MEMBERS || event.flags == CO_COMM_BETWEEN;
+    bool has_list = event.flags == CO_COMM_BY_LEADERS || event.flags == CO_COMM_BY_GROUP ||
+                    event.flags == CO_COMM_BY_PART || event.flags == CO_COMM_BY_MEMBERS ||
+                    event.flags == CO_COMM_BETWEEN;
     uint32_t wanted = event.tag > 0 && has_list ? (uint32_t)event.tag : 0;
     uint32_t count = 0, room = 0;
     int32_t *ranks = NULL;

@@ -12,9 +12,8 @@ static struct co_replay_rank *rank_of(struct co_replay *replay, const struct co_
     return &replay->ranks[child->rank];
 }
 
-// The child's rank has the communicator; NULL: it is lost, since what was said does not make one.
-static void attach(struct co_replay *replay, const struct co_replay_child *child, struct co_replay_comm *comm,
-                   enum co_replay_why why)
+void co_replay_attach_child(struct co_replay *replay, const struct co_replay_child *child, struct co_replay_comm *comm,
+                            enum co_replay_why why)
 {
     if (child->number < CO_COMM_FIRST) {
         return; // it is no member
@@ -30,7 +29,7 @@ static void attach_all(struct co_replay *replay, struct co_replay_comm *parent, 
                        enum co_replay_why why)
 {
     for (uint32_t i = 0; i < parent->child_count; i++) {
-        attach(replay, &parent->children[i], comm, why);
+        co_replay_attach_child(replay, &parent->children[i], comm, why);
     }
 }
 
@@ -125,7 +124,7 @@ static void create(struct co_replay *replay, struct co_replay_comm *parent)
             is_sound ? co_replay_subset(replay, parent, first->ranks, first->rank_count) : NULL;
         for (uint32_t j = i; is_new && j < parent->child_count; j++) {
             if (j == i || are_same(first, &parent->children[j])) {
-                attach(replay, &parent->children[j], comm, CO_WHY_DIFFERS);
+                co_replay_attach_child(replay, &parent->children[j], comm, CO_WHY_DIFFERS);
             }
         }
     }
@@ -157,6 +156,8 @@ void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm 
         attach_all(replay, parent, co_replay_comm_new(replay, parent->count, parent->members), CO_WHY_DIFFERS);
     } else if (is_one_way && (way == CO_COMM_BY_GROUP || way == CO_COMM_BY_PART)) {
         create(replay, parent);
+    } else if (is_one_way && way == CO_COMM_BY_LEADERS) {
+        co_replay_meet(replay, parent);
     } else if (is_one_way && way == CO_COMM_BY_GRID) {
         make_grid(replay, parent);
     } else if (is_one_way && way == CO_COMM_BY_SPLIT && parent->child_count == parent->count) {

@@ -62,6 +62,7 @@ static void free_children(struct co_replay_comm *comm)
 
 void co_replay_comms_close(struct co_replay *replay)
 {
+    co_replay_halves_close(replay);
     while (replay->comms != NULL) {
         struct co_replay_comm *next = replay->comms->next;
         free_children(replay->comms);
@@ -290,7 +291,7 @@ void co_replay_make(struct co_replay *replay, struct co_replay_rank *rank, const
         return;
     }
     if (event->flags >= CO_COMM_BY_UNKNOWN || place->comm == NULL || place->own == UINT32_MAX ||
-        place->comm->entered[place->own] == UINT64_MAX) {
+        place->comm->entered[place->own] == UINT64_MAX || place->comm->other != NULL) {
         co_replay_lose(replay, rank, event->number, event->call, CO_WHY_NOT_TOLD);
         return;
     }

@@ -19,7 +19,7 @@ struct co_replay_child {
     uint8_t way;
     uint16_t call;
     int32_t color, key;
-    int32_t *ranks;      // of CO_COMM_BY_GROUP and CO_COMM_BY_PART
+    int32_t *ranks;      // of CO_COMM_BY_GROUP and CO_COMM_BY_PART; numbers of CO_COMM_BY_LEADERS
     uint32_t rank_count; // UINT32_MAX: they are nonsense
 };
 
@@ -57,6 +57,7 @@ enum co_replay_wait {
     CO_WAIT_PROBE,
     CO_WAIT_TOGETHER, // until all have entered `count` calls
     CO_WAIT_ROOT,     // until member `root` has
+    CO_WAIT_HALF,     // until the other group has come
     CO_WAIT_OVER
 };
 
@@ -91,6 +92,7 @@ struct co_replay {
     uint32_t heap_count;
     struct co_replay_comm *comms, *world;
     uint32_t comm_count, place_count;
+    struct co_replay_half *halves; // groups that wait for another one
     struct co_hash_map by_members; // communicators that a rank alone knows the members of
     struct co_hash_map source_tags, tags;
     struct co_replay_place **all; // places
@@ -133,6 +135,14 @@ void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm 
 // Ranks of the parent, or as many of its first ones where there is no list. NULL: it has no such ranks, or no memory.
 struct co_replay_comm *co_replay_subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
                                         uint32_t count);
+
+// The child's rank has the communicator; NULL: it is lost, since what was said does not make one.
+void co_replay_attach_child(struct co_replay *replay, const struct co_replay_child *child, struct co_replay_comm *comm,
+                            enum co_replay_why why);
+
+// replay_leaders.c: all members of a group have come that is to talk to another one.
+void co_replay_meet(struct co_replay *replay, struct co_replay_comm *parent);
+void co_replay_halves_close(struct co_replay *replay);
 
 // replay_members.c
 void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,

@@ -146,6 +146,10 @@ void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_cal
     case CO_CALL_CART_SUB:
         add_part_of_grid(tracker, call);
         break;
+    case CO_CALL_INTERCOMM_CREATE:
+        add_comm(tracker, call, CO_COMM_BY_LEADERS, 0, 4);
+        add_numbers(tracker, (const int32_t[]){call->root, (int32_t)call->other_group, call->peer, call->tag}, 4);
+        break;
     case CO_CALL_COMM_MEMBERS:
     case CO_CALL_COMM_BETWEEN:
         add_comm(tracker, call, call->op == CO_CALL_COMM_MEMBERS ? CO_COMM_BY_MEMBERS : CO_COMM_BETWEEN, call->color,
