@@ -69,7 +69,9 @@ static void split(struct co_replay *replay, struct co_replay_comm *parent)
     for (uint32_t i = 0; i < count; i++) {
         splits[i] = (struct split){&parent->children[i], place_in(parent, parent->children[i].rank)};
     }
-    qsort(splits, count, sizeof *splits, compare_splits);
+    if (count > 0) {
+        qsort(splits, count, sizeof *splits, compare_splits);
+    }
     for (uint32_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && splits[end].child->color == splits[first].child->color; end++) {
             members[end - first] = splits[end].child->rank;
