@@ -92,8 +92,9 @@ fresh() { # an application of two ranks in $work/bad
     application "$work/bad" 4
 }
 analyze_bad() {
-    run "$castoff" trace --no-cache --bins 1 "$work/bad"
+    run env TMPDIR="$work/scratch" "$castoff" trace --no-cache --bins 1 "$work/bad"
 }
+mkdir "$work/scratch"
 fresh
 mv "$work/bad/app-0000.txt" "$work/bad/app-0002.txt"
 call Comm_rank comm=2 rank=0 >>"$work/bad/app-0002.txt"
@@ -139,6 +140,7 @@ mv "$work/bad/app-0001.txt" "$work/bad/app-999999999.txt"
 analyze_bad
 ok "an enormous rank: status 1" status_is 1
 ok "an enormous rank: said" err_has 'app-999999999.txt: at byte 0: rank 999999999 of .*: more than 1048576 ranks are not followed'
+ok "nothing is left of files that were left out" [ -z "$(ls "$work/scratch")" ]
 fresh
 for rank in 0 1; do
     {

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash_map.h"
 #include "trace/analyze/application.h"
@@ -173,6 +174,9 @@ void co_application_sort(struct co_application *application, const struct co_app
     mark_differences(application, config);
     while (application->rank_count > 0 && !ranks[application->rank_count - 1].is_there) {
         struct co_application_rank *lost = &ranks[--application->rank_count];
+        if (application->scratch != NULL) {
+            (void)unlink(lost->events); // of one that was read, and then left out
+        }
         free(lost->trace);
         free(lost->events);
         application->lost++;
