@@ -6,18 +6,10 @@
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 folder=${1:?usage: write_measurements.sh FOLDER}
+. "$top/bench/machine.sh"
 
 rows() {
     find "$folder" -maxdepth 1 -name 'M*.row' | sort -V | xargs cat
-}
-
-machine() {
-    echo "- Processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(nproc) cores"
-    echo "- Memory: $(awk '/^MemTotal/ { printf "%.0f GiB", $2 / 1048576 }' /proc/meminfo)"
-    echo "- System: $(. /etc/os-release && echo "$PRETTY_NAME"), Linux $(uname -r)"
-    echo "- MPI: $(mpirun --version 2>/dev/null | head -n 1)"
-    echo "- $("$FIGURES_BUILD/castoff" --version), commit $(git -C "$top" rev-parse --short HEAD 2>/dev/null || echo unknown)"
-    echo "- Date: $(date -u +%Y-%m-%d)"
 }
 
 reason() { # figure
@@ -34,7 +26,7 @@ of its tuned algorithms and of its components sm, han and adapt at that point. T
 hosts are network namespaces on this machine. Times are those of a shared machine; ratios are what counts.
 
 TEXT
-machine
+machine "$FIGURES_BUILD" "$top"
 printf '\n| figure | what | stock | castoff | to reach | |\n| --- | --- | --- | --- | --- | --- |\n'
 rows | awk -F'\t' '{ printf "| %s | %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5, $6 == "reached" ? "reached" : "**" $6 "**" }'
 

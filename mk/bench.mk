@@ -49,6 +49,11 @@ $(BUILD)/bench/micro/match_speed: $(MATCH_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
 
+$(BUILD)/bench/micro/trace_speed: $(BUILD)/obj/bench/micro/trace_speed.o $(BUILD)/libanalyze.a $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+
 $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

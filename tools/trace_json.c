@@ -78,6 +78,15 @@ static json_t *json_talk(const struct co_replay_result *replay)
     return rows;
 }
 
+static json_t *json_doubt(const struct co_replay_result *replay)
+{
+    char text[256] = "";
+    if (replay->doubted > 0) {
+        co_trace_doubt_text(replay, text, sizeof text);
+    }
+    return json_pack("{s:I, s:s}", "communicators", (json_int_t)replay->doubted, "first", text);
+}
+
 static json_t *json_replay(const struct co_replay_result *replay)
 {
     return json_pack(
@@ -108,9 +117,10 @@ static json_t *json_problems(const struct co_application *application)
 
 static json_t *json_application(const struct co_application *application)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "traced", (json_int_t)application->rank_count, "size",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:o}", "traced", (json_int_t)application->rank_count, "size",
                      (json_int_t)application->size, "partial", (json_int_t)application->partial, "missing",
-                     (json_int_t)application->missing, "unreadable", (json_int_t)application->lost, "format",
+                     (json_int_t)application->missing, "unreadable", (json_int_t)application->lost, "spawned",
+                     (json_int_t)application->others, "format",
                      application->rank_count > 0 && application->ranks[0].head.format < CO_FORMATS
                          ? co_reader_format_names[application->ranks[0].head.format]
                          : "none",
@@ -134,10 +144,11 @@ int co_trace_json_write(const struct co_trace_output *output, const char *path)
     for (size_t i = 0; i < analysis->replay.matcher_count; i++) {
         json_array_append_new(matchers, json_matcher(&analysis->matchers[i]));
     }
-    root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "ranks",
+    root = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I, s:o, s:b, s:o, s:o, s:o}", "ranks",
                      json_application(output->application), "verdict", json_verdict(analysis), "published_depth",
-                     json_published(analysis), "replay", json_replay(&analysis->replay), "matchers", matchers,
-                     "posted_depth_max", (json_int_t)analysis->replay.posted_most, "unexpected_depth_max",
+                     json_published(analysis), "replay", json_replay(&analysis->replay), "doubt",
+                     json_doubt(&analysis->replay), "matchers", matchers, "posted_depth_max",
+                     (json_int_t)analysis->replay.posted_most, "unexpected_depth_max",
                      (json_int_t)analysis->replay.unexpected_most, "mix", json_mix(analysis), "pairing_identical",
                      analysis->is_alike, "calls", json_calls(analysis), "depth_over_time",
                      json_moments(&analysis->replay), "talk", json_talk(&analysis->replay));

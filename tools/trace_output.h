@@ -21,6 +21,9 @@ const char *co_trace_verdict_name(enum co_analysis_verdict verdict);
 // A sentence or two.
 void co_trace_verdict_text(const struct co_analysis *analysis, char *text, size_t room);
 
+// Of the first communicator in doubt, where there is one.
+void co_trace_doubt_text(const struct co_replay_result *replay, char *text, size_t room);
+
 // 0 or -errno.
 int co_trace_json_write(const struct co_trace_output *output, const char *path);
 // calls.csv, depth.csv, matchers.csv, moments.csv, talk.csv in a directory, which is made where its parent is there.

@@ -12,7 +12,7 @@
 
 #include "plot.h"
 
-enum { CALLS_MOST = 16 };
+enum { CALLS_MOST = 16, LABELS_MOST = 16 };
 
 // The calls that are made most, as bars.
 static void plot_calls(const struct co_trace_output *output, FILE *gnuplot)
@@ -84,7 +84,9 @@ static void plot_talk(const struct co_trace_output *output, FILE *gnuplot)
     if (replay->talk_ranks == 0) {
         fprintf(gnuplot, "0\n");
     }
-    fprintf(gnuplot, "END\nset xlabel 'to rank'\nset ylabel 'from rank'\nset cblabel 'messages'\nunset key\n"
+    uint32_t apart = replay->talk_ranks / LABELS_MOST + 1;
+    fprintf(gnuplot, "END\nset xtics %" PRIu32 "\nset ytics %" PRIu32 "\nunset grid\n", apart, apart);
+    fprintf(gnuplot, "set xlabel 'to rank'\nset ylabel 'from rank'\nset cblabel 'messages'\nunset key\n"
                      "set palette defined (0 '#ffffff', 1 '#4477aa', 2 '#221133')\nset size square\n"
                      "set autoscale fix\nset cbrange [0:*]\nplot $data matrix with image\n");
 }

@@ -44,17 +44,18 @@ static void draw_bar(struct telling *telling, uint64_t done, uint64_t all)
     telling->percent = percent;
 }
 
-static void complain(void *arg, const char *path, const struct co_note *note, bool is_lost)
+static void complain(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
 {
     enum { TOLD_MOST = 3 };
+    static const char *const fates[] = {"what stands before it is analyzed", "it is analyzed", "it is left out"};
     struct telling *telling = arg;
     clear_bar(telling);
     // Ranks that all end early in the same way are one thing to say.
-    if (!is_lost && ++telling->partial > TOLD_MOST) {
+    if (fate != CO_FATE_LOST && ++telling->partial > TOLD_MOST) {
         return;
     }
     co_command_complain(&co_command_trace, "%s: at byte %" PRIu64 ": %s; %s", path, note->offset, note->why,
-                        is_lost ? "it is left out" : "what stands before it is analyzed");
+                        fates[fate]);
 }
 
 static void tell_files(void *arg, size_t done, size_t all)

@@ -50,7 +50,10 @@ static void print_ranks(const struct co_application *application, FILE *stream)
         fprintf(stream, ", %zu of them partial", application->partial);
     }
     if (application->lost > 0) {
-        fprintf(stream, ", %zu files could not be read", application->lost);
+        fprintf(stream, ", %zu files could not be read, or do not belong to them", application->lost);
+    }
+    if (application->others > 0) {
+        fprintf(stream, ", %zu of programs that they spawned left out", application->others);
     }
     fprintf(stream, "\n");
 }
@@ -116,9 +119,30 @@ static void print_lanes(const struct co_analysis *analysis, FILE *stream)
     }
 }
 
+void co_trace_doubt_text(const struct co_replay_result *replay, char *text, size_t room)
+{
+    static const char *const whys[CO_WHYS] = {
+        "the trace does not tell its members, or they are of another job",
+        "somebody's share in making it is not in the trace",
+        "what its members say does not fit together",
+        "no call in the trace made it",
+        "MPI told another rank or size than is thought",
+        "MPI was allowed to put its ranks in another order, which nobody asked for",
+    };
+    snprintf(text, room, "rank %" PRId32 ", %s: %s", replay->doubt_rank, co_call_rows[replay->doubt_call].name,
+             whys[replay->doubt]);
+}
+
 static void print_doubts(const struct co_trace_output *output, FILE *stream)
 {
     const struct co_replay_result *replay = &output->analysis->replay;
+    if (replay->doubted > 0) {
+        char text[256];
+        co_trace_doubt_text(replay, text, sizeof text);
+        fprintf(stream,
+                "partial: %" PRIu64 " times a rank's communicator could not be followed for certain; the first, %s\n",
+                replay->doubted, text);
+    }
     if (replay->from_outside > 0) {
         fprintf(stream, "%" PRIu64 " messages that nobody in the trace sent arrived when their receive was over\n",
                 replay->from_outside);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Finds the library underneath: RTLD_NEXT when the program is linked with it, an already loaded libmpi.so.40 when it
-// came by dlopen (Python without RTLD_GLOBAL). Runs once, at the first MPI call of the process.
+// came by dlopen (Python without RTLD_GLOBAL). Behind a preload that wraps a part of MPI, as libcastoff.so is behind
+// the recorder, that part is the preload's. Runs once, at the first MPI call of the process.
 #include "pmpi/next_mpi.h"
 
 #include "base/log.h"
@@ -20,11 +21,12 @@ _Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI 4
 struct co_next_mpi co_next;
 _Atomic bool co_next_is_resolved;
 
-static void *library = RTLD_NEXT;
+static void *loaded; // by dlopen, and seen by nobody else
 
 static void *find(const char *symbol)
 {
-    return dlsym(library, symbol);
+    void *address = dlsym(RTLD_NEXT, symbol);
+    return address != NULL || loaded == NULL ? address : dlsym(loaded, symbol);
 }
 
 static bool lacks_functions;
@@ -90,11 +92,9 @@ static void find_progress(void)
 
 static void resolve(void)
 {
-    if (find("PMPI_Init") == NULL) {
-        library = dlopen("libmpi.so.40", RTLD_NOLOAD | RTLD_LAZY);
-        if (library == NULL) {
-            library = RTLD_NEXT;
-        }
+    // A function that no preload wraps.
+    if (find("PMPI_Get_library_version") == NULL) {
+        loaded = dlopen("libmpi.so.40", RTLD_NOLOAD | RTLD_LAZY);
     }
 #define CO_NEXT_FIND(name) *(void **)&co_next.name = find_or_absent("PMPI_" #name);
     CO_NEXT_WRAPPED(CO_NEXT_FIND)

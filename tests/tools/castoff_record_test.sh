@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # castoff run --record and castoff trace: what a trace tells of a program that makes every kind of call, the same whether
-# castoff takes them or not; ranks that are killed; a directory that nothing can be written to; a limit on files; files that
-# are no traces; the table of docs/trace-format.md. Needs Open MPI.
+# castoff takes them or not, or MPI comes by dlopen; ranks that are killed; a directory that nothing can be written to; a
+# limit on files; files that are no traces; the table of docs/trace-format.md. Needs Open MPI.
 . "$(dirname "$0")/check.sh"
 
 ok "the table of kinds in docs/trace-format.md" sh -c "
@@ -57,6 +57,15 @@ run "$castoff" trace --calls "$work/trace"
 ok "the summary counts" out_has '^MPI_Irsend  *2  *0 '
 ok "and says how much of it there is" out_has '^traces of 2 of 2 ranks, 0 of them partial$'
 
+# MPI that came with a module of the program, as in Python: the preloads alone do not see it.
+mpicc -std=gnu17 -O2 -shared -fPIC -Dmain=program -o "$work/calls.so" "$top/tests/tools/record_calls.c" || exit 1
+${CC:-cc} -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/load_locally" "$top/tests/tools/load_locally.c" -ldl || exit 1
+rm -rf "$work/trace"
+run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/load_locally" "$work/calls.so"
+ok "MPI by dlopen: the job" status_is 0
+"$castoff" trace --print --no-times "$work/trace" 2>"$work/said" | shorten >"$work/calls.txt"
+ok "MPI by dlopen: what was called is what is told" as_expected
+
 # Each completion names a request that was started and not completed before, with the tag of its receive.
 linked() {
     awk '{ for (i = 2; i <= NF; i++) { gsub(/[{}]/, "", $i); split($i, word, "="); field[word[1]] = word[2] } }
@@ -104,6 +113,30 @@ run "$castoff" trace --print --no-times "$work/trace/rank-00001.trace"
 ok "its trace can be read" status_is 0
 ok "to the last call" sh -c "tail -n 1 '$work/out' | grep -q '^MPI_Send (error 6) count=1 .* peer=77'"
 ok "and is told from a whole one" err_has 'ends before MPI_Finalize'
+
+# Of four ranks 2 and 0 are one group, 3 and 1 the other; merged they stand 2, 0, 3, 1.
+mpicc -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/between" "$top/tests/tools/record_between.c" || exit 1
+rm -rf "$work/trace"
+run mpirun -n 4 "$castoff" run --record "$work/trace" "$work/between"
+ok "between groups: the job" status_is 0
+run "$castoff" trace --no-cache --bins 1 --csv "$work/csv" "$work/trace"
+ok "between groups: all is followed" sh -c "! grep -q 'partial\|nobody\|left over\|could go on' '$work/out'"
+printf '%s\n' from,to,messages 0,1,1 0,3,2 1,0,1 1,2,2 2,0,1 2,1,1 2,3,1 3,0,1 3,1,1 3,2,1 >"$work/expected"
+ok "between groups: who talks to whom" cmp -s "$work/expected" "$work/csv/talk.csv"
+
+# Two jobs in a folder; one was spawned by the other, or was not.
+rm -rf "$work/trace" "$work/other"
+run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/calls"
+run mpirun -n 1 "$castoff" run --record "$work/other" "$work/calls" alone
+cp "$work/other/rank-00000.trace" "$work/trace/spawned-x-rank-00000.trace"
+run "$castoff" trace --no-cache --bins 1 "$work/trace"
+ok "of a spawned program: status 0" status_is 0
+ok "of a spawned program: said" err_has 'spawned-x-rank-00000.trace: at byte 0: it is of another job than .*/rank-0000[01].trace'
+ok "of a spawned program: left out" out_has 'ranks  *2 of 2, 1 of programs that they spawned left out'
+mv "$work/trace/spawned-x-rank-00000.trace" "$work/trace/again-00002.trace"
+run "$castoff" trace --no-cache --bins 1 "$work/trace"
+ok "of another job: status 1" status_is 1
+ok "of another job: left out" out_has 'ranks  *2 of 2, 1 files could not be read, or do not belong'
 
 # Stuck in a receive: the trace is read while it grows.
 rm -rf "$work/trace"

@@ -18,11 +18,11 @@
 
 static const char calls[] = "Irecv count=1 source=1 tag=1 comm=2 request=[2]\nFinalize\n";
 
-static void no_complaint(void *arg, const char *path, const struct co_note *note, bool is_lost)
+static void no_complaint(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
 {
     (void)arg;
     (void)path;
-    (void)is_lost;
+    (void)fate;
     fail_msg("%s", note->why);
 }
 

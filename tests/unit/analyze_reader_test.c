@@ -265,6 +265,50 @@ static void text_is_read(void **state)
     co_reader_close(&reader);
 }
 
+static void assert_ranges(const uint8_t *bytes, size_t size)
+{
+    static const int32_t ranges[] = {0, 4, 2, 5, 7, 1};
+    struct co_reader reader;
+    struct co_call call;
+    assert_int_equal(co_reader_open_bytes(&reader, bytes, size), 0);
+    assert_true(co_reader_next(&reader, &call));
+    assert_int_equal(call.op, CO_CALL_GROUP_RANGE_INCL);
+    assert_int_equal(call.group, 3);
+    assert_int_equal(call.new_group, 4);
+    assert_int_equal(call.number_count, 6);
+    assert_memory_equal(call.numbers, ranges, sizeof ranges);
+    co_reader_close(&reader);
+}
+
+// dumpi2ascii begins a line with each of them.
+static void ranges_are_read(void **state)
+{
+    (void)state;
+    static const char text[] =
+        "MPI_Group_range_incl entering at walltime 5.000000001, cputime 0.1 seconds in thread 0.\n"
+        "MPI_Group group=3 (user-defined-group)\nint count=2\nint ranges[2][3]=[[0, 4, 2]\n, [5, 7, 1]\n"
+        "]MPI_Group newgroup=4 (user-defined-group)\n"
+        "MPI_Group_range_incl returning at walltime 5.000000009, cputime 0.1 seconds in thread 0.\n";
+    struct bytes file = {.size = 0};
+    struct co_note note;
+    assert_ranges((const uint8_t *)text, sizeof text - 1);
+    put(&file, CO_DUMPI_MAGIC, 8);
+    put(&file, 0, 8);
+    put_head(&file, CO_CALL_ID_Group_range_incl);
+    put(&file, 3, 2);
+    put(&file, 2, 4);
+    put(&file, 2, 4);
+    size_t first = file.size;
+    put_list(&file, (const int32_t[]){0, 4, 2}, 3);
+    put_list(&file, (const int32_t[]){5, 7, 1}, 3);
+    put(&file, 4, 2);
+    assert_ranges(file.at, file.size);
+    file.at[first] = 0x7f;
+    assert_int_equal(read_all(file.at, file.size, &note), 0);
+    file.at[first - 4] = 0x7f;
+    assert_int_equal(read_all(file.at, file.size, &note), 0);
+}
+
 static void damaged_text_is_said(void **state)
 {
     (void)state;
@@ -290,6 +334,7 @@ int main(void)
         cmocka_unit_test(wrong_files_are_told_apart),
         cmocka_unit_test(a_list_longer_than_the_file),
         cmocka_unit_test(text_is_read),
+        cmocka_unit_test(ranges_are_read),
         cmocka_unit_test(damaged_text_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

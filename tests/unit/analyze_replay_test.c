@@ -21,11 +21,11 @@ struct analyzed {
     unsigned complaints;
 };
 
-static void complain(void *arg, const char *path, const struct co_note *note, bool is_lost)
+static void complain(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
 {
     unsigned *complaints = arg;
     (void)path;
-    (void)is_lost;
+    (void)fate;
     assert_int_not_equal(note->why[0], '\0');
     ++*complaints;
 }
@@ -114,17 +114,21 @@ static void persistent_requests_sendrecv_and_probes(void **state)
                        "status=<IGNORED>\nStartall count=1 requests[1]=[2]\nWait request=[2] status=<IGNORED>\n"
                        "Sendrecv sendcount=1 dest=1 sendtag=3 recvcount=1 source=1 recvtag=4 comm=2 status=<IGNORED>\n"
                        "Probe source=1 tag=9 comm=2 status=<IGNORED>\nIprobe source=1 tag=8 comm=2 flag=0 "
-                       "status=<IGNORED>\nRecv count=1 source=1 tag=9 comm=2 status=<IGNORED>\nFinalize\n");
+                       "status=<IGNORED>\nRecv count=1 source=1 tag=9 comm=2 status=<IGNORED>\n"
+                       "Mprobe source=-1 tag=10 comm=2 status=[{bytes=4, cancelled=0, source=1, tag=10, error=0}]\n"
+                       "Mrecv count=1\nFinalize\n");
     analyze_rank_write(directory, 1,
                        "Send_init count=1 dest=0 tag=1 comm=2 request=[2]\nStart request=[2]\nWait request=[2] "
                        "status=<IGNORED>\nStart request=[2]\nWait request=[2] status=<IGNORED>\n"
                        "Sendrecv_replace count=1 dest=0 sendtag=4 source=0 recvtag=3 comm=2 status=<IGNORED>\n"
-                       "Send count=1 dest=0 tag=9 comm=2\nFinalize\n");
+                       "Send count=1 dest=0 tag=9 comm=2\nSend count=1 dest=0 tag=10 comm=2\nFinalize\n");
     analyze(&analyzed, directory);
     const struct co_replay_result *replay = &analyzed.analysis.replay;
-    assert_int_equal(replay->sends, 5);
-    assert_int_equal(replay->matches, 5);
-    assert_int_equal(replay->probes, 1);
+    assert_int_equal(replay->sends, 6);
+    assert_int_equal(replay->matches, 6);
+    assert_int_equal(replay->probes, 2);
+    assert_int_equal(replay->receives, 6);
+    assert_int_equal(replay->by_class[1], 1); // of MPI_Mprobe
     assert_int_equal(replay->forced + replay->from_outside + replay->unreceived + replay->unmatched, 0);
     finish(&analyzed, directory);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Threads take one trace after the other. Then the ranks are sorted, and what is missing is counted.
+// Threads take one trace after the other. Then the ranks are sorted (application_ranks.c).
 #include "trace/analyze/application.h"
 
 #include <errno.h>
@@ -114,67 +114,6 @@ static int name_ranks(struct co_application *application, const struct co_applic
     return error;
 }
 
-static int compare_ranks(const void *left, const void *right)
-{
-    const struct co_application_rank *a = left, *b = right;
-    if (a->is_there != b->is_there) {
-        return a->is_there ? -1 : 1;
-    }
-    return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->trace, b->trace);
-}
-
-static void complain(const struct co_application_config *config, struct co_application_rank *rank)
-{
-    if (config->complain != NULL && rank->head.note.count > 0) {
-        config->complain(config->arg, rank->trace, &rank->head.note, !rank->is_there);
-    }
-}
-
-// Files that cannot be read go to the end, and are forgotten.
-static int sort_ranks(struct co_application *application, const struct co_application_config *config)
-{
-    struct co_application_rank *ranks = application->ranks;
-    for (size_t i = 0; i < application->rank_count; i++) {
-        int32_t by_name = co_application_rank_by_name(ranks[i].trace);
-        ranks[i].rank = by_name >= 0 ? by_name : ranks[i].head.rank;
-        complain(config, &ranks[i]);
-    }
-    qsort(ranks, application->rank_count, sizeof *ranks, compare_ranks);
-    while (application->rank_count > 0 && !ranks[application->rank_count - 1].is_there) {
-        struct co_application_rank *lost = &ranks[--application->rank_count];
-        free(lost->trace);
-        free(lost->events);
-        application->lost++;
-    }
-    if (application->rank_count == 1 && ranks[0].rank < 0) {
-        ranks[0].rank = 0; // who it was, nobody knows; a program of one rank
-    }
-    for (size_t i = 0; i < application->rank_count; i++) {
-        struct co_note note = {.count = 0};
-        if (ranks[i].rank < 0) {
-            co_note_add(&note, 0, "neither its name nor its calls tell which rank it is of");
-        } else if (i > 0 && ranks[i].rank == ranks[i - 1].rank) {
-            co_note_add(&note, 0, "it is of rank %d, and so is %.100s", ranks[i].rank, ranks[i - 1].trace);
-        }
-        if (note.count > 0) {
-            config->complain(config->arg, ranks[i].trace, &note, true);
-            return -EEXIST;
-        }
-    }
-    return application->rank_count == 0 ? -ENOENT : 0;
-}
-
-static void count_ranks(struct co_application *application)
-{
-    for (size_t i = 0; i < application->rank_count; i++) {
-        const struct co_application_rank *rank = &application->ranks[i];
-        int32_t told = rank->head.size > rank->rank ? rank->head.size : rank->rank + 1;
-        application->size = told > application->size ? told : application->size;
-        application->partial += rank->head.is_partial != 0;
-    }
-    application->missing = (size_t)application->size - application->rank_count;
-}
-
 int co_application_open(struct co_application *application, const char *const *paths, size_t path_count,
                         const struct co_application_config *config)
 {
@@ -186,7 +125,7 @@ int co_application_open(struct co_application *application, const char *const *p
         if (error != 0 && error != -ENOMEM) {
             struct co_note note = {.count = 0};
             co_note_add(&note, 0, "%s", strerror(-error));
-            config->complain(config->arg, paths[i], &note, true);
+            config->complain(config->arg, paths[i], &note, CO_FATE_LOST);
         }
     }
     application->ranks = calloc(files.count + 1, sizeof *application->ranks);
@@ -199,10 +138,8 @@ int co_application_open(struct co_application *application, const char *const *p
     co_application_files_close(&files);
     if (error == 0) {
         parse_all(application, config, application->scratch == NULL);
-        error = sort_ranks(application, config);
-    }
-    if (error == 0) {
-        count_ranks(application);
+        co_application_sort(application, config);
+        error = application->rank_count == 0 ? -ENOENT : 0;
     }
     return error;
 }

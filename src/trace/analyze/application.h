@@ -10,10 +10,17 @@
 struct co_application_rank {
     char *trace, *events; // paths
     struct co_event_head head;
-    int32_t rank;  // by the file's name, else by what the trace tells; -1: nobody knows
+    int32_t rank;  // by what MPI told, else by the file's name; -1: nobody knows
     bool is_there; // its events are
     bool is_from_cache;
     int error; // -errno where not
+};
+
+// What becomes of a file that something is wrong with.
+enum co_application_fate {
+    CO_FATE_CUT, // what stands before that is analyzed
+    CO_FATE_ODD, // it is analyzed; whether it belongs to the others is not certain
+    CO_FATE_LOST // it is left out
 };
 
 struct co_application_config {
@@ -22,7 +29,7 @@ struct co_application_config {
     bool has_no_cache;   // always there
     unsigned threads;    // at least 1
     // About a file: what is wrong with it, at which byte. From one thread at a time.
-    void (*complain)(void *arg, const char *path, const struct co_note *note, bool is_lost);
+    void (*complain)(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate);
     void (*progress)(void *arg, size_t done, size_t all); // likewise
     void *arg;
 };
@@ -30,14 +37,17 @@ struct co_application_config {
 struct co_application {
     struct co_application_rank *ranks; // in order of their ranks, those that are there
     size_t rank_count;
-    size_t lost;    // files that could not be read
+    size_t lost;    // files that could not be read, or do not belong to the rest
+    size_t others;  // files of programs that it spawned: left out, too
     int32_t size;   // of the world: as told, or as many as there are; at least rank_count
     size_t partial; // ranks
     size_t missing; // ranks of the world without a trace
     char *scratch;  // own directory, removed at close; NULL: none
 };
 
-// 0; -ENOENT: there is no trace at all; -EEXIST: two files of one rank; -ENOMEM.
+enum { CO_APPLICATION_RANKS_MAX = 1 << 20 };
+
+// 0; -ENOENT: there is no trace at all; -ENOMEM.
 int co_application_open(struct co_application *application, const char *const *paths, size_t path_count,
                         const struct co_application_config *config);
 void co_application_close(struct co_application *application);
@@ -51,6 +61,9 @@ int co_application_files_add(struct co_application_files *files, const char *pat
 void co_application_files_close(struct co_application_files *files);
 // The digits before the extension: `dumpi-2014.03.03.14.55.00-0019.bin` is 19. -1: there are none.
 int32_t co_application_rank_by_name(const char *path);
+
+// application_ranks.c: whose they are, in order, without what does not belong to them; complains of each.
+void co_application_sort(struct co_application *application, const struct co_application_config *config);
 
 // application_parse.c: one trace to events, or the events that are there already.
 void co_application_parse(struct co_application_rank *rank, bool may_be_cached);

@@ -23,22 +23,43 @@ static int identify(const char *path, uint64_t *bytes, uint64_t *changed_ns)
     return 0;
 }
 
+// Where the call stands that was read last.
+static uint64_t place_of(const struct co_reader *reader)
+{
+    return reader->format == CO_FORMAT_DUMPI ? reader->dumpi.record_at : co_window_offset(&reader->text.window);
+}
+
+static void tell_origin(const struct co_reader *reader, struct co_event_head *head)
+{
+    const uint8_t *version = reader->dumpi.version;
+    if (reader->format == CO_FORMAT_OWN) {
+        head->rank = (int32_t)reader->own.file.header.rank;
+        head->size = (int32_t)reader->own.file.header.size;
+        head->job = reader->own.file.header.job;
+    } else if (reader->format == CO_FORMAT_DUMPI) {
+        head->trace_version = (uint32_t)version[0] << 16 | (uint32_t)version[1] << 8 | version[2];
+    }
+}
+
 static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
 {
     struct co_tracker tracker;
     struct co_call call;
     struct co_event_head *head = &writer->head;
     co_tracker_open(&tracker, writer);
+    uint64_t returned_ns = 0;
     while (co_reader_next(reader, &call)) {
+        // Castoff's own are sorted, by more than that.
+        if (reader->format != CO_FORMAT_OWN && call.end_ns != 0 && call.end_ns < returned_ns) {
+            co_note_add(&reader->note, place_of(reader), "this call returned before the one in front of it");
+        }
+        returned_ns = call.end_ns;
         co_tracker_add(&tracker, &call);
     }
     if (tracker.is_out_of_memory) {
         co_note_add(&reader->note, 0, "there was no memory for all of its requests");
     }
-    if (reader->format == CO_FORMAT_OWN) {
-        head->rank = (int32_t)reader->own.file.header.rank;
-        head->size = (int32_t)reader->own.file.header.size;
-    }
+    tell_origin(reader, head);
     if (!tracker.has_ended && reader->note.count == 0) {
         uint64_t bytes = reader->format == CO_FORMAT_OWN ? reader->page_bytes : head->trace_bytes;
         co_note_add(&reader->note, bytes, "it ends before MPI_Finalize");
@@ -82,7 +103,7 @@ static int parse(struct co_application_rank *rank, const char *events)
 
 static bool is_cached(struct co_application_rank *rank)
 {
-    uint64_t bytes, changed_ns;
+    uint64_t bytes = 0, changed_ns = 0;
     return co_event_head_read(rank->events, &rank->head) && identify(rank->trace, &bytes, &changed_ns) == 0 &&
            rank->head.trace_bytes == bytes && rank->head.trace_changed_ns == changed_ns;
 }

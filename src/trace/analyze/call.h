@@ -17,6 +17,8 @@
 
 // Communicators, as DUMPI numbers them.
 enum { CO_COMM_NULL = 1, CO_COMM_WORLD = 2, CO_COMM_SELF = 3, CO_COMM_FIRST = 4 };
+// Groups; those of a program come behind.
+enum { CO_GROUP_EMPTY = 2 };
 // Requests: those below are none.
 enum { CO_REQUEST_FIRST = 2 };
 
@@ -65,13 +67,23 @@ enum co_call_op {
     CO_CALL_COMM_RANK,
     CO_CALL_COMM_GROUP,
     CO_CALL_GROUP_INCL,
-    CO_CALL_GROUP_UNKNOWN,
+    CO_CALL_GROUP_EXCL,
+    CO_CALL_GROUP_RANGE_INCL,
+    CO_CALL_GROUP_RANGE_EXCL,
+    CO_CALL_GROUP_UNION,
+    CO_CALL_GROUP_INTERSECTION,
+    CO_CALL_GROUP_DIFFERENCE,
+    CO_CALL_GROUP_UNKNOWN, // makes one that cannot be followed
     CO_CALL_COMM_DUP,
     CO_CALL_COMM_SPLIT,
     CO_CALL_COMM_CREATE,
     CO_CALL_CART_CREATE,
-    CO_CALL_COMM_MEMBERS, // tells the members of a communicator: castoff's own traces
-    CO_CALL_COMM_UNKNOWN, // makes one of which nothing more can be known
+    CO_CALL_CART_SUB,
+    CO_CALL_GRAPH_CREATE,
+    CO_CALL_INTERCOMM_CREATE, // leaders: `root` here, `peer` in the communicator that `other_group` numbers
+    CO_CALL_COMM_MEMBERS,     // tells the members of a communicator: castoff's own traces
+    CO_CALL_COMM_BETWEEN,     // ... of the other group, of one between groups
+    CO_CALL_COMM_UNKNOWN,     // makes one of which nothing more can be known
     CO_CALL_INIT,
     CO_CALL_FINALIZE
 };
@@ -116,8 +128,9 @@ struct co_call {
     int32_t peer, tag;
     int32_t source, receive_tag; // of the receiving half of MPI_Sendrecv
     uint32_t comm, new_comm;
-    uint32_t group, new_group;
+    uint32_t group, other_group, new_group;
     int32_t root, color, key;
+    int32_t reorder;  // of MPI_Cart_create and MPI_Graph_create
     int32_t result;   // of MPI_Comm_rank and MPI_Comm_size
     uint64_t request; // that it makes, waits for, starts, ...
     int32_t index;    // MPI_Waitany: which has completed
@@ -125,7 +138,7 @@ struct co_call {
     const uint64_t *requests;
     const int32_t *indices;
     const struct co_call_status *statuses;
-    const int32_t *numbers; // ranks of a group, dimensions of a grid, members of a communicator
+    const int32_t *numbers; // ranks or ranges of a group, dimensions of a grid, members of a communicator
 };
 
 void co_call_clear(struct co_call *call, unsigned id);

@@ -37,7 +37,7 @@ static int32_t fit(int64_t number)
 // To the next number: past brackets, commas and blanks.
 static bool reach_number(struct text *text)
 {
-    while (text->at < text->end && strchr("[, ", *text->at) != NULL && *text->at != '\0') {
+    while (text->at < text->end && strchr("[], ", *text->at) != NULL && *text->at != '\0') {
         text->at++;
     }
     return text->at < text->end && (*text->at == '-' || (*text->at >= '0' && *text->at <= '9'));
@@ -72,9 +72,9 @@ static uint32_t take_requests(struct text *text, struct co_text_lists *lists)
     return count;
 }
 
-static uint32_t take_numbers(struct text *text, int32_t **numbers, uint32_t *room)
+// Behind `count` that are there; how many there are then.
+static uint32_t take_numbers(struct text *text, int32_t **numbers, uint32_t *room, uint32_t count)
 {
-    uint32_t count = 0;
     int64_t number;
     void *list = *numbers;
     while (reach_number(text) && take_number(text, &number) && make_room(&list, room, count, sizeof **numbers)) {
@@ -135,11 +135,14 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
         {"tag", &call->tag},
         {"sendtag", &call->tag},
         {"recvtag", &call->receive_tag},
-        {"index", &call->index},
+        {"index", call->op == CO_CALL_GRAPH_CREATE ? NULL : &call->index},
         {"flag", &text->flag},
         {"root", &call->root},
+        {"localleader", &call->root},
+        {"remoteleader", &call->peer},
         {"color", &call->color},
         {"key", &call->key},
+        {"reorder", &call->reorder},
         {"size", &call->result},
         {"rank", &call->result},
     };
@@ -153,13 +156,17 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
 
 static uint32_t *handle_of(struct co_dumpi_text *text, struct co_call *call, const char *name, size_t length)
 {
+    bool makes_group = call->op == CO_CALL_COMM_GROUP || call->op == CO_CALL_GROUP_UNKNOWN;
     const struct {
         const char *name;
         uint32_t *place;
     } places[] = {
-        {"comm", &call->comm},     {"oldcomm", &call->comm},       {"newcomm", &call->new_comm},
-        {"group", &call->group},   {"newgroup", &call->new_group}, {"datatype", &text->type},
-        {"sendtype", &text->type},
+        {"comm", &call->comm},          {"oldcomm", &call->comm},
+        {"newcomm", &call->new_comm},   {"group", makes_group ? &call->new_group : &call->group},
+        {"newgroup", &call->new_group}, {"datatype", &text->type},
+        {"sendtype", &text->type},      {"group1", &call->group},
+        {"group2", &call->other_group}, {"parent", &call->new_comm},
+        {"localcomm", &call->comm},     {"remotecomm", &call->other_group},
     };
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (is(name, length, places[i].name)) {
@@ -177,13 +184,14 @@ static void keep_list(struct co_dumpi_text *text, struct co_call *call, const ch
         call->request_count = take_requests(value, lists);
         call->requests = lists->requests;
     } else if (is(name, length, "indices")) {
-        call->index_count = take_numbers(value, &lists->indices, &lists->indices_room);
+        call->index_count = take_numbers(value, &lists->indices, &lists->indices_room, 0);
         call->indices = lists->indices;
     } else if (is(name, length, "status") || is(name, length, "statuses")) {
         call->status_count = take_statuses(value, lists);
         call->statuses = lists->statuses;
-    } else if (is(name, length, "ranks") || is(name, length, "dims")) {
-        call->number_count = take_numbers(value, &lists->numbers, &lists->numbers_room);
+    } else if (is(name, length, "ranks") || is(name, length, "dims") || is(name, length, "remain_dims") ||
+               is(name, length, "index") || is(name, length, "ranges")) {
+        call->number_count = take_numbers(value, &lists->numbers, &lists->numbers_room, 0);
         call->numbers = lists->numbers;
     }
 }
@@ -217,6 +225,13 @@ bool co_dumpi_text_argument(struct co_dumpi_text *text, struct co_call *call, co
 {
     const char *end = line + length, *blank = memchr(line, ' ', length);
     const char *equals = blank == NULL ? NULL : memchr(blank, '=', (size_t)(end - blank));
+    if (call->op >= CO_CALL_GROUP_RANGE_INCL && call->op <= CO_CALL_GROUP_RANGE_EXCL && call->number_count > 0 &&
+        length > 0 && *line == ',') { // each range but the first one begins a line
+        struct text more = {line, end};
+        call->number_count = take_numbers(&more, &text->lists.numbers, &text->lists.numbers_room, call->number_count);
+        call->numbers = text->lists.numbers;
+        return true;
+    }
     if (equals == NULL) {
         return length > 0 && (memcmp(line, "Perf", length < 4 ? length : 4) == 0 || memchr(line, ']', length) != NULL);
     }

@@ -23,6 +23,8 @@ enum co_event_op {
     CO_EVENT_TO_ROOT,
     CO_EVENT_COMM,    // `comm` gets a child, `number` here (1: this rank is no member); `flags` says how
     CO_EVENT_NUMBERS, // up to CO_EVENT_NUMBERS_MAX more of a list that belongs to the event before
+    CO_EVENT_RANK,    // MPI_Comm_rank of `comm` tells `number`
+    CO_EVENT_SIZE,    // ... MPI_Comm_size
     CO_EVENT_OPS
 };
 
@@ -30,9 +32,12 @@ enum co_event_op {
 enum co_event_comm {
     CO_COMM_BY_DUP,
     CO_COMM_BY_SPLIT,   // color in `peer`, key in `tag`
-    CO_COMM_BY_CREATE,  // of the ranks that follow, `tag` many
-    CO_COMM_BY_GRID,    // of the first `tag` ranks
+    CO_COMM_BY_GROUP,   // of a set of ranks (rank_set.h): `tag` numbers follow
+    CO_COMM_BY_PART,    // of a grid: its lengths and which of them are kept, `tag` numbers
+    CO_COMM_BY_GRID,    // of the first `tag` ranks; `peer`: they may have been reordered
     CO_COMM_BY_MEMBERS, // ranks of the world that follow, `tag` many; needs nobody else
+    CO_COMM_BY_LEADERS, // between groups: the leader here, the other one's communicator and rank there, the tag follow
+    CO_COMM_BETWEEN,    // ... of the other group; its own is that of the parent
     CO_COMM_BY_UNKNOWN,
     CO_COMM_WAYS
 };

@@ -14,18 +14,20 @@
 #include "trace/analyze/note.h"
 
 #define CO_EVENT_MAGIC "castoff events\n" // with the end of the string 16 bytes
-#define CO_EVENT_VERSION 1
+#define CO_EVENT_VERSION 2
 #define CO_EVENT_BYTE_ORDER UINT32_C(0x01020304)
 
 struct co_event_head {
     char magic[16];
     uint32_t byte_order, version, call_count, format;
     uint64_t trace_bytes, trace_changed_ns; // of the file that it was made from
+    uint64_t job;                           // of castoff's own traces
     uint64_t events;
     int32_t rank, size; // as the trace tells; -1: it does not
     uint32_t is_partial, receives;
-    uint64_t from_anybody;     // receives and probes with MPI_ANY_SOURCE
-    uint64_t begin_ns, end_ns; // first and last call, on the rank's clock
+    uint32_t trace_version, unused; // a byte for each part of it
+    uint64_t from_anybody;          // receives and probes with MPI_ANY_SOURCE
+    uint64_t begin_ns, end_ns;      // first and last call, on the rank's clock
     uint64_t calls[CO_CALL_COUNT];
     struct co_note note;
 };

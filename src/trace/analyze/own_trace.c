@@ -162,10 +162,14 @@ static void add_communicator(struct co_own_trace *trace, struct co_own_call *own
         trace->world = (uint32_t)number;
         return;
     }
-    call->op = number_of(record, 'v', 0) == 0 ? CO_CALL_COMM_MEMBERS : CO_CALL_COMM_UNKNOWN;
+    call->op = number_of(record, 'v', 0) == 0 ? CO_CALL_COMM_MEMBERS : CO_CALL_COMM_BETWEEN;
     call->comm = comm_of(trace, number_of(record, 'f', 0));
     call->new_comm = comm_of(trace, number);
     call->color = number_of(record, 'q', 0);
+    bool is_told = call->color > 0 && call->color < CO_TRACE_KIND_COUNT;
+    const char *made_by = is_told ? co_trace_row((unsigned)call->color)->name : "";
+    unsigned id = co_call_find(made_by, strlen(made_by));
+    call->id = (uint16_t)(id < CO_CALL_COUNT ? id : call->id);
 }
 
 static void add_members(struct co_own_call *own, const struct co_trace_record *record)
@@ -194,9 +198,9 @@ static void add_members(struct co_own_call *own, const struct co_trace_record *r
 static unsigned op_of(unsigned id)
 {
     unsigned op = co_call_rows[id].op;
-    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_CART_CREATE ? CO_CALL_TOGETHER
-           : op == CO_CALL_COMM_UNKNOWN                        ? CO_CALL_NOTHING
-                                                               : op;
+    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE           ? CO_CALL_TOGETHER
+           : op == CO_CALL_COMM_UNKNOWN || op == CO_CALL_INTERCOMM_CREATE ? CO_CALL_NOTHING
+                                                                          : op;
 }
 
 static void link_request(struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)

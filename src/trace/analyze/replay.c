@@ -114,9 +114,10 @@ static void make_communicator(struct co_replay *replay, struct co_replay_rank *r
 {
     struct co_event event = *co_event_reader_peek(&rank->events);
     const struct co_event *more;
-    uint32_t wanted = event.tag > 0 && (event.flags == CO_COMM_BY_CREATE || event.flags == CO_COMM_BY_MEMBERS)
-                          ? (uint32_t)event.tag
-                          : 0;
+    bool has_list = event.flags == CO_COMM_BY_LEADERS || event.flags == CO_COMM_BY_GROUP ||
+                    event.flags == CO_COMM_BY_PART || event.flags == CO_COMM_BY_MEMBERS ||
+                    event.flags == CO_COMM_BETWEEN;
+    uint32_t wanted = event.tag > 0 && has_list ? (uint32_t)event.tag : 0;
     uint32_t count = 0, room = 0;
     int32_t *ranks = NULL;
     co_event_reader_move_on(&rank->events);
@@ -163,10 +164,17 @@ static void execute(struct co_replay *replay, struct co_replay_rank *rank, const
     case CO_EVENT_TAKE:
         has_moved = !co_replay_probe(replay, rank, event);
         replay->result->probes += !has_moved;
+        if (!has_moved && event->op == CO_EVENT_TAKE) {
+            count_receive(replay, rank, event); // what MPI_Mrecv gets
+        }
         break;
     case CO_EVENT_COMM:
         make_communicator(replay, rank);
         has_moved = true;
+        break;
+    case CO_EVENT_RANK:
+    case CO_EVENT_SIZE:
+        co_replay_check(replay, rank, event);
         break;
     case CO_EVENT_TOGETHER:
     case CO_EVENT_FROM_ROOT:

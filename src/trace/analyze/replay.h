@@ -35,16 +35,33 @@ struct co_replay_moment {
     uint32_t posted, unexpected; // most at a rank in this part of the time
 };
 
+// Why a communicator is in doubt.
+enum co_replay_why {
+    CO_WHY_NOT_TOLD, // the trace does not tell its members, or they are of another job
+    CO_WHY_MISSING,  // somebody's share in making it is not in the trace
+    CO_WHY_DIFFERS,  // what its members say does not fit together
+    CO_WHY_NOT_MADE, // it is used, and no call made it
+    CO_WHY_MISFIT,   // MPI told another rank or size
+    CO_WHY_ORDER,    // MPI was allowed to put its ranks in another order, and nobody asked for them
+    CO_WHYS
+};
+
 struct co_replay_result {
     uint64_t sends, receives;             // in the trace
     uint64_t matches, unexpected;         // of these messages that came before their receive
     uint64_t by_class[CO_REPLAY_CLASSES]; // receives: exact, any source, any tag, both
     uint64_t probes;
-    uint64_t sent_outside;                 // to ranks without a trace
-    uint64_t from_outside;                 // messages that nobody in the trace has sent
-    uint64_t unreceived, unmatched;        // messages and receives that were left over
-    uint64_t otherwise;                    // receives that got another message than the trace tells
-    uint64_t forced;                       // times that nobody could go on
+    uint64_t sent_outside;          // to ranks without a trace
+    uint64_t from_outside;          // messages that nobody in the trace has sent
+    uint64_t unreceived, unmatched; // messages and receives that were left over
+    uint64_t otherwise;             // receives that got another message than the trace tells
+    uint64_t forced;                // times that nobody could go on
+    // Communicators of ranks whose members are not known, or not those that were thought; of the first one why, whose,
+    // and which call.
+    uint64_t doubted;
+    enum co_replay_why doubt;
+    int32_t doubt_rank;
+    uint16_t doubt_call;
     uint64_t source_tags, tags;            // different (rank, source, tag) of receives, different tags of messages
     uint32_t posted_most, unexpected_most; // at one rank
     double posted_mean, unexpected_mean;   // in the queue when a message or receive comes

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Communicators that are made while a replay runs: from what all members of the parent brought, or, in castoff's own
-// traces, from the list of members that each of them has.
+// Communicators that are made while a replay runs from what all members of the parent brought.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mix_bits.h"
 #include "trace/analyze/replay_state.h"
 
 static struct co_replay_rank *rank_of(struct co_replay *replay, const struct co_replay_child *child)
@@ -14,10 +12,24 @@ static struct co_replay_rank *rank_of(struct co_replay *replay, const struct co_
     return &replay->ranks[child->rank];
 }
 
-static void attach_all(struct co_replay *replay, struct co_replay_comm *parent, struct co_replay_comm *comm)
+void co_replay_attach_child(struct co_replay *replay, const struct co_replay_child *child, struct co_replay_comm *comm,
+                            enum co_replay_why why)
+{
+    if (child->number < CO_COMM_FIRST) {
+        return; // it is no member
+    }
+    if (comm == NULL) {
+        co_replay_lose(replay, rank_of(replay, child), child->number, child->call, why);
+    } else {
+        (void)co_replay_attach(replay, rank_of(replay, child), child->number, comm);
+    }
+}
+
+static void attach_all(struct co_replay *replay, struct co_replay_comm *parent, struct co_replay_comm *comm,
+                       enum co_replay_why why)
 {
     for (uint32_t i = 0; i < parent->child_count; i++) {
-        (void)co_replay_attach(replay, rank_of(replay, &parent->children[i]), parent->children[i].number, comm);
+        co_replay_attach_child(replay, &parent->children[i], comm, why);
     }
 }
 
@@ -57,7 +69,9 @@ static void split(struct co_replay *replay, struct co_replay_comm *parent)
     for (uint32_t i = 0; i < count; i++) {
         splits[i] = (struct split){&parent->children[i], place_in(parent, parent->children[i].rank)};
     }
-    qsort(splits, count, sizeof *splits, compare_splits);
+    if (count > 0) {
+        qsort(splits, count, sizeof *splits, compare_splits);
+    }
     for (uint32_t first = 0, end; first < count; first = end) {
         for (end = first; end < count && splits[end].child->color == splits[first].child->color; end++) {
             members[end - first] = splits[end].child->rank;
@@ -72,8 +86,8 @@ static void split(struct co_replay *replay, struct co_replay_comm *parent)
     free(members);
 }
 
-static struct co_replay_comm *subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
-                                     uint32_t count)
+struct co_replay_comm *co_replay_subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
+                                        uint32_t count)
 {
     uint32_t *members = calloc((size_t)count + 1, sizeof *members);
     struct co_replay_comm *comm = NULL;
@@ -94,7 +108,8 @@ static struct co_replay_comm *subset(struct co_replay *replay, struct co_replay_
 
 static bool are_same(const struct co_replay_child *a, const struct co_replay_child *b)
 {
-    return a->rank_count == b->rank_count && memcmp(a->ranks, b->ranks, a->rank_count * sizeof *a->ranks) == 0;
+    return a->rank_count == b->rank_count && a->ranks != NULL && b->ranks != NULL &&
+           memcmp(a->ranks, b->ranks, a->rank_count * sizeof *a->ranks) == 0;
 }
 
 // Those with the same list are in the same new one.
@@ -106,10 +121,12 @@ static void create(struct co_replay *replay, struct co_replay_comm *parent)
         for (uint32_t j = 0; is_new && j < i; j++) {
             is_new = parent->children[j].number < CO_COMM_FIRST || !are_same(first, &parent->children[j]);
         }
-        struct co_replay_comm *comm = is_new ? subset(replay, parent, first->ranks, first->rank_count) : NULL;
+        bool is_sound = is_new && first->ranks != NULL;
+        struct co_replay_comm *comm =
+            is_sound ? co_replay_subset(replay, parent, first->ranks, first->rank_count) : NULL;
         for (uint32_t j = i; is_new && j < parent->child_count; j++) {
-            if (parent->children[j].number >= CO_COMM_FIRST && are_same(first, &parent->children[j])) {
-                (void)co_replay_attach(replay, rank_of(replay, &parent->children[j]), parent->children[j].number, comm);
+            if (j == i || are_same(first, &parent->children[j])) {
+                co_replay_attach_child(replay, &parent->children[j], comm, CO_WHY_DIFFERS);
             }
         }
     }
@@ -117,13 +134,17 @@ static void create(struct co_replay *replay, struct co_replay_comm *parent)
 
 static void make_grid(struct co_replay *replay, struct co_replay_comm *parent)
 {
-    uint32_t cells = (uint32_t)parent->children[0].key;
-    struct co_replay_comm *comm = cells <= parent->count ? subset(replay, parent, NULL, cells) : NULL;
-    for (uint32_t i = 0; i < parent->child_count; i++) {
-        if (parent->children[i].number >= CO_COMM_FIRST) {
-            (void)co_replay_attach(replay, rank_of(replay, &parent->children[i]), parent->children[i].number, comm);
-        }
+    int32_t cells = parent->children[0].key;
+    bool is_sound = cells >= 0 && (uint32_t)cells <= parent->count;
+    for (uint32_t i = 1; i < parent->child_count; i++) {
+        is_sound = is_sound && parent->children[i].key == cells;
     }
+    struct co_replay_comm *comm = is_sound ? co_replay_subset(replay, parent, NULL, (uint32_t)cells) : NULL;
+    if (comm != NULL) {
+        comm->may_be_reordered = parent->children[0].color != 0;
+        comm->call = parent->children[0].call;
+    }
+    attach_all(replay, parent, comm, CO_WHY_DIFFERS);
 }
 
 void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm *parent)
@@ -134,44 +155,16 @@ void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm 
         is_one_way = is_one_way && parent->children[i].way == way;
     }
     if (is_one_way && way == CO_COMM_BY_DUP) {
-        attach_all(replay, parent, co_replay_comm_new(replay, parent->count, parent->members));
-    } else if (is_one_way && way == CO_COMM_BY_CREATE) {
+        attach_all(replay, parent, co_replay_comm_new(replay, parent->count, parent->members), CO_WHY_DIFFERS);
+    } else if (is_one_way && (way == CO_COMM_BY_GROUP || way == CO_COMM_BY_PART)) {
         create(replay, parent);
-    } else if (is_one_way && way == CO_COMM_BY_GRID && parent->children[0].key >= 0) {
+    } else if (is_one_way && way == CO_COMM_BY_LEADERS) {
+        co_replay_meet(replay, parent);
+    } else if (is_one_way && way == CO_COMM_BY_GRID) {
         make_grid(replay, parent);
     } else if (is_one_way && way == CO_COMM_BY_SPLIT && parent->child_count == parent->count) {
         split(replay, parent);
     } else {
-        attach_all(replay, parent, NULL); // somebody's share is not known
+        attach_all(replay, parent, NULL, is_one_way ? CO_WHY_MISSING : CO_WHY_DIFFERS);
     }
-}
-
-static uint64_t fold(uint64_t hash, uint64_t value)
-{
-    return co_mix_bits(hash * UINT64_C(0x100000001b3) + value + 1);
-}
-
-void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
-                              const int32_t *ranks, uint32_t count)
-{
-    const struct co_replay_place *parent =
-        event->comm < CO_COMM_WORLD ? NULL : co_hash_map_get(&rank->places, event->comm);
-    struct co_replay_comm *from = parent == NULL ? NULL : parent->comm;
-    uint64_t key = fold(from == NULL ? 0 : from->id + 1, (uint64_t)(uint32_t)event->peer);
-    for (uint32_t i = 0; i < count; i++) {
-        key = fold(key, (uint64_t)(uint32_t)ranks[i]);
-    }
-    uintptr_t before = (uintptr_t)co_hash_map_remove(&rank->made, key);
-    (void)co_hash_map_put(&rank->made, key, (void *)(before + 1));
-    key = fold(key, before);
-    struct co_replay_comm *comm = co_hash_map_get(&replay->by_members, key);
-    if (comm == NULL) {
-        comm = count > 0      ? subset(replay, replay->world, ranks, count)
-               : from != NULL ? co_replay_comm_new(replay, from->count, from->members)
-                              : NULL;
-        if (comm != NULL && co_hash_map_put(&replay->by_members, key, comm) != 0) {
-            replay->error = -ENOMEM;
-        }
-    }
-    (void)co_replay_attach(replay, rank, event->number, comm);
 }

@@ -62,6 +62,7 @@ static void free_children(struct co_replay_comm *comm)
 
 void co_replay_comms_close(struct co_replay *replay)
 {
+    co_replay_halves_close(replay);
     while (replay->comms != NULL) {
         struct co_replay_comm *next = replay->comms->next;
         free_children(replay->comms);
@@ -144,13 +145,22 @@ int co_replay_attach(struct co_replay *replay, struct co_replay_rank *rank, uint
     return 0;
 }
 
-struct co_replay_place *co_replay_place_of(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number)
+struct co_replay_place *co_replay_place_of(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
+                                           unsigned call)
 {
     struct co_replay_place *place = co_hash_map_get(&rank->places, number);
-    if (place == NULL && co_replay_attach(replay, rank, number, number == CO_COMM_WORLD ? replay->world : NULL) == 0) {
-        place = co_hash_map_get(&rank->places, number);
+    if (place != NULL) {
+        return place;
     }
-    return place;
+    if (number == CO_COMM_SELF) {
+        uint32_t own = (uint32_t)rank->rank;
+        (void)co_replay_attach(replay, rank, number, co_replay_comm_new(replay, 1, &own));
+    } else if (number < CO_COMM_FIRST) {
+        (void)co_replay_attach(replay, rank, number, number == CO_COMM_WORLD ? replay->world : NULL);
+    } else {
+        co_replay_lose(replay, rank, number, call, CO_WHY_NOT_MADE);
+    }
+    return co_hash_map_get(&rank->places, number);
 }
 
 static bool may_go_on(const struct co_replay_rank *rank)
@@ -205,9 +215,9 @@ static bool waits_for_all(const struct co_event *event, uint32_t own)
 
 void co_replay_enter(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
-    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
-    if (place == NULL || place->comm == NULL || place->own == UINT32_MAX) {
-        return;
+    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
+    if (place == NULL || place->comm == NULL || place->own == UINT32_MAX || place->comm->other != NULL) {
+        return; // between groups nobody is waited for
     }
     struct co_replay_comm *comm = place->comm;
     uint64_t count = comm->entered[place->own] == UINT64_MAX ? 0 : comm->entered[place->own] + 1;
@@ -252,14 +262,15 @@ static bool add_child(struct co_replay_comm *comm, const struct co_replay_rank *
     *child = (struct co_replay_child){.rank = (uint32_t)rank->rank,
                                       .number = event->number,
                                       .way = event->flags,
+                                      .call = event->call,
                                       .color = event->peer,
                                       .key = event->tag,
                                       .rank_count = rank_count};
-    child->ranks = malloc(((size_t)rank_count + 1) * sizeof *child->ranks);
-    if (child->ranks == NULL) {
+    child->ranks = rank_count == UINT32_MAX ? NULL : malloc(((size_t)rank_count + 1) * sizeof *child->ranks);
+    if (child->ranks == NULL && rank_count != UINT32_MAX) {
         return false;
     }
-    for (uint32_t i = 0; i < rank_count; i++) {
+    for (uint32_t i = 0; child->ranks != NULL && i < rank_count; i++) {
         child->ranks[i] = ranks[i];
     }
     comm->child_count++;
@@ -269,19 +280,30 @@ static bool add_child(struct co_replay_comm *comm, const struct co_replay_rank *
 void co_replay_make(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
                     const int32_t *ranks, uint32_t rank_count)
 {
-    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
+    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
+    bool has_set = event->flags == CO_COMM_BY_GROUP || event->flags == CO_COMM_BY_PART;
+    int32_t *expanded = NULL;
     if (place == NULL) {
         return;
     }
-    if (event->flags == CO_COMM_BY_MEMBERS) {
+    if (event->flags == CO_COMM_BY_MEMBERS || event->flags == CO_COMM_BETWEEN) {
         co_replay_attach_members(replay, rank, event, ranks, rank_count);
-    } else if (event->flags >= CO_COMM_BY_UNKNOWN || place->comm == NULL || place->own == UINT32_MAX ||
-               place->comm->entered[place->own] == UINT64_MAX) {
-        (void)co_replay_attach(replay, rank, event->number, NULL);
-    } else if (add_child(place->comm, rank, event, ranks, rank_count)) {
+        return;
+    }
+    if (event->flags >= CO_COMM_BY_UNKNOWN || place->comm == NULL || place->own == UINT32_MAX ||
+        place->comm->entered[place->own] == UINT64_MAX || place->comm->other != NULL) {
+        co_replay_lose(replay, rank, event->number, event->call, CO_WHY_NOT_TOLD);
+        return;
+    }
+    if (has_set) {
+        expanded = co_replay_expand(replay, place, event->flags, ranks, rank_count, &rank_count);
+        ranks = expanded;
+    }
+    if (add_child(place->comm, rank, event, ranks, has_set && expanded == NULL ? UINT32_MAX : rank_count)) {
         place->comm->children_at = place->comm->entered[place->own] + 1;
         co_replay_enter(replay, rank, event);
     } else {
         replay->error = -ENOMEM;
     }
+    free(expanded);
 }

@@ -114,8 +114,9 @@ static void draw(struct co_replay *replay, struct co_replay_place *place, int32_
 
 void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
-    struct co_replay_place *from = co_replay_place_of(replay, rank, event->comm);
-    int32_t peer = from == NULL || from->comm == NULL ? -1 : co_replay_world_rank(from->comm, event->peer);
+    struct co_replay_place *from = co_replay_place_of(replay, rank, event->comm, event->call);
+    int32_t peer =
+        from == NULL || from->comm == NULL ? -1 : co_replay_world_rank(co_replay_peers(from->comm), event->peer);
     struct co_replay_result *result = replay->result;
     if (event->tag < 0) {
         return; // no program can send that
@@ -129,7 +130,7 @@ void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const
         return;
     }
     struct co_replay_rank *to = &replay->ranks[peer];
-    struct co_replay_place *place = co_replay_place_in(replay, to, from->comm);
+    struct co_replay_place *place = co_replay_place_in(replay, to, co_replay_peers(from->comm));
     struct co_queue_item *message =
         place == NULL ? NULL : co_queue_item_new(&place->queue, (int32_t)from->own, event->tag);
     if (message == NULL) {
@@ -152,7 +153,7 @@ void co_replay_post(struct co_replay *replay, struct co_replay_rank *rank, const
     if (event->peer < CO_CALL_ANY || event->tag < CO_CALL_ANY) {
         return; // no program can ask for that
     }
-    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
+    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
     struct co_queue_item *receive = place == NULL ? NULL : co_queue_item_new(&place->queue, event->peer, event->tag);
     struct co_replay_receive *known = calloc(1, sizeof *known);
     if (receive == NULL || known == NULL) {
@@ -182,7 +183,7 @@ void co_replay_post(struct co_replay *replay, struct co_replay_rank *rank, const
 // Whether somebody in the trace can send what the receive waits for.
 static bool can_come(const struct co_replay *replay, const struct co_replay_place *place, int32_t source)
 {
-    int32_t world_rank = place->comm == NULL ? -1 : co_replay_world_rank(place->comm, source);
+    int32_t world_rank = place->comm == NULL ? -1 : co_replay_world_rank(co_replay_peers(place->comm), source);
     return source == CO_CALL_ANY
                ? place->comm != NULL
                : world_rank >= 0 && (uint32_t)world_rank < replay->size && replay->ranks[world_rank].is_traced &&
@@ -256,7 +257,7 @@ void co_replay_cancel(struct co_replay_rank *rank, const struct co_event *event)
 
 bool co_replay_probe(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
-    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm);
+    struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
     struct co_queue_item asked = {.got_source = event->got_source, .got_tag = event->got_tag};
     if (place == NULL || event->peer < CO_CALL_ANY || event->tag < CO_CALL_ANY) {
         return true;

@@ -11,37 +11,14 @@
 
 #include "matching/match_lane.h"
 #include "matching/match_steps.h"
-#include "matching/matcher.h"
 #include "trace/analyze/call.h"
+#include "trace/analyze/replay_side_queue.h"
 
 _Thread_local struct co_match_counts co_match_counts;
 
-enum { CHUNK = 64, PLACES_FIRST = 64 };
-
-struct node {
-    struct co_match_node match;
-    uint32_t slot;
-};
-
-// Nodes by slot; they stay where they are.
-struct nodes {
-    struct node **chunks;
-    uint32_t count;
-};
-
-struct queue {
-    struct co_matcher *matcher;
-    void *memory;
-    struct co_matcher_config config;
-    struct nodes receives, messages;
-    uint32_t posted, stored, filled; // filled: bins
-    struct co_step waiting[CO_REPLAY_LANES_MAX];
-    uint32_t waiting_count;
-};
-
 struct co_replay_side {
     struct co_replay_matcher *result;
-    struct queue **queues;
+    struct co_side_queue **queues;
     uint32_t queue_count;
     struct co_match_block *block;
     double empty_sum;
@@ -65,17 +42,11 @@ struct co_replay_side *co_replay_side_open(struct co_replay_matcher *matcher)
     return side;
 }
 
-static void *zeroed(size_t bytes)
-{
-    void *memory = aligned_alloc(CO_CACHE_LINE, (bytes + CO_CACHE_LINE - 1) / CO_CACHE_LINE * CO_CACHE_LINE);
-    return memory == NULL ? NULL : memset(memory, 0, bytes);
-}
-
-static struct queue *queue_at(struct co_replay_side *side, uint32_t index)
+static struct co_side_queue *queue_at(struct co_replay_side *side, uint32_t index)
 {
     if (index >= side->queue_count) {
         uint32_t count = index + 64;
-        struct queue **larger = realloc(side->queues, count * sizeof *larger);
+        struct co_side_queue **larger = realloc(side->queues, count * sizeof *larger);
         if (larger == NULL) {
             return NULL;
         }
@@ -84,66 +55,9 @@ static struct queue *queue_at(struct co_replay_side *side, uint32_t index)
         side->queue_count = count;
     }
     if (side->queues[index] == NULL) {
-        struct queue *queue = calloc(1, sizeof *queue);
-        if (queue == NULL) {
-            return NULL;
-        }
-        queue->config = (struct co_matcher_config){PLACES_FIRST, PLACES_FIRST, side->result->bins_used};
-        queue->memory = zeroed(co_matcher_bytes(&queue->config));
-        if (queue->memory == NULL) {
-            free(queue);
-            return NULL;
-        }
-        queue->matcher = co_matcher_open(queue->memory, &queue->config);
-        side->queues[index] = queue;
+        side->queues[index] = co_side_queue_open(side->result->bins_used);
     }
     return side->queues[index];
-}
-
-// Room for so many more on either side: nothing stands in the matcher's lists.
-static int make_room(struct queue *queue, uint32_t receives, uint32_t messages)
-{
-    struct co_matcher_config config = queue->config;
-    while (config.receives < queue->posted + receives) {
-        config.receives *= 2;
-    }
-    while (config.messages < queue->stored + messages) {
-        config.messages *= 2;
-    }
-    if (config.receives == queue->config.receives && config.messages == queue->config.messages) {
-        return 0;
-    }
-    void *memory = zeroed(co_matcher_bytes(&config));
-    if (memory == NULL) {
-        return -ENOMEM;
-    }
-    queue->matcher = co_matcher_move(queue->matcher, memory, &config);
-    free(queue->memory);
-    queue->memory = memory;
-    queue->config = config;
-    return 0;
-}
-
-static struct node *node_at(struct nodes *nodes, uint32_t slot)
-{
-    uint32_t chunk = slot / CHUNK;
-    if (chunk >= nodes->count) {
-        struct node **larger = realloc(nodes->chunks, (chunk + 1) * sizeof *larger);
-        if (larger == NULL) {
-            return NULL;
-        }
-        nodes->chunks = larger;
-        while (nodes->count <= chunk) {
-            nodes->chunks[nodes->count] = calloc(CHUNK, sizeof **nodes->chunks);
-            if (nodes->chunks[nodes->count] == NULL) {
-                return NULL;
-            }
-            nodes->count++;
-        }
-    }
-    struct node *node = &nodes->chunks[chunk][slot % CHUNK];
-    node->slot = slot;
-    return node;
 }
 
 static int32_t asked(int32_t number)
@@ -153,7 +67,7 @@ static int32_t asked(int32_t number)
 
 static uint32_t slot_of(const struct co_match_node *node)
 {
-    return node == NULL ? 0 : ((const struct node *)(const void *)node)->slot + 1;
+    return node == NULL ? 0 : ((const struct co_side_node *)(const void *)node)->slot + 1;
 }
 
 static void compare(struct co_replay_side *side, const struct co_step *step, const struct co_match_node *partner)
@@ -163,7 +77,7 @@ static void compare(struct co_replay_side *side, const struct co_step *step, con
 }
 
 // What the searches of a step, or of a block, have looked at.
-static void count_search(struct co_replay_side *side, struct queue *queue, uint64_t searches)
+static void count_search(struct co_replay_side *side, struct co_side_queue *queue, uint64_t searches)
 {
     struct co_replay_matcher *result = side->result;
     queue->filled += (uint32_t)(co_match_counts.bins_filled - co_match_counts.bins_emptied);
@@ -182,7 +96,7 @@ static void no_pause(void *arg, unsigned lane)
     (void)lane; // nobody waits: lanes settle in order
 }
 
-static int fill_block(struct co_replay_side *side, struct queue *queue)
+static int fill_block(struct co_replay_side *side, struct co_side_queue *queue)
 {
     struct co_match_block *block = side->block;
     block->matcher = queue->matcher;
@@ -190,7 +104,7 @@ static int fill_block(struct co_replay_side *side, struct queue *queue)
     block->pause = no_pause;
     for (uint32_t i = 0; i < queue->waiting_count; i++) {
         const struct co_step *step = &queue->waiting[i];
-        struct node *node = node_at(&queue->messages, step->slot);
+        struct co_side_node *node = co_side_node_at(&queue->messages, step->slot);
         if (node == NULL) {
             return -ENOMEM;
         }
@@ -215,14 +129,14 @@ static void count_paths(struct co_replay_side *side)
 }
 
 // All messages that wait for their block.
-static int flush(struct co_replay_side *side, struct queue *queue)
+static int flush(struct co_replay_side *side, struct co_side_queue *queue)
 {
     struct co_match_block *block = side->block;
     uint32_t count = queue->waiting_count;
     if (count == 0) {
         return 0;
     }
-    int error = make_room(queue, 0, count);
+    int error = co_side_queue_make_room(queue, 0, count);
     error = error != 0 ? error : fill_block(side, queue);
     if (error != 0) {
         return error;
@@ -247,17 +161,17 @@ static int flush(struct co_replay_side *side, struct queue *queue)
     return 0;
 }
 
-static int arrive(struct co_replay_side *side, struct queue *queue, const struct co_step *step)
+static int arrive(struct co_replay_side *side, struct co_side_queue *queue, const struct co_step *step)
 {
     queue->waiting[queue->waiting_count++] = *step;
     return queue->waiting_count < side->result->lanes ? 0 : flush(side, queue);
 }
 
 // One by one, as a processor without lanes does.
-static int arrive_alone(struct co_replay_side *side, struct queue *queue, const struct co_step *step)
+static int arrive_alone(struct co_replay_side *side, struct co_side_queue *queue, const struct co_step *step)
 {
-    int error = make_room(queue, 0, 1);
-    struct node *node = error != 0 ? NULL : node_at(&queue->messages, step->slot);
+    int error = co_side_queue_make_room(queue, 0, 1);
+    struct co_side_node *node = error != 0 ? NULL : co_side_node_at(&queue->messages, step->slot);
     if (node == NULL) {
         return -ENOMEM;
     }
@@ -271,10 +185,10 @@ static int arrive_alone(struct co_replay_side *side, struct queue *queue, const 
     return 0;
 }
 
-static int post(struct co_replay_side *side, struct queue *queue, const struct co_step *step)
+static int post(struct co_replay_side *side, struct co_side_queue *queue, const struct co_step *step)
 {
-    int error = make_room(queue, 1, 0);
-    struct node *node = error != 0 ? NULL : node_at(&queue->receives, step->slot);
+    int error = co_side_queue_make_room(queue, 1, 0);
+    struct co_side_node *node = error != 0 ? NULL : co_side_node_at(&queue->receives, step->slot);
     if (node == NULL) {
         return -ENOMEM;
     }
@@ -290,7 +204,7 @@ static int post(struct co_replay_side *side, struct queue *queue, const struct c
 
 static int repeat(struct co_replay_side *side, const struct co_step *step)
 {
-    struct queue *queue = queue_at(side, step->queue);
+    struct co_side_queue *queue = queue_at(side, step->queue);
     if (queue == NULL) {
         return -ENOMEM;
     }
@@ -306,7 +220,7 @@ static int repeat(struct co_replay_side *side, const struct co_step *step)
         compare(side, step, message);
         queue->stored -= message != NULL;
     } else {
-        struct node *node = node_at(&queue->receives, step->slot);
+        struct co_side_node *node = co_side_node_at(&queue->receives, step->slot);
         bool is_gone = node != NULL && co_matcher_cancel(queue->matcher, &node->match);
         side->result->differences += !is_gone;
         queue->posted -= is_gone;
@@ -334,23 +248,10 @@ int co_replay_side_end(struct co_replay_side *side)
     return error;
 }
 
-static void free_nodes(struct nodes *nodes)
-{
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        free(nodes->chunks[i]);
-    }
-    free(nodes->chunks);
-}
-
 void co_replay_side_close(struct co_replay_side *side)
 {
     for (uint32_t i = 0; side != NULL && i < side->queue_count; i++) {
-        if (side->queues[i] != NULL) {
-            free_nodes(&side->queues[i]->receives);
-            free_nodes(&side->queues[i]->messages);
-            free(side->queues[i]->memory);
-            free(side->queues[i]);
-        }
+        co_side_queue_close(side->queues[i]);
     }
     if (side != NULL) {
         free(side->queues);

@@ -92,6 +92,7 @@ static void finish(struct co_replay *replay)
         result->unreceived += queue->unexpected.count + queue->held.count;
         result->unmatched += queue->posted.count;
     }
+    co_replay_doubt_orders(replay);
     if (replay->depth_samples > 0) {
         result->posted_mean = replay->posted_sum / (double)replay->depth_samples;
         result->unexpected_mean = replay->unexpected_sum / (double)replay->depth_samples;

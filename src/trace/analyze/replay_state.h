@@ -17,9 +17,10 @@ struct co_replay;
 struct co_replay_child {
     uint32_t rank, number; // its own number of the child
     uint8_t way;
+    uint16_t call;
     int32_t color, key;
-    int32_t *ranks; // of CO_COMM_BY_CREATE
-    uint32_t rank_count;
+    int32_t *ranks;      // of CO_COMM_BY_GROUP and CO_COMM_BY_PART; numbers of CO_COMM_BY_LEADERS
+    uint32_t rank_count; // UINT32_MAX: they are nonsense
 };
 
 // A communicator, the same for all of its ranks.
@@ -34,6 +35,11 @@ struct co_replay_comm {
     struct co_replay_child *children; // that its members make together now
     uint32_t child_count;
     uint64_t children_at; // with the call of that number
+    bool is_doubted;
+    bool may_be_reordered;        // as long as not all members have asked for their rank
+    uint32_t told;                // that have
+    uint16_t call;                // that made it
+    struct co_replay_comm *other; // whom its members talk to, where it is one side between groups; NULL: each other
     struct co_replay_comm *next;
 };
 
@@ -42,6 +48,7 @@ struct co_replay_place {
     struct co_queue queue;       // of this rank, there
     struct co_replay_comm *comm; // NULL: it could not be followed
     uint32_t rank, own;          // rank of the world, and here
+    bool is_told;                // MPI said so
 };
 
 enum co_replay_wait {
@@ -50,6 +57,7 @@ enum co_replay_wait {
     CO_WAIT_PROBE,
     CO_WAIT_TOGETHER, // until all have entered `count` calls
     CO_WAIT_ROOT,     // until member `root` has
+    CO_WAIT_HALF,     // until the other group has come
     CO_WAIT_OVER
 };
 
@@ -84,6 +92,7 @@ struct co_replay {
     uint32_t heap_count;
     struct co_replay_comm *comms, *world;
     uint32_t comm_count, place_count;
+    struct co_replay_half *halves; // groups that wait for another one
     struct co_hash_map by_members; // communicators that a rank alone knows the members of
     struct co_hash_map source_tags, tags;
     struct co_replay_place **all; // places
@@ -102,10 +111,15 @@ struct co_replay {
 int co_replay_comms_open(struct co_replay *replay);
 void co_replay_comms_close(struct co_replay *replay);
 // The place of a rank by its own number of the communicator; made where it is not known. NULL: no memory.
-struct co_replay_place *co_replay_place_of(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number);
+struct co_replay_place *co_replay_place_of(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
+                                           unsigned call); // that uses it
 // ... by the communicator: where its messages go, even when the rank has not made it yet.
 struct co_replay_place *co_replay_place_in(struct co_replay *replay, struct co_replay_rank *rank,
                                            struct co_replay_comm *comm);
+static inline struct co_replay_comm *co_replay_peers(struct co_replay_comm *comm)
+{
+    return comm->other != NULL ? comm->other : comm;
+}
 // A rank of a communicator as one of the world; -1: none.
 int32_t co_replay_world_rank(const struct co_replay_comm *comm, int32_t rank);
 // The rank enters its next collective call there, and waits where it has to.
@@ -118,11 +132,36 @@ void co_replay_leave(struct co_replay *replay, struct co_replay_rank *rank);
 
 // replay_children.c
 void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm *parent);
+// Ranks of the parent, or as many of its first ones where there is no list. NULL: it has no such ranks, or no memory.
+struct co_replay_comm *co_replay_subset(struct co_replay *replay, struct co_replay_comm *parent, const int32_t *ranks,
+                                        uint32_t count);
+
+// The child's rank has the communicator; NULL: it is lost, since what was said does not make one.
+void co_replay_attach_child(struct co_replay *replay, const struct co_replay_child *child, struct co_replay_comm *comm,
+                            enum co_replay_why why);
+
+// replay_leaders.c: all members of a group have come that is to talk to another one.
+void co_replay_meet(struct co_replay *replay, struct co_replay_comm *parent);
+void co_replay_halves_close(struct co_replay *replay);
+
+// replay_members.c
 void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
                               const int32_t *ranks, uint32_t count);
 struct co_replay_comm *co_replay_comm_new(struct co_replay *replay, uint32_t count, const uint32_t *members);
 int co_replay_attach(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
                      struct co_replay_comm *comm);
+
+// replay_groups.c
+// Ranks of the parent that the numbers of an event name; the caller frees them. NULL: nonsense, or no memory.
+int32_t *co_replay_expand(struct co_replay *replay, const struct co_replay_place *parent, unsigned way,
+                          const int32_t *numbers, uint32_t count, uint32_t *found);
+// The rank's communicator cannot be followed: its messages come from outside.
+void co_replay_lose(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number, unsigned call,
+                    enum co_replay_why why);
+// At the end: those whose order nobody knows.
+void co_replay_doubt_orders(struct co_replay *replay);
+// MPI tells the rank's own rank there, or the size.
+void co_replay_check(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event);
 
 // replay_deliver.c: messages and receives.
 void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event);

@@ -12,16 +12,23 @@ void co_tracker_open(struct co_tracker *tracker, struct co_event_writer *writer)
     *tracker = (struct co_tracker){.writer = writer};
     co_hash_map_open(&tracker->requests);
     co_hash_map_open(&tracker->groups);
+    co_hash_map_open(&tracker->grids);
+}
+
+static void free_all(struct co_hash_map *map)
+{
+    size_t position = 0;
+    void *entry;
+    while ((entry = co_hash_map_next(map, &position, NULL)) != NULL) {
+        free(entry);
+    }
+    co_hash_map_close(map);
 }
 
 void co_tracker_close(struct co_tracker *tracker)
 {
-    size_t position = 0;
-    void *entry;
-    while ((entry = co_hash_map_next(&tracker->requests, &position, NULL)) != NULL) {
-        free(entry);
-    }
-    co_hash_map_close(&tracker->requests);
+    free_all(&tracker->requests);
+    free_all(&tracker->grids);
     co_tracker_groups_close(&tracker->groups);
 }
 
@@ -86,6 +93,17 @@ static void add_collective(struct co_tracker *tracker, const struct co_call *cal
     struct co_event event = co_tracker_event(tracker, call, op, call->begin_ns);
     event.number = call->root >= 0 ? (uint32_t)call->root : 0;
     co_event_writer_add(tracker->writer, &event);
+}
+
+// What MPI says of a communicator, to compare with what is thought of it.
+static void add_told(struct co_tracker *tracker, const struct co_call *call)
+{
+    bool is_rank = call->op == CO_CALL_COMM_RANK;
+    struct co_event event = co_tracker_event(tracker, call, is_rank ? CO_EVENT_RANK : CO_EVENT_SIZE, call->end_ns);
+    event.number = (uint32_t)call->result;
+    if (call->comm >= CO_COMM_FIRST) {
+        co_event_writer_add(tracker->writer, &event);
+    }
 }
 
 static void add_message(struct co_tracker *tracker, const struct co_call *call)
@@ -163,7 +181,11 @@ void co_tracker_add(struct co_tracker *tracker, const struct co_call *call)
         head->size = call->result;
     } else if (call->op == CO_CALL_COMM_RANK && call->comm == CO_COMM_WORLD) {
         head->rank = call->result;
-    } else if (call->op >= CO_CALL_COMM_GROUP && call->op <= CO_CALL_COMM_UNKNOWN) {
+    } else if (call->op == CO_CALL_COMM_SIZE || call->op == CO_CALL_COMM_RANK) {
+        add_told(tracker, call);
+    } else if (call->op >= CO_CALL_COMM_GROUP && call->op <= CO_CALL_GROUP_UNKNOWN) {
+        co_tracker_add_group(tracker, call);
+    } else if (call->op >= CO_CALL_COMM_DUP && call->op <= CO_CALL_COMM_UNKNOWN) {
         co_tracker_add_communicator(tracker, call);
     } else {
         add_message(tracker, call);

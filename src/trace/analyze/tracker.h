@@ -11,7 +11,8 @@
 struct co_tracker {
     struct co_event_writer *writer;
     struct co_hash_map requests; // number to struct tracked: receives that are under way, and persistent ones
-    struct co_hash_map groups;   // number to struct group
+    struct co_hash_map groups;   // number to struct co_tracked_group
+    struct co_hash_map grids;    // number of a communicator to its lengths
     uint64_t begin_ns;
     bool has_begun, has_ended;
     uint64_t unknown_requests; // that a wait completed and nothing had made

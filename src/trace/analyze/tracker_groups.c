@@ -1,137 +1,114 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Communicators that a rank makes, and the groups that it makes them of: ranks of the communicator that the group comes
-// from. What is not followed (unions, differences, ranges, spawned programs) is a communicator of unknown members.
+// Groups of a rank: which ranks of which communicator they hold (rank_set.h). A group of two communicators, of another
+// group's, of a window or a file, and one of very many ranks are not followed.
 #include "trace/analyze/tracker_parts.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-struct group {
-    uint32_t comm;
-    bool is_whole; // all of it
-    uint32_t count;
-    int32_t ranks[];
-};
+#include "trace/analyze/rank_set.h"
+
+enum { ANY_COMM = 0 }; // of the empty group
 
 void co_tracker_groups_close(struct co_hash_map *groups)
 {
     size_t position = 0;
-    void *entry;
-    while ((entry = co_hash_map_next(groups, &position, NULL)) != NULL) {
-        free(entry);
+    struct co_tracked_group *group;
+    while ((group = co_hash_map_next(groups, &position, NULL)) != NULL) {
+        free(group->ranks);
+        free(group);
     }
     co_hash_map_close(groups);
 }
 
-static struct group *make_group(uint32_t comm, bool is_whole, uint32_t count)
+// The group has the ranks, or, with none, is not known.
+static void keep(struct co_tracker *tracker, uint32_t number, uint32_t comm, struct co_rank_set *ranks)
 {
-    struct group *group = calloc(1, sizeof *group + count * sizeof *group->ranks);
-    if (group != NULL) {
-        group->comm = comm;
-        group->is_whole = is_whole;
-        group->count = count;
+    struct co_tracked_group *old = co_hash_map_remove(&tracker->groups, number);
+    struct co_tracked_group *group = ranks == NULL ? NULL : malloc(sizeof *group);
+    if (old != NULL) {
+        free(old->ranks);
+        free(old);
     }
-    return group;
-}
-
-// Of ranks of another one. NULL: not known.
-static struct group *include(const struct group *from, const struct co_call *call)
-{
-    struct group *group = from == NULL ? NULL : make_group(from->comm, false, call->number_count);
-    for (uint32_t i = 0; group != NULL && i < call->number_count; i++) {
-        int32_t rank = call->numbers[i];
-        if (rank < 0 || (!from->is_whole && (uint32_t)rank >= from->count)) {
-            free(group);
-            return NULL;
-        }
-        group->ranks[i] = from->is_whole ? rank : from->ranks[rank];
+    if (group == NULL) {
+        free(ranks);
+        return;
     }
-    return group;
-}
-
-static void keep_group(struct co_tracker *tracker, uint32_t number, struct group *group)
-{
-    free(co_hash_map_remove(&tracker->groups, number));
-    if (group != NULL && co_hash_map_put(&tracker->groups, number, group) != 0) {
+    *group = (struct co_tracked_group){.comm = comm, .ranks = ranks};
+    if (co_hash_map_put(&tracker->groups, number, group) != 0) {
+        free(ranks);
         free(group);
         tracker->is_out_of_memory = true;
     }
 }
 
-static void add_numbers(struct co_tracker *tracker, const int32_t *numbers, uint32_t count)
+const struct co_tracked_group *co_tracker_group(struct co_tracker *tracker, uint32_t number)
 {
-    for (uint32_t i = 0; i < count; i += CO_EVENT_NUMBERS_MAX) {
-        struct co_event event = {.op = CO_EVENT_NUMBERS};
-        uint32_t some = count - i < CO_EVENT_NUMBERS_MAX ? count - i : CO_EVENT_NUMBERS_MAX;
-        memcpy((char *)&event + offsetof(struct co_event, comm), numbers + i, some * sizeof *numbers);
-        co_event_writer_add(tracker->writer, &event);
+    if (number == CO_GROUP_EMPTY && co_hash_map_get(&tracker->groups, number) == NULL) {
+        keep(tracker, number, ANY_COMM, co_rank_set_empty());
     }
+    return co_hash_map_get(&tracker->groups, number);
 }
 
-static void add_comm(struct co_tracker *tracker, const struct co_call *call, enum co_event_comm way, int32_t color,
-                     int32_t key)
+// Ranges of first, last and step, as the places that they name. NULL: more than a set can have, or nonsense.
+static int32_t *expand(const struct co_call *call, uint32_t *count)
 {
-    struct co_event event = co_tracker_event(tracker, call, CO_EVENT_COMM, call->end_ns);
-    event.flags = (uint8_t)way;
-    event.number = call->new_comm;
-    event.peer = color;
-    event.tag = key;
-    co_event_writer_add(tracker->writer, &event);
+    int32_t *places = malloc(CO_RANK_SET_MAX * sizeof *places);
+    bool is_sound = places != NULL && call->number_count % 3 == 0;
+    *count = 0;
+    for (uint32_t i = 0; is_sound && i + 2 < call->number_count; i += 3) {
+        int64_t last = call->numbers[i + 1], step = call->numbers[i + 2];
+        is_sound = step != 0;
+        for (int64_t place = call->numbers[i]; is_sound && (step > 0 ? place <= last : place >= last); place += step) {
+            is_sound = *count < CO_RANK_SET_MAX && place >= 0;
+            if (is_sound) {
+                places[(*count)++] = (int32_t)place;
+            }
+        }
+    }
+    if (!is_sound) {
+        free(places);
+        return NULL;
+    }
+    return places;
 }
 
-static void add_created(struct co_tracker *tracker, const struct co_call *call)
+static struct co_rank_set *choose(const struct co_call *call, const struct co_rank_set *from)
 {
-    const struct group *group = co_hash_map_get(&tracker->groups, call->group);
-    if (group != NULL && group->is_whole && group->comm == call->comm) {
-        add_comm(tracker, call, CO_COMM_BY_DUP, 0, 0);
-    } else if (group != NULL && !group->is_whole && group->comm == call->comm) {
-        add_comm(tracker, call, CO_COMM_BY_CREATE, 0, (int32_t)group->count);
-        add_numbers(tracker, group->ranks, group->count);
+    uint32_t count = 0;
+    bool is_range = call->op == CO_CALL_GROUP_RANGE_INCL || call->op == CO_CALL_GROUP_RANGE_EXCL;
+    bool is_exclusion = call->op == CO_CALL_GROUP_EXCL || call->op == CO_CALL_GROUP_RANGE_EXCL;
+    int32_t *expanded = is_range ? expand(call, &count) : NULL;
+    const int32_t *places = is_range ? expanded : call->numbers;
+    count = is_range ? count : call->number_count;
+    struct co_rank_set *ranks = is_range && expanded == NULL ? NULL
+                                : is_exclusion               ? co_rank_set_exclude(from, places, count)
+                                                             : co_rank_set_include(from, places, count);
+    free(expanded);
+    return ranks;
+}
+
+static struct co_rank_set *combine(unsigned op, const struct co_rank_set *left, const struct co_rank_set *right)
+{
+    return op == CO_CALL_GROUP_UNION          ? co_rank_set_unite(left, right)
+           : op == CO_CALL_GROUP_INTERSECTION ? co_rank_set_intersect(left, right)
+                                              : co_rank_set_subtract(left, right);
+}
+
+void co_tracker_add_group(struct co_tracker *tracker, const struct co_call *call)
+{
+    bool is_of_two = call->op >= CO_CALL_GROUP_UNION && call->op <= CO_CALL_GROUP_DIFFERENCE;
+    const struct co_tracked_group *left = co_tracker_group(tracker, call->group);
+    const struct co_tracked_group *right = is_of_two ? co_tracker_group(tracker, call->other_group) : left;
+    if (call->op == CO_CALL_COMM_GROUP) {
+        keep(tracker, call->new_group, call->comm, co_rank_set_whole());
+    } else if (call->op == CO_CALL_GROUP_UNKNOWN || left == NULL || right == NULL) {
+        keep(tracker, call->new_group, ANY_COMM, NULL);
+    } else if (!is_of_two) {
+        keep(tracker, call->new_group, left->comm, choose(call, left->ranks));
     } else {
-        add_comm(tracker, call, CO_COMM_BY_UNKNOWN, 0, 0);
-    }
-}
-
-static int32_t cells(const struct co_call *call)
-{
-    int64_t product = 1;
-    for (uint32_t i = 0; i < call->number_count && product < INT32_MAX; i++) {
-        product *= call->numbers[i] > 0 ? call->numbers[i] : 1;
-    }
-    return product < INT32_MAX ? (int32_t)product : INT32_MAX;
-}
-
-void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call)
-{
-    switch (call->op) {
-    case CO_CALL_COMM_GROUP:
-        keep_group(tracker, call->new_group, make_group(call->comm, true, 0));
-        break;
-    case CO_CALL_GROUP_INCL:
-        keep_group(tracker, call->new_group, include(co_hash_map_get(&tracker->groups, call->group), call));
-        break;
-    case CO_CALL_GROUP_UNKNOWN:
-        keep_group(tracker, call->new_group, NULL);
-        break;
-    case CO_CALL_COMM_DUP:
-        add_comm(tracker, call, CO_COMM_BY_DUP, 0, 0);
-        break;
-    case CO_CALL_COMM_SPLIT:
-        add_comm(tracker, call, CO_COMM_BY_SPLIT, call->color, call->key);
-        break;
-    case CO_CALL_COMM_CREATE:
-        add_created(tracker, call);
-        break;
-    case CO_CALL_CART_CREATE:
-        add_comm(tracker, call, CO_COMM_BY_GRID, 0, cells(call));
-        break;
-    case CO_CALL_COMM_MEMBERS:
-        add_comm(tracker, call, CO_COMM_BY_MEMBERS, call->color, (int32_t)call->number_count);
-        add_numbers(tracker, call->numbers, call->number_count);
-        break;
-    default:
-        add_comm(tracker, call, CO_COMM_BY_UNKNOWN, 0, 0);
-        break;
+        bool is_of_one = left->comm == right->comm || left->comm == ANY_COMM || right->comm == ANY_COMM;
+        keep(tracker, call->new_group, left->comm != ANY_COMM ? left->comm : right->comm,
+             is_of_one ? combine(call->op, left->ranks, right->ranks) : NULL);
     }
 }

@@ -28,8 +28,18 @@ static inline const struct co_call_status *co_tracker_status(const struct co_cal
     return i < call->status_count ? &call->statuses[i] : NULL;
 }
 
+struct co_tracked_group {
+    uint32_t comm; // whose ranks they are; 0: it has none
+    struct co_rank_set *ranks;
+};
+
 // tracker_groups.c
-void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call);
+void co_tracker_add_group(struct co_tracker *tracker, const struct co_call *call);
+// NULL: it is not known.
+const struct co_tracked_group *co_tracker_group(struct co_tracker *tracker, uint32_t number);
 void co_tracker_groups_close(struct co_hash_map *groups);
+
+// tracker_comms.c
+void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call);
 
 #endif
