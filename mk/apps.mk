@@ -3,7 +3,7 @@
 # `make test-apps`: real programs from Debian, native and with castoff (tests/apps/apps_test.sh). It installs them; they
 # are large, and nothing else needs them.
 
-DEPS_APPS := hpcc lammps netpipe-openmpi python3-mpi4py
+DEPS_APPS := hpcc lammps netpipe-openmpi python3-mpi4py scalapack-mpi-test mumps-test libcoarrays-openmpi-dev
 
 .PHONY: test-apps
 test-apps: all
