@@ -4,7 +4,7 @@
 # are large, and nothing else needs them. `make traces` records some of them and programs of bench/, and writes
 # docs/applications.md (bench/applications.sh).
 
-DEPS_APPS := hpcc lammps netpipe-openmpi python3-mpi4py
+DEPS_APPS := hpcc lammps netpipe-openmpi python3-mpi4py scalapack-mpi-test mumps-test libcoarrays-openmpi-dev
 
 .PHONY: test-apps
 test-apps: all

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Real programs from Debian, native and with castoff taking all it can: the same results. hpcc verifies itself, lammps
-# prints the same numbers, netpipe checks every byte, mpi4py programs check what they get. `make test-apps` installs
-# them; what is not installed is skipped. Not part of `make test`, whose machine need not have them.
+# prints the same numbers, netpipe checks every byte, mpi4py programs check what they get, ScaLAPACK's testers check
+# matrices, MUMPS solves, OpenCoarrays' tests put, get and tell each other. `make test-apps` installs them; what is not
+# installed is skipped. Not part of `make test`, whose machine need not have them.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -128,6 +129,47 @@ if /usr/bin/python3 -c "import mpi4py" 2>/dev/null; then
     check mpi4py-ring cat 4 /usr/bin/python3 "$here/ring_and_master.py"
 else
     skip "python3-mpi4py is not installed"
+fi
+
+# Verdicts of ScaLAPACK's testers, without times and rates.
+matrix_verdicts() {
+    grep -E 'PASSED|FAILED|tests ' | sed -E 's/[-+0-9]*\.[-+0-9ED]*//g; s/ +/ /g' | sort
+}
+
+testers=$(echo /usr/lib/*/scalapack/openmpi-tests)
+if [ -d "$testers" ]; then
+    # They look for their matrices where they run.
+    cp -rL "$testers" "$work/scalapack"
+    cd "$work/scalapack/PBLAS" || exit 1
+    for tester in dpb1tst dpb2tst dpb3tst zpb3tst; do
+        check "$tester" cat 4 "./$tester"
+    done
+    cd "$work/scalapack" || exit 1
+    for tester in xdlu xdqr xdgblu; do
+        check "$tester" matrix_verdicts 4 "./$tester"
+    done
+    cd "$work" || exit 1
+else
+    skip "scalapack-mpi-test is not installed"
+fi
+
+solution() {
+    grep 'Solution is'
+}
+
+if [ -x /usr/lib/mumps/dsimpletest ]; then
+    check mumps solution 4 sh -c '/usr/lib/mumps/dsimpletest </usr/lib/mumps/input_simpletest_real'
+else
+    skip "mumps-test is not installed"
+fi
+
+coarrays=$(echo /usr/lib/*/open-coarrays/openmpi/bin/OpenCoarrays-*-tests)
+if [ -d "$coarrays" ]; then
+    for program in co_broadcast_test co_sum_test syncall syncimages2 teams_coarray_get sendget_convert_nums; do
+        check "$program" "grep passed" 4 "$coarrays/$program"
+    done
+else
+    skip "libcoarrays-openmpi-dev is not installed"
 fi
 
 echo "$passed passed, $failed failed, $skipped skipped"
