@@ -47,10 +47,15 @@ static bool begin(struct co_message_buffer *buffer)
     return !co_message_lies_in_a_row(buffer);
 }
 
-static bool has_room(struct co_message_buffer *buffer)
+// A map is there only beside packed bytes.
+static int take_room(struct co_message_buffer *buffer)
 {
     buffer->packed = co_spare_memory_take(buffer->bytes);
-    return buffer->packed != NULL;
+    if (buffer->packed == NULL) {
+        co_type_map_close(buffer->map);
+        buffer->map = NULL;
+    }
+    return buffer->packed == NULL ? -ENOMEM : 0;
 }
 
 static void read_map(struct co_message_buffer *buffer)
@@ -65,9 +70,9 @@ int co_message_pack(struct co_message_buffer *buffer)
     if (!begin(buffer)) {
         return 0;
     }
-    return has_room(buffer)
-               ? co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts)
-               : -ENOMEM;
+    int error = take_room(buffer);
+    return error == 0 ? co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts)
+                      : error;
 }
 
 int co_message_pack_later(struct co_message_buffer *buffer)
@@ -76,7 +81,7 @@ int co_message_pack_later(struct co_message_buffer *buffer)
         return 0;
     }
     read_map(buffer);
-    return buffer->map == NULL ? co_message_pack(buffer) : has_room(buffer) ? 0 : -ENOMEM;
+    return buffer->map == NULL ? co_message_pack(buffer) : take_room(buffer);
 }
 
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
@@ -91,7 +96,7 @@ int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
         }
         buffer->type = buffer->held_type;
     }
-    return has_room(buffer) ? 0 : -ENOMEM;
+    return take_room(buffer);
 }
 
 void co_message_pack_part(void *arg, size_t from, size_t to)

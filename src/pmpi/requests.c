@@ -11,6 +11,8 @@
 
 _Atomic size_t co_requests_outstanding;
 
+#define CLOCK_EVERY 32 // turns of a wait, the longest of which take a millisecond
+
 static const struct co_request_kind *kind_of(const struct co_request *request)
 {
     return co_load_acquire(&request->kind); // acquire E1
@@ -84,14 +86,20 @@ bool co_request_wait_for(const struct co_request *request, struct co_wait *wait,
     if (wait->waited_for != request->operation) {
         *wait = wait_of(request, call);
     }
-    uint64_t end_ns = co_clock_now_ns() + patience_ns;
-    do {
+    uint64_t end_ns = 0; // known with the first look at the clock
+    for (unsigned turns = 1;; turns++) {
         co_engine_wait_turn(co_layer.engine, wait);
         if (co_request_is_done(request)) {
             return true;
         }
-    } while (co_clock_now_ns() < end_ns);
-    return false;
+        if (turns % CLOCK_EVERY == 0) {
+            uint64_t now_ns = co_clock_now_ns();
+            end_ns = end_ns == 0 ? now_ns + patience_ns : end_ns;
+            if (now_ns >= end_ns) {
+                return false;
+            }
+        }
+    }
 }
 
 static void settle(struct co_request *request)

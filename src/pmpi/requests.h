@@ -100,7 +100,7 @@ bool co_request_poll(const struct co_request *request);
 // Until it is done. `call` names the waiting call for the stall watchdog.
 void co_request_wait(const struct co_request *request, const char *call);
 
-// The same for so long at most, in a wait that goes on when the request is the same as before; true: it is done.
+// The same for about so long at most, in a wait that goes on when the request is the same as before; true: it is done.
 bool co_request_wait_for(const struct co_request *request, struct co_wait *wait, const char *call,
                          uint64_t patience_ns);
 

@@ -6,7 +6,7 @@
 //   queue.c        what finds no room
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
 //   gone.c         peers that have ended, our end   keep.c       copies of small messages without credit
-//   carried.c      large messages between hosts  stream.c, streamed.c   middle ones inside a node
+//   carried.c      large messages between hosts  stream_send.c, stream_receive.c   middle ones inside a node
 //   blocks.c       messages matched by several lanes, lanes.c: their threads
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
@@ -220,7 +220,7 @@ static inline void co_p2p_make(struct co_p2p_send *send, size_t end)
     }
 }
 
-// stream.c: sends whose bytes go in pieces
+// stream_send.c: sends whose bytes go in pieces
 bool co_p2p_makes_on_the_way(const struct co_p2p *p2p, int peer, size_t bytes);       // a message of so many
 size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send); // 0: it does not stream
 // Of a message of so many bytes, whether what is behind its early ones, or all of it, is worth a call of the kernel.
@@ -231,7 +231,7 @@ bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send);
 void co_p2p_send_clear(struct co_p2p_send *send, const struct co_packet_clear *clear);
 void co_p2p_send_was_read(struct co_p2p_send *send); // by its receiver
 
-// streamed.c: their receives
+// stream_receive.c: their receives
 void co_p2p_early_begins(struct co_p2p *p2p, int peer, const struct co_p2p_message *message);
 void co_p2p_early_is_kept(struct co_p2p *p2p, struct co_p2p_message *message);
 void co_p2p_early_is_dropped(struct co_p2p *p2p, const struct co_p2p_message *message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages that stream from one rank to another (stream.c, streamed.c): an offer, its early pieces unasked, the others
-// when they have been asked for; and a receiver that loses its patience at any moment and reads the rest from the
+// Messages that stream from one rank to another (stream_send.c, stream_receive.c): an offer, its early pieces unasked,
+// the others when they have been asked for; and a receiver that loses its patience at any moment and reads the rest from the
 // sender's buffer. The gate keeps the two apart. Each side is one process, since it moves under its own lock; a piece is
 // one step, and what a piece or a read takes out of the buffer is checked:
 //   every piece arrives once, in order, and every operation ends;

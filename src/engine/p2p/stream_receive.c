@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receives of what streams (stream.c). The early pieces of an offer follow it in the ring, of one offer at a time, so
-// they need no name; they go straight into the receive, or are kept with the message until there is one. All of them
+// Receives of what streams (stream_send.c). The early pieces of an offer follow it in the ring, of one offer at a time,
+// so they need no name; they go straight into the receive, or are kept with the message until there is one. All of them
 // come, even those that the receive has no room for: a sender that has not heard of it reads its buffer until then.
 // When no piece comes for a while although some are wanted, the sender computes or has lost its core, and the rest is
 // read from its memory, where the kernel allows it; the gate keeps the sender from going on meanwhile

@@ -5,8 +5,8 @@
 // follow the offer at once, against credit, so that a receive that waits has them without asking; the rest goes when it
 // has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
 // for: it waits for its receive as every offer does. A receiver that sees its sender stop may read the rest instead
-// (streamed.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take twice
-// as long as one. There large messages are left to the kernel, too. Hot; lock held.
+// (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take
+// twice as long as one. There large messages are left to the kernel, too. Hot; lock held.
 #include "engine/p2p/p2p_state.h"
 
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
