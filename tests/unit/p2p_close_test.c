@@ -66,7 +66,7 @@ static void all_of_them_end(void **state)
     (void)state;
     sends_ended = receives_ended = 0;
     p2p_world_open(&world, &two_nodes);
-    struct co_p2p_send offers[3] = {send_of(1, 0, 5, 100000), send_of(1, 0, 6, 1000000), send_of(2, 0, 7, 1000000)};
+    struct co_p2p_send offers[3] = {send_of(1, 0, 5, 40000), send_of(1, 0, 6, 1000000), send_of(2, 0, 7, 1000000)};
     for (int i = 0; i < 3; i++) {
         co_p2p_send(&offers[i]);
     }
