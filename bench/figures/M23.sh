@@ -5,9 +5,7 @@
 . "$(dirname "$0")/figure.sh"
 what="castoff trace of AMG, 27 ranks: from archive to verdict, median of 9 runs (slowest)"
 reach="<= 1 s"
-trace=${CASTOFF_TEST_TRACES:-$top/build/traces}/df_AMG_n27_dumpi.tar.gz
-[ -r "$trace" ] || give_up "$what" "$reach" "no trace here: CASTOFF_TEST_TRACES names its folder"
-commands="castoff trace --no-cache --bins 1,16,32,64,128,256 df_AMG_n27_dumpi.tar.gz"
+. "$(dirname "$0")/trace.sh"
 TIMEFORMAT=%R
 : >"$out/M23.seconds"
 for _ in 1 2 3 4 5 6 7 8 9; do

@@ -8,12 +8,12 @@
 
 set -u -o pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=${FIGURES_BUILD:-$top/build}
+build=$(cd "${FIGURES_BUILD:-$top/build}" && pwd) || exit 1
 castoff=$build/castoff
 out=${FIGURES_OUT:-$build/figures}
 figure=$(basename "$0" .sh)
 commands=""
-mkdir -p "$out"
+mkdir -p "$out" && out=$(cd "$out" && pwd) || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
 row() { # what stock castoff to-reach verdict

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// While native can still be asked, castoff learns where the bytes of the receive's type belong, and puts them there
-// itself. The few types that it cannot learn (an element that spans more than 16 MiB) are left to the next call that
-// completes or tests a request, or to MPI_Finalize. Rare; any thread.
+// A receive with a type map unpacks by it. For others castoff learns, while native can still be asked, where the bytes
+// of the receive's type belong, and puts them there itself. The few types that it cannot learn (an element that spans
+// more than 16 MiB) are left to the next call that completes or tests a request, or to MPI_Finalize. Rare; any thread.
 #include "pmpi/freed_receives.h"
 
 #include "pmpi/scatter.h"

@@ -78,8 +78,8 @@ int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle,
 {
     struct co_matched *matched = handle == NULL ? NULL : co_matched_find(*handle);
     if (matched == NULL) {
-        return co_message_declined_for(CO_MESSAGE_Mrecv, co_message_reason_of_handle(),
-                                       co_next_mpi_get()->Mrecv(address, count, type, handle, status));
+        return co_message_declined_handle(CO_MESSAGE_Mrecv,
+                                          co_next_mpi_get()->Mrecv(address, count, type, handle, status));
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     if (matched->message == NULL) {
@@ -97,8 +97,8 @@ int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle
 {
     struct co_matched *matched = handle == NULL || request == NULL ? NULL : co_matched_find(*handle);
     if (matched == NULL) {
-        return co_message_declined_for(CO_MESSAGE_Imrecv, co_message_reason_of_handle(),
-                                       co_next_mpi_get()->Imrecv(address, count, type, handle, request));
+        return co_message_declined_handle(CO_MESSAGE_Imrecv,
+                                          co_next_mpi_get()->Imrecv(address, count, type, handle, request));
     }
     struct co_message_buffer buffer = {.address = address, .count = count, .type = type};
     if (matched->message == NULL) {

@@ -53,7 +53,7 @@ const char *co_message_call_text(enum co_message_call call); // "MPI_Send"
 void co_message_count_taken(enum co_message_call call, size_t bytes);
 void co_message_count_declined(enum co_message_call call, MPI_Comm comm, int peer, int code);
 void co_message_count_reason(enum co_message_call call, enum co_reason reason);
-enum co_reason co_message_reason_of_handle(void); // of a request or message that is native's
+enum co_reason co_message_reason_of_handle(void); // why it is native's, below
 
 static inline void co_message_taken(enum co_message_call call, size_t bytes)
 {
@@ -76,6 +76,15 @@ static inline int co_message_declined_for(enum co_message_call call, enum co_rea
 {
     if (__builtin_expect(co_layer.counts, 0)) {
         co_message_count_reason(call, reason);
+    }
+    return code;
+}
+
+// Of a request or a message that is native's.
+static inline int co_message_declined_handle(enum co_message_call call, int code)
+{
+    if (__builtin_expect(co_layer.counts, 0)) {
+        co_message_count_reason(call, co_message_reason_of_handle());
     }
     return code;
 }

@@ -5,7 +5,6 @@
 #include "pmpi/messages.h"
 
 #include "base/spare_memory.h"
-
 #include "pmpi/packing.h"
 #include "pmpi/type_map.h"
 

@@ -68,7 +68,7 @@ static inline int32_t co_message_wildcard(int value, int wildcard)
 
 // Where that is necessary, packs, or makes room for packed bytes: 0, -ENOMEM or -EIO. `outlives`: the call.
 int co_message_pack(struct co_message_buffer *buffer);
-int co_message_pack_later(struct co_message_buffer *buffer); // perhaps: by co_message_fill_send
+int co_message_pack_later(struct co_message_buffer *buffer); // with a map: when the engine asks for the bytes
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives);
 // What came, into the program's buffer. 0, -EMSGSIZE: it was longer, or as above.
 int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_receive *receive);

@@ -117,8 +117,7 @@ int PMPI_Start(MPI_Request *handle)
 {
     struct co_request *request = handle == NULL ? NULL : co_request_behind(*handle);
     if (request == NULL) {
-        return co_message_declined_for(CO_MESSAGE_Start, co_message_reason_of_handle(),
-                                       co_next_mpi_get()->Start(handle));
+        return co_message_declined_handle(CO_MESSAGE_Start, co_next_mpi_get()->Start(handle));
     }
     co_message_taken(CO_MESSAGE_Start, bytes_of(request));
     return start(request, "MPI_Start");
@@ -140,8 +139,7 @@ static bool is_natives(int count, const MPI_Request handles[])
 int PMPI_Startall(int count, MPI_Request handles[])
 {
     if (co_layer_is_off() || is_natives(count, handles)) {
-        return co_message_declined_for(CO_MESSAGE_Startall, co_message_reason_of_handle(),
-                                       co_next_mpi_get()->Startall(count, handles));
+        return co_message_declined_handle(CO_MESSAGE_Startall, co_next_mpi_get()->Startall(count, handles));
     }
     int code = MPI_SUCCESS;
     size_t bytes = 0;

@@ -5,7 +5,6 @@
 #include "pmpi/start.h"
 
 #include "base/spare_memory.h"
-
 #include "pmpi/bootstrap.h"
 #include "pmpi/communicator_follow.h"
 #include "pmpi/communicators.h"

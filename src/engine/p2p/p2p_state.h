@@ -221,7 +221,8 @@ static inline void co_p2p_make(struct co_p2p_send *send, size_t end)
 }
 
 // stream_send.c: sends whose bytes go in pieces
-bool co_p2p_makes_on_the_way(const struct co_p2p *p2p, int peer, size_t bytes);       // a message of so many
+// A message of so many bytes, unless its receiver may read it. Depends on nothing that changes.
+bool co_p2p_goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes);
 size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send); // 0: it does not stream
 // Of a message of so many bytes, whether what is behind its early ones, or all of it, is worth a call of the kernel.
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes);

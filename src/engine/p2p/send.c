@@ -263,12 +263,8 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
-    send->early = send->streamed = send->made = 0;
+    send->early = send->streamed = 0;
     send->is_offered = false;
-    if (send->make != NULL && !co_p2p_makes_on_the_way(p2p, peer, send->bytes)) {
-        co_p2p_make(send, send->bytes);
-        send->make = NULL;
-    }
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
     } else if (p2p->peers[peer].is_gone) {
@@ -285,7 +281,12 @@ void co_p2p_send(struct co_p2p_send *send)
     int peer = context->peers[send->destination];
     send->queued.is_answer = false;
     send->handle = send->receive = 0;
-    co_store_relaxed(&send->is_done, 0); // relaxed: nobody else knows it
+    send->made = 0;
+    co_store_relaxed(&send->is_done, 0);                                        // relaxed: nobody else knows it
+    if (send->make != NULL && !co_p2p_goes_in_pieces(p2p, peer, send->bytes)) { // as a whole, while nobody waits
+        co_p2p_make(send, send->bytes);
+        send->make = NULL;
+    }
     co_p2p_lock(p2p);
     count_sent(p2p, peer, send->bytes);
     begin(p2p, peer, send);

@@ -34,23 +34,18 @@ static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
     return true;
 }
 
-static bool goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
+bool co_p2p_goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
 {
     const struct co_p2p_peer *to = &p2p->peers[peer];
     return peer != p2p->config.self && !to->is_far && bytes > CO_MESSAGE_SMALL && bytes > to->eager_most &&
            p2p->config.stream_most > 0;
 }
 
-bool co_p2p_makes_on_the_way(const struct co_p2p *p2p, int peer, size_t bytes)
-{
-    return goes_in_pieces(p2p, peer, bytes);
-}
-
 size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
 {
     size_t early = send->bytes < p2p->early_most ? send->bytes : p2p->early_most;
     bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
-    bool streams = goes_in_pieces(p2p, peer, send->bytes) &&
+    bool streams = co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
                    !(may_read && (send->bytes > p2p->config.stream_most || is_left_to_read(p2p, peer, send->bytes)));
     return streams && co_p2p_has_credit(p2p, peer, early) ? early : 0;
 }

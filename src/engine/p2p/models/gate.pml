@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages that stream from one rank to another (stream_send.c, stream_receive.c): an offer, its early pieces unasked,
-// the others when they have been asked for; and a receiver that loses its patience at any moment and reads the rest from the
-// sender's buffer. The gate keeps the two apart. Each side is one process, since it moves under its own lock; a piece is
-// one step, and what a piece or a read takes out of the buffer is checked:
+// Messages that stream from one rank to another (stream_send.c, stream_receive.c): an offer, its early pieces
+// unasked, the others when they have been asked for; and a receiver that loses its patience at any moment and reads
+// the rest from the sender's buffer. The gate keeps the two apart. Each side is one process, since it moves under its
+// own lock; a piece is one step, and what a piece or a read takes out of the buffer is checked:
 //   every piece arrives once, in order, and every operation ends;
 //   nobody reads a buffer whose send is done;
 //   the sender looks at no buffer whose message its receiver has, since the program may have been told so.
