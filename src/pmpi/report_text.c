@@ -79,9 +79,8 @@ static void print_messages(FILE *out, const struct co_report *report)
     }
     if (all > 0 && co_setting_number(CO_SET_P2P) == CO_NO) {
         fprintf(out,
-                "messages from rank to rank: %" PRIu64
-                " calls of all ranks, left to the MPI below (CASTOFF_P2P=no%s)\n",
-                all, co_setting_is_default(CO_SET_P2P) ? ", the default" : "");
+                "messages from rank to rank: %" PRIu64 " calls of all ranks, left to the MPI below (CASTOFF_P2P=no)\n",
+                all);
         return;
     }
     for (int call = 0; call < CO_MESSAGE_CALL_COUNT; call++) {

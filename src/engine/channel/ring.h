@@ -80,7 +80,7 @@ static inline void co_ring_copy(unsigned char *to, const void *first, size_t fir
     }
 }
 
-// False: full. `area` is the size of the byte area; a payload is at most a quarter of it.
+// False: full. `area` is the size of the byte area; a payload is at most half of it.
 static inline bool co_ring_write(struct co_ring_side *writer, size_t area, const struct co_packet *packet,
                                  const void *first, size_t first_bytes, const void *second, size_t second_bytes)
 {

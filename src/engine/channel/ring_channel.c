@@ -166,7 +166,8 @@ int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_c
     struct ring_channel *rings = area == 0 ? NULL : calloc(1, sizeof(*rings));
     int error = area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
     if (rings != NULL) {
-        *rings = (struct ring_channel){.channel = {&ops, area / 4}, .config = *config, .area = area};
+        *rings = (struct ring_channel){
+            .channel = {&ops, area / 4 + sizeof(struct co_packet_handle)}, .config = *config, .area = area};
         error = allocate(rings);
     }
     error = config->all_agree(config->arg, error);

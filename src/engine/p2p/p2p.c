@@ -13,10 +13,15 @@
 #define LOOK_EVERY 64      // turns in which something else moves
 #define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
 
-// What fits a packet of the channel beside a handle.
+// Of a message, what fits a packet of the channel beside a handle.
+static size_t packet_most(const struct co_channel *channel)
+{
+    return channel == NULL ? 0 : channel->payload_most - sizeof(struct co_packet_handle);
+}
+
 static size_t bounded(size_t eager_most, const struct co_channel *channel)
 {
-    size_t fits = channel == NULL ? eager_most : channel->payload_most - sizeof(struct co_packet_handle);
+    size_t fits = channel == NULL ? eager_most : packet_most(channel);
     return eager_most < fits ? eager_most : fits;
 }
 
@@ -66,7 +71,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
         return -ENOMEM;
     }
     p2p->config.eager_most = bounded(config->eager_most, config->channel);
-    p2p->early_most = config->channel == NULL ? 0 : EARLY_PIECES * config->channel->payload_most;
+    p2p->early_most = EARLY_PIECES * packet_most(config->channel);
     p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
     for (int peer = 0; peer < config->size; peer++) {
         open_peer(p2p, peer);
