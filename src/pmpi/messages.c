@@ -5,10 +5,11 @@
 #include "pmpi/messages.h"
 
 #include "base/spare_memory.h"
+#include "pmpi/known_types.h"
 #include "pmpi/packing.h"
-#include "pmpi/type_map.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdio.h>
 
 static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
@@ -19,11 +20,17 @@ static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
     return code == MPI_SUCCESS;
 }
 
-#define MAP_LEAST 256 // bytes: below, native packs in the time that a map takes
+#define MAP_LEAST 256 // bytes: below, native packs in the time in which a shape is made for one message
 
-bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
+// Native looks at the address, too, and refuses some that are NULL.
+static bool read_type(struct co_message_buffer *buffer, bool sends)
 {
     const struct co_datatype *predefined = co_datatype_predefined(buffer->type);
+    const struct co_known_type *known = co_known_type_find(buffer->type);
+    if (known != NULL && buffer->address != NULL && buffer->count >= 0 && co_known_type_is_accepted(known, sends)) {
+        buffer->facts = known->facts;
+        return true;
+    }
     if (!native_accepts(buffer, sends)) {
         return false;
     }
@@ -31,9 +38,19 @@ bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
         buffer->facts = *predefined;
     } else if (!co_datatype_read(buffer->type, &buffer->facts)) {
         return false;
+    } else {
+        co_known_type_meet(buffer->type, &buffer->facts, sends);
     }
-    buffer->bytes = (size_t)buffer->count * buffer->facts.bytes;
     return true;
+}
+
+bool co_message_read_program_type(struct co_message_buffer *buffer, bool sends)
+{
+    bool is_read = read_type(buffer, sends);
+    if (is_read) {
+        buffer->bytes = (size_t)buffer->count * buffer->facts.bytes;
+    }
+    return is_read;
 }
 
 // False: nothing is packed.
@@ -46,22 +63,32 @@ static bool begin(struct co_message_buffer *buffer)
     return !co_message_lies_in_a_row(buffer);
 }
 
-// A map is there only beside packed bytes.
-static int take_room(struct co_message_buffer *buffer)
+// The shape, if there is one, is held by the caller. The map stands behind the packed bytes.
+static int take_room(struct co_message_buffer *buffer, struct co_type_shape *shape)
 {
-    buffer->packed = co_spare_memory_take(buffer->bytes);
+    size_t place = (buffer->bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+    buffer->packed = co_spare_memory_take(shape == NULL ? buffer->bytes : place + sizeof(struct co_type_map));
     if (buffer->packed == NULL) {
-        co_type_map_close(buffer->map);
-        buffer->map = NULL;
+        co_type_shape_drop(shape);
+        return -ENOMEM;
     }
-    return buffer->packed == NULL ? -ENOMEM : 0;
+    if (shape != NULL) {
+        buffer->map = (struct co_type_map *)((unsigned char *)buffer->packed + place);
+        co_type_map_begin(buffer->map, shape, (size_t)buffer->count, buffer->facts.extent);
+    }
+    return 0;
 }
 
-static void read_map(struct co_message_buffer *buffer)
+// Held by the caller, or NULL.
+static struct co_type_shape *shape_of(const struct co_message_buffer *buffer)
 {
-    if (buffer->bytes >= MAP_LEAST) {
-        buffer->map = co_type_map_open(buffer->type, (size_t)buffer->count, &buffer->facts);
+    const struct co_known_type *known = co_known_type_find(buffer->type);
+    if (known != NULL) {
+        return known->shape == NULL ? NULL : co_type_shape_hold(known->shape);
     }
+    return buffer->bytes < MAP_LEAST
+               ? NULL
+               : co_type_shape_open(buffer->type, &buffer->facts, co_type_shape_worth(buffer->bytes));
 }
 
 int co_message_pack(struct co_message_buffer *buffer)
@@ -69,7 +96,7 @@ int co_message_pack(struct co_message_buffer *buffer)
     if (!begin(buffer)) {
         return 0;
     }
-    int error = take_room(buffer);
+    int error = take_room(buffer, NULL);
     return error == 0 ? co_pack(buffer->packed, buffer->address, (size_t)buffer->count, buffer->type, &buffer->facts)
                       : error;
 }
@@ -79,8 +106,8 @@ int co_message_pack_later(struct co_message_buffer *buffer)
     if (!begin(buffer)) {
         return 0;
     }
-    read_map(buffer);
-    return buffer->map == NULL ? co_message_pack(buffer) : take_room(buffer);
+    struct co_type_shape *shape = shape_of(buffer);
+    return shape == NULL ? co_message_pack(buffer) : take_room(buffer, shape);
 }
 
 int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
@@ -88,14 +115,14 @@ int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
     if (!begin(buffer)) {
         return 0;
     }
-    read_map(buffer);
-    if (outlives && buffer->map == NULL) {
+    struct co_type_shape *shape = shape_of(buffer);
+    if (outlives && shape == NULL) {
         if (co_next.Type_dup(buffer->type, &buffer->held_type) != MPI_SUCCESS) {
             return -ENOMEM;
         }
         buffer->type = buffer->held_type;
     }
-    return take_room(buffer);
+    return take_room(buffer, shape);
 }
 
 void co_message_pack_part(void *arg, size_t from, size_t to)
@@ -134,7 +161,9 @@ int co_message_unpack(struct co_message_buffer *buffer, const struct co_p2p_rece
 
 void co_message_release(struct co_message_buffer *buffer)
 {
-    co_type_map_close(buffer->map);
+    if (buffer->map != NULL) {
+        co_type_map_end(buffer->map);
+    }
     co_spare_memory_give(buffer->packed);
     buffer->map = NULL;
     buffer->packed = NULL;

@@ -109,12 +109,15 @@
     X(Reduce)                                                                                                          \
     X(Type_commit)                                                                                                     \
     X(Type_create_hindexed)                                                                                            \
+    X(Type_create_keyval)                                                                                              \
     X(Type_dup)                                                                                                        \
     X(Type_free)                                                                                                       \
+    X(Type_free_keyval)                                                                                                \
     X(Type_get_contents)                                                                                               \
     X(Type_get_envelope)                                                                                               \
     X(Type_get_extent_x)                                                                                               \
     X(Type_get_true_extent_x)                                                                                          \
+    X(Type_set_attr)                                                                                                   \
     X(Type_size_x)                                                                                                     \
     X(Unpack)
 

@@ -3,6 +3,7 @@
 // The reasons that are found above the engine, and the check of arguments.
 #include "pmpi/routing.h"
 
+#include "pmpi/known_types.h"
 #include "pmpi/report_sites.h"
 
 // Native checks the arguments of a send to nobody as it checks those of the call, and says so on our own communicator,
@@ -15,7 +16,18 @@ static bool is_valid_to_send(int count, MPI_Datatype type)
 
 bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
 {
-    return count >= 0 && co_datatype_read(type, facts) && (!sends || is_valid_to_send(count, type));
+    const struct co_known_type *known = co_known_type_find(type);
+    if (known != NULL && count >= 0 && (!sends || co_known_type_is_accepted(known, true))) {
+        *facts = known->facts;
+        return true;
+    }
+    if (count < 0 || !co_datatype_read(type, facts) || (sends && !is_valid_to_send(count, type))) {
+        return false;
+    }
+    if (sends) {
+        co_known_type_meet(type, facts, true);
+    }
+    return true;
 }
 
 enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)

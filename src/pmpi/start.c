@@ -12,6 +12,7 @@
 #include "pmpi/bootstrap.h"
 #include "pmpi/communicator_follow.h"
 #include "pmpi/datatypes.h"
+#include "pmpi/known_types.h"
 #include "pmpi/layer.h"
 #include "pmpi/placeholders.h"
 #include "pmpi/presence.h"
@@ -201,6 +202,7 @@ static void start_serving(void)
         return;
     }
     co_datatypes_open();
+    co_known_types_open();
     pthread_atfork(NULL, NULL, forget_in_child);
     tell_served();
 }

@@ -9,6 +9,7 @@
 #include "pmpi/communicator_follow.h"
 #include "pmpi/communicators.h"
 #include "pmpi/freed_receives.h"
+#include "pmpi/known_types.h"
 #include "pmpi/layer.h"
 #include "pmpi/matched.h"
 #include "pmpi/placeholders.h"
@@ -37,6 +38,7 @@ void co_stop(void)
     co_report_write(engine != NULL, transports);
     co_placeholders_close();
     co_communicator_follow_close();
+    co_known_types_close();
     co_bootstrap_close();
     co_spare_memory_close();
 }

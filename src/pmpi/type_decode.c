@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Makes a type map out of what native tells of a type: how it was made (its combiner, MPI 3.1, section 4.1.13), down to
-// the predefined types. Loops of runs that touch become one run, loops of one turn vanish.
+// Makes the shape of a type out of what native tells of it: how it was made (its combiner, MPI 3.1, section 4.1.13),
+// down to the predefined types. Loops of runs that touch become one run, loops of one turn vanish.
 #include <stdlib.h>
 
 #include "pmpi/layer.h"
 #include "pmpi/type_map_state.h"
 
-// More blocks would take longer to decode than they save.
 enum { BLOCKS_LEAST = 16, BLOCKS_MOST = 4096, BYTES_OF_BLOCK = 64, DEPTH_MOST = 32 };
 
 // What native says of a derived type.
@@ -18,19 +17,19 @@ struct contents {
     MPI_Datatype *types;
 };
 
-static struct co_type_node *decode(struct co_type_map *map, MPI_Datatype type, int depth);
+static struct co_type_node *decode(struct co_type_shape *shape, MPI_Datatype type, int depth);
 
-static struct co_type_node *make_node(struct co_type_map *map, size_t room)
+static struct co_type_node *make_node(struct co_type_shape *shape, size_t room)
 {
-    if (room > map->blocks_most - map->block_count) {
+    if (room > shape->blocks_most - shape->block_count) {
         return NULL;
     }
     struct co_type_node *node = malloc(sizeof *node + room * sizeof node->blocks[0]);
     if (node != NULL) {
         node->bytes = node->block_count = 0;
-        node->next = map->nodes;
-        map->nodes = node;
-        map->block_count += room;
+        node->next = shape->nodes;
+        shape->nodes = node;
+        shape->block_count += room;
     }
     return node;
 }
@@ -47,15 +46,10 @@ static bool grows_last(struct co_type_node *node, const struct co_type_block *bl
     return true;
 }
 
-// `count` parts, which begin with `place`; the node has room for them.
-static void add(struct co_type_node *node, ptrdiff_t place, size_t count, ptrdiff_t stride,
-                const struct co_type_node *part)
+struct co_type_block co_type_loop(ptrdiff_t place, size_t count, ptrdiff_t stride, const struct co_type_node *part)
 {
-    struct co_type_block block = {place, stride, count, part->bytes, node->bytes, part};
-    if (count == 0 || part->bytes == 0) {
-        return;
-    }
-    if (part->block_count == 1 && (count == 1 || part->blocks[0].count == 1)) { // one of both loops has one turn
+    struct co_type_block block = {place, stride, count, part->bytes, 0, part};
+    if (part->block_count == 1 && (count == 1 || part->blocks[0].count == 1)) {
         const struct co_type_block *inner = &part->blocks[0];
         block.place += inner->place;
         block.stride = count == 1 ? inner->stride : stride;
@@ -67,25 +61,37 @@ static void add(struct co_type_node *node, ptrdiff_t place, size_t count, ptrdif
         block.bytes *= block.count;
         block.count = 1;
     }
+    return block;
+}
+
+// The node has room for them.
+static void add(struct co_type_node *node, ptrdiff_t place, size_t count, ptrdiff_t stride,
+                const struct co_type_node *part)
+{
+    if (count == 0 || part->bytes == 0) {
+        return;
+    }
+    struct co_type_block block = co_type_loop(place, count, stride, part);
+    block.start = node->bytes;
     node->bytes += block.count * block.bytes;
     if (!grows_last(node, &block)) {
         node->blocks[node->block_count++] = block;
     }
 }
 
-static struct co_type_node *make_loop(struct co_type_map *map, ptrdiff_t place, size_t count, ptrdiff_t stride,
+static struct co_type_node *make_loop(struct co_type_shape *shape, ptrdiff_t place, size_t count, ptrdiff_t stride,
                                       const struct co_type_node *part)
 {
-    struct co_type_node *node = part == NULL ? NULL : make_node(map, 1);
+    struct co_type_node *node = part == NULL ? NULL : make_node(shape, 1);
     if (node != NULL) {
         add(node, place, count, stride, part);
     }
     return node;
 }
 
-static struct co_type_node *make_run(struct co_type_map *map, size_t bytes)
+static struct co_type_node *make_run(struct co_type_shape *shape, size_t bytes)
 {
-    struct co_type_node *node = make_node(map, 1);
+    struct co_type_node *node = make_node(shape, 1);
     if (node != NULL) {
         node->blocks[0] = (struct co_type_block){0, (ptrdiff_t)bytes, 1, bytes, 0, NULL};
         node->block_count = 1;
@@ -105,11 +111,11 @@ static bool read_extent(MPI_Datatype type, ptrdiff_t *extent)
 }
 
 // Blocks of `lengths` elements (NULL: all of `length`), in elements or in bytes from the origin.
-static struct co_type_node *decode_indexed(struct co_type_map *map, const struct co_type_node *inner, ptrdiff_t extent,
-                                           int count, const int *lengths, int length, const int *places,
-                                           const MPI_Aint *addresses)
+static struct co_type_node *decode_indexed(struct co_type_shape *shape, const struct co_type_node *inner,
+                                           ptrdiff_t extent, int count, const int *lengths, int length,
+                                           const int *places, const MPI_Aint *addresses)
 {
-    struct co_type_node *node = make_node(map, (size_t)count);
+    struct co_type_node *node = make_node(shape, (size_t)count);
     for (int i = 0; node != NULL && i < count; i++) {
         ptrdiff_t place = places != NULL ? places[i] * extent : (ptrdiff_t)addresses[i];
         add(node, place, (size_t)(lengths != NULL ? lengths[i] : length), extent, inner);
@@ -117,12 +123,12 @@ static struct co_type_node *decode_indexed(struct co_type_map *map, const struct
     return node;
 }
 
-static struct co_type_node *decode_struct(struct co_type_map *map, const struct contents *contents, int depth)
+static struct co_type_node *decode_struct(struct co_type_shape *shape, const struct contents *contents, int depth)
 {
     int count = contents->integers[0];
-    struct co_type_node *node = make_node(map, (size_t)count);
+    struct co_type_node *node = make_node(shape, (size_t)count);
     for (int i = 0; node != NULL && i < count; i++) {
-        struct co_type_node *part = decode(map, contents->types[i], depth);
+        struct co_type_node *part = decode(shape, contents->types[i], depth);
         ptrdiff_t extent;
         if (part == NULL || !read_extent(contents->types[i], &extent)) {
             return NULL;
@@ -133,7 +139,7 @@ static struct co_type_node *decode_struct(struct co_type_map *map, const struct 
 }
 
 // Integers: dimensions, then all sizes, all parts' sizes, all starts, and the order.
-static struct co_type_node *decode_subarray(struct co_type_map *map, const int *integers, ptrdiff_t extent,
+static struct co_type_node *decode_subarray(struct co_type_shape *shape, const int *integers, ptrdiff_t extent,
                                             struct co_type_node *inner)
 {
     int dimensions = integers[0];
@@ -143,18 +149,18 @@ static struct co_type_node *decode_subarray(struct co_type_map *map, const int *
     struct co_type_node *node = inner;
     for (int i = 0; node != NULL && i < dimensions; i++) { // from the one whose elements are neighbours
         int d = is_c ? dimensions - 1 - i : i;
-        node = make_loop(map, starts[d] * stride, (size_t)parts[d], stride, node);
+        node = make_loop(shape, starts[d] * stride, (size_t)parts[d], stride, node);
         stride *= sizes[d];
     }
     return node;
 }
 
 // All that have one inner type.
-static struct co_type_node *decode_over(struct co_type_map *map, const struct contents *contents, int depth)
+static struct co_type_node *decode_over(struct co_type_shape *shape, const struct contents *contents, int depth)
 {
     const int *integers = contents->integers;
     ptrdiff_t extent;
-    struct co_type_node *inner = decode(map, contents->types[0], depth);
+    struct co_type_node *inner = decode(shape, contents->types[0], depth);
     if (inner == NULL || !read_extent(contents->types[0], &extent)) {
         return NULL;
     }
@@ -163,23 +169,23 @@ static struct co_type_node *decode_over(struct co_type_map *map, const struct co
     case MPI_COMBINER_RESIZED:
         return inner;
     case MPI_COMBINER_CONTIGUOUS:
-        return make_loop(map, 0, (size_t)integers[0], extent, inner);
+        return make_loop(shape, 0, (size_t)integers[0], extent, inner);
     case MPI_COMBINER_VECTOR:
-        return make_loop(map, 0, (size_t)integers[0], integers[2] * extent,
-                         make_loop(map, 0, (size_t)integers[1], extent, inner));
+        return make_loop(shape, 0, (size_t)integers[0], integers[2] * extent,
+                         make_loop(shape, 0, (size_t)integers[1], extent, inner));
     case MPI_COMBINER_HVECTOR:
-        return make_loop(map, 0, (size_t)integers[0], (ptrdiff_t)contents->addresses[0],
-                         make_loop(map, 0, (size_t)integers[1], extent, inner));
+        return make_loop(shape, 0, (size_t)integers[0], (ptrdiff_t)contents->addresses[0],
+                         make_loop(shape, 0, (size_t)integers[1], extent, inner));
     case MPI_COMBINER_INDEXED:
-        return decode_indexed(map, inner, extent, integers[0], integers + 1, 0, integers + 1 + integers[0], NULL);
+        return decode_indexed(shape, inner, extent, integers[0], integers + 1, 0, integers + 1 + integers[0], NULL);
     case MPI_COMBINER_HINDEXED:
-        return decode_indexed(map, inner, extent, integers[0], integers + 1, 0, NULL, contents->addresses);
+        return decode_indexed(shape, inner, extent, integers[0], integers + 1, 0, NULL, contents->addresses);
     case MPI_COMBINER_INDEXED_BLOCK:
-        return decode_indexed(map, inner, extent, integers[0], NULL, integers[1], integers + 2, NULL);
+        return decode_indexed(shape, inner, extent, integers[0], NULL, integers[1], integers + 2, NULL);
     case MPI_COMBINER_HINDEXED_BLOCK:
-        return decode_indexed(map, inner, extent, integers[0], NULL, integers[1], NULL, contents->addresses);
+        return decode_indexed(shape, inner, extent, integers[0], NULL, integers[1], NULL, contents->addresses);
     case MPI_COMBINER_SUBARRAY:
-        return decode_subarray(map, integers, extent, inner);
+        return decode_subarray(shape, integers, extent, inner);
     default:
         return NULL;
     }
@@ -198,7 +204,7 @@ static void free_types(const struct contents *contents)
     }
 }
 
-static struct co_type_node *decode_derived(struct co_type_map *map, MPI_Datatype type, struct contents *contents,
+static struct co_type_node *decode_derived(struct co_type_shape *shape, MPI_Datatype type, struct contents *contents,
                                            int depth)
 {
     struct co_type_node *node = NULL;
@@ -209,9 +215,9 @@ static struct co_type_node *decode_derived(struct co_type_map *map, MPI_Datatype
         co_next.Type_get_contents(type, contents->integer_count, contents->address_count, contents->type_count,
                                   contents->integers, contents->addresses, contents->types) == MPI_SUCCESS) {
         if (contents->combiner == MPI_COMBINER_STRUCT) {
-            node = decode_struct(map, contents, depth);
+            node = decode_struct(shape, contents, depth);
         } else if (contents->type_count == 1) {
-            node = decode_over(map, contents, depth);
+            node = decode_over(shape, contents, depth);
         }
         free_types(contents);
     }
@@ -221,48 +227,61 @@ static struct co_type_node *decode_derived(struct co_type_map *map, MPI_Datatype
     return node;
 }
 
-static struct co_type_node *decode(struct co_type_map *map, MPI_Datatype type, int depth)
+static struct co_type_node *decode(struct co_type_shape *shape, MPI_Datatype type, int depth)
 {
     struct contents contents;
     const struct co_datatype *predefined = co_datatype_predefined(type);
     if (predefined != NULL) {
-        return predefined->is_contiguous ? make_run(map, predefined->bytes) : NULL; // a pair with a hole
+        return predefined->is_contiguous ? make_run(shape, predefined->bytes) : NULL; // a pair with a hole
     }
     if (depth == DEPTH_MOST ||
         co_next.Type_get_envelope(type, &contents.integer_count, &contents.address_count, &contents.type_count,
                                   &contents.combiner) != MPI_SUCCESS ||
         contents.combiner == MPI_COMBINER_NAMED ||
-        (size_t)contents.integer_count > 3 * (map->blocks_most + BLOCKS_LEAST)) {
+        (size_t)contents.integer_count > 3 * (shape->blocks_most + BLOCKS_LEAST)) {
         return NULL;
     }
-    return decode_derived(map, type, &contents, depth + 1);
+    return decode_derived(shape, type, &contents, depth + 1);
 }
 
-struct co_type_map *co_type_map_open(MPI_Datatype type, size_t count, const struct co_datatype *facts)
+size_t co_type_shape_worth(size_t bytes)
 {
-    struct co_type_map *map = calloc(1, sizeof *map);
-    if (map == NULL) {
-        return NULL;
-    }
-    size_t most = BLOCKS_LEAST + count * facts->bytes / BYTES_OF_BLOCK;
-    map->blocks_most = most < BLOCKS_MOST ? most : BLOCKS_MOST;
-    struct co_type_node *element = decode(map, type, 0);
-    if (element != NULL && element->bytes == facts->bytes) {
-        map->root = make_loop(map, 0, count, facts->extent, element);
-    }
-    if (map->root == NULL || map->root->block_count == 0) {
-        co_type_map_close(map);
-        return NULL;
-    }
-    return map;
+    size_t most = BLOCKS_LEAST + bytes / BYTES_OF_BLOCK;
+    return most < BLOCKS_MOST ? most : BLOCKS_MOST;
 }
 
-void co_type_map_close(struct co_type_map *map)
+struct co_type_shape *co_type_shape_open(MPI_Datatype type, const struct co_datatype *facts, size_t blocks_most)
 {
-    for (struct co_type_node *node = map == NULL ? NULL : map->nodes; node != NULL;) {
+    struct co_type_shape *shape = calloc(1, sizeof *shape);
+    if (shape == NULL) {
+        return NULL;
+    }
+    shape->blocks_most = blocks_most;
+    co_store_relaxed(&shape->holds, 1); // relaxed: nobody else knows it
+    shape->element = decode(shape, type, 0);
+    if (shape->element == NULL || shape->element->bytes != facts->bytes || shape->element->block_count == 0) {
+        co_type_shape_drop(shape);
+        return NULL;
+    }
+    return shape;
+}
+
+struct co_type_shape *co_type_shape_hold(struct co_type_shape *shape)
+{
+    co_add_relaxed(&shape->holds, 1); // relaxed: the caller knows that it is held
+    return shape;
+}
+
+void co_type_shape_drop(struct co_type_shape *shape)
+{
+    // release, acquire D: the last one frees what the others have walked
+    if (shape == NULL || atomic_fetch_sub_explicit(&shape->holds, 1, memory_order_acq_rel) > 1) {
+        return;
+    }
+    for (struct co_type_node *node = shape->nodes; node != NULL;) {
         struct co_type_node *next = node->next;
         free(node);
         node = next;
     }
-    free(map);
+    free(shape);
 }

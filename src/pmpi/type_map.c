@@ -23,6 +23,17 @@ static inline void copy(bool packs, uintptr_t place, unsigned char *packed, size
     }
 }
 
+static inline void copy_run(bool packs, uintptr_t place, unsigned char *packed, size_t bytes)
+{
+    if (bytes == 8) {
+        copy(packs, place, packed, 8);
+    } else if (bytes == 4) {
+        copy(packs, place, packed, 4);
+    } else {
+        copy(packs, place, packed, bytes);
+    }
+}
+
 // Inlined for each of the usual lengths, so that no call is made for a few bytes.
 static inline __attribute__((always_inline)) void copy_each(bool packs, uintptr_t place, ptrdiff_t stride,
                                                             unsigned char *packed, size_t bytes, size_t count)
@@ -110,10 +121,31 @@ static size_t find(const struct co_type_node *node, size_t byte)
     return low;
 }
 
+// Whole single runs, of which irregular types consist: the first block that is none, or does not end before `to`.
+static size_t walk_runs(const struct walk *walk, const struct co_type_node *node, size_t i, uintptr_t origin, size_t at,
+                        size_t to)
+{
+    for (; i < node->block_count; i++) {
+        const struct co_type_block *run = &node->blocks[i];
+        if (run->part != NULL || run->count > 1 || run->start + run->bytes > to) {
+            break;
+        }
+        copy_run(walk->packs, origin + (uintptr_t)run->place, walk->packed + at + run->start, run->bytes);
+    }
+    return i;
+}
+
 static void walk_node(const struct walk *walk, const struct co_type_node *node, uintptr_t origin, size_t at,
                       size_t from, size_t to)
 {
     for (size_t i = find(node, from); from < to; i++) {
+        if (from == node->blocks[i].start) {
+            i = walk_runs(walk, node, i, origin, at, to);
+            from = i < node->block_count ? node->blocks[i].start : to;
+            if (from >= to) {
+                return;
+            }
+        }
         const struct co_type_block *block = &node->blocks[i];
         size_t end = block->start + block->count * block->bytes, stop = to < end ? to : end;
         walk_block(walk, block, origin, at + block->start, from - block->start, stop - block->start);
@@ -121,14 +153,24 @@ static void walk_node(const struct walk *walk, const struct co_type_node *node, 
     }
 }
 
+void co_type_map_begin(struct co_type_map *map, struct co_type_shape *shape, size_t count, ptrdiff_t extent)
+{
+    *map = (struct co_type_map){shape, co_type_loop(0, count, extent, shape->element)};
+}
+
+void co_type_map_end(struct co_type_map *map)
+{
+    co_type_shape_drop(map->shape);
+}
+
 void co_type_map_pack(const struct co_type_map *map, void *packed, const void *buffer, size_t from, size_t to)
 {
     struct walk walk = {packed, true};
-    walk_node(&walk, map->root, (uintptr_t)buffer, 0, from, to);
+    walk_block(&walk, &map->elements, (uintptr_t)buffer, 0, from, to);
 }
 
 void co_type_map_unpack(const struct co_type_map *map, void *buffer, const void *packed, size_t from, size_t to)
 {
     struct walk walk = {(unsigned char *)(uintptr_t)packed, false};
-    walk_node(&walk, map->root, (uintptr_t)buffer, 0, from, to);
+    walk_block(&walk, &map->elements, (uintptr_t)buffer, 0, from, to);
 }

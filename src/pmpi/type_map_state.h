@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a type map consists of. Private: type_decode.c makes it, type_map.c walks it.
+// What the shape of a type consists of. Private: type_decode.c makes it, type_map.c walks it.
 #ifndef CASTOFF_PMPI_TYPE_MAP_STATE_H
 #define CASTOFF_PMPI_TYPE_MAP_STATE_H
 
+#include "base/order.h"
 #include "pmpi/type_map.h"
-
-struct co_type_node;
-
-// `count` equal parts, `stride` from one to the next, the first at `place` from the origin of its node.
-struct co_type_block {
-    ptrdiff_t place, stride;
-    size_t count, bytes;             // parts; packed bytes of one
-    size_t start;                    // packed bytes of the node before this block
-    const struct co_type_node *part; // NULL: a run of bytes
-};
 
 // One element of a type, in the order of packing.
 struct co_type_node {
-    struct co_type_node *next; // of all that the map has to free
+    struct co_type_node *next; // of all that the shape has to free
     size_t bytes;              // packed
     size_t block_count;
     struct co_type_block blocks[];
 };
 
-struct co_type_map {
-    struct co_type_node *root; // all elements
+struct co_type_shape {
+    _Atomic unsigned holds;
+    const struct co_type_node *element;
     struct co_type_node *nodes;
     size_t block_count, blocks_most; // in all nodes
 };
+
+// `count` parts, which begin with `place`; two loops one of which has one turn are one, and runs that touch one run.
+struct co_type_block co_type_loop(ptrdiff_t place, size_t count, ptrdiff_t stride, const struct co_type_node *part);
 
 #endif
