@@ -37,15 +37,21 @@ static inline uint32_t co_match_mix(uint32_t word)
     return word ^ word >> 16;
 }
 
+// Eight neighbours, such as tags that are counted up, have bins of one cache line: eight bins.
+static inline uint32_t co_match_mix_near(uint32_t with, int32_t number)
+{
+    return co_match_mix(with + ((uint32_t)number >> 3)) ^ ((uint32_t)number & 7);
+}
+
 static inline uint32_t co_match_hash(enum co_match_class class, int32_t source, int32_t tag)
 {
     switch (class) {
     case CO_MATCH_EXACT:
-        return co_match_mix((uint32_t)source * UINT32_C(0x9e3779b1) + (uint32_t)tag);
+        return co_match_mix_near((uint32_t)source * UINT32_C(0x9e3779b1), tag);
     case CO_MATCH_ANY_SOURCE:
-        return co_match_mix((uint32_t)tag);
+        return co_match_mix_near(0, tag);
     default:
-        return co_match_mix((uint32_t)source);
+        return co_match_mix_near(0, source);
     }
 }
 

@@ -13,16 +13,23 @@
 #include <string.h>
 
 #define BLOCK_REQUESTS 64
+#define FETCH_AHEAD 8 // requests, of those in an array
 
 struct block {
     struct block *next;
     struct co_request requests[BLOCK_REQUESTS];
 };
 
+// Handles of other requests on the way to ours are told without a look at the requests themselves.
+struct cell {
+    _Atomic(MPI_Request) handle; // NULL: free
+    struct co_request *request;  // as long as the handle is there
+};
+
 struct handle_table {
     struct handle_table *older;
     size_t mask;
-    _Atomic(struct co_request *) cells[];
+    struct cell cells[];
 };
 
 static struct {
@@ -47,20 +54,39 @@ struct co_request *co_placeholders_find(MPI_Request handle)
         return NULL;
     }
     for (size_t i = cell_of(handle, table->mask);; i = (i + 1) & table->mask) {
-        struct co_request *request = co_load_acquire(&table->cells[i]); // acquire P2
-        if (request == NULL || request->handle == handle) {
-            return request;
+        MPI_Request there = co_load_acquire(&table->cells[i].handle); // acquire P2
+        if (there == handle) {
+            return table->cells[i].request;
         }
+        if (there == NULL) {
+            return NULL;
+        }
+    }
+}
+
+void co_placeholders_fetch(const MPI_Request handles[], int count)
+{
+    struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
+    if (table == NULL || count <= FETCH_AHEAD) {
+        return;
+    }
+    const struct cell *near = &table->cells[cell_of(handles[FETCH_AHEAD], table->mask)];
+    if (co_load_acquire(&near->handle) == handles[FETCH_AHEAD]) { // acquire P2
+        __builtin_prefetch(near->request);
+    }
+    if (count > 2 * FETCH_AHEAD) {
+        __builtin_prefetch(&table->cells[cell_of(handles[2 * FETCH_AHEAD], table->mask)]);
     }
 }
 
 static void insert_locked(struct handle_table *table, struct co_request *request)
 {
     size_t i = cell_of(request->handle, table->mask);
-    while (co_load_relaxed(&table->cells[i]) != NULL) { // relaxed: only the holder of the lock writes
+    while (co_load_relaxed(&table->cells[i].handle) != NULL) { // relaxed: only the holder of the lock writes
         i = (i + 1) & table->mask;
     }
-    co_store_release(&table->cells[i], request); // release P2: the request's handle is set
+    table->cells[i].request = request;
+    co_store_release(&table->cells[i].handle, request->handle); // release P2: whose it is
 }
 
 // Room for one block more, at most half full.

@@ -28,6 +28,9 @@ void co_placeholders_give(struct co_request *request);
 // The request behind a handle, in use or not; NULL: a native one.
 struct co_request *co_placeholders_find(MPI_Request handle);
 
+// For a walk through an array of handles, told at each of them what is left: what is looked up next comes to the cache.
+void co_placeholders_fetch(const MPI_Request handles[], int count);
+
 // Calls visit for every request there is, in use or not.
 void co_placeholders_visit(void (*visit)(struct co_request *request, void *arg), void *arg);
 

@@ -42,6 +42,7 @@ static int complete_front(struct all *all)
     MPI_Request done = co_placeholders_done(), null = co_next.request_null;
     int i = 0;
     while (i < all->count && !has_failed(all)) {
+        co_placeholders_fetch(all->handles + i, all->count - i);
         struct co_request *request = co_request_of(all->handles[i]);
         if (request != NULL) {
             if (!gets_done_soon(all, request)) {
