@@ -129,6 +129,7 @@ struct co_engine {
     _Atomic bool network_is_busy;     // copies kept, reports owed
     _Atomic unsigned polls;           // without anything outstanding
     _Atomic unsigned glances;         // of calls that only look
+    _Atomic unsigned native_turns;    // of the native progress loop
     _Atomic uint64_t native_ns;       // when a waiting call last moved native MPI
     _Atomic uint64_t network_spin_ns; // that a wait looks for a datagram before it sleeps, as learnt
     _Atomic unsigned network_waits;   // that began

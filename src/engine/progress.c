@@ -15,6 +15,7 @@
 #define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
 #define IDLE_NETWORK_TURNS 32  // turns of operations in shared memory for one look
 #define GLANCES_FOR_THE_GONE 4096
+#define MESSAGES_EVERY 8 // turns of the native progress loop
 
 // True when a look is due although nothing is outstanding.
 static bool network_wants_a_look(struct co_engine *engine)
@@ -108,23 +109,31 @@ static int move_operations(struct co_engine *engine)
     return events;
 }
 
-static int progress(struct co_engine *engine, bool inside)
+static int progress(struct co_engine *engine, bool moves_messages, bool inside)
 {
     if (co_load_relaxed(&engine->is_abandoned)) {
         return 0;
     }
-    int events = engine->p2p == NULL ? 0 : co_messages_progress(engine, inside);
+    int events = moves_messages ? co_messages_progress(engine, inside) : 0;
     return events + move_operations(engine);
 }
 
 int co_engine_progress(struct co_engine *engine)
 {
-    return progress(engine, false);
+    return progress(engine, engine->p2p != NULL, false);
 }
 
+// Who is in a native call waits for something else, and a look at each peer would slow that down.
 int co_engine_progress_inside(struct co_engine *engine)
 {
-    return progress(engine, true);
+    unsigned turn = 0;
+    if (engine->p2p != NULL) {
+        // relaxed, and not one step: a lost count delays a look by one call
+        turn = co_load_relaxed(&engine->native_turns) + 1;
+        co_store_relaxed(&engine->native_turns, turn);
+    }
+    bool moves_messages = engine->p2p != NULL && (turn % MESSAGES_EVERY == 0 || engine->native_carrier != NULL);
+    return progress(engine, moves_messages, true);
 }
 
 int co_engine_glance(struct co_engine *engine)
