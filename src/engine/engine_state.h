@@ -93,6 +93,7 @@ struct co_engine {
     bool has_multicast;
     bool has_messages;                     // every node with several ranks has a channel between them
     bool has_native_carrier;               // ... and all ranks the one between hosts
+    bool shares_messages;                  // the first worker moves them while the program computes
     struct co_channel *native_carrier;     // `p2p` closes it; NULL: none
     unsigned message_spins;                // turns of a wait for a message before anything else is moved
     int message_policy;                    // CO_AUTO, CO_YES, CO_NO
@@ -159,6 +160,9 @@ void co_transports_close(struct co_engine *engine);
 // Collective. 0, or -errno of this rank or its node; `carrier`: likewise for messages between hosts, -ENOTSUP where
 // there are none.
 int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier);
+void co_messages_share(struct co_engine *engine); // with the workers, where there are some
+bool co_messages_in_background(const struct co_engine *engine);
+int co_messages_move_background(struct co_engine *engine); // by the first worker, as co_p2p_move_background
 void co_messages_close(struct co_engine *engine);
 void co_messages_lose(struct co_engine *engine, int place); // a rank of this node has ended
 void co_messages_ask_for_life(struct co_engine *engine);    // those on other hosts that messages wait for

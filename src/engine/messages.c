@@ -160,6 +160,30 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
     return error;
 }
 
+static void call_worker(void *arg)
+{
+    co_workers_notice(arg);
+}
+
+// Only the program's threads may call native, so what it carries moves with them alone.
+void co_messages_share(struct co_engine *engine)
+{
+    engine->shares_messages = engine->p2p != NULL && engine->workers != NULL && engine->native_carrier == NULL;
+    if (engine->shares_messages) {
+        co_p2p_share(engine->p2p, call_worker, engine);
+    }
+}
+
+bool co_messages_in_background(const struct co_engine *engine)
+{
+    return engine->shares_messages && co_p2p_has_background(engine->p2p);
+}
+
+int co_messages_move_background(struct co_engine *engine)
+{
+    return engine->shares_messages ? co_p2p_move_background(engine->p2p) : 0;
+}
+
 void co_messages_close(struct co_engine *engine)
 {
     if (engine->p2p != NULL) {

@@ -11,6 +11,7 @@
 
 #define NAP_LEAST_NS (20 * CO_NS_PER_US) // between looks at shared memory, whose writers wake nobody
 #define NAP_MOST_NS (500 * CO_NS_PER_US)
+#define NAP_MESSAGES_MOST_NS (4 * CO_NS_PER_MS)   // of messages alone: some are waited for all the time
 #define NAP_BUSY_NS (20 * CO_NS_PER_US)           // somebody else holds the engine
 #define NAP_CALLERS_LEAST_NS (100 * CO_NS_PER_US) // callers move the engine
 #define NAP_CALLERS_MOST_NS (4 * CO_NS_PER_MS)
@@ -27,13 +28,14 @@ static bool callers_are_at_it(struct co_worker *worker)
 // A new operation was submitted by a caller who is on his way back to the program.
 static bool take_call(struct co_worker *worker)
 {
-    bool was_called = co_worker_was_called(worker);
+    bool was_called = co_worker_was_called(worker), has_notice = atomic_exchange(&worker->has_notice, false);
     if (was_called) {
         worker->seen_turns = co_load_relaxed(&worker->engine->turns); // relaxed: a hint
+    }
+    if (was_called || has_notice) {
         worker->callers_nap_ns = NAP_CALLERS_LEAST_NS;
         worker->nap_ns = NAP_LEAST_NS;
     }
-    atomic_store(&worker->has_notice, false);
     return was_called;
 }
 
@@ -50,8 +52,9 @@ static void rest(struct co_worker *worker)
     struct co_engine *engine = worker->engine;
     struct pollfd descriptors[CO_WORKER_DESCRIPTORS_MAX + 1];
     bool in_memory = has_memory_to_watch(engine);
+    uint64_t nap_most_ns = in_memory ? NAP_MOST_NS : NAP_MESSAGES_MOST_NS;
     worker->nap_ns = worker->nap_ns < NAP_LEAST_NS ? NAP_LEAST_NS : worker->nap_ns;
-    uint64_t most_ns = in_memory ? worker->nap_ns : UINT64_MAX;
+    uint64_t most_ns = in_memory || co_messages_in_background(engine) ? worker->nap_ns : UINT64_MAX;
     int count = 0;
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
         count = co_wait_descriptors(engine, descriptors, CO_WORKER_DESCRIPTORS_MAX, &most_ns);
@@ -63,7 +66,7 @@ static void rest(struct co_worker *worker)
     if (most_ns > 0 && co_worker_sleep(worker, descriptors, count, most_ns)) {
         co_wait_woken(engine, descriptors, count);
     }
-    worker->nap_ns = worker->nap_ns * 2 < NAP_MOST_NS ? worker->nap_ns * 2 : NAP_MOST_NS;
+    worker->nap_ns = worker->nap_ns * 2 < nap_most_ns ? worker->nap_ns * 2 : nap_most_ns;
 }
 
 static void rouse_receivers(struct co_engine *engine)
@@ -100,14 +103,16 @@ void co_worker_first_turn(struct co_worker *worker)
     if (co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0) { // relaxed: a hint
         co_mcast_lane_fill(engine->mcast, 0); // what fails here is found by the move
     }
-    int moved = co_engine_move_for_worker(engine);
-    if (moved > 0) {
+    int moved = co_engine_move_for_worker(engine), messages = co_messages_move_background(engine);
+    if (moved > 0 || messages > 0) {
         co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
         worker->nap_ns = NAP_LEAST_NS;
     }
     if (moved < 0) {
         wait_for_holder(worker);
-    } else if (moved == 0 || !has_memory_to_watch(engine)) {
+    } else if (moved == 0 && messages < 0) {
+        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
+    } else if (messages <= 0 && (moved == 0 || !has_memory_to_watch(engine))) {
         rest(worker);
     }
 }

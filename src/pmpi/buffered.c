@@ -105,6 +105,7 @@ static int send_copy(const struct co_message_buffer *buffer, int destination, in
                                          .bytes = buffer->bytes,
                                          .destination = destination,
                                          .tag = tag,
+                                         .in_background = true,
                                          .on_done = has_left};
     co_p2p_send(&message->send);
     return 0;

@@ -34,6 +34,7 @@ static void post(struct exchange *exchange, struct co_p2p_receive *receive)
 {
     receive->context = exchange->communicator->messages;
     co_message_fill_receive(receive, &exchange->in);
+    receive->in_background = false;
     receive->on_done = NULL;
     co_p2p_receive(receive, co_message_wildcard(exchange->source, MPI_ANY_SOURCE),
                    co_message_wildcard(exchange->receive_tag, MPI_ANY_TAG));
@@ -47,6 +48,7 @@ static int send(struct exchange *exchange)
     send.destination = exchange->destination;
     send.tag = exchange->send_tag;
     send.is_synchronous = false;
+    send.in_background = false;
     send.on_done = NULL;
     co_p2p_send(&send);
     co_message_wait_sent(&send, exchange->call);

@@ -63,6 +63,7 @@ static int receive(struct co_message_buffer *buffer, struct co_matched *matched,
     operation.node.source = matched->info.source;
     operation.node.tag = matched->info.tag;
     co_message_fill_receive(&operation, buffer);
+    operation.in_background = false;
     operation.on_done = NULL;
     co_p2p_receive_taken(&operation, consume(matched, handle));
     co_message_wait_received(&operation, "MPI_Mrecv");

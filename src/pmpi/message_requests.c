@@ -189,7 +189,8 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
                                              .destination = destination,
                                              .tag = tag,
                                              .own_rank = communicator->seed.rank,
-                                             .is_synchronous = is_synchronous};
+                                             .is_synchronous = is_synchronous,
+                                             .in_background = true};
     co_message_fill_send(&message->p2p.send, &message->buffer);
     co_request_start(request, &send_kind, message, communicator);
     co_p2p_send(&message->p2p.send);
@@ -208,7 +209,7 @@ static int make_receive(struct co_message_operation **out, struct co_request *re
         }
         return error;
     }
-    message->p2p.receive = (struct co_p2p_receive){.context = communicator->messages};
+    message->p2p.receive = (struct co_p2p_receive){.context = communicator->messages, .in_background = true};
     co_message_fill_receive(&message->p2p.receive, &message->buffer);
     return 0;
 }
@@ -224,6 +225,7 @@ static inline int start_plain(struct co_request *request, void *buffer, size_t b
     receive->context = communicator->messages;
     receive->buffer = buffer;
     receive->room = bytes;
+    receive->in_background = true;
     receive->on_done = NULL;
     receive->on_bytes = NULL;
     co_request_start(request, &plain_receive_kind, message, communicator);

@@ -13,6 +13,7 @@ static int receive(struct co_message_buffer *buffer, int source, int tag, struct
         struct co_p2p_receive operation;
         operation.context = communicator->messages;
         co_message_fill_receive(&operation, buffer);
+        operation.in_background = false;
         operation.on_done = NULL;
         co_p2p_receive(&operation, co_message_wildcard(source, MPI_ANY_SOURCE), co_message_wildcard(tag, MPI_ANY_TAG));
         co_message_wait_received(&operation, "MPI_Recv");

@@ -19,6 +19,7 @@ static int send(struct co_message_buffer *buffer, int destination, int tag, stru
         operation.destination = destination;
         operation.tag = tag;
         operation.is_synchronous = is_synchronous;
+        operation.in_background = false;
         operation.on_done = NULL;
         co_p2p_send(&operation);
         co_message_wait_sent(&operation, call);

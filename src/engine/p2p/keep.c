@@ -37,6 +37,7 @@ struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *se
     kept->send.data = kept->bytes;
     kept->send.on_done = has_ended;
     kept->send.handle = 0;
+    kept->send.in_background = co_p2p_background_begin(p2p, true);
     if (send->bytes > 0) {
         memcpy(kept->bytes, send->data, send->bytes);
     }

@@ -142,7 +142,7 @@ uint64_t co_p2p_advances(const struct co_p2p *p2p)
     return co_load_relaxed(&p2p->advances); // relaxed: a hint
 }
 
-static int move(struct co_p2p *p2p)
+int co_p2p_move(struct co_p2p *p2p)
 {
     int events = co_p2p_poll(p2p, PACKETS_AT_ONCE);
     if (p2p->config.carrier != NULL) {
@@ -168,10 +168,11 @@ static int move(struct co_p2p *p2p)
 
 int co_p2p_progress(struct co_p2p *p2p)
 {
-    if (!co_turns_try(&p2p->lock)) {
+    if (!co_p2p_try(p2p)) {
         return 0;
     }
-    int events = p2p->is_closing ? 0 : move(p2p);
+    p2p->caller_moves++;
+    int events = p2p->is_closing ? 0 : co_p2p_move(p2p);
     co_p2p_unlock(p2p);
     return events;
 }

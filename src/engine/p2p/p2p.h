@@ -33,6 +33,7 @@ struct co_p2p_send {
     int32_t destination, tag;                  // rank in the communicator
     int32_t own_rank;                          // likewise, for the caller alone
     bool is_synchronous;                       // done only when it is matched
+    bool in_background;                        // the caller does something else meanwhile; then the engine's
     void (*on_done)(struct co_p2p_send *send); // NULL: the caller looks. May free it, and must not come back here
     // NULL, or what puts bytes [from, to) into `data` before they go: in turn, perhaps long after the start.
     void (*make)(void *arg, size_t from, size_t to);
@@ -57,6 +58,7 @@ struct co_p2p_receive {
     struct co_p2p_context *context;
     void *buffer;
     size_t room;
+    bool in_background;                              // as above
     void (*on_done)(struct co_p2p_receive *receive); // as above
     // NULL, or who is told that bytes [from, to) are in the buffer: in turn, perhaps from 0 again, and not always to
     // the end.

@@ -29,6 +29,13 @@ struct co_p2p_config {
 
 // -ENOMEM: the channel is still the caller's.
 int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config);
+
+// Before anything is sent: a thread of castoff's own moves what is in the background, as long as there is something,
+// and is told by `on_background` when that begins. Not with a carrier, which only the program's threads may call.
+void co_p2p_share(struct co_p2p *p2p, void (*on_background)(void *arg), void *arg);
+bool co_p2p_has_background(const struct co_p2p *p2p);
+// By that thread: events, or -EBUSY: the program's threads move it themselves.
+int co_p2p_move_background(struct co_p2p *p2p);
 // Nobody calls any more, and no peer waits for what is under way: that ends with -ECANCELED, but for sends whose bytes
 // the MPI below may be reading.
 void co_p2p_close(struct co_p2p *p2p);

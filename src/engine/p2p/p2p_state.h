@@ -8,9 +8,11 @@
 //   gone.c         peers that have ended, our end   keep.c       copies of small messages without credit
 //   carried.c      large messages between hosts  stream_send.c, stream_receive.c   middle ones inside a node
 //   blocks.c       messages matched by several lanes, lanes.c: their threads
+//   background.c   what a thread of castoff's own moves while the program computes
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
+#include <sched.h>
 #include <string.h>
 
 #include "base/hash_map.h"
@@ -135,14 +137,27 @@ struct co_p2p {
     size_t kept;                  // bytes of copies
     struct co_p2p_totals totals;
     struct co_p2p_blocks *blocks; // NULL: each message is matched as it comes
-    _Atomic bool has_lost_one;    // of the peers; written with the lock
-    _Atomic int probed;           // for whose messages somebody has looked in vain, -1: nobody has
+    // co_p2p_share: operations in the background, sends and receives of what may be offered; written with the lock
+    void (*on_background)(void *arg); // NULL: not shared
+    void *background_arg;
+    _Atomic unsigned background;
+    bool background_begins;            // and nobody has been told
+    unsigned caller_moves, moves_seen; // by the program's threads; by the thread that has the background
+    _Atomic bool has_lost_one;         // of the peers; written with the lock
+    _Atomic int probed;                // for whose messages somebody has looked in vain, -1: nobody has
     _Atomic uint64_t advances;
 };
 
+static inline bool co_p2p_try(struct co_p2p *p2p)
+{
+    return p2p->on_background == NULL ? co_turns_try(&p2p->lock) : co_trylock_take(&p2p->lock);
+}
+
 static inline void co_p2p_lock(struct co_p2p *p2p)
 {
-    co_turns_take(&p2p->lock);
+    while (!co_p2p_try(p2p)) {
+        sched_yield();
+    }
 }
 
 // What has been handed to the carrier starts at once, without the lock.
@@ -154,7 +169,24 @@ static inline void co_p2p_unlock(struct co_p2p *p2p)
     }
 }
 
+// At the end of a call that starts something.
+static inline void co_p2p_unlock_started(struct co_p2p *p2p)
+{
+    bool begins = p2p->background_begins && co_load_relaxed(&p2p->background) > 0; // relaxed: lock held
+    p2p->background_begins = false;
+    co_p2p_unlock(p2p);
+    if (begins) {
+        p2p->on_background(p2p->background_arg);
+    }
+}
+
 // All below: lock held.
+
+// background.c: whether an operation counts from now on, and until it is done.
+bool co_p2p_background_begin(struct co_p2p *p2p, bool in_background);
+void co_p2p_background_end(struct co_p2p *p2p);
+
+int co_p2p_move(struct co_p2p *p2p); // p2p.c: whatever can move; events
 
 // context.c: the context of a packet, made when it is not known yet. NULL: out of memory, or it has ended.
 struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id);
@@ -300,6 +332,9 @@ static inline void co_p2p_receive_finish(struct co_p2p_receive *receive, int res
         }
     }
     receive->result = result;
+    if (receive->in_background) {
+        co_p2p_background_end(context->p2p);
+    }
     if (receive->on_done != NULL) {
         receive->on_done(receive);
     } else {

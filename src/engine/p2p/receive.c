@@ -176,6 +176,9 @@ static void begin(struct co_p2p_receive *receive)
     receive->context->users++;
     receive->handle = 0;
     receive->is_streamed = false;
+    // What may be sent at once has left its sender.
+    bool may_be_offered = receive->in_background && receive->room > receive->context->p2p->config.eager_most;
+    receive->in_background = co_p2p_background_begin(receive->context->p2p, may_be_offered);
     co_store_relaxed(&receive->is_done, 0); // relaxed: nobody else knows it
 }
 
@@ -198,7 +201,7 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     } else {
         co_p2p_context_make_room(receive->context, &receive->node);
     }
-    co_p2p_unlock(p2p);
+    co_p2p_unlock_started(p2p);
 }
 
 bool co_p2p_receive_detach(struct co_p2p_receive *receive, void (*on_done)(struct co_p2p_receive *receive))
@@ -270,7 +273,7 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     deliver_kept(p2p, receive, message);
     context->holders--;
     co_p2p_context_drop(context);
-    co_p2p_unlock(p2p);
+    co_p2p_unlock_started(p2p);
 }
 
 void co_p2p_drop_taken(struct co_p2p_message *message)

@@ -68,6 +68,9 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
         co_handles_remove(&context->p2p->sends_named, send->handle);
     }
     context->p2p->offered -= send->is_offered;
+    if (send->in_background) {
+        co_p2p_background_end(context->p2p);
+    }
     if (send->copy != NULL) { // that has not gone
         co_p2p_send_finish(send->copy, result);
     }
@@ -265,6 +268,7 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     send->copy = NULL;
     send->early = send->streamed = 0;
     send->is_offered = false;
+    send->in_background = co_p2p_background_begin(p2p, send->in_background);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
     } else if (p2p->peers[peer].is_gone) {
@@ -290,7 +294,7 @@ void co_p2p_send(struct co_p2p_send *send)
     co_p2p_lock(p2p);
     count_sent(p2p, peer, send->bytes);
     begin(p2p, peer, send);
-    co_p2p_unlock(p2p);
+    co_p2p_unlock_started(p2p);
 }
 
 bool co_p2p_send_detach(struct co_p2p_send *send, void (*on_done)(struct co_p2p_send *send))
