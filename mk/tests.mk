@@ -2,7 +2,7 @@
 #
 # Unit tests: every tests/unit/<name>_test.c becomes a program linked with everything below src/pmpi and cmocka;
 # tests/unit/*.c of other names are linked into those that use them. `make unit` runs them all, `make test` runs everything
-# (tests/run_all.sh), `make env.example` writes the template of the settings.
+# (tests/run_all.sh), `make lab-verbs` what needs guests with RDMA, `make env.example` writes the template of the settings.
 
 UNIT_TESTS   := $(wildcard tests/unit/*_test.c)
 UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c))
@@ -54,6 +54,11 @@ unit: $(UNIT_PROGS) $(MATCH_MUTANTS) modules
 # Parts build what they need themselves, so that one broken part does not hide the others. PARTS="unit style" chooses.
 test: deps
 	@bash tests/run_all.sh $(PARTS)
+
+# The laboratory with RDMA (tests/lab-verbs/README.md): its self test and all that runs in it.
+.PHONY: lab-verbs
+lab-verbs: deps
+	@bash tests/run_all.sh $(basename $(notdir $(wildcard tests/lab-verbs/*_test.sh)))
 
 # FORCE: whether it is up to date is cheap to find out by writing it.
 .PHONY: FORCE

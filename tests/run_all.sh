@@ -92,7 +92,7 @@ part unit 300 make -s -j "$jobs" unit
 part style 120 make -s check-style
 for script in tests/*/*_test.sh; do
     case $script in
-    tests/lab/* | tests/mpi/* | tests/apps/*) ;;
+    tests/lab/* | tests/lab-verbs/* | tests/mpi/* | tests/apps/*) ;;
     *) [ -e "$script" ] && part "$(basename "$script" .sh)" 300 bash "$script" ;;
     esac
 done
@@ -102,7 +102,7 @@ if [ -e mk/fuzz.mk ]; then
     part fuzz 900 make -s -j "$jobs" fuzz
 fi
 part mpi 2400 bash tests/mpi/run.sh
-for script in tests/lab/*_test.sh; do
+for script in tests/lab/*_test.sh tests/lab-verbs/*_test.sh; do
     [ -e "$script" ] && part "$(basename "$script" .sh)" 900 bash "$script"
 done
 

@@ -33,21 +33,6 @@ exit status: the command's; 2 wrong usage; 77 no lab possible here; 125 raising 
 USAGE
 }
 
-refuse() {
-    echo "lab: $1 (see --help)" >&2
-    exit 2
-}
-
-skip() {
-    echo "lab: skipped: $1" >&2
-    exit 77
-}
-
-need_number() { # name value lowest highest
-    [[ $2 =~ ^[0-9]{1,4}$ ]] && ((10#$2 >= $3 && 10#$2 <= $4)) && return
-    refuse "$1 needs a number from $3 to $4, not '$2'"
-}
-
 need_rate() { # name value
     [[ $2 == none || $2 =~ ^[0-9]*[1-9][0-9]*(k|m|g)?bit$ ]] && return
     refuse "$1 needs a rate such as 200mbit, or none, not '$2'"
@@ -97,8 +82,7 @@ check_options() {
         refuse "--topology is flat or fat-tree, not '$LAB_TOPOLOGY'"
     [[ $LAB_TOPOLOGY == flat ]] || ((10#$LAB_LEAVES <= 10#$LAB_HOSTS)) ||
         refuse "a fat tree needs at least one host on each of its $LAB_LEAVES leaves"
-    [[ $prefix =~ ^[A-Za-z0-9._-]{1,40}$ ]] || refuse "--prefix is letters, digits, '.', '_', '-'"
-    ((${#command[@]} > 0)) || refuse "no command given"
+    check_command
     # Numbers with leading zeros would be taken for octal ones later.
     LAB_HOSTS=$((10#$LAB_HOSTS)) LAB_LOSS=$((10#$LAB_LOSS)) LAB_LEAVES=$((10#$LAB_LEAVES))
     LAB_SPINES=$((10#$LAB_SPINES)) LAB_RANKS_PER_HOST=$((10#$LAB_RANKS_PER_HOST))
@@ -123,67 +107,17 @@ check_machine() {
         skip "this kernel lacks one of bridge, veth, tbf, nftables, or root may not use it"
 }
 
-make_directory() {
-    local parent=${TMPDIR:-/tmp}
-    # mpirun splits the path of its launch agent at spaces.
-    [[ $parent == /* && $parent != *[[:space:]]* ]] || parent=/tmp
-    LAB_DIR=$(mktemp -d "$parent/$prefix.$$.XXXXXX") || exit 125
-    chmod 755 "$LAB_DIR"
-}
-
-# A child that a signal hits before it became another program would run the trap as well.
-remove_directory() {
-    [[ -n $LAB_DIR && $BASHPID == "$$" ]] || return
-    # What a lab writes is on a tmpfs inside its own mounts; out here lies this file only.
-    rm -f "$LAB_DIR/inner-pid" "$LAB_DIR/inner-pid.new"
-    rmdir "$LAB_DIR"
-}
-
-# Asks the lab to end its command in order the first time, ends it by force the second time.
-# Before the lab knows its own number there is nothing worth an orderly end.
-interrupt() { # signal-number
-    local inner=""
-    [[ -r $LAB_DIR/inner-pid ]] && read -r inner <"$LAB_DIR/inner-pid"
-    if [[ -z $interrupted && -n $inner ]]; then
-        kill -TERM "$inner" 2>/dev/null
-    elif [[ -n $child ]]; then
-        kill -KILL "$child" 2>/dev/null
-    fi
-    interrupted=$1
-}
-
-run_lab() {
-    local status=0
-    # Children that bash starts in the background ignore SIGINT; env gives it back to the command.
-    # pdeathsig and kill-child chain the lab to this script, should it be killed with SIGKILL.
-    env --default-signal=INT setpriv --pdeathsig KILL \
-        unshare --mount --pid --net --fork --kill-child=KILL \
-        "$here/raise.sh" "${command[@]}" <&0 &
-    child=$!
-    [[ -z $interrupted ]] || kill -KILL "$child"
-    wait "$child" || status=$?
-    while [[ -n $interrupted ]] && kill -0 "$child" 2>/dev/null; do
-        wait "$child"
-    done
-    [[ -z $interrupted ]] || status=$((128 + interrupted))
-    return "$status"
-}
-
 here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd) || exit 125
+# shellcheck source=tests/lab/lab_outer.sh
+. "$here/lab_outer.sh"
 LAB_HOSTS="" LAB_RATE=200mbit LAB_UPLINK_RATE="" LAB_TOPOLOGY=flat LAB_LEAVES=2 LAB_SPINES=1
 LAB_SNOOPING=0 LAB_SEGMENT=0 LAB_LOSS=0 LAB_QUEUE=100 LAB_DECOY=0 LAB_RANKS_PER_HOST=1
-prefix=castoff-lab child="" interrupted="" command=()
+prefix=castoff-lab command=()
 
 parse_options "$@"
 check_options
 check_machine
 export PATH=$PATH:/usr/sbin:/sbin
-export LAB_DIR="" LAB_HOSTS LAB_RATE LAB_UPLINK_RATE LAB_TOPOLOGY LAB_LEAVES LAB_SPINES
+export LAB_HOSTS LAB_RATE LAB_UPLINK_RATE LAB_TOPOLOGY LAB_LEAVES LAB_SPINES
 export LAB_SNOOPING LAB_SEGMENT LAB_LOSS LAB_QUEUE LAB_DECOY LAB_RANKS_PER_HOST
-# The traps stand before the directory does; a signal in between finds nothing to do yet.
-trap 'interrupt 1' HUP
-trap 'interrupt 2' INT
-trap 'interrupt 15' TERM
-trap remove_directory EXIT
-make_directory
-run_lab
+keep_lab

@@ -10,48 +10,9 @@ set -u
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "$0")")" && pwd) || exit 1
 lab=$here/lab.sh
-work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-lab-test.XXXXXX") || exit 1
-prefix=labtest.$$
-log=$work/log
-started=()
-trap clean_up EXIT
-
-# A child that a signal hits before it became another program would run the trap as well.
-clean_up() {
-    [[ $BASHPID == "$$" ]] || return
-    local started_job
-    for started_job in "${started[@]}"; do
-        kill -KILL "$started_job" 2>/dev/null
-    done
-    rm -rf "$work"
-}
-
-report() { # PASS|FAIL|SKIP what
-    echo "$1 $2" | tee -a "$log"
-}
-
-check() { # what command...
-    local what=$1
-    shift
-    if "$@"; then
-        report PASS "$what"
-    else
-        report FAIL "$what"
-    fi
-}
-
-pause() {
-    read -r -t 0.02 <> <(:)
-}
-
-await() { # command...: until it succeeds, 20 seconds at most
-    local deadline=$((SECONDS + 20))
-    until "$@"; do
-        ((SECONDS < deadline)) || return 1
-        pause
-    done
-    return 0
-}
+# shellcheck source=tests/lab/lab_test_checks.sh
+. "$here/lab_test_checks.sh"
+make_work labtest
 
 run_inside() { # case lab-options...
     local name=$1 status=0
@@ -61,49 +22,6 @@ run_inside() { # case lab-options...
     status=${PIPESTATUS[0]}
     check "$name: the lab ends with its command's status" test "$status" -eq 0
     check "$name: nothing is left" nothing_left
-}
-
-lab_processes() { # numbers of the processes that belong to a lab of this test
-    local process
-    for process in /proc/[0-9]*; do
-        if [[ $process != "/proc/$$" ]] &&
-            grep -qsa "LAB_DIR=[^ ]*/$prefix" "$process/environ"; then
-            echo "${process#/proc/}"
-        fi
-    done
-}
-
-lab_directory_exists() {
-    compgen -G "${TMPDIR:-/tmp}/$prefix.*" >/dev/null
-}
-
-no_lab_process() {
-    [[ -z $(lab_processes) ]]
-}
-
-machine_state() {
-    ip -o link | sed 's/.*: \([^:@]*\)[:@].*/\1/'
-    ip netns list
-    ls -A /etc/netns 2>/dev/null
-    cat /etc/hosts
-}
-
-nothing_left() {
-    no_lab_process && ! lab_directory_exists && [[ $(machine_state) == "$state_before" ]]
-}
-
-ended_with() { # status job
-    local status=0
-    wait "$2" || status=$?
-    ((status == $1)) || echo "status $status, not $1"
-    ((status == $1))
-}
-
-start_lab() { # lab-options... -- command...
-    rm -f "$work/output" # or what the last one said would be taken for its words
-    "$lab" --prefix "$prefix" "$@" >"$work/output" 2>&1 &
-    started+=($!)
-    job=$!
 }
 
 keepers_exist() { # at-least
@@ -170,14 +88,6 @@ check_side_by_side() {
     check "two labs at once: nothing is left" nothing_left
 }
 
-exits_with() { # status lab-arguments...
-    local status=0 wanted=$1
-    shift
-    timeout 30 "$lab" --prefix "$prefix" "$@" >"$work/output" 2>&1 || status=$?
-    ((status == wanted)) || echo "status $status, not $wanted"
-    ((status == wanted))
-}
-
 check_statuses() {
     check "status: the command's own" exits_with 7 --hosts 1 -- sh -c 'exit 7'
     check "status: 127 for a missing command" exits_with 127 --hosts 2 -- /nonexistent/command
@@ -196,17 +106,9 @@ check_statuses() {
     check "status: without root it names the packages" grep -q "iproute2.*nftables" <<<"$output"
 }
 
-# One lab that does nothing tells whether this machine can have any.
-reason=$(timeout 30 "$lab" --prefix "$prefix" --hosts 1 -- true 2>&1)
-case $? in
-    0) ;;
-    77) echo "SKIP all: ${reason#lab: skipped: }" && echo "0 passed, 0 failed, 1 skipped" && exit 77 ;;
-    *) echo "FAIL a lab of one host: $reason" && echo "0 passed, 1 failed, 0 skipped" && exit 1 ;;
-esac
+need_lab 30 --hosts 1
 "${CC:-cc}" -std=gnu17 -O2 -o "$work/lab_probe" "$here/lab_probe.c" || exit 1
 ! command -v mpicc >/dev/null || mpicc -o "$work/lab_sum" "$here/lab_sum.c" || exit 1
-chmod 755 "$work"
-state_before=$(machine_state)
 
 run_inside flat --hosts 3 --rate 20mbit
 run_inside datagrams --hosts 3 --rate 20mbit --segment
@@ -218,8 +120,4 @@ check_statuses
 check_interruption
 check_interrupted_raising
 
-passed=$(grep -c '^PASS ' "$log")
-failed=$(grep -c '^FAIL ' "$log")
-skipped=$(grep -c '^SKIP ' "$log")
-echo "$passed passed, $failed failed, $skipped skipped"
-((failed == 0))
+print_sum

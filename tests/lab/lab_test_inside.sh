@@ -165,6 +165,10 @@ check_datagrams() {
     check "about half of them are lost" at_least "$lost" 400
     check "about half of them arrive" less_than "$lost" 600
     check "lost bytes are counted" at_least "$bytes" $((lost * 1000))
+    read -r before bytes < <(lab-loss-count 1)
+    lab-loss 1 1000
+    "$probe" say 239.1.2.3 5001 50
+    check "all can be lost" await loss_is_over $((before + 50))
     lab-loss 1 0
     check "without loss all arrive" multicast_arrives 1 2
     lab-multicast 1 off

@@ -12,27 +12,10 @@ set -u
 here=$(dirname -- "$0")
 # shellcheck source=tests/lab/switches.sh
 . "$here/switches.sh"
+# shellcheck source=tests/lab/lab_inner.sh
+. "$here/lab_inner.sh"
 
 host_pids=()
-command_pid=""
-interrupted=0
-
-fail() {
-    echo "lab: could not be raised: $1" >&2
-    exit 125
-}
-
-try() {
-    "$@" || fail "'$*' failed"
-}
-
-# Tells lab.sh the number under which it can signal this process. /proc is still the outer one,
-# and bash itself opens it here: a helper program would read its own number.
-announce_inner_pid() {
-    local outer rest
-    read -r outer rest </proc/self/stat || fail "/proc is not readable"
-    echo "$outer" >"$LAB_DIR/inner-pid.new" && mv "$LAB_DIR/inner-pid.new" "$LAB_DIR/inner-pid"
-}
 
 make_private_mounts() {
     try mount -t tmpfs -o mode=755 lab "$LAB_DIR"
@@ -119,26 +102,6 @@ describe_lab() {
  --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1"
 }
 
-interrupt() {
-    interrupted=1
-    [[ -n $command_pid ]] || exit 143
-    kill -TERM "$command_pid" 2>/dev/null
-    # The command has this long to end in order; after that the lab goes with it inside.
-    (sleep 3 && kill -KILL "$command_pid" 2>/dev/null) &
-}
-
-run_command() {
-    local status=0
-    export -n "${!LAB_@}"
-    env --default-signal=INT "$LAB_DIR/bin/lab-in-host" 0 "$@" <&0 &
-    command_pid=$!
-    wait "$command_pid" || status=$?
-    while ((interrupted)) && kill -0 "$command_pid" 2>/dev/null; do
-        wait "$command_pid" || status=$?
-    done
-    exit "$status"
-}
-
 trap interrupt TERM HUP INT
 announce_inner_pid
 make_private_mounts
@@ -153,4 +116,4 @@ for ((host = 0; LAB_LOSS > 0 && host < LAB_HOSTS; host++)); do
     try "$LAB_DIR/bin/lab-loss" "$host" "$LAB_LOSS"
 done
 ((LAB_SNOOPING == 0 || LAB_HOSTS == 1)) || await_queriers
-run_command "$@"
+run_command "$LAB_DIR/bin/lab-in-host" 0 "$@"
