@@ -61,8 +61,7 @@ static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
     }
     tell_origin(reader, head);
     if (!tracker.has_ended && reader->note.count == 0) {
-        uint64_t bytes = reader->format == CO_FORMAT_OWN ? reader->page_bytes : head->trace_bytes;
-        co_note_add(&reader->note, bytes, "it ends before MPI_Finalize");
+        co_note_add(&reader->note, head->trace_bytes, "it ends before MPI_Finalize");
     }
     co_tracker_close(&tracker);
     head->is_partial = reader->note.count > 0;

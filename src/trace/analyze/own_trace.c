@@ -13,17 +13,35 @@ bool co_own_trace_begins(const uint8_t *bytes, size_t size)
     return size >= 14 && memcmp(bytes, CO_TRACE_MAGIC, 14) == 0;
 }
 
-int co_own_trace_open(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note)
+static void begin(struct co_own_trace *trace)
+{
+    co_trace_links_open(&trace->links);
+    co_hash_map_open(&trace->types);
+}
+
+int co_own_trace_open(struct co_own_trace *trace, const char *path, struct co_note *note)
 {
     char why[CO_TRACE_WHY_MAX];
     *trace = (struct co_own_trace){.world = UINT32_MAX};
-    int error = co_trace_file_open(&trace->file, bytes, size, why);
+    int error = co_trace_file_open(&trace->file, path, why);
     if (error != 0) {
-        co_note_add(note, 0, "%s", error == -ENOMEM ? "there is no memory for it" : why);
+        co_note_add(note, 0, "%s", why);
         return error;
     }
-    co_trace_links_open(&trace->links);
-    co_hash_map_open(&trace->types);
+    begin(trace);
+    return 0;
+}
+
+int co_own_trace_open_bytes(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note)
+{
+    char why[CO_TRACE_WHY_MAX];
+    *trace = (struct co_own_trace){.world = UINT32_MAX};
+    int error = co_trace_file_open_bytes(&trace->file, bytes, size, why);
+    if (error != 0) {
+        co_note_add(note, 0, "%s", why);
+        return error;
+    }
+    begin(trace);
     return 0;
 }
 
@@ -273,7 +291,7 @@ static void note_end(struct co_own_trace *trace, struct co_note *note)
         co_note_add(note, trace->file.damage_offset, "%s", trace->file.damage);
     }
     if (trace->file.header.end == CO_TRACE_STOPPED) {
-        co_note_add(note, trace->file.size, "the recording stopped early: there was no room on the disk");
+        co_note_add(note, trace->file.source.size, "the recording stopped early: there was no room on the disk");
     }
 }
 
