@@ -52,7 +52,7 @@ static void drop_output(void *arg, const char *bytes, size_t count)
 static int unpack(const char *archive, const char *directory)
 {
     char *argv[] = {"tar", "-x", "-f", (char *)(uintptr_t)archive, "-C", (char *)(uintptr_t)directory, NULL};
-    struct co_child_result result;
+    struct co_child_result result = {.status = 0};
     int error = mkdir(directory, 0700) != 0 ? -errno : co_child_run(&result, argv, drop_output, NULL, NULL);
     if (error != 0 || result.status != 0) {
         co_command_complain(&co_command_trace, "%s cannot be unpacked%s%s", archive, error != 0 ? ": " : "",

@@ -84,7 +84,8 @@ static json_t *json_doubt(const struct co_replay_result *replay)
     if (replay->doubted > 0) {
         co_trace_doubt_text(replay, text, sizeof text);
     }
-    return json_pack("{s:I, s:s}", "communicators", (json_int_t)replay->doubted, "first", text);
+    return json_pack("{s:I, s:s, s:I}", "communicators", (json_int_t)replay->doubted, "first", text,
+                     "order_by_messages", (json_int_t)replay->believed);
 }
 
 static json_t *json_replay(const struct co_replay_result *replay)

@@ -38,7 +38,7 @@ static int64_t neighbour(const struct rank *rank, int side)
 // As far apart as MPI's requests are.
 static int64_t handle_of(int request)
 {
-    return 0x55550000 + 256 * (int64_t)request;
+    return 0x55550000 + INT64_C(256) * request;
 }
 
 static void start(struct rank *rank, unsigned kind, int side, int tag, int request)

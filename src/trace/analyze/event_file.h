@@ -14,7 +14,7 @@
 #include "trace/analyze/note.h"
 
 #define CO_EVENT_MAGIC "castoff events\n" // with the end of the string 16 bytes
-#define CO_EVENT_VERSION 2
+#define CO_EVENT_VERSION 3
 #define CO_EVENT_BYTE_ORDER UINT32_C(0x01020304)
 
 struct co_event_head {
