@@ -147,6 +147,10 @@ static void print_doubts(const struct co_trace_output *output, FILE *stream)
         fprintf(stream, "%" PRIu64 " communicators that MPI may have reordered are taken as not: all messages fit\n",
                 replay->believed);
     }
+    if (replay->damaged > 0) {
+        fprintf(stream, "partial: parsed events of %" PRIu64 " ranks changed, or could not be read, meanwhile\n",
+                replay->damaged);
+    }
     if (replay->from_outside > 0) {
         fprintf(stream, "%" PRIu64 " messages that nobody in the trace sent arrived when their receive was over\n",
                 replay->from_outside);

@@ -56,6 +56,7 @@ struct co_replay_result {
     uint64_t unreceived, unmatched; // messages and receives that were left over
     uint64_t otherwise;             // receives that got another message than the trace tells
     uint64_t forced;                // times that nobody could go on
+    uint64_t damaged;               // ranks whose events changed, or could not be read, while they were replayed
     // Communicators of ranks whose members are not known, or not those that were thought; of the first one why, whose,
     // and which call.
     uint64_t doubted;

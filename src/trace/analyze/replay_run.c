@@ -92,6 +92,9 @@ static void finish(struct co_replay *replay)
         result->unreceived += queue->unexpected.count + queue->held.count;
         result->unmatched += queue->posted.count;
     }
+    for (uint32_t i = 0; i < replay->size; i++) {
+        result->damaged += replay->ranks[i].events.is_damaged;
+    }
     co_replay_doubt_orders(replay);
     if (replay->depth_samples > 0) {
         result->posted_mean = replay->posted_sum / (double)replay->depth_samples;

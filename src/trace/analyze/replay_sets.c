@@ -200,14 +200,17 @@ static bool execute(struct machine *machine)
 int32_t *co_replay_expand_group(struct co_replay *replay, const struct co_replay_place *parent, const int32_t *numbers,
                                 uint32_t count, uint32_t *found, bool *is_not_told)
 {
-    struct machine machine = {
-        .replay = replay, .rank = &replay->ranks[parent->rank], .next = numbers, .end = numbers + count};
+    struct machine machine = {.replay = replay, .rank = &replay->ranks[parent->rank], .next = numbers};
     int32_t *ranks = NULL;
+    if (count == 0) { // cut off: no group is made of nothing
+        return NULL;
+    }
     machine.marks = calloc((size_t)replay->size + 1, 1);
     if (machine.marks == NULL) {
         replay->error = -ENOMEM;
         return NULL;
     }
+    machine.end = numbers + count;
     bool is_sound = execute(&machine);
     *is_not_told = machine.is_not_told;
     if (is_sound) {
