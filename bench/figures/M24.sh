@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # M24: the memory that castoff trace takes for a long trace, and for one of a twentieth of its length: it must not grow
-# with it. Once for text and once for castoff's own recordings, which take a tenth of the bytes for the same calls, half
-# as long: 10 GB and 5 GB where the disk has room for them and for what is made of them, otherwise a fifth; SYNTHETIC_GB
-# chooses. A limit of 1 GB on the address space stands over all.
+# with it. Once for text, and once for castoff's own recordings, which take a tenth of the bytes for the same calls: 10 GB
+# and 3 GB where the disk has room for them and for what is made of them, otherwise a fifth; SYNTHETIC_GB chooses. A limit
+# of 1 GB on the address space stands over all.
 . "$(dirname "$0")/figure.sh"
 . "$(dirname "$0")/synthetic.sh"
 gigabytes=${SYNTHETIC_GB:-10}
 has_room $((2 * gigabytes + 4)) || gigabytes=2
-own=$((500 * gigabytes)) # MB
+own=$((300 * gigabytes)) # MB
 what="most memory of castoff trace on 8 ranks: $gigabytes GB of DUMPI text, $((1000 * gigabytes / 20)) MB of it; $own MB of own recordings, $((own / 20)) MB of them"
 reach="<= 1 GB; not growing"
 has_room $((2 * gigabytes + 4)) || give_up "$what" "$reach" "the disk has no room for it"

@@ -38,6 +38,13 @@ tar -C "$work" -czf "$work/app.tar.gz" other
 run "$castoff" trace --no-cache --bins 1 "$work/app.tar.gz"
 ok "an archive" out_has 'ranks  *2 of 2'
 
+mkdir "$work/cut"
+cp "$work/other/app-0000.txt" "$work/cut/"
+head -c 500 "$work/other/app-0001.txt" >"$work/cut/app-0001.txt"
+tar -C "$work" -czf "$work/cut.tar.gz" cut
+run "$castoff" trace --no-cache --bins 1 "$work/cut.tar.gz"
+ok "a file of an archive is named by its place there" err_has '^castoff trace: cut/app-0001.txt: at byte '
+
 mkdir "$work/bad" "$work/none"
 run "$castoff" trace "$work/none"
 ok "no trace: status 1" status_is 1
