@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,12 @@ static int analyze(const struct choice *choice, char **paths, int path_count)
     if (error != 0) {
         return say_failed("the JSON", choice->json, error);
     }
+    if ((error = co_output_check_directory(choice->csv)) != 0) {
+        return say_failed("tables", choice->csv, error);
+    }
+    if ((error = co_output_check_directory(choice->plots)) != 0) {
+        return say_failed("plots", choice->plots, error);
+    }
     int status = co_trace_run_open(&run, &choice->run, paths, (size_t)path_count);
     if (run.is_analyzed) {
         const struct co_trace_output output = {paths[0], &run.application, &run.analysis};
@@ -149,6 +156,7 @@ static int run(int argc, char **argv)
     struct choice choice = {.json = NULL};
     (void)co_number_list_parse(&choice.run.bins, "1,16,32,64,128,256", CO_REPLAY_BINS_MAX);
     (void)co_number_list_parse(&choice.run.lanes, "1,4,32", CO_REPLAY_LANES_MAX);
+    signal(SIGXFSZ, SIG_IGN); // a limit on files is said as any other cause
     int parsed = parse(&choice, argc, argv);
     if (parsed != 0) {
         return parsed > 0 ? TOOL_OK : TOOL_USAGE;

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool co_output_is_piped(const char *path)
@@ -29,6 +30,18 @@ int co_output_check(const char *path)
     return 0;
 }
 
+int co_output_check_directory(const char *path)
+{
+    struct stat state;
+    if (!path || mkdir(path, 0777) == 0) {
+        return 0;
+    }
+    if (errno != EEXIST || stat(path, &state) != 0) {
+        return -errno;
+    }
+    return !S_ISDIR(state.st_mode) ? -ENOTDIR : access(path, W_OK | X_OK) != 0 ? -errno : 0;
+}
+
 FILE *co_output_open(const char *path)
 {
     return co_output_is_piped(path) ? stdout : fopen(path, "w");
@@ -37,5 +50,8 @@ FILE *co_output_open(const char *path)
 int co_output_close(FILE *file)
 {
     int is_broken = ferror(file);
-    return (file == stdout ? fflush(file) : fclose(file)) || is_broken ? -EIO : 0;
+    if ((file == stdout ? fflush(file) : fclose(file)) != 0) {
+        return errno > 0 ? -errno : -EIO;
+    }
+    return is_broken ? -EIO : 0;
 }

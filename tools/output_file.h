@@ -14,8 +14,11 @@ bool co_output_is_piped(const char *path);
 // stays, and nothing new does. Of standard output and NULL it can.
 int co_output_check(const char *path);
 
+// The same of a directory for files, which is made where its parent is there.
+int co_output_check_directory(const char *path);
+
 // NULL with errno. What was there is gone.
 FILE *co_output_open(const char *path);
-int co_output_close(FILE *file); // 0, or -EIO: not all of it has been written
+int co_output_close(FILE *file); // 0 or -errno: not all of it has been written
 
 #endif

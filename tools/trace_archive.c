@@ -2,12 +2,10 @@
 //
 // tar unpacks; it keeps away from places outside its directory by itself. An archive's own folders are gone through to
 // the first that holds more than one thing.
-#define _GNU_SOURCE // nftw
 #include "trace_archive.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <ftw.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +15,7 @@
 
 #include "child.h"
 #include "command.h"
+#include "scratch.h"
 
 static bool is_archive(const char *path)
 {
@@ -52,7 +51,7 @@ static void drop_output(void *arg, const char *bytes, size_t count)
 static int unpack(const char *archive, const char *directory)
 {
     char *argv[] = {"tar", "-x", "-f", (char *)(uintptr_t)archive, "-C", (char *)(uintptr_t)directory, NULL};
-    struct co_child_result result;
+    struct co_child_result result = {.status = 0};
     int error = mkdir(directory, 0700) != 0 ? -errno : co_child_run(&result, argv, drop_output, NULL, NULL);
     if (error != 0 || result.status != 0) {
         co_command_complain(&co_command_trace, "%s cannot be unpacked%s%s", archive, error != 0 ? ": " : "",
@@ -101,20 +100,17 @@ static char *unpack_to(const struct co_trace_archive *archive, const char *path,
     return directory;
 }
 
-static int make_directory(struct co_trace_archive *archive)
+static int make_directory(struct co_trace_archive *archive, const char *scratch)
 {
-    const char *scratch = getenv("TMPDIR");
-    archive->directory = join(scratch != NULL && *scratch != '\0' ? scratch : "/tmp", "castoff-archive-XXXXXX");
-    if (archive->directory == NULL || mkdtemp(archive->directory) == NULL) {
-        co_command_complain(&co_command_trace, "no directory to unpack to: %s", strerror(errno));
-        free(archive->directory);
-        archive->directory = NULL;
+    archive->directory = scratch == NULL ? NULL : join(scratch, "archive");
+    if (archive->directory == NULL || mkdir(archive->directory, 0700) != 0) {
+        co_command_complain(&co_command_trace, "no directory to unpack to in %s", co_scratch_place());
         return -EIO;
     }
     return 0;
 }
 
-int co_trace_archive_open(struct co_trace_archive *archive, char ***paths, size_t *path_count)
+int co_trace_archive_open(struct co_trace_archive *archive, const char *scratch, char ***paths, size_t *path_count)
 {
     *archive = (struct co_trace_archive){.directory = NULL};
     bool has_some = false;
@@ -124,7 +120,7 @@ int co_trace_archive_open(struct co_trace_archive *archive, char ***paths, size_
     if (!has_some) {
         return 0;
     }
-    int error = make_directory(archive);
+    int error = make_directory(archive, scratch);
     archive->paths = error != 0 ? NULL : calloc(*path_count + 1, sizeof *archive->paths);
     error = error == 0 && archive->paths == NULL ? -ENOMEM : error;
     for (size_t i = 0; error == 0 && i < *path_count; i++) {
@@ -139,20 +135,8 @@ int co_trace_archive_open(struct co_trace_archive *archive, char ***paths, size_
     return error;
 }
 
-static int remove_one(const char *path, const struct stat *state, int kind, struct FTW *walk)
-{
-    (void)state;
-    (void)kind;
-    (void)walk;
-    (void)remove(path);
-    return 0;
-}
-
 void co_trace_archive_close(struct co_trace_archive *archive)
 {
-    if (archive->directory != NULL) {
-        nftw(archive->directory, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    }
     for (size_t i = 0; i < archive->path_count; i++) {
         free(archive->paths[i]);
     }

@@ -5,6 +5,7 @@
 #include "trace_calls.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,7 +14,6 @@
 
 #include "command.h"
 #include "trace/trace_file.h"
-#include "trace/trace_pages.h"
 #include "trace_text.h"
 
 struct summary {
@@ -55,8 +55,8 @@ static void count(struct summary *summary, const struct co_trace_record *record)
 static void tell_end(struct reading *reading, const char *path, const struct co_trace_file *file)
 {
     if (file->damages > 0) {
-        co_command_complain(&co_command_trace, "%s: at byte %zu: %s; the rest is shown%s", path, file->damage_offset,
-                            file->damage, file->damages > 1 ? ", as far as it can be read" : "");
+        co_command_complain(&co_command_trace, "%s: at byte %" PRIu64 ": %s; the rest is shown%s", path,
+                            file->damage_offset, file->damage, file->damages > 1 ? ", as far as it can be read" : "");
         reading->status = TOOL_FAILED;
     }
     if (file->header.end != CO_TRACE_CLOSED) {
@@ -88,27 +88,18 @@ static void read_records(struct reading *reading, struct co_trace_file *file)
 static void read_one(struct reading *reading, const char *path)
 {
     struct co_trace_file file;
-    const uint8_t *bytes;
-    size_t size;
     char why[CO_TRACE_WHY_MAX];
-    int error = co_trace_pages_read(path, &bytes, &size);
-    if (error) {
-        co_command_complain(&co_command_trace, "%s: %s", path, strerror(-error));
+    int error = co_trace_file_open(&file, path, why);
+    if (error != 0) {
+        const char *what = error == -EINVAL ? " is no trace that can be read" : "";
+        co_command_complain(&co_command_trace, "%s%s: %s", path, what, why);
         reading->status = TOOL_FAILED;
         return;
     }
-    if (co_trace_file_open(&file, bytes, size, why)) {
-        co_command_complain(&co_command_trace, "%s is no trace that can be read: %s", path, why);
-        reading->status = TOOL_FAILED;
-    } else {
-        check_company(reading, path, &file.header);
-        read_records(reading, &file);
-        tell_end(reading, path, &file);
-        co_trace_file_close(&file);
-    }
-    if (bytes != NULL) {
-        co_trace_pages_unmap((void *)(uintptr_t)bytes, size);
-    }
+    check_company(reading, path, &file.header);
+    read_records(reading, &file);
+    tell_end(reading, path, &file);
+    co_trace_file_close(&file);
 }
 
 static int is_trace(const struct dirent *entry)

@@ -89,8 +89,9 @@ int co_trace_csv_write(const struct co_trace_output *output, const char *directo
             return -errno;
         }
         tables[i].write(output, file);
-        if (co_output_close(file) != 0) {
-            return -EIO;
+        int error = co_output_close(file);
+        if (error != 0) {
+            return error;
         }
     }
     return 0;

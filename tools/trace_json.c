@@ -84,21 +84,23 @@ static json_t *json_doubt(const struct co_replay_result *replay)
     if (replay->doubted > 0) {
         co_trace_doubt_text(replay, text, sizeof text);
     }
-    return json_pack("{s:I, s:s}", "communicators", (json_int_t)replay->doubted, "first", text);
+    return json_pack("{s:I, s:s, s:I}", "communicators", (json_int_t)replay->doubted, "first", text,
+                     "order_by_messages", (json_int_t)replay->believed);
 }
 
 static json_t *json_replay(const struct co_replay_result *replay)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "sends",
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f}", "sends",
         (json_int_t)replay->sends, "receives", (json_int_t)replay->receives, "exact", (json_int_t)replay->by_class[0],
         "any_source", (json_int_t)replay->by_class[1], "any_tag", (json_int_t)replay->by_class[2], "any_both",
         (json_int_t)replay->by_class[3], "probes", (json_int_t)replay->probes, "matches", (json_int_t)replay->matches,
         "unexpected", (json_int_t)replay->unexpected, "sent_outside", (json_int_t)replay->sent_outside, "from_outside",
         (json_int_t)replay->from_outside, "unreceived", (json_int_t)replay->unreceived, "unmatched",
         (json_int_t)replay->unmatched, "otherwise", (json_int_t)replay->otherwise, "forced", (json_int_t)replay->forced,
-        "unique_source_tag", (json_int_t)replay->source_tags, "tags", (json_int_t)replay->tags, "posted_depth_avg",
-        replay->posted_mean, "unexpected_depth_avg", replay->unexpected_mean);
+        "damaged", (json_int_t)replay->damaged, "unique_source_tag", (json_int_t)replay->source_tags, "tags",
+        (json_int_t)replay->tags, "posted_depth_avg", replay->posted_mean, "unexpected_depth_avg",
+        replay->unexpected_mean);
 }
 
 static json_t *json_problems(const struct co_application *application)
@@ -157,7 +159,8 @@ int co_trace_json_write(const struct co_trace_output *output, const char *path)
     if (file != NULL) {
         error = json_dumpf(root, file, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) != 0 ? -EIO : 0;
         fputc('\n', file);
-        error = co_output_close(file) != 0 ? -EIO : error;
+        int closed = co_output_close(file);
+        error = closed != 0 ? closed : error;
     }
     json_decref(root);
     return error;

@@ -52,10 +52,12 @@ static void plot_depth(const struct co_trace_output *output, FILE *gnuplot)
         fprintf(gnuplot, "%" PRIu32 " %.4f %" PRIu32 " %.4f\n", analysis->published[i].bins,
                 analysis->published[i].average, analysis->published[i].largest, walked);
     }
-    fprintf(gnuplot, "END\nset logscale x 2\nset xlabel 'bins'\nset ylabel 'entries'\nset yrange [0:*]\n"
-                     "plot $data using 1:2 with linespoints lw 2 lc rgb '#4477aa' title 'depth, average', "
-                     "'' using 1:3 with linespoints lw 2 lc rgb '#cc6677' title 'depth, most', "
-                     "'' using 1:4 with linespoints lw 2 lc rgb '#228833' title 'looked at for a match'\n");
+    fprintf(
+        gnuplot,
+        "END\nset key outside bottom center horizontal\nset logscale x 2\nset xlabel 'bins'\nset ylabel 'entries'\nset yrange [0:*]\n"
+        "plot $data using 1:2 with linespoints lw 2 lc rgb '#4477aa' title 'depth, average', "
+        "'' using 1:3 with linespoints lw 2 lc rgb '#cc6677' title 'depth, most', "
+        "'' using 1:4 with linespoints lw 2 lc rgb '#228833' title 'looked at for a match'\n");
 }
 
 static void plot_moments(const struct co_trace_output *output, FILE *gnuplot)
@@ -66,9 +68,11 @@ static void plot_moments(const struct co_trace_output *output, FILE *gnuplot)
         fprintf(gnuplot, "%.9f %" PRIu32 " %" PRIu32 "\n", (double)replay->span_ns / 1e9 * i / CO_REPLAY_TIMES,
                 replay->moments[i].posted, replay->moments[i].unexpected);
     }
-    fprintf(gnuplot, "END\nset xlabel 'seconds'\nset ylabel 'most at one rank'\nset yrange [0:*]\n"
-                     "plot $data using 1:2 with steps lw 2 lc rgb '#4477aa' title 'posted', "
-                     "'' using 1:3 with steps lw 2 lc rgb '#cc6677' title 'unexpected'\n");
+    fprintf(
+        gnuplot,
+        "END\nset key outside bottom center horizontal\nset xlabel 'seconds'\nset ylabel 'most at one rank'\nset yrange [0:*]\n"
+        "plot $data using 1:2 with steps lw 2 lc rgb '#4477aa' title 'posted', "
+        "'' using 1:3 with steps lw 2 lc rgb '#cc6677' title 'unexpected'\n");
 }
 
 static void plot_talk(const struct co_trace_output *output, FILE *gnuplot)

@@ -16,6 +16,7 @@ enum { BAR = 40 };
 struct telling {
     bool has_bar, is_drawn;
     const char *what;
+    const char *unpacked; // where archives are; NULL: nowhere
     unsigned partial, percent;
 };
 
@@ -44,6 +45,16 @@ static void draw_bar(struct telling *telling, uint64_t done, uint64_t all)
     telling->percent = percent;
 }
 
+// Of what is unpacked its place in the archive: where it lies now is soon gone.
+static const char *name_of(const struct telling *telling, const char *path)
+{
+    size_t length = telling->unpacked == NULL ? 0 : strlen(telling->unpacked);
+    const char *inside = length > 0 && strncmp(path, telling->unpacked, length) == 0 && path[length] == '/'
+                             ? strchr(path + length + 1, '/') // behind the archive's number
+                             : NULL;
+    return inside != NULL ? inside + 1 : path;
+}
+
 static void complain(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
 {
     enum { TOLD_MOST = 3 };
@@ -54,8 +65,8 @@ static void complain(void *arg, const char *path, const struct co_note *note, en
     if (fate != CO_FATE_LOST && ++telling->partial > TOLD_MOST) {
         return;
     }
-    co_command_complain(&co_command_trace, "%s: at byte %" PRIu64 ": %s; %s", path, note->offset, note->why,
-                        fates[fate]);
+    co_command_complain(&co_command_trace, "%s: at byte %" PRIu64 ": %s; %s", name_of(telling, path), note->offset,
+                        note->why, fates[fate]);
 }
 
 static void tell_files(void *arg, size_t done, size_t all)
@@ -84,11 +95,10 @@ static void tell_missing(const struct co_application *application)
 static int open_application(struct co_trace_run *run, const struct co_trace_run_options *options, char **paths,
                             size_t path_count, struct telling *telling)
 {
-    const char *scratch = getenv("TMPDIR");
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     const struct co_application_config config = {
         .cache = options->cache,
-        .scratch = scratch != NULL && *scratch != '\0' ? scratch : "/tmp",
+        .scratch = run->scratch.path != NULL ? run->scratch.path : co_scratch_place(),
         .has_no_cache = options->has_no_cache,
         .threads = cores > 0 ? (unsigned)cores : 1,
         .complain = complain,
@@ -99,6 +109,10 @@ static int open_application(struct co_trace_run *run, const struct co_trace_run_
     int error = co_application_open(&run->application, (const char *const *)paths, path_count, &config);
     run->is_open = true;
     clear_bar(telling);
+    if (options->cache != NULL && !options->has_no_cache && run->application.scratch != NULL) {
+        co_command_complain(&co_command_trace, "--cache %s cannot be written to: parsed traces are not kept",
+                            options->cache);
+    }
     if (error == -ENOENT && run->application.lost == 0) {
         co_command_complain(&co_command_trace, "%s holds no trace: no .bin, no .trace file, no text of dumpi2ascii",
                             paths[0]);
@@ -113,7 +127,9 @@ int co_trace_run_open(struct co_trace_run *run, const struct co_trace_run_option
 {
     struct telling telling = {.has_bar = isatty(STDERR_FILENO) == 1};
     *run = (struct co_trace_run){.is_open = false};
-    int status = co_trace_archive_open(&run->archive, &paths, &path_count);
+    (void)co_scratch_open(&run->scratch, "castoff-trace"); // who needs it says that there is none
+    int status = co_trace_archive_open(&run->archive, run->scratch.path, &paths, &path_count);
+    telling.unpacked = run->archive.directory;
     if (status != 0 || open_application(run, options, paths, path_count, &telling) != 0) {
         return TOOL_FAILED;
     }
@@ -148,4 +164,5 @@ void co_trace_run_close(struct co_trace_run *run)
         co_application_close(&run->application);
     }
     co_trace_archive_close(&run->archive);
+    co_scratch_close(&run->scratch);
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "number_list.h"
+#include "scratch.h"
 #include "trace/analyze/analysis.h"
 #include "trace_archive.h"
 
@@ -17,6 +18,7 @@ struct co_trace_run_options {
 };
 
 struct co_trace_run {
+    struct co_scratch scratch;
     struct co_trace_archive archive;
     struct co_application application;
     struct co_analysis analysis;

@@ -127,7 +127,7 @@ void co_trace_doubt_text(const struct co_replay_result *replay, char *text, size
         "what its members say does not fit together",
         "no call in the trace made it",
         "MPI told another rank or size than is thought",
-        "MPI was allowed to put its ranks in another order, which nobody asked for",
+        "MPI was allowed to put its ranks in another order, which nobody asked for, and messages do not tell it",
     };
     snprintf(text, room, "rank %" PRId32 ", %s: %s", replay->doubt_rank, co_call_rows[replay->doubt_call].name,
              whys[replay->doubt]);
@@ -142,6 +142,14 @@ static void print_doubts(const struct co_trace_output *output, FILE *stream)
         fprintf(stream,
                 "partial: %" PRIu64 " times a rank's communicator could not be followed for certain; the first, %s\n",
                 replay->doubted, text);
+    }
+    if (replay->believed > 0) {
+        fprintf(stream, "%" PRIu64 " communicators that MPI may have reordered are taken as not: all messages fit\n",
+                replay->believed);
+    }
+    if (replay->damaged > 0) {
+        fprintf(stream, "partial: parsed events of %" PRIu64 " ranks changed, or could not be read, meanwhile\n",
+                replay->damaged);
     }
     if (replay->from_outside > 0) {
         fprintf(stream, "%" PRIu64 " messages that nobody in the trace sent arrived when their receive was over\n",

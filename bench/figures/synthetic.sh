@@ -6,11 +6,16 @@
 synthetic=$build/traces-synthetic
 trap 'rm -rf "$synthetic"' EXIT
 
-make_traces() { # name ranks megabytes
-    rm -rf "${synthetic:?}/$1"
+# trace_make writes text, trace_record what castoff records.
+make_traces_by() { # maker name ranks megabytes
+    rm -rf "${synthetic:?}/$2"
     mkdir -p "$synthetic"
-    note_command build/bench/micro/trace_make "$1" "$2" "$3"
-    "$build/bench/micro/trace_make" "$synthetic/$1" "$2" "$3" 2>"$out/$figure.err"
+    note_command "build/bench/micro/$1" "$2" "$3" "$4"
+    "$build/bench/micro/$1" "$synthetic/$2" "$3" "$4" 2>"$out/$figure.err"
+}
+
+make_traces() { # name ranks megabytes
+    make_traces_by trace_make "$@"
 }
 
 has_room() { # gigabytes

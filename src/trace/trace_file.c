@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finds the blocks of a trace, sorts them by stream, and merges the streams.
+// Finds the blocks of a trace, sorts them by stream, and merges the streams, each of which has a block in memory.
 #include "trace/trace_file.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note(struct co_trace_file *file, size_t offset, const char *what)
+static void note(struct co_trace_file *file, uint64_t offset, const char *what)
 {
     if (file->damages++ == 0) {
         file->damage_offset = offset;
@@ -16,7 +16,7 @@ static void note(struct co_trace_file *file, size_t offset, const char *what)
     }
 }
 
-static const char *judge(const struct co_trace_header *header, size_t size)
+static const char *judge(const struct co_trace_header *header, uint64_t size)
 {
     if (size < sizeof *header || memcmp(header->magic, CO_TRACE_MAGIC, sizeof header->magic) != 0) {
         return size == 0 ? "the file is empty" : "the file does not begin as a trace of castoff's does";
@@ -48,34 +48,44 @@ static int by_stream(const void *left, const void *right)
     return a->offset < b->offset ? -1 : 1;
 }
 
-static struct co_trace_block block_at(const struct co_trace_file *file, size_t offset)
+static bool add_place(struct co_trace_file *file, size_t *room, uint64_t offset, const struct co_trace_block *block)
 {
-    struct co_trace_block block;
-    memcpy(&block, file->bytes + offset, sizeof block);
-    return block;
+    if (file->place_count == *room) {
+        *room = *room == 0 ? 64 : 2 * *room;
+        struct co_trace_place *larger = realloc(file->places, *room * sizeof *larger);
+        if (larger == NULL) {
+            return false;
+        }
+        file->places = larger;
+    }
+    file->places[file->place_count++] = (struct co_trace_place){block->sequence, offset, block->stream};
+    return true;
 }
 
 static int find_blocks(struct co_trace_file *file)
 {
-    size_t step = file->header.block_bytes;
-    size_t most = file->size / step + 1;
-    file->places = malloc(most * sizeof *file->places);
-    if (file->places == NULL) {
-        return -ENOMEM;
-    }
-    for (size_t offset = file->header.header_bytes; offset < file->size; offset += step) {
-        if (file->size - offset < sizeof(struct co_trace_block)) {
+    uint64_t step = file->header.block_bytes, size = file->source.size;
+    size_t room = 0;
+    for (uint64_t offset = file->header.header_bytes; offset < size; offset += step) {
+        struct co_trace_block block;
+        size_t got = sizeof block;
+        const uint8_t *bytes = co_trace_source_get(&file->source, offset, &got, (uint8_t *)&block);
+        if (got < sizeof block) {
             note(file, offset, "the file ends in the head of a block");
             break;
         }
-        struct co_trace_block block = block_at(file, offset);
-        if (block.magic == CO_TRACE_BLOCK_MAGIC) {
-            file->places[file->place_count++] = (struct co_trace_place){block.sequence, offset, block.stream};
-        } else if (block.magic != 0) {
+        if (bytes != (uint8_t *)&block) {
+            memcpy(&block, bytes, sizeof block);
+        }
+        if (block.magic != CO_TRACE_BLOCK_MAGIC && block.magic != 0) {
             note(file, offset, "there is no block where one should begin");
+        } else if (block.magic != 0 && !add_place(file, &room, offset, &block)) {
+            return -ENOMEM;
         }
     }
-    qsort(file->places, file->place_count, sizeof *file->places, by_stream);
+    if (file->place_count > 0) {
+        qsort(file->places, file->place_count, sizeof *file->places, by_stream);
+    }
     return 0;
 }
 
@@ -103,34 +113,52 @@ static int open_cursors(struct co_trace_file *file)
     return 0;
 }
 
-static void enter_block(struct co_trace_file *file, struct co_trace_cursor *cursor)
+static struct co_trace_block head_of(const struct co_trace_cursor *cursor)
 {
-    size_t offset = file->places[cursor->place].offset;
-    struct co_trace_block block = block_at(file, offset);
-    size_t room = file->header.block_bytes - sizeof block, used = block.used;
-    cursor->at = offset + sizeof block;
+    struct co_trace_block block;
+    memcpy(&block, cursor->block, sizeof block);
+    return block;
+}
+
+// False: it cannot be read.
+static bool enter_block(struct co_trace_file *file, struct co_trace_cursor *cursor)
+{
+    uint64_t offset = file->places[cursor->place].offset;
+    size_t whole = file->header.block_bytes, room = whole - sizeof(struct co_trace_block);
+    if (cursor->room == NULL && file->source.bytes == NULL && (cursor->room = malloc(whole)) == NULL) {
+        note(file, offset, "there is no memory for a block");
+        return false;
+    }
+    cursor->size = whole;
+    cursor->block = co_trace_source_get(&file->source, offset, &cursor->size, cursor->room);
+    if (cursor->size < sizeof(struct co_trace_block)) {
+        note(file, offset, "a block cannot be read");
+        return false;
+    }
+    struct co_trace_block block = head_of(cursor);
+    size_t used = block.used;
+    cursor->at = sizeof block;
     cursor->state = (struct co_trace_state){.time_ns = block.base_ns};
     if (used > room) {
         note(file, offset, "a block says that it holds more than it can");
         used = room;
     }
-    if (used > file->size - cursor->at) {
-        note(file, file->size, "the file ends in a block");
-        used = file->size - cursor->at;
+    if (used > cursor->size - cursor->at) {
+        note(file, offset + cursor->size, "the file ends in a block");
+        used = cursor->size - cursor->at;
     }
     cursor->limit = cursor->at + used;
+    return true;
 }
 
 // The look in vain that was still going on, and the call that was not over. True: a record.
 static bool take_open_end(struct co_trace_file *file, struct co_trace_cursor *cursor)
 {
-    size_t offset = file->places[cursor->place].offset;
-    struct co_trace_block block = block_at(file, offset);
-    size_t end = offset + file->header.block_bytes;
+    struct co_trace_block block = head_of(cursor);
     struct co_trace_record *record = &cursor->record;
-    end = end < file->size ? end : file->size;
     if (cursor->at == cursor->limit && block.repeats_at == block.used + 1 && block.repeats > 0 &&
-        co_trace_decode(record, &cursor->state, cursor->rows, file->bytes + cursor->at, end - cursor->at) > 0) {
+        co_trace_decode(record, &cursor->state, cursor->rows, cursor->block + cursor->at, cursor->size - cursor->at) >
+            0) {
         record->times = block.repeats;
         record->end_ns = block.repeats_end_ns;
         cursor->at = cursor->limit + 1; // once
@@ -158,13 +186,13 @@ static bool take_record(struct co_trace_file *file, struct co_trace_cursor *curs
 {
     if (cursor->at < cursor->limit) {
         cursor->record.is_unfinished = 0;
-        long bytes = co_trace_decode(&cursor->record, &cursor->state, cursor->rows, file->bytes + cursor->at,
+        long bytes = co_trace_decode(&cursor->record, &cursor->state, cursor->rows, cursor->block + cursor->at,
                                      cursor->limit - cursor->at);
         if (bytes > 0) {
             cursor->at += (size_t)bytes;
             return true;
         }
-        note(file, cursor->at, "a record is not whole, or none");
+        note(file, file->places[cursor->place].offset + cursor->at, "a record is not whole, or none");
         cursor->at = cursor->limit + 1;
     }
     return false;
@@ -174,31 +202,40 @@ static void advance(struct co_trace_file *file, struct co_trace_cursor *cursor)
 {
     cursor->has_record = false;
     while (!cursor->has_record && cursor->place < cursor->end) {
-        if (cursor->at == 0) {
-            enter_block(file, cursor);
+        if (cursor->at > 0 || enter_block(file, cursor)) {
+            cursor->record.is_unfinished = 0;
+            cursor->has_record = take_record(file, cursor) || take_open_end(file, cursor);
         }
-        cursor->record.is_unfinished = 0;
-        cursor->has_record = take_record(file, cursor) || take_open_end(file, cursor);
         if (!cursor->has_record) {
             cursor->place++;
             cursor->at = 0;
         }
     }
     cursor->record.stream = cursor->has_record ? file->places[cursor->place].stream : 0;
+    if (!cursor->has_record) { // of thousands of threads few live at a time
+        free(cursor->room);
+        cursor->room = NULL;
+    }
 }
 
-int co_trace_file_open(struct co_trace_file *file, const uint8_t *bytes, size_t size, char why[CO_TRACE_WHY_MAX])
+static int refuse(struct co_trace_file *file, char why[CO_TRACE_WHY_MAX], int error, const char *what)
 {
-    memset(file, 0, sizeof *file);
-    file->bytes = bytes;
-    file->size = size;
-    if (size > 0) {
-        memcpy(&file->header, bytes, size < sizeof file->header ? size : sizeof file->header);
+    snprintf(why, CO_TRACE_WHY_MAX, "%s", what);
+    co_trace_file_close(file);
+    return error;
+}
+
+// `file` has its source, and nothing else.
+static int open_source(struct co_trace_file *file, char why[CO_TRACE_WHY_MAX])
+{
+    size_t got = sizeof file->header;
+    const uint8_t *bytes = co_trace_source_get(&file->source, 0, &got, (uint8_t *)&file->header);
+    if (bytes != (uint8_t *)&file->header) {
+        memcpy(&file->header, bytes, got);
     }
-    const char *fault = judge(&file->header, size);
+    const char *fault = judge(&file->header, got);
     if (fault != NULL) {
-        snprintf(why, CO_TRACE_WHY_MAX, "%s", fault);
-        return -EINVAL;
+        return refuse(file, why, -EINVAL, fault);
     }
     file->header.host[sizeof file->header.host - 1] = '\0';
     file->header.library[sizeof file->header.library - 1] = '\0';
@@ -206,9 +243,7 @@ int co_trace_file_open(struct co_trace_file *file, const uint8_t *bytes, size_t 
     int error = find_blocks(file);
     error = error != 0 ? error : open_cursors(file);
     if (error != 0) {
-        snprintf(why, CO_TRACE_WHY_MAX, "there is no memory for its index");
-        co_trace_file_close(file);
-        return error;
+        return refuse(file, why, error, "there is no memory for its index");
     }
     for (size_t i = 0; i < file->cursor_count; i++) {
         advance(file, &file->cursors[i]);
@@ -216,11 +251,30 @@ int co_trace_file_open(struct co_trace_file *file, const uint8_t *bytes, size_t 
     return 0;
 }
 
+int co_trace_file_open(struct co_trace_file *file, const char *path, char why[CO_TRACE_WHY_MAX])
+{
+    memset(file, 0, sizeof *file);
+    int error = co_trace_source_open(&file->source, path);
+    if (error != 0) {
+        return refuse(file, why, error, error == -EINVAL ? "it is no file" : strerror(-error));
+    }
+    return open_source(file, why);
+}
+
+int co_trace_file_open_bytes(struct co_trace_file *file, const uint8_t *bytes, size_t size, char why[CO_TRACE_WHY_MAX])
+{
+    memset(file, 0, sizeof *file);
+    co_trace_source_open_bytes(&file->source, bytes, size);
+    return open_source(file, why);
+}
+
 void co_trace_file_close(struct co_trace_file *file)
 {
     for (size_t i = 0; i < file->cursor_count; i++) {
         free(file->cursors[i].rows);
+        free(file->cursors[i].room);
     }
+    co_trace_source_close(&file->source);
     free(file->cursors);
     free(file->places);
     file->cursors = NULL;

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 // Blocks need not begin where pages do.
@@ -44,31 +43,4 @@ void co_trace_pages_unmap(void *address, size_t bytes)
 {
     size_t before = before_in_page((uint64_t)(uintptr_t)address);
     munmap((char *)address - before, before + bytes);
-}
-
-int co_trace_pages_read(const char *path, const uint8_t **address, size_t *bytes)
-{
-    struct stat state;
-    int result = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0) {
-        return -errno;
-    }
-    *address = NULL;
-    *bytes = 0;
-    if (fstat(file, &state) != 0) {
-        result = -errno;
-    } else if (S_ISDIR(state.st_mode)) {
-        result = -EISDIR;
-    } else if (state.st_size > 0) {
-        void *pages = mmap(NULL, (size_t)state.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-        if (pages == MAP_FAILED) {
-            result = -errno;
-        } else {
-            *address = pages;
-            *bytes = (size_t)state.st_size;
-        }
-    }
-    close(file);
-    return result;
 }

@@ -11,7 +11,4 @@
 int co_trace_pages_map(int file, uint64_t offset, size_t bytes, void **address);
 void co_trace_pages_unmap(void *address, size_t bytes);
 
-// A whole file to read; empty ones are no error: *address is NULL.
-int co_trace_pages_read(const char *path, const uint8_t **address, size_t *bytes);
-
 #endif

@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     uint8_t *copy = malloc(bytes ? bytes : 1); // exactly as long, so that reading on is seen
 
     memcpy(copy, data, bytes);
-    int result = co_trace_file_open(&file, copy, bytes, why);
+    int result = co_trace_file_open_bytes(&file, copy, bytes, why);
     if (result != 0) {
         if (result != -EINVAL || why[0] == '\0') {
             abort();

@@ -6,30 +6,7 @@
 # df_AMG_n27_dumpi.tar.gz (github codes-org/codes-files, tests).
 . "$(dirname "$0")/check.sh"
 
-call() { # function, arguments...: as dumpi2ascii prints it
-    function=$1
-    shift
-    echo "MPI_$function entering at walltime 1.000000000, cputime 0.0 seconds in thread 0."
-    for argument in "$@"; do
-        echo "int $argument"
-    done
-    echo "MPI_$function returning at walltime 1.000001000, cputime 0.0 seconds in thread 0."
-}
-
-application() { # folder, receives: rank 1 posts so many before rank 0 sends the last of them first
-    mkdir -p "$1"
-    {
-        call Barrier comm=2
-        for tag in $(seq "$2" -1 1); do call Send count=1 dest=1 tag="$tag" comm=2; done
-        call Finalize
-    } >"$1/app-0000.txt"
-    {
-        for tag in $(seq "$2"); do call Irecv count=1 source=0 tag="$tag" comm=2 "request=[$((tag + 1))]"; done
-        call Barrier comm=2
-        call Waitall count="$2" "requests[$2]=[$(seq -s ', ' 2 $(($2 + 1)))]" "statuses[$2]=<IGNORED>"
-        call Finalize
-    } >"$1/app-0001.txt"
-}
+. "$(dirname "$0")/trace_applications.sh"
 
 application "$work/app" 40
 run "$castoff" trace --bins 1,64 --lanes 1,16 --json "$work/json" --csv "$work/csv" "$work/app"
@@ -60,6 +37,13 @@ ok "compare" out_has '^receives  *40  *4  *0.10 x'
 tar -C "$work" -czf "$work/app.tar.gz" other
 run "$castoff" trace --no-cache --bins 1 "$work/app.tar.gz"
 ok "an archive" out_has 'ranks  *2 of 2'
+
+mkdir "$work/cut"
+cp "$work/other/app-0000.txt" "$work/cut/"
+head -c 500 "$work/other/app-0001.txt" >"$work/cut/app-0001.txt"
+tar -C "$work" -czf "$work/cut.tar.gz" cut
+run "$castoff" trace --no-cache --bins 1 "$work/cut.tar.gz"
+ok "a file of an archive is named by its place there" err_has '^castoff trace: cut/app-0001.txt: at byte '
 
 mkdir "$work/bad" "$work/none"
 run "$castoff" trace "$work/none"

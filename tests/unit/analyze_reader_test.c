@@ -309,6 +309,61 @@ static void ranges_are_read(void **state)
     assert_int_equal(read_all(file.at, file.size, &note), 0);
 }
 
+// A reader at the first call of a file that holds only it.
+static void open_call(struct co_reader *reader, struct bytes *file, struct co_call *call)
+{
+    assert_int_equal(co_reader_open_bytes(reader, file->at, file->size), 0);
+    assert_true(co_reader_next(reader, call));
+}
+
+// What tells a rank its place in a grid, and how groups are merged.
+static void grids_and_merges_are_read(void **state)
+{
+    (void)state;
+    struct bytes file = {.size = 0};
+    struct co_reader reader;
+    struct co_call call;
+    put(&file, CO_DUMPI_MAGIC, 8);
+    put(&file, 0, 8);
+    put_head(&file, CO_CALL_ID_Cart_get);
+    put(&file, 2, 4);
+    put(&file, 5, 2);
+    put(&file, 2, 4);
+    put_list(&file, (const int32_t[]){4, 6}, 2);
+    put_list(&file, (const int32_t[]){0, 1}, 2);
+    put_list(&file, (const int32_t[]){3, 2}, 2);
+    open_call(&reader, &file, &call);
+    assert_int_equal(call.op, CO_CALL_CART_GET);
+    assert_int_equal(call.comm, 5);
+    assert_int_equal(call.number_count, 2);
+    assert_true(call.numbers[0] == 3 && call.numbers[1] == 2);
+    co_reader_close(&reader);
+    file.size = 16;
+    put_head(&file, CO_CALL_ID_Cart_shift);
+    put(&file, 5, 2);
+    put(&file, 1, 4);
+    put(&file, (uint32_t)-3, 4);
+    put(&file, 8, 4);
+    put(&file, (uint32_t)-2, 4);
+    open_call(&reader, &file, &call);
+    assert_int_equal(call.op, CO_CALL_CART_SHIFT);
+    assert_int_equal(call.comm, 5);
+    assert_true(call.color == 1 && call.key == -3);
+    assert_true(call.source == 8 && call.peer == -2);
+    co_reader_close(&reader);
+    file.size = 16;
+    put_head(&file, CO_CALL_ID_Intercomm_merge);
+    put(&file, 5, 2);
+    put(&file, 1, 4);
+    put(&file, 6, 2);
+    open_call(&reader, &file, &call);
+    assert_int_equal(call.op, CO_CALL_INTERCOMM_MERGE);
+    assert_int_equal(call.comm, 5);
+    assert_int_equal(call.reorder, 1);
+    assert_int_equal(call.new_comm, 6);
+    co_reader_close(&reader);
+}
+
 static void damaged_text_is_said(void **state)
 {
     (void)state;
@@ -335,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_list_longer_than_the_file),
         cmocka_unit_test(text_is_read),
         cmocka_unit_test(ranges_are_read),
+        cmocka_unit_test(grids_and_merges_are_read),
         cmocka_unit_test(damaged_text_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,45 +11,6 @@
 #include <stdio.h>
 
 #include "analyze_traces.h"
-#include "trace/analyze/analysis.h"
-
-static const uint32_t bins[] = {1, 3, 16, 4096}, lanes[] = {1, 2, 64};
-
-struct analyzed {
-    struct co_application application;
-    struct co_analysis analysis;
-    unsigned complaints;
-};
-
-static void complain(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
-{
-    unsigned *complaints = arg;
-    (void)path;
-    (void)fate;
-    assert_int_not_equal(note->why[0], '\0');
-    ++*complaints;
-}
-
-static void analyze(struct analyzed *analyzed, const char *directory)
-{
-    const struct co_application_config config = {
-        .scratch = "/tmp", .has_no_cache = true, .threads = 2, .complain = complain, .arg = &analyzed->complaints};
-    const struct co_analysis_config how = {.bins = bins, .bins_count = 4, .lanes = lanes, .lanes_count = 3};
-    analyzed->complaints = 0;
-    assert_int_equal(co_application_open(&analyzed->application, &directory, 1, &config), 0);
-    assert_int_equal(co_analysis_run(&analyzed->analysis, &analyzed->application, &how), 0);
-    assert_true(analyzed->analysis.is_alike);
-    for (size_t i = 0; i < analyzed->analysis.replay.matcher_count; i++) {
-        assert_int_equal(analyzed->analysis.matchers[i].matches, analyzed->analysis.replay.matches);
-    }
-}
-
-static void finish(struct analyzed *analyzed, char *directory)
-{
-    co_analysis_close(&analyzed->analysis);
-    co_application_close(&analyzed->application);
-    analyze_directory_remove(directory);
-}
 
 #define ONE(n) "Irecv count=1 source=0 tag=7 comm=2 request=[" #n "]\n"
 
@@ -57,7 +18,7 @@ static void waits_retire_only_what_completed(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     analyze_rank_write(
         directory, 1,
         ONE(2) ONE(3) "Waitsome count=2 requests[2]=[2, 3] outcount=1 indices[1]=[1] statuses[1]=[{bytes=4, "
@@ -69,7 +30,7 @@ static void waits_retire_only_what_completed(void **state)
     analyze_rank_write(directory, 0,
                        "Send count=1 dest=1 tag=7 comm=2\nSend count=1 dest=1 tag=7 comm=2\nRsend count=1 dest=1 tag=7 "
                        "comm=2\nSsend count=1 dest=1 tag=7 comm=2\nBsend count=1 dest=1 tag=7 comm=2\nFinalize\n");
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     // Outstanding at the points of rank 1: two, three, three, two. A wait that retired all it names would leave two.
     assert_int_equal(analyzed.analysis.published[0].largest, 2);
     assert_true(analyzed.analysis.published[0].average == 2.0);
@@ -77,7 +38,7 @@ static void waits_retire_only_what_completed(void **state)
     assert_int_equal(analyzed.analysis.replay.unreceived + analyzed.analysis.replay.unmatched, 0);
     assert_int_equal(analyzed.analysis.replay.forced + analyzed.analysis.replay.from_outside, 0);
     assert_int_equal(analyzed.complaints, 0);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 // The message of rank 2 is sent last, and got first.
@@ -85,7 +46,7 @@ static void receives_from_anybody_get_what_the_trace_tells(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     analyze_rank_write(directory, 0,
                        "Irecv count=1 source=-1 (MPI_ANY_SOURCE) tag=-1 (MPI_ANY_TAG) comm=2 request=[2]\n"
                        "Wait request=[2] status=[{bytes=4, cancelled=0, source=2, tag=5, error=0}]\n"
@@ -94,21 +55,21 @@ static void receives_from_anybody_get_what_the_trace_tells(void **state)
     analyze_rank_write(directory, 1, "Send count=1 dest=0 tag=4 comm=2\nSend count=1 dest=0 tag=6 comm=2\nFinalize\n");
     analyze_rank_write(directory, 2,
                        "Wtime\nWtime\nWtime\nWtime\nWtime\nWtime\nSend count=1 dest=0 tag=5 comm=2\nFinalize\n");
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     const struct co_replay_result *replay = &analyzed.analysis.replay;
     assert_int_equal(replay->matches, 3);
     assert_int_equal(replay->otherwise + replay->forced + replay->from_outside, 0);
     assert_int_equal(replay->by_class[1], 1);
     assert_int_equal(replay->by_class[2], 1);
     assert_int_equal(replay->by_class[3], 1);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 static void persistent_requests_sendrecv_and_probes(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     analyze_rank_write(directory, 0,
                        "Recv_init count=1 source=1 tag=1 comm=2 request=[2]\nStart request=[2]\nWait request=[2] "
                        "status=<IGNORED>\nStartall count=1 requests[1]=[2]\nWait request=[2] status=<IGNORED>\n"
@@ -122,7 +83,7 @@ static void persistent_requests_sendrecv_and_probes(void **state)
                        "status=<IGNORED>\nStart request=[2]\nWait request=[2] status=<IGNORED>\n"
                        "Sendrecv_replace count=1 dest=0 sendtag=4 source=0 recvtag=3 comm=2 status=<IGNORED>\n"
                        "Send count=1 dest=0 tag=9 comm=2\nSend count=1 dest=0 tag=10 comm=2\nFinalize\n");
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     const struct co_replay_result *replay = &analyzed.analysis.replay;
     assert_int_equal(replay->sends, 6);
     assert_int_equal(replay->matches, 6);
@@ -130,7 +91,7 @@ static void persistent_requests_sendrecv_and_probes(void **state)
     assert_int_equal(replay->receives, 6);
     assert_int_equal(replay->by_class[1], 1); // of MPI_Mprobe
     assert_int_equal(replay->forced + replay->from_outside + replay->unreceived + replay->unmatched, 0);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 // Ranks 0 and 2 are ranks 1 and 0 of theirs: keys turn them around.
@@ -138,7 +99,7 @@ static void communicators_have_their_own_ranks(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     static const char *const sent = "Send count=1 dest=0 tag=1 comm=4\nFinalize\n";
     static const char *const received = "Recv count=1 source=1 tag=1 comm=5 status=<IGNORED>\nFinalize\n";
     char calls[256];
@@ -148,61 +109,61 @@ static void communicators_have_their_own_ranks(void **state)
                  sends ? 4 : 5, sends ? sent : received);
         analyze_rank_write(directory, rank, calls);
     }
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     const struct co_replay_result *replay = &analyzed.analysis.replay;
     assert_int_equal(replay->matches, 2);
     assert_int_equal(replay->forced + replay->from_outside + replay->sent_outside, 0);
     assert_int_equal(replay->talk[0 * 4 + 2], 1);
     assert_int_equal(replay->talk[1 * 4 + 3], 1);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 static void what_is_missing_is_said(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     analyze_rank_write(directory, 0,
                        "Comm_size comm=2 size=3\nIrecv count=1 source=1 tag=1 comm=2 request=[2]\n"
                        "Irecv count=1 source=2 tag=1 comm=2 request=[3]\n"
                        "Waitall count=2 requests[2]=[2, 3] statuses[2]=<IGNORED>\nSend count=1 dest=2 tag=1 comm=2\n");
     analyze_rank_write(directory, 1, "Finalize\n");
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     assert_int_equal(analyzed.application.missing, 1);
     assert_int_equal(analyzed.application.partial, 1); // it has no MPI_Finalize
     assert_int_equal(analyzed.complaints, 1);
     assert_int_equal(analyzed.analysis.replay.from_outside, 2);
     assert_int_equal(analyzed.analysis.replay.sent_outside, 1);
     assert_int_equal(analyzed.analysis.replay.matches, 2);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 static void a_cycle_of_waits_ends(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     analyze_rank_write(directory, 0, "Recv count=1 source=1 tag=1 comm=2 status=<IGNORED>\nBarrier comm=2\nFinalize\n");
     analyze_rank_write(directory, 1, "Barrier comm=2\nSend count=1 dest=0 tag=1 comm=2\nFinalize\n");
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     assert_true(analyzed.analysis.replay.forced > 0);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 static void cancelled_receives_get_nothing(void **state)
 {
     (void)state;
     char *directory = analyze_directory_make();
-    struct analyzed analyzed;
+    struct analyze_result analyzed;
     analyze_rank_write(directory, 0,
                        ONE(2) "Cancel request=[2]\nWait request=[2] status=[{bytes=0, cancelled=1, source=-1, tag=-1, "
                               "error=0}]\n"
                               "Isend count=1 dest=0 tag=7 comm=2 request=[2]\n" ONE(
                                   3) "Waitall count=2 requests[2]=[2, 3] statuses[2]=<IGNORED>\nFinalize\n");
-    analyze(&analyzed, directory);
+    analyze_run(&analyzed, directory);
     assert_int_equal(analyzed.analysis.replay.matches, 1);
     assert_int_equal(analyzed.analysis.replay.unexpected, 1);
-    finish(&analyzed, directory);
+    analyze_finish(&analyzed, directory);
 }
 
 int main(void)

@@ -3,6 +3,12 @@
 // Writes traces for tests.
 #include "analyze_traces.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,4 +100,35 @@ void analyze_rank_write(const char *directory, int rank, const char *calls)
     }
     fclose(file);
     free(copy);
+}
+
+static void complain(void *arg, const char *path, const struct co_note *note, enum co_application_fate fate)
+{
+    unsigned *complaints = arg;
+    (void)path;
+    (void)fate;
+    assert_int_not_equal(note->why[0], '\0');
+    ++*complaints;
+}
+
+void analyze_run(struct analyze_result *result, const char *directory)
+{
+    static const uint32_t bins[] = {1, 3, 16, 4096}, lanes[] = {1, 2, 64};
+    const struct co_application_config config = {
+        .scratch = "/tmp", .has_no_cache = true, .threads = 2, .complain = complain, .arg = &result->complaints};
+    const struct co_analysis_config how = {.bins = bins, .bins_count = 4, .lanes = lanes, .lanes_count = 3};
+    result->complaints = 0;
+    assert_int_equal(co_application_open(&result->application, &directory, 1, &config), 0);
+    assert_int_equal(co_analysis_run(&result->analysis, &result->application, &how), 0);
+    assert_true(result->analysis.is_alike);
+    for (size_t i = 0; i < result->analysis.replay.matcher_count; i++) {
+        assert_int_equal(result->analysis.matchers[i].matches, result->analysis.replay.matches);
+    }
+}
+
+void analyze_finish(struct analyze_result *result, char *directory)
+{
+    co_analysis_close(&result->analysis);
+    co_application_close(&result->application);
+    analyze_directory_remove(directory);
 }

@@ -7,8 +7,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -87,7 +89,7 @@ static int read_all(const void *bytes, size_t size, struct co_trace_file *file)
     char why[CO_TRACE_WHY_MAX] = "";
     const struct co_trace_record *record;
     int records = 0;
-    int result = co_trace_file_open(file, bytes, size, why);
+    int result = co_trace_file_open_bytes(file, bytes, size, why);
     if (result != 0) {
         assert_string_not_equal(why, "");
         return result;
@@ -106,7 +108,7 @@ static void merged_in_time(void **state)
     struct co_trace_file file;
     char why[CO_TRACE_WHY_MAX];
     make(&trace);
-    assert_int_equal(co_trace_file_open(&file, (uint8_t *)&trace, sizeof trace, why), 0);
+    assert_int_equal(co_trace_file_open_bytes(&file, (uint8_t *)&trace, sizeof trace, why), 0);
     for (int64_t i = 0; i <= RECORDS; i++) {
         const struct co_trace_record *record = co_trace_file_next(&file);
         assert_non_null(record);
@@ -116,6 +118,51 @@ static void merged_in_time(void **state)
     assert_null(co_trace_file_next(&file));
     assert_int_equal(file.damages, 0);
     co_trace_file_close(&file);
+}
+
+static void write_file(const char *path, const void *bytes, size_t size)
+{
+    FILE *stream = fopen(path, "w");
+    assert_non_null(stream);
+    assert_int_equal(fwrite(bytes, 1, size, stream), size);
+    fclose(stream);
+}
+
+// Block by block; while somebody cuts it off, what was still to be read is said to be missing.
+static void read_from_a_file(void **state)
+{
+    (void)state;
+    static struct trace trace;
+    struct co_trace_file file;
+    char why[CO_TRACE_WHY_MAX], path[] = "/tmp/castoff-trace-file-XXXXXX";
+    int made = mkstemp(path), records = 0;
+    assert_true(made >= 0);
+    close(made);
+    make(&trace);
+    write_file(path, &trace, sizeof trace);
+    assert_int_equal(co_trace_file_open(&file, path, why), 0);
+    for (int64_t i = 0; i <= RECORDS; i++) {
+        assert_int_equal(co_trace_file_next(&file)->value[0], i);
+    }
+    assert_null(co_trace_file_next(&file));
+    assert_int_equal(file.damages, 0);
+    co_trace_file_close(&file);
+    assert_int_equal(co_trace_file_open(&file, path, why), 0);
+    assert_int_equal(truncate(path, CO_TRACE_HEADER_BYTES), 0);
+    while (co_trace_file_next(&file) != NULL) {
+        records++;
+    }
+    assert_int_equal(records, RECORDS); // the first block of each stream was in memory
+    assert_int_equal(file.damages, 1);
+    assert_int_equal(file.damage_offset, CO_TRACE_HEADER_BYTES);
+    assert_string_equal(file.damage, "a block cannot be read");
+    co_trace_file_close(&file);
+    unlink(path);
+    assert_int_equal(co_trace_file_open(&file, path, why), -ENOENT);
+    assert_string_equal(why, "No such file or directory");
+    assert_int_equal(co_trace_file_open(&file, "/tmp", why), -EISDIR);
+    assert_int_equal(co_trace_file_open(&file, "/dev/null", why), -EINVAL);
+    assert_string_equal(why, "it is no file");
 }
 
 // A request that one thread waits for while another gets its handle again.
@@ -132,7 +179,7 @@ static void completions_by_their_beginning(void **state)
     add(&trace, 0, &states[0], CO_TRACE_Isend, 10, 20, 1);
     add(&trace, 0, &states[0], CO_TRACE_Wait, 30, 100, 64);
     add(&trace, 1, &states[1], CO_TRACE_Isend, 80, 90, 2);
-    assert_int_equal(co_trace_file_open(&file, (uint8_t *)&trace, sizeof trace, why), 0);
+    assert_int_equal(co_trace_file_open_bytes(&file, (uint8_t *)&trace, sizeof trace, why), 0);
     assert_int_equal(co_trace_file_next(&file)->value[0], 1);
     assert_int_equal(co_trace_file_next(&file)->kind, CO_TRACE_Wait);
     assert_int_equal(co_trace_file_next(&file)->value[0], 2);
@@ -206,7 +253,7 @@ static void calls_under_way(void **state)
     trace.block[3].head.inside = CO_TRACE_Send; // not the stream's last block
     trace.block[1].head.inside = CO_TRACE_Send; // was just over: its record is there
     trace.block[1].head.inside_since_ns = 110 + 20 * (RECORDS / 2 - 1);
-    assert_int_equal(co_trace_file_open(&file, (uint8_t *)&trace, sizeof trace, why), 0);
+    assert_int_equal(co_trace_file_open_bytes(&file, (uint8_t *)&trace, sizeof trace, why), 0);
     int records = 0;
     while ((record = co_trace_file_next(&file)) != NULL) {
         kept = *record;
@@ -248,9 +295,13 @@ static void what_is_no_trace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(merged_in_time),        cmocka_unit_test(completions_by_their_beginning),
-        cmocka_unit_test(cut_off_at_every_byte), cmocka_unit_test(a_record_that_is_none),
-        cmocka_unit_test(blocks_that_lie),       cmocka_unit_test(calls_under_way),
+        cmocka_unit_test(merged_in_time),
+        cmocka_unit_test(read_from_a_file),
+        cmocka_unit_test(completions_by_their_beginning),
+        cmocka_unit_test(cut_off_at_every_byte),
+        cmocka_unit_test(a_record_that_is_none),
+        cmocka_unit_test(blocks_that_lie),
+        cmocka_unit_test(calls_under_way),
         cmocka_unit_test(what_is_no_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

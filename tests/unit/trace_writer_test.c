@@ -57,23 +57,10 @@ static void put_vain(struct co_trace_stream *stream, int64_t handle, uint64_t no
     co_trace_stream_put(stream, &record);
 }
 
-struct reading {
-    struct co_trace_file file;
-    const uint8_t *bytes;
-    size_t size;
-};
-
-static void open_reading(struct reading *reading)
+static void open_reading(struct co_trace_file *reading)
 {
     char why[CO_TRACE_WHY_MAX];
-    assert_int_equal(co_trace_pages_read(path, &reading->bytes, &reading->size), 0);
-    assert_int_equal(co_trace_file_open(&reading->file, reading->bytes, reading->size, why), 0);
-}
-
-static void close_reading(struct reading *reading)
-{
-    co_trace_file_close(&reading->file);
-    co_trace_pages_unmap((void *)(uintptr_t)reading->bytes, reading->size);
+    assert_int_equal(co_trace_file_open(reading, path, why), 0);
 }
 
 static void many_blocks(void **state)
@@ -88,22 +75,22 @@ static void many_blocks(void **state)
     }
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
-    struct reading reading;
+    struct co_trace_file reading;
     open_reading(&reading);
-    assert_int_equal(reading.file.header.rank, 3);
-    assert_int_equal(reading.file.header.end, CO_TRACE_CLOSED);
-    assert_string_equal(reading.file.header.host, "here");
-    assert_true(reading.file.place_count > 5);
+    assert_int_equal(reading.header.rank, 3);
+    assert_int_equal(reading.header.end, CO_TRACE_CLOSED);
+    assert_string_equal(reading.header.host, "here");
+    assert_true(reading.place_count > 5);
     for (int i = 0; i < CALLS; i++) {
-        const struct co_trace_record *record = co_trace_file_next(&reading.file);
+        const struct co_trace_record *record = co_trace_file_next(&reading);
         assert_non_null(record);
         assert_int_equal(record->value[3], i);
         assert_int_equal(record->begin_ns, 1000 + i * 10);
     }
-    assert_null(co_trace_file_next(&reading.file));
-    assert_int_equal(reading.file.damages, 0);
-    assert_true(reading.size < CO_TRACE_HEADER_BYTES + CALLS * 12); // nothing but records, nearly
-    close_reading(&reading);
+    assert_null(co_trace_file_next(&reading));
+    assert_int_equal(reading.damages, 0);
+    assert_true(reading.source.size < CO_TRACE_HEADER_BYTES + CALLS * 12); // nothing but records, nearly
+    co_trace_file_close(&reading);
 }
 
 enum { THREADS = 4, CALLS_EACH = 20000 };
@@ -135,19 +122,19 @@ static void threads_at_once(void **state)
     }
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
-    struct reading reading;
+    struct co_trace_file reading;
     open_reading(&reading);
-    assert_true(reading.file.cursor_count <= THREADS);
+    assert_true(reading.cursor_count <= THREADS);
     const struct co_trace_record *record;
     int64_t next[THREADS] = {0};
     int seen = 0;
-    while ((record = co_trace_file_next(&reading.file)) != NULL) {
+    while ((record = co_trace_file_next(&reading)) != NULL) {
         assert_int_equal(record->value[3], next[record->value[2]]++);
         seen++;
     }
     assert_int_equal(seen, THREADS * CALLS_EACH);
-    assert_int_equal(reading.file.damages, 0);
-    close_reading(&reading);
+    assert_int_equal(reading.damages, 0);
+    co_trace_file_close(&reading);
 }
 
 static void threads_come_and_go(void **state)
@@ -180,32 +167,32 @@ static void looks_in_vain(void **state)
     put_vain(stream, 64, 30000);
     put_vain(stream, 128, 31000);
     put_vain(stream, 128, 32000);
-    struct reading reading;
+    struct co_trace_file reading;
     open_reading(&reading); // as if the process had been killed
-    const struct co_trace_record *record = co_trace_file_next(&reading.file);
+    const struct co_trace_record *record = co_trace_file_next(&reading);
     assert_int_equal(record->kind, CO_TRACE_Test);
     assert_int_equal(record->times, 1000);
     assert_int_equal(record->begin_ns, 1000);
     assert_int_equal(record->end_ns, 1000 + 9990 + 2);
-    assert_int_equal(co_trace_file_next(&reading.file)->kind, CO_TRACE_Send);
-    record = co_trace_file_next(&reading.file);
+    assert_int_equal(co_trace_file_next(&reading)->kind, CO_TRACE_Send);
+    record = co_trace_file_next(&reading);
     assert_int_equal(record->value[0], 64);
     assert_int_equal(record->times, 1);
-    record = co_trace_file_next(&reading.file);
+    record = co_trace_file_next(&reading);
     assert_int_equal(record->value[0], 128);
     assert_int_equal(record->times, 2);
     assert_int_equal(record->end_ns, 32002);
-    assert_null(co_trace_file_next(&reading.file));
-    close_reading(&reading);
+    assert_null(co_trace_file_next(&reading));
+    co_trace_file_close(&reading);
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
     open_reading(&reading);
     int records = 0;
-    while (co_trace_file_next(&reading.file) != NULL) {
+    while (co_trace_file_next(&reading) != NULL) {
         records++;
     }
     assert_int_equal(records, 4);
-    close_reading(&reading);
+    co_trace_file_close(&reading);
 }
 
 // Writes until it is killed; says when it has written `calls`.
@@ -242,11 +229,11 @@ static void killed_while_writing(void **state)
         waitpid(child, NULL, 0);
         close(ends[0]);
         close(ends[1]);
-        struct reading reading;
+        struct co_trace_file reading;
         open_reading(&reading);
         const struct co_trace_record *record;
         int64_t seen = 0;
-        while ((record = co_trace_file_next(&reading.file)) != NULL) {
+        while ((record = co_trace_file_next(&reading)) != NULL) {
             assert_int_equal(record->kind, CO_TRACE_Send);
             if (!record->is_unfinished) {
                 assert_int_equal(record->value[3], seen);
@@ -255,9 +242,9 @@ static void killed_while_writing(void **state)
             assert_int_equal(record->begin_ns, 1000 + (seen - !record->is_unfinished) * 10);
         }
         assert_true(seen > calls);
-        assert_int_equal(reading.file.damages, 0);
-        assert_int_equal(reading.file.header.end, CO_TRACE_OPEN);
-        close_reading(&reading);
+        assert_int_equal(reading.damages, 0);
+        assert_int_equal(reading.header.end, CO_TRACE_OPEN);
+        co_trace_file_close(&reading);
     }
 }
 
@@ -281,16 +268,16 @@ static void no_room(void **state)
     co_trace_writer_close(&writer, CO_TRACE_CLOSED);
     co_trace_writer_free(&writer);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    struct reading reading;
+    struct co_trace_file reading;
     open_reading(&reading);
-    assert_int_equal(reading.file.header.end, CO_TRACE_STOPPED);
+    assert_int_equal(reading.header.end, CO_TRACE_STOPPED);
     int64_t seen = 0;
     const struct co_trace_record *record;
-    while ((record = co_trace_file_next(&reading.file)) != NULL) {
+    while ((record = co_trace_file_next(&reading)) != NULL) {
         assert_int_equal(record->value[3], seen++);
     }
     assert_true(seen > 1000 && seen < 50000);
-    close_reading(&reading);
+    co_trace_file_close(&reading);
 }
 
 static void not_where_it_may_not(void **state)

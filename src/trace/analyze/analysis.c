@@ -48,7 +48,7 @@ static void judge(struct co_analysis *analysis)
 {
     enum { LONG_SEARCH_PERCENT = 150, ENOUGH_PERCENT = 110 };
     const struct co_replay_result *replay = &analysis->replay;
-    const struct co_replay_matcher *fewest = NULL, *best = NULL, *enough = NULL;
+    const struct co_replay_matcher *fewest = NULL, *best = NULL;
     analysis->is_alike = true;
     analysis->conflicts = -1;
     for (size_t i = 0; i < replay->matcher_count; i++) {
@@ -69,9 +69,10 @@ static void judge(struct co_analysis *analysis)
         analysis->verdict = CO_VERDICT_NOTHING;
         return;
     }
+    const struct co_replay_matcher *enough = best;
     for (size_t i = 0; i < replay->matcher_count; i++) {
         const struct co_replay_matcher *matcher = &analysis->matchers[i];
-        if (is_alone(analysis, matcher) && (enough == NULL || matcher->bins < enough->bins) &&
+        if (is_alone(analysis, matcher) && matcher->bins < enough->bins &&
             100 * co_analysis_walked(matcher) <= ENOUGH_PERCENT * co_analysis_walked(best)) {
             enough = matcher;
         }

@@ -4,12 +4,15 @@
 #include "trace/analyze/application.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/mix_bits.h"
 
 struct parsing {
     struct co_application *application;
@@ -97,6 +100,31 @@ static char *choose_directory(struct co_application *application, const struct c
     return strdup(application->scratch);
 }
 
+// By its name beside the trace. In a directory that may hold those of other applications, too, also by its place.
+static char *name_events(const char *directory, const char *trace, bool is_beside)
+{
+    const char *slash = strrchr(trace, '/'), *name = slash == NULL ? trace : slash + 1;
+    char end[40] = ".events";
+    if (!is_beside) {
+        char *place = realpath(trace, NULL);
+        uint64_t hash = 0;
+        for (const char *at = place != NULL ? place : trace; *at != '\0'; at++) {
+            hash = co_mix_bits(hash * 31 + (uint8_t)*at);
+        }
+        free(place);
+        snprintf(end, sizeof end, ".%016" PRIx64 ".events", hash);
+    }
+    return join(directory, name, end);
+}
+
+static bool are_beside(const char *left, const char *right)
+{
+    const char *left_end = strrchr(left, '/'), *right_end = strrchr(right, '/');
+    size_t length = left_end == NULL ? 0 : (size_t)(left_end - left);
+    return (left_end == NULL) == (right_end == NULL) &&
+           (right_end == NULL || (length == (size_t)(right_end - right) && strncmp(left, right, length) == 0));
+}
+
 static int name_ranks(struct co_application *application, const struct co_application_config *config,
                       const struct co_application_files *files)
 {
@@ -104,9 +132,10 @@ static int name_ranks(struct co_application *application, const struct co_applic
     int error = directory == NULL ? -ENOMEM : 0;
     for (size_t i = 0; error == 0 && i < files->count; i++) {
         struct co_application_rank *rank = &application->ranks[i];
-        const char *slash = strrchr(files->paths[i], '/');
+        bool is_beside = application->scratch == NULL && config->cache == NULL;
         rank->trace = strdup(files->paths[i]);
-        rank->events = join(directory, slash == NULL ? files->paths[i] : slash + 1, ".events");
+        rank->events =
+            name_events(directory, files->paths[i], is_beside && are_beside(files->paths[i], files->paths[0]));
         application->rank_count = i + 1;
         error = rank->trace == NULL || rank->events == NULL ? -ENOMEM : 0;
     }

@@ -61,13 +61,18 @@ static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
     }
     tell_origin(reader, head);
     if (!tracker.has_ended && reader->note.count == 0) {
-        uint64_t bytes = reader->format == CO_FORMAT_OWN ? reader->page_bytes : head->trace_bytes;
-        co_note_add(&reader->note, bytes, "it ends before MPI_Finalize");
+        co_note_add(&reader->note, head->trace_bytes, "it ends before MPI_Finalize");
     }
     co_tracker_close(&tracker);
     head->is_partial = reader->note.count > 0;
     head->note = reader->note;
     head->format = reader->format;
+}
+
+static void tell_unwritten(struct co_application_rank *rank, const char *events, int error)
+{
+    rank->head.note.count = 0;
+    co_note_add(&rank->head.note, 0, "its events cannot be written: %s: %s", strerror(-error), events);
 }
 
 static int parse(struct co_application_rank *rank, const char *events)
@@ -94,8 +99,7 @@ static int parse(struct co_application_rank *rank, const char *events)
         rank->head = writer.head;
     }
     if (error != 0) {
-        rank->head.note.count = 0;
-        co_note_add(&rank->head.note, 0, "its events cannot be written to %s: %s", events, strerror(-error));
+        tell_unwritten(rank, events, error);
     }
     co_reader_close(&reader);
     return error;
@@ -120,6 +124,7 @@ void co_application_parse(struct co_application_rank *rank, bool may_be_cached)
         rank->error = parse(rank, fresh);
         if (rank->error == 0 && rename(fresh, rank->events) != 0) {
             rank->error = -errno;
+            tell_unwritten(rank, rank->events, rank->error);
             unlink(fresh);
         }
         rank->is_there = rank->error == 0;

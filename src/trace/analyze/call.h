@@ -65,7 +65,10 @@ enum co_call_op {
     CO_CALL_TO_ROOT,     // the root leaves when all have come
     CO_CALL_COMM_SIZE,
     CO_CALL_COMM_RANK,
+    CO_CALL_CART_SHIFT, // direction in `color`, displacement in `key`
+    CO_CALL_CART_GET,   // own place in the grid in `numbers`
     CO_CALL_COMM_GROUP,
+    CO_CALL_COMM_REMOTE_GROUP,
     CO_CALL_GROUP_INCL,
     CO_CALL_GROUP_EXCL,
     CO_CALL_GROUP_RANGE_INCL,
@@ -81,6 +84,7 @@ enum co_call_op {
     CO_CALL_CART_SUB,
     CO_CALL_GRAPH_CREATE,
     CO_CALL_INTERCOMM_CREATE, // leaders: `root` here, `peer` in the communicator that `other_group` numbers
+    CO_CALL_INTERCOMM_MERGE,  // `reorder`: this group comes last
     CO_CALL_COMM_MEMBERS,     // tells the members of a communicator: castoff's own traces
     CO_CALL_COMM_BETWEEN,     // ... of the other group, of one between groups
     CO_CALL_COMM_UNKNOWN,     // makes one of which nothing more can be known
@@ -130,7 +134,7 @@ struct co_call {
     uint32_t comm, new_comm;
     uint32_t group, other_group, new_group;
     int32_t root, color, key;
-    int32_t reorder;  // of MPI_Cart_create and MPI_Graph_create
+    int32_t reorder;  // of MPI_Cart_create and MPI_Graph_create; `high` of MPI_Intercomm_merge
     int32_t result;   // of MPI_Comm_rank and MPI_Comm_size
     uint64_t request; // that it makes, waits for, starts, ...
     int32_t index;    // MPI_Waitany: which has completed
@@ -138,7 +142,7 @@ struct co_call {
     const uint64_t *requests;
     const int32_t *indices;
     const struct co_call_status *statuses;
-    const int32_t *numbers; // ranks or ranges of a group, dimensions of a grid, members of a communicator
+    const int32_t *numbers; // ranks or ranges of a group, dimensions of a grid or a place in it, members
 };
 
 void co_call_clear(struct co_call *call, unsigned id);

@@ -150,7 +150,7 @@ static void check_footer(struct co_dumpi *dumpi, struct co_note *note)
     struct co_window *window = &dumpi->window;
     size_t bytes = dumpi->footer_end > dumpi->footer + 8 ? (size_t)(dumpi->footer_end - dumpi->footer - 8) : 0;
     size_t all = bytes / 8, count = all < CO_CALL_DUMPI_COUNT ? all : CO_CALL_DUMPI_COUNT;
-    if (dumpi->footer == 0 || all > 2 * CO_CALL_DUMPI_COUNT || !co_window_seek(window, dumpi->footer) ||
+    if (dumpi->footer == 0 || all > (size_t)2 * CO_CALL_DUMPI_COUNT || !co_window_seek(window, dumpi->footer) ||
         !co_window_has(window, 8 + 8 * all) || co_dumpi_take64(window) != FOOTER_MAGIC) {
         return;
     }

@@ -13,6 +13,17 @@
 
 #include "trace/analyze/dumpi_reading.h"
 
+static bool take_numbers(struct co_dumpi_reading *reading)
+{
+    struct co_dumpi *dumpi = reading->dumpi;
+    struct co_call *call = reading->call;
+    if (!co_dumpi_take_numbers(reading, &dumpi->numbers, &dumpi->numbers_room, &call->number_count)) {
+        return false;
+    }
+    call->numbers = dumpi->numbers;
+    return true;
+}
+
 static bool read_array(struct co_dumpi_reading *reading, char letter)
 {
     struct co_dumpi *dumpi = reading->dumpi;
@@ -29,18 +40,16 @@ static bool read_array(struct co_dumpi_reading *reading, char letter)
         call->indices = dumpi->indices;
         return true;
     case 'L':
-        if (call->op == CO_CALL_NOTHING || call->numbers != NULL) {
+        if (call->op == CO_CALL_NOTHING || call->op == CO_CALL_CART_GET || call->numbers != NULL) {
             return co_dumpi_skip_array(reading, 4);
         }
-        if (!co_dumpi_take_numbers(reading, &dumpi->numbers, &dumpi->numbers_room, &call->number_count)) {
-            return false;
-        }
-        call->numbers = dumpi->numbers;
-        return true;
+        return take_numbers(reading);
     case '1':
     case '2':
-        return co_dumpi_has_version(dumpi, 0, 6, letter == '1' ? 9 : 8) ? co_dumpi_skip_array(reading, 4)
-                                                                        : co_dumpi_skip(reading, 4);
+        if (!co_dumpi_has_version(dumpi, 0, 6, letter == '1' ? 9 : 8)) {
+            return co_dumpi_skip(reading, 4);
+        }
+        return call->op == CO_CALL_CART_GET ? take_numbers(reading) : co_dumpi_skip_array(reading, 4);
     case 'V':
         return (co_dumpi_has_version(dumpi, 0, 6, 2) || co_dumpi_skip(reading, 4)) &&
                co_dumpi_skip_nested(reading, 1, 1);

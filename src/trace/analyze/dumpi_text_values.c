@@ -131,7 +131,7 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
         int32_t *place;
     } places[] = {
         {"dest", &call->peer},
-        {"source", call->op == CO_CALL_SENDRECV ? &call->source : &call->peer},
+        {"source", call->op == CO_CALL_SENDRECV || call->op == CO_CALL_CART_SHIFT ? &call->source : &call->peer},
         {"tag", &call->tag},
         {"sendtag", &call->tag},
         {"recvtag", &call->receive_tag},
@@ -143,6 +143,9 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
         {"color", &call->color},
         {"key", &call->key},
         {"reorder", &call->reorder},
+        {"high", &call->reorder},
+        {"direction", &call->color},
+        {"displ", &call->key},
         {"size", &call->result},
         {"rank", &call->result},
     };
@@ -156,7 +159,8 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
 
 static uint32_t *handle_of(struct co_dumpi_text *text, struct co_call *call, const char *name, size_t length)
 {
-    bool makes_group = call->op == CO_CALL_COMM_GROUP || call->op == CO_CALL_GROUP_UNKNOWN;
+    bool makes_group =
+        call->op == CO_CALL_COMM_GROUP || call->op == CO_CALL_COMM_REMOTE_GROUP || call->op == CO_CALL_GROUP_UNKNOWN;
     const struct {
         const char *name;
         uint32_t *place;
@@ -189,8 +193,8 @@ static void keep_list(struct co_dumpi_text *text, struct co_call *call, const ch
     } else if (is(name, length, "status") || is(name, length, "statuses")) {
         call->status_count = take_statuses(value, lists);
         call->statuses = lists->statuses;
-    } else if (is(name, length, "ranks") || is(name, length, "dims") || is(name, length, "remain_dims") ||
-               is(name, length, "index") || is(name, length, "ranges")) {
+    } else if (is(name, length, "ranks") || is(name, length, call->op == CO_CALL_CART_GET ? "coords" : "dims") ||
+               is(name, length, "remain_dims") || is(name, length, "index") || is(name, length, "ranges")) {
         call->number_count = take_numbers(value, &lists->numbers, &lists->numbers_room, 0);
         call->numbers = lists->numbers;
     }

@@ -32,14 +32,26 @@ enum co_event_op {
 enum co_event_comm {
     CO_COMM_BY_DUP,
     CO_COMM_BY_SPLIT,   // color in `peer`, key in `tag`
-    CO_COMM_BY_GROUP,   // of a set of ranks (rank_set.h): `tag` numbers follow
+    CO_COMM_BY_GROUP,   // of a group that `tag` numbers tell: enum co_event_group
     CO_COMM_BY_PART,    // of a grid: its lengths and which of them are kept, `tag` numbers
     CO_COMM_BY_GRID,    // of the first `tag` ranks; `peer`: they may have been reordered
     CO_COMM_BY_MEMBERS, // ranks of the world that follow, `tag` many; needs nobody else
+    CO_COMM_BY_MERGE,   // of both groups of one between groups; `peer`: this one comes last
     CO_COMM_BY_LEADERS, // between groups: the leader here, the other one's communicator and rank there, the tag follow
     CO_COMM_BETWEEN,    // ... of the other group; its own is that of the parent
     CO_COMM_BY_UNKNOWN,
     CO_COMM_WAYS
+};
+
+// How a group was made, for a machine with a stack of lists of ranks: each of these is a number, and what is said of it
+// follows.
+enum co_event_group {
+    CO_GROUP_SET, // communicator; 1: the other group of it; a set of its ranks: has a rest, head, tail, outs, and these
+    CO_GROUP_UNITE, // the last two, and so on
+    CO_GROUP_INTERSECT,
+    CO_GROUP_SUBTRACT,
+    CO_GROUP_INCLUDE, // how many places in the last one, and these
+    CO_GROUP_EXCLUDE
 };
 
 // Flags of CO_EVENT_POST.

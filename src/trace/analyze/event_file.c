@@ -136,7 +136,7 @@ int co_event_writer_close(struct co_event_writer *writer, const char *path)
 bool co_event_head_read(const char *path, struct co_event_head *head)
 {
     struct stat state;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // nobody may have left a pipe there
     if (file < 0) {
         return false;
     }
@@ -172,6 +172,15 @@ static size_t count_sound(const struct co_event *events, size_t count)
     return sound;
 }
 
+// Somebody else may have made the cache anew meanwhile, of a trace that has changed.
+static bool is_same(struct co_event_reader *reader, int file)
+{
+    struct stat state;
+    bool is_known = fstat(file, &state) == 0;
+    reader->inode = reader->inode == 0 && is_known ? (uint64_t)state.st_ino : reader->inode;
+    return is_known && reader->inode == (uint64_t)state.st_ino;
+}
+
 bool co_event_reader_more(struct co_event_reader *reader)
 {
     uint64_t left = reader->events - reader->next;
@@ -180,9 +189,10 @@ bool co_event_reader_more(struct co_event_reader *reader)
     if (wanted == 0 || reader->is_damaged) {
         return false;
     }
-    int file = open(reader->path, O_RDONLY | O_CLOEXEC);
-    ssize_t got =
-        file < 0 ? -1 : read_all(file, reader->buffer, wanted * sizeof *reader->buffer, place_of(reader->next));
+    int file = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = file < 0 || !is_same(reader, file)
+                      ? -1
+                      : read_all(file, reader->buffer, wanted * sizeof *reader->buffer, place_of(reader->next));
     if (file >= 0) {
         close(file);
     }

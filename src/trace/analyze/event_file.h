@@ -14,7 +14,7 @@
 #include "trace/analyze/note.h"
 
 #define CO_EVENT_MAGIC "castoff events\n" // with the end of the string 16 bytes
-#define CO_EVENT_VERSION 2
+#define CO_EVENT_VERSION 3
 #define CO_EVENT_BYTE_ORDER UINT32_C(0x01020304)
 
 struct co_event_head {
@@ -53,7 +53,8 @@ struct co_event_reader {
     struct co_event *buffer;
     size_t at, count; // in the buffer
     uint64_t next, events;
-    bool is_damaged; // the file is shorter than it was, or holds what is no event
+    uint64_t inode;  // of the first part; 0: none was read
+    bool is_damaged; // the file is another one than it was, or shorter, or holds what is no event
 };
 
 // False: there is none, or not a whole one of this version.

@@ -13,17 +13,35 @@ bool co_own_trace_begins(const uint8_t *bytes, size_t size)
     return size >= 14 && memcmp(bytes, CO_TRACE_MAGIC, 14) == 0;
 }
 
-int co_own_trace_open(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note)
+static void begin(struct co_own_trace *trace)
+{
+    co_trace_links_open(&trace->links);
+    co_hash_map_open(&trace->types);
+}
+
+int co_own_trace_open(struct co_own_trace *trace, const char *path, struct co_note *note)
 {
     char why[CO_TRACE_WHY_MAX];
     *trace = (struct co_own_trace){.world = UINT32_MAX};
-    int error = co_trace_file_open(&trace->file, bytes, size, why);
+    int error = co_trace_file_open(&trace->file, path, why);
     if (error != 0) {
-        co_note_add(note, 0, "%s", error == -ENOMEM ? "there is no memory for it" : why);
+        co_note_add(note, 0, "%s", why);
         return error;
     }
-    co_trace_links_open(&trace->links);
-    co_hash_map_open(&trace->types);
+    begin(trace);
+    return 0;
+}
+
+int co_own_trace_open_bytes(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note)
+{
+    char why[CO_TRACE_WHY_MAX];
+    *trace = (struct co_own_trace){.world = UINT32_MAX};
+    int error = co_trace_file_open_bytes(&trace->file, bytes, size, why);
+    if (error != 0) {
+        co_note_add(note, 0, "%s", why);
+        return error;
+    }
+    begin(trace);
     return 0;
 }
 
@@ -177,13 +195,14 @@ static void add_members(struct co_own_call *own, const struct co_trace_record *r
     struct co_call *call = &own->call;
     for (uint32_t row = 0; row < record->row_count; row++) {
         int64_t first = record->rows[row][0], distance = record->rows[row][1], many = record->rows[row][2];
-        if (many < 0 || many > CO_CALL_NUMBERS_MAX - (int64_t)call->number_count) {
-            return;
+        if (many < 0 || many > CO_CALL_NUMBERS_MAX - (int64_t)call->number_count || first > INT32_MAX ||
+            distance < INT32_MIN || distance > INT32_MAX) {
+            break; // no recording has that
         }
         uint32_t count = call->number_count + (uint32_t)many;
         int32_t *larger = count > own->numbers_room ? realloc(own->numbers, count * sizeof *larger) : own->numbers;
         if (larger == NULL) {
-            return;
+            break;
         }
         own->numbers_room = count > own->numbers_room ? count : own->numbers_room;
         own->numbers = larger;
@@ -198,9 +217,10 @@ static void add_members(struct co_own_call *own, const struct co_trace_record *r
 static unsigned op_of(unsigned id)
 {
     unsigned op = co_call_rows[id].op;
-    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE           ? CO_CALL_TOGETHER
-           : op == CO_CALL_COMM_UNKNOWN || op == CO_CALL_INTERCOMM_CREATE ? CO_CALL_NOTHING
-                                                                          : op;
+    bool is_between = op == CO_CALL_INTERCOMM_CREATE || op == CO_CALL_INTERCOMM_MERGE;
+    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE ? CO_CALL_TOGETHER
+           : op == CO_CALL_COMM_UNKNOWN || is_between           ? CO_CALL_NOTHING
+                                                                : op;
 }
 
 static void link_request(struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)
@@ -252,9 +272,10 @@ static void add_record(struct co_own_trace *trace, struct co_own_call *own, cons
         if (record->kind == CO_TRACE_COMMUNICATOR) {
             add_communicator(trace, own, record);
         } else if (record->kind == CO_TRACE_TYPE) {
-            uint64_t bytes = (uint64_t)number_of(record, 'u', 0);
-            co_hash_map_remove(&trace->types, (uint64_t)number_of(record, 't', 0));
-            (void)co_hash_map_put(&trace->types, (uint64_t)number_of(record, 't', 0), (void *)(uintptr_t)(bytes + 1));
+            int32_t bytes = number_of(record, 'u', 0);
+            uint64_t type = (uint64_t)number_of(record, 't', 0);
+            co_hash_map_remove(&trace->types, type);
+            (void)co_hash_map_put(&trace->types, type, (void *)(uintptr_t)((bytes > 0 ? (uint64_t)bytes : 0) + 1));
         }
     }
     if (record->kind == CO_TRACE_COMMUNICATOR) {
@@ -273,7 +294,7 @@ static void note_end(struct co_own_trace *trace, struct co_note *note)
         co_note_add(note, trace->file.damage_offset, "%s", trace->file.damage);
     }
     if (trace->file.header.end == CO_TRACE_STOPPED) {
-        co_note_add(note, trace->file.size, "the recording stopped early: there was no room on the disk");
+        co_note_add(note, trace->file.source.size, "the recording stopped early: there was no room on the disk");
     }
 }
 

@@ -30,8 +30,10 @@ struct co_own_trace {
 };
 
 bool co_own_trace_begins(const uint8_t *bytes, size_t size);
-// `bytes` stay the caller's. 0; -EINVAL, and noted: nothing can be read; -ENOMEM.
-int co_own_trace_open(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note);
+// 0; or -errno, and noted: nothing can be read.
+int co_own_trace_open(struct co_own_trace *trace, const char *path, struct co_note *note);
+// `bytes` stay the caller's.
+int co_own_trace_open_bytes(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note);
 void co_own_trace_close(struct co_own_trace *trace);
 bool co_own_trace_next(struct co_own_trace *trace, struct co_call *call, struct co_note *note);
 

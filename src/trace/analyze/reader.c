@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "trace/trace_pages.h"
-
 const char *const co_reader_format_names[CO_FORMATS] = {"none", "DUMPI", "DUMPI text", "castoff"};
 
 enum co_reader_format co_reader_sniff(const uint8_t *bytes, size_t size)
@@ -33,7 +31,8 @@ static const char *say_why_not(const uint8_t *bytes, size_t size)
     return "it does not begin like a trace of DUMPI, a text of dumpi2ascii or a recording of castoff";
 }
 
-static int open_window(struct co_reader *reader, struct co_window window)
+// `path`: NULL where all is in the window.
+static int open_window(struct co_reader *reader, struct co_window window, const char *path)
 {
     (void)co_window_has(&window, 256);
     const uint8_t *bytes = window.bytes + window.at;
@@ -46,9 +45,10 @@ static int open_window(struct co_reader *reader, struct co_window window)
     case CO_FORMAT_DUMPI_TEXT:
         co_dumpi_text_open(&reader->text, window);
         return 0;
-    case CO_FORMAT_OWN: // is mapped
+    case CO_FORMAT_OWN: // has blocks in any order, and reads the file itself
         co_window_close(&window);
-        return co_own_trace_open(&reader->own, reader->pages, reader->page_bytes, &reader->note);
+        return path != NULL ? co_own_trace_open(&reader->own, path, &reader->note)
+                            : co_own_trace_open_bytes(&reader->own, bytes, size, &reader->note);
     default:
         co_note_add(&reader->note, 0, "%s", say_why_not(bytes, size));
         co_window_close(&window);
@@ -56,33 +56,14 @@ static int open_window(struct co_reader *reader, struct co_window window)
     }
 }
 
-static void unmap(struct co_reader *reader)
-{
-    if (reader->pages != NULL) {
-        co_trace_pages_unmap((void *)(uintptr_t)reader->pages, reader->page_bytes);
-    }
-    reader->pages = NULL;
-}
-
 int co_reader_open(struct co_reader *reader, const char *path)
 {
     struct co_window window;
     memset(reader, 0, sizeof *reader);
     int error = co_window_open(&window, path);
-    if (error == 0) {
-        (void)co_window_has(&window, 16);
-        if (co_own_trace_begins(window.bytes + window.at, window.end - window.at)) {
-            error = co_trace_pages_read(path, &reader->pages, &reader->page_bytes);
-        }
-        if (error == 0) {
-            error = open_window(reader, window);
-        } else {
-            co_window_close(&window);
-        }
-    }
+    error = error != 0 ? error : open_window(reader, window, path);
     if (error != 0) {
         co_note_add(&reader->note, 0, "%s", error == -EINVAL ? "it is no file" : strerror(-error));
-        unmap(reader);
         reader->format = CO_FORMAT_NONE;
     }
     return error;
@@ -93,10 +74,7 @@ int co_reader_open_bytes(struct co_reader *reader, const uint8_t *bytes, size_t 
     struct co_window window;
     memset(reader, 0, sizeof *reader);
     co_window_open_bytes(&window, bytes, size);
-    reader->pages = bytes;
-    reader->page_bytes = size;
-    int error = open_window(reader, window);
-    reader->pages = NULL; // not mapped
+    int error = open_window(reader, window, NULL);
     reader->format = error != 0 ? CO_FORMAT_NONE : reader->format;
     return error;
 }
@@ -116,7 +94,6 @@ void co_reader_close(struct co_reader *reader)
     default:
         break;
     }
-    unmap(reader);
     reader->format = CO_FORMAT_NONE;
 }
 

@@ -19,8 +19,6 @@ struct co_reader {
         struct co_dumpi_text text;
         struct co_own_trace own;
     };
-    const uint8_t *pages; // of castoff's own
-    size_t page_bytes;
     struct co_note note; // the first thing that is wrong
 };
 

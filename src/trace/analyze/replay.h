@@ -42,7 +42,7 @@ enum co_replay_why {
     CO_WHY_DIFFERS,  // what its members say does not fit together
     CO_WHY_NOT_MADE, // it is used, and no call made it
     CO_WHY_MISFIT,   // MPI told another rank or size
-    CO_WHY_ORDER,    // MPI was allowed to put its ranks in another order, and nobody asked for them
+    CO_WHY_ORDER,    // MPI was allowed to put its ranks in another order; nobody asked for it, and messages do not tell
     CO_WHYS
 };
 
@@ -56,12 +56,14 @@ struct co_replay_result {
     uint64_t unreceived, unmatched; // messages and receives that were left over
     uint64_t otherwise;             // receives that got another message than the trace tells
     uint64_t forced;                // times that nobody could go on
+    uint64_t damaged;               // ranks whose events changed, or could not be read, while they were replayed
     // Communicators of ranks whose members are not known, or not those that were thought; of the first one why, whose,
     // and which call.
     uint64_t doubted;
     enum co_replay_why doubt;
     int32_t doubt_rank;
     uint16_t doubt_call;
+    uint64_t believed; // communicators that MPI may have reordered, and whose messages all fit the order from before
     uint64_t source_tags, tags;            // different (rank, source, tag) of receives, different tags of messages
     uint32_t posted_most, unexpected_most; // at one rank
     double posted_mean, unexpected_mean;   // in the queue when a message or receive comes

@@ -51,12 +51,6 @@ static int compare_splits(const void *left, const void *right)
     return a->place < b->place ? -1 : a->place > b->place;
 }
 
-static uint32_t place_in(const struct co_replay_comm *comm, uint32_t world_rank)
-{
-    return comm->members == NULL ? world_rank
-                                 : (uint32_t)(uintptr_t)co_hash_map_get(&comm->places, (uint64_t)world_rank + 1) - 1;
-}
-
 static void split(struct co_replay *replay, struct co_replay_comm *parent)
 {
     uint32_t count = parent->child_count;
@@ -67,7 +61,7 @@ static void split(struct co_replay *replay, struct co_replay_comm *parent)
         count = 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        splits[i] = (struct split){&parent->children[i], place_in(parent, parent->children[i].rank)};
+        splits[i] = (struct split){&parent->children[i], co_replay_place_number(parent, parent->children[i].rank)};
     }
     if (count > 0) {
         qsort(splits, count, sizeof *splits, compare_splits);
@@ -147,14 +141,16 @@ static void make_grid(struct co_replay *replay, struct co_replay_comm *parent)
     attach_all(replay, parent, comm, CO_WHY_DIFFERS);
 }
 
-void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm *parent)
+static void resolve(struct co_replay *replay, struct co_replay_comm *parent)
 {
     unsigned way = parent->children[0].way;
     bool is_one_way = true;
     for (uint32_t i = 1; i < parent->child_count; i++) {
         is_one_way = is_one_way && parent->children[i].way == way;
     }
-    if (is_one_way && way == CO_COMM_BY_DUP) {
+    if (is_one_way && parent->other != NULL) {
+        co_replay_meet_again(replay, parent);
+    } else if (is_one_way && way == CO_COMM_BY_DUP) {
         attach_all(replay, parent, co_replay_comm_new(replay, parent->count, parent->members), CO_WHY_DIFFERS);
     } else if (is_one_way && (way == CO_COMM_BY_GROUP || way == CO_COMM_BY_PART)) {
         create(replay, parent);
@@ -166,5 +162,18 @@ void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm 
         split(replay, parent);
     } else {
         attach_all(replay, parent, NULL, is_one_way ? CO_WHY_MISSING : CO_WHY_DIFFERS);
+    }
+}
+
+// What is made of one that MPI may have reordered has an order that is as certain.
+void co_replay_children_resolve(struct co_replay *replay, struct co_replay_comm *parent)
+{
+    const struct co_replay_comm *before = replay->comms;
+    uint16_t call = parent->children[0].call;
+    resolve(replay, parent);
+    for (struct co_replay_comm *comm = replay->comms; parent->may_be_reordered && comm != before; comm = comm->next) {
+        comm->call = comm->may_be_reordered ? comm->call : call;
+        comm->like = comm->may_be_reordered ? NULL : parent;
+        comm->may_be_reordered = true;
     }
 }

@@ -79,8 +79,7 @@ void co_replay_comms_close(struct co_replay *replay)
     free(replay->all);
 }
 
-// UINT32_MAX: no member.
-static uint32_t place_in(const struct co_replay_comm *comm, uint32_t world_rank)
+uint32_t co_replay_place_number(const struct co_replay_comm *comm, uint32_t world_rank)
 {
     if (comm->members == NULL) {
         return world_rank < comm->count ? world_rank : UINT32_MAX;
@@ -98,7 +97,7 @@ static struct co_replay_place *new_place(struct co_replay *replay, struct co_rep
 {
     if (replay->place_count == replay->all_room) {
         uint32_t room = replay->all_room == 0 ? 64 : 2 * replay->all_room;
-        struct co_replay_place **larger = realloc(replay->all, room * sizeof *larger);
+        struct co_replay_place **larger = realloc(replay->all, room * sizeof(struct co_replay_place *));
         if (larger == NULL) {
             replay->error = -ENOMEM;
             return NULL;
@@ -116,7 +115,7 @@ static struct co_replay_place *new_place(struct co_replay *replay, struct co_rep
     place->queue.arg = replay;
     place->comm = comm;
     place->rank = (uint32_t)rank->rank;
-    place->own = comm == NULL ? UINT32_MAX : place_in(comm, (uint32_t)rank->rank);
+    place->own = comm == NULL ? UINT32_MAX : co_replay_place_number(comm, (uint32_t)rank->rank);
     replay->all[replay->place_count++] = place;
     return place;
 }
@@ -216,8 +215,9 @@ static bool waits_for_all(const struct co_event *event, uint32_t own)
 void co_replay_enter(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event)
 {
     struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
-    if (place == NULL || place->comm == NULL || place->own == UINT32_MAX || place->comm->other != NULL) {
-        return; // between groups nobody is waited for
+    bool makes = event->op == CO_EVENT_COMM;
+    if (place == NULL || place->comm == NULL || place->own == UINT32_MAX || (place->comm->other != NULL && !makes)) {
+        return; // between groups nobody is waited for, but to make another one
     }
     struct co_replay_comm *comm = place->comm;
     uint64_t count = comm->entered[place->own] == UINT64_MAX ? 0 : comm->entered[place->own] + 1;
@@ -277,11 +277,20 @@ static bool add_child(struct co_replay_comm *comm, const struct co_replay_rank *
     return true;
 }
 
+// Whether its members are known, and such a one can be made of it.
+static bool can_make(const struct co_replay_place *place, const struct co_event *event)
+{
+    bool is_of_two = event->flags == CO_COMM_BY_DUP || event->flags == CO_COMM_BY_MERGE;
+    return event->flags < CO_COMM_BY_UNKNOWN && place->comm != NULL && place->own != UINT32_MAX &&
+           place->comm->entered[place->own] != UINT64_MAX && (place->comm->other == NULL || is_of_two) &&
+           (place->comm->other != NULL || event->flags != CO_COMM_BY_MERGE);
+}
+
 void co_replay_make(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
                     const int32_t *ranks, uint32_t rank_count)
 {
     struct co_replay_place *place = co_replay_place_of(replay, rank, event->comm, event->call);
-    bool has_set = event->flags == CO_COMM_BY_GROUP || event->flags == CO_COMM_BY_PART;
+    bool has_set = event->flags == CO_COMM_BY_GROUP || event->flags == CO_COMM_BY_PART, is_not_told = false;
     int32_t *expanded = NULL;
     if (place == NULL) {
         return;
@@ -290,15 +299,20 @@ void co_replay_make(struct co_replay *replay, struct co_replay_rank *rank, const
         co_replay_attach_members(replay, rank, event, ranks, rank_count);
         return;
     }
-    if (event->flags >= CO_COMM_BY_UNKNOWN || place->comm == NULL || place->own == UINT32_MAX ||
-        place->comm->entered[place->own] == UINT64_MAX || place->comm->other != NULL) {
+    if (!can_make(place, event)) {
         co_replay_lose(replay, rank, event->number, event->call, CO_WHY_NOT_TOLD);
         return;
     }
-    if (has_set) {
-        expanded = co_replay_expand(replay, place, event->flags, ranks, rank_count, &rank_count);
-        ranks = expanded;
+    if (event->flags == CO_COMM_BY_GROUP) {
+        expanded = co_replay_expand_group(replay, place, ranks, rank_count, &rank_count, &is_not_told);
+    } else if (has_set) {
+        expanded = co_replay_expand_part(replay, place, ranks, rank_count, &rank_count);
     }
+    if (is_not_told) {
+        co_replay_lose(replay, rank, event->number, event->call, CO_WHY_NOT_TOLD);
+        return;
+    }
+    ranks = has_set ? expanded : ranks;
     if (add_child(place->comm, rank, event, ranks, has_set && expanded == NULL ? UINT32_MAX : rank_count)) {
         place->comm->children_at = place->comm->entered[place->own] + 1;
         co_replay_enter(replay, rank, event);

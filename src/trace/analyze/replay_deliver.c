@@ -23,6 +23,7 @@ static void finish(struct co_replay *replay, struct co_replay_place *place, stru
     replay->result->otherwise += receive->got_source != CO_CALL_NOT_KNOWN &&
                                  (receive->got_source != message->source ||
                                   (receive->got_tag != CO_CALL_NOT_KNOWN && receive->got_tag != message->tag));
+    co_replay_fit(replay, place, receive, message);
     if (known != NULL) {
         known->item = NULL;
     }
@@ -125,8 +126,12 @@ void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const
     if (peer >= 0 && (uint32_t)peer < result->talk_ranks) {
         result->talk[(uint64_t)(uint32_t)rank->rank * result->talk_ranks + (uint32_t)peer]++;
     }
+    if (from != NULL) {
+        from->has_talked = true;
+    }
     if (peer < 0 || (uint32_t)peer >= replay->size || !replay->ranks[peer].is_traced) {
         result->sent_outside++;
+        co_replay_misfit(from == NULL ? NULL : from->comm);
         return;
     }
     struct co_replay_rank *to = &replay->ranks[peer];
@@ -205,6 +210,7 @@ static void arrive_from_outside(struct co_replay *replay, struct co_replay_place
         return;
     }
     replay->result->from_outside++;
+    co_replay_misfit(place->comm);
     arrive(replay, place, message);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which ranks of its parent a communicator has, where the events tell it by a set or a grid; and communicators that
-// could not be followed, or are not what was thought. Any numbers may come.
+// Which ranks of a grid one that is cut out of it has; and communicators that could not be followed, or are not what
+// was thought. Any numbers may come.
 #include <errno.h>
 #include <stdlib.h>
 
@@ -19,33 +19,6 @@ static bool add(struct ranks *ranks, int32_t rank)
     }
     ranks->at[ranks->count++] = rank;
     return true;
-}
-
-// Sizes, the named, and those left out of the rest: in ascending order.
-static bool expand_group(struct ranks *ranks, const int32_t *numbers, uint32_t count, uint32_t size)
-{
-    if (count < 4 || numbers[1] < 0 || numbers[2] < 0 || numbers[3] < 0 ||
-        (int64_t)numbers[1] + numbers[2] + numbers[3] != (int64_t)count - 4) {
-        return false;
-    }
-    uint32_t head = (uint32_t)numbers[1], named = head + (uint32_t)numbers[2], all = count - 4, out = named;
-    bool is_sound = true;
-    numbers += 4;
-    for (uint32_t i = 0; is_sound && i < named; i++) {
-        is_sound = numbers[i] >= 0 && (uint32_t)numbers[i] < size;
-    }
-    for (uint32_t i = 0; is_sound && i < head; i++) {
-        is_sound = add(ranks, numbers[i]);
-    }
-    for (int32_t rank = 0; is_sound && numbers[-4] != 0 && (uint32_t)rank < size; rank++) {
-        bool is_out = out < all && numbers[out] <= rank;
-        out += is_out;
-        is_sound = is_out || add(ranks, rank);
-    }
-    for (uint32_t i = head; is_sound && i < named; i++) {
-        is_sound = add(ranks, numbers[i]);
-    }
-    return is_sound;
 }
 
 // Ranks of the grid in the same place as `own` in all directions that are not kept.
@@ -74,8 +47,8 @@ static bool expand_part(struct ranks *ranks, const int32_t *numbers, uint32_t co
     return is_sound;
 }
 
-int32_t *co_replay_expand(struct co_replay *replay, const struct co_replay_place *parent, unsigned way,
-                          const int32_t *numbers, uint32_t count, uint32_t *found)
+int32_t *co_replay_expand_part(struct co_replay *replay, const struct co_replay_place *parent, const int32_t *numbers,
+                               uint32_t count, uint32_t *found)
 {
     uint32_t size = parent->comm->count;
     struct ranks ranks = {.room = size};
@@ -84,8 +57,7 @@ int32_t *co_replay_expand(struct co_replay *replay, const struct co_replay_place
         replay->error = -ENOMEM;
         return NULL;
     }
-    bool is_sound = way == CO_COMM_BY_GROUP ? expand_group(&ranks, numbers, count, size)
-                                            : expand_part(&ranks, numbers, count, size, parent->own);
+    bool is_sound = expand_part(&ranks, numbers, count, size, parent->own);
     *found = ranks.count;
     if (!is_sound) {
         free(ranks.at);
@@ -94,7 +66,7 @@ int32_t *co_replay_expand(struct co_replay *replay, const struct co_replay_place
     return ranks.at;
 }
 
-static void doubt(struct co_replay *replay, enum co_replay_why why, uint32_t rank, unsigned call)
+void co_replay_doubt(struct co_replay *replay, enum co_replay_why why, uint32_t rank, unsigned call)
 {
     struct co_replay_result *result = replay->result;
     if (result->doubted++ == 0) {
@@ -108,7 +80,7 @@ void co_replay_lose(struct co_replay *replay, struct co_replay_rank *rank, uint3
                     enum co_replay_why why)
 {
     if (number >= CO_COMM_FIRST) { // the rank is a member
-        doubt(replay, why, (uint32_t)rank->rank, call);
+        co_replay_doubt(replay, why, (uint32_t)rank->rank, call);
         (void)co_replay_attach(replay, rank, number, NULL);
     }
 }
@@ -121,18 +93,9 @@ void co_replay_check(struct co_replay *replay, struct co_replay_rank *rank, cons
     }
     if (event->number != (event->op == CO_EVENT_RANK ? place->own : place->comm->count)) {
         place->comm->is_doubted = true;
-        doubt(replay, CO_WHY_MISFIT, (uint32_t)rank->rank, event->call);
+        co_replay_doubt(replay, CO_WHY_MISFIT, (uint32_t)rank->rank, event->call);
     } else if (event->op == CO_EVENT_RANK && !place->is_told) {
         place->is_told = true;
         place->comm->told++;
-    }
-}
-
-void co_replay_doubt_orders(struct co_replay *replay)
-{
-    for (struct co_replay_comm *comm = replay->comms; comm != NULL; comm = comm->next) {
-        if (comm->may_be_reordered && !comm->is_doubted && comm->told < comm->count) {
-            doubt(replay, CO_WHY_ORDER, comm->members == NULL || comm->count == 0 ? 0 : comm->members[0], comm->call);
-        }
     }
 }

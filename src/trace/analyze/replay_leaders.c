@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Intercomm_create where the trace has only the call: each group knows its own members, and its leader the other
-// leader. The group that comes first waits for the other one.
+// Communicators between groups where the trace has only the call. MPI_Intercomm_create: each group knows its own
+// members, and its leader the other leader. MPI_Comm_dup and MPI_Intercomm_merge of such a one: the other group is
+// known. The group that comes first waits for the other one.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,8 @@ enum { LOCAL_LEADER, PEER_COMM, REMOTE_LEADER, TAG, NUMBERS };
 
 struct co_replay_half {
     struct co_replay_half *next;
-    const struct co_replay_comm *comm, *peer; // the group, and where the leaders meet
-    int32_t leader, other_leader, tag;
+    const struct co_replay_comm *comm, *peer; // the group, and where the leaders meet, or the other group
+    int32_t leader, other_leader, tag;        // of MPI_Intercomm_create; else leaders are -1 and the tag is the way
     uint32_t count;
     struct co_replay_child members[]; // without lists
 };
@@ -58,15 +59,10 @@ static void wait_for_it(struct co_replay *replay, const struct co_replay_comm *p
     }
 }
 
-static void join(struct co_replay *replay, const struct co_replay_comm *parent, const struct co_replay_half *half)
+// Both groups get what they made: the one that has come now, and the one that waited. NULL: that is none.
+static void attach_both(struct co_replay *replay, const struct co_replay_comm *parent,
+                        const struct co_replay_half *half, struct co_replay_comm *here, struct co_replay_comm *there)
 {
-    struct co_replay_comm *here = co_replay_comm_new(replay, parent->count, parent->members);
-    struct co_replay_comm *there = co_replay_comm_new(replay, half->comm->count, half->comm->members);
-    if (here == NULL || there == NULL) {
-        return;
-    }
-    here->other = there;
-    there->other = here;
     for (uint32_t i = 0; i < parent->child_count; i++) {
         co_replay_attach_child(replay, &parent->children[i], here, CO_WHY_DIFFERS);
     }
@@ -78,6 +74,89 @@ static void join(struct co_replay *replay, const struct co_replay_comm *parent, 
             co_replay_wake(replay, rank, replay->clock_ns);
         }
     }
+}
+
+static void join(struct co_replay *replay, const struct co_replay_comm *parent, const struct co_replay_half *half)
+{
+    struct co_replay_comm *here = co_replay_comm_new(replay, parent->count, parent->members);
+    struct co_replay_comm *there = co_replay_comm_new(replay, half->comm->count, half->comm->members);
+    if (here != NULL && there != NULL) {
+        here->other = there;
+        there->other = here;
+        attach_both(replay, parent, half, here, there);
+    }
+}
+
+// Whether all of a group said the same: 0 or 1; otherwise -1.
+static int said_high(const struct co_replay_child *members, uint32_t count)
+{
+    int high = count > 0 ? members[0].color != 0 : -1;
+    for (uint32_t i = 1; i < count; i++) {
+        high = high == (members[i].color != 0) ? high : -1;
+    }
+    return high;
+}
+
+// Who said that he comes first does; if both or nobody did, MPI decides: mostly by the first member.
+static void merge(struct co_replay *replay, const struct co_replay_comm *parent, const struct co_replay_half *half)
+{
+    int high = said_high(parent->children, parent->child_count), other_high = said_high(half->members, half->count);
+    uint32_t count = parent->count + half->comm->count;
+    int32_t here = co_replay_world_rank(parent, 0), there = co_replay_world_rank(half->comm, 0);
+    bool is_first = high != other_high ? high == 0 : here < there;
+    const struct co_replay_comm *first = is_first ? parent : half->comm, *last = is_first ? half->comm : parent;
+    uint32_t *members = malloc(((size_t)count + 1) * sizeof *members);
+    struct co_replay_comm *comm = NULL;
+    if (members == NULL) {
+        replay->error = -ENOMEM;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct co_replay_comm *from = i < first->count ? first : last;
+        members[i] = (uint32_t)co_replay_world_rank(from, (int32_t)(i < first->count ? i : i - first->count));
+    }
+    if (high >= 0 && other_high >= 0) {
+        comm = co_replay_comm_new(replay, count, members);
+    }
+    if (comm != NULL) {
+        comm->may_be_reordered = high == other_high;
+        // Around a ring, messages would fit the other order of two equal halves as well.
+        comm->is_misfit = parent->count == half->comm->count;
+        comm->call = parent->children[0].call;
+    }
+    attach_both(replay, parent, half, comm, comm);
+    free(members);
+}
+
+// The half that waits for this one leaves the list; NULL: there is none.
+static struct co_replay_half *take_half(struct co_replay *replay, const struct co_replay_half *own)
+{
+    struct co_replay_half **place = &replay->halves;
+    while (*place != NULL && !((*place)->leader == own->other_leader && (*place)->other_leader == own->leader &&
+                               (*place)->tag == own->tag && (*place)->peer == own->peer)) {
+        place = &(*place)->next;
+    }
+    struct co_replay_half *half = *place;
+    if (half != NULL) {
+        *place = half->next;
+    }
+    return half;
+}
+
+void co_replay_meet_again(struct co_replay *replay, struct co_replay_comm *parent)
+{
+    unsigned way = parent->children[0].way;
+    struct co_replay_half own = {.comm = parent, .peer = parent, .leader = -1, .other_leader = -1, .tag = (int32_t)way};
+    struct co_replay_half *half = take_half(replay, &own);
+    own.peer = parent->other; // is looked for by
+    if (half == NULL) {
+        wait_for_it(replay, parent, &own);
+    } else if (way == CO_COMM_BY_MERGE) {
+        merge(replay, parent, half);
+    } else {
+        join(replay, parent, half);
+    }
+    free(half);
 }
 
 void co_replay_meet(struct co_replay *replay, struct co_replay_comm *parent)
@@ -100,18 +179,12 @@ void co_replay_meet(struct co_replay *replay, struct co_replay_comm *parent)
         .other_leader = co_replay_world_rank(peer->comm, leader->ranks[REMOTE_LEADER]),
         .tag = leader->ranks[TAG],
     };
-    struct co_replay_half **place = &replay->halves;
-    while (*place != NULL && !((*place)->leader == own.other_leader && (*place)->other_leader == own.leader &&
-                               (*place)->tag == own.tag && (*place)->peer == own.peer)) {
-        place = &(*place)->next;
-    }
-    if (*place == NULL) {
+    struct co_replay_half *half = take_half(replay, &own);
+    if (half == NULL) {
         wait_for_it(replay, parent, &own);
-        return;
+    } else {
+        join(replay, parent, half);
     }
-    struct co_replay_half *half = *place;
-    *place = half->next;
-    join(replay, parent, half);
     free(half);
 }
 

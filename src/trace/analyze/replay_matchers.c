@@ -46,11 +46,11 @@ static struct co_side_queue *queue_at(struct co_replay_side *side, uint32_t inde
 {
     if (index >= side->queue_count) {
         uint32_t count = index + 64;
-        struct co_side_queue **larger = realloc(side->queues, count * sizeof *larger);
+        struct co_side_queue **larger = realloc(side->queues, count * sizeof(struct co_side_queue *));
         if (larger == NULL) {
             return NULL;
         }
-        memset(larger + side->queue_count, 0, (count - side->queue_count) * sizeof *larger);
+        memset(larger + side->queue_count, 0, (count - side->queue_count) * sizeof(struct co_side_queue *));
         side->queues = larger;
         side->queue_count = count;
     }

@@ -64,9 +64,9 @@ static int open_all(struct co_replay *replay, const struct co_application *appli
     struct co_replay_result *result = replay->result;
     replay->size = (uint32_t)application->size;
     replay->ranks = calloc((size_t)replay->size + 1, sizeof *replay->ranks);
-    replay->heap = calloc((size_t)replay->size + 1, sizeof *replay->heap);
+    replay->heap = calloc((size_t)replay->size + 1, sizeof(struct co_replay_rank *));
     replay->steps = calloc(CO_REPLAY_STEPS, sizeof *replay->steps);
-    replay->sides = calloc(result->matcher_count + 1, sizeof *replay->sides);
+    replay->sides = calloc(result->matcher_count + 1, sizeof(struct co_replay_side *));
     if (replay->ranks == NULL || replay->heap == NULL || replay->steps == NULL || replay->sides == NULL) {
         return -ENOMEM;
     }
@@ -91,6 +91,9 @@ static void finish(struct co_replay *replay)
         const struct co_queue *queue = &replay->all[i]->queue;
         result->unreceived += queue->unexpected.count + queue->held.count;
         result->unmatched += queue->posted.count;
+    }
+    for (uint32_t i = 0; i < replay->size; i++) {
+        result->damaged += replay->ranks[i].events.is_damaged;
     }
     co_replay_doubt_orders(replay);
     if (replay->depth_samples > 0) {

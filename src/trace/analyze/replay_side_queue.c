@@ -60,7 +60,7 @@ struct co_side_node *co_side_node_at(struct co_side_nodes *nodes, uint32_t slot)
 {
     uint32_t chunk = slot / CHUNK;
     if (chunk >= nodes->count) {
-        struct co_side_node **larger = realloc(nodes->chunks, (chunk + 1) * sizeof *larger);
+        struct co_side_node **larger = realloc(nodes->chunks, (chunk + 1) * sizeof(struct co_side_node *));
         if (larger == NULL) {
             return NULL;
         }

@@ -39,6 +39,9 @@ struct co_replay_comm {
     bool may_be_reordered;        // as long as not all members have asked for their rank
     uint32_t told;                // that have
     uint16_t call;                // that made it
+    struct co_replay_comm *like;  // whose order it has; NULL: its own
+    bool is_misfit;               // some message there does not fit the order of the ranks
+    bool is_used;                 // there are messages; known at the end
     struct co_replay_comm *other; // whom its members talk to, where it is one side between groups; NULL: each other
     struct co_replay_comm *next;
 };
@@ -49,6 +52,7 @@ struct co_replay_place {
     struct co_replay_comm *comm; // NULL: it could not be followed
     uint32_t rank, own;          // rank of the world, and here
     bool is_told;                // MPI said so
+    bool has_talked, is_met;     // it sent or received there; and a message was the one that was wanted of it, or by it
 };
 
 enum co_replay_wait {
@@ -120,6 +124,8 @@ static inline struct co_replay_comm *co_replay_peers(struct co_replay_comm *comm
 {
     return comm->other != NULL ? comm->other : comm;
 }
+// The rank of a rank of the world there; UINT32_MAX: no member.
+uint32_t co_replay_place_number(const struct co_replay_comm *comm, uint32_t world_rank);
 // A rank of a communicator as one of the world; -1: none.
 int32_t co_replay_world_rank(const struct co_replay_comm *comm, int32_t rank);
 // The rank enters its next collective call there, and waits where it has to.
@@ -140,8 +146,10 @@ struct co_replay_comm *co_replay_subset(struct co_replay *replay, struct co_repl
 void co_replay_attach_child(struct co_replay *replay, const struct co_replay_child *child, struct co_replay_comm *comm,
                             enum co_replay_why why);
 
-// replay_leaders.c: all members of a group have come that is to talk to another one.
+// replay_leaders.c: all members of a group have come that is to talk to another one, or of one between groups, which
+// make another one, or one of both.
 void co_replay_meet(struct co_replay *replay, struct co_replay_comm *parent);
+void co_replay_meet_again(struct co_replay *replay, struct co_replay_comm *parent);
 void co_replay_halves_close(struct co_replay *replay);
 
 // replay_members.c
@@ -151,14 +159,33 @@ struct co_replay_comm *co_replay_comm_new(struct co_replay *replay, uint32_t cou
 int co_replay_attach(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
                      struct co_replay_comm *comm);
 
+// replay_sets.c
+// Ranks of the parent that the numbers of an event tell; the caller frees them. NULL: nonsense, or no memory, or, where
+// *is_not_told, they are of a communicator that is not known.
+int32_t *co_replay_expand_group(struct co_replay *replay, const struct co_replay_place *parent, const int32_t *numbers,
+                                uint32_t count, uint32_t *found, bool *is_not_told);
+
 // replay_groups.c
-// Ranks of the parent that the numbers of an event name; the caller frees them. NULL: nonsense, or no memory.
-int32_t *co_replay_expand(struct co_replay *replay, const struct co_replay_place *parent, unsigned way,
-                          const int32_t *numbers, uint32_t count, uint32_t *found);
+// The same of a part of a grid.
+int32_t *co_replay_expand_part(struct co_replay *replay, const struct co_replay_place *parent, const int32_t *numbers,
+                               uint32_t count, uint32_t *found);
+void co_replay_doubt(struct co_replay *replay, enum co_replay_why why, uint32_t rank, unsigned call);
 // The rank's communicator cannot be followed: its messages come from outside.
 void co_replay_lose(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number, unsigned call,
                     enum co_replay_why why);
-// At the end: those whose order nobody knows.
+
+// replay_orders.c: communicators whose ranks MPI was allowed to put in another order than their parent's.
+// A message has found its receive.
+void co_replay_fit(struct co_replay *replay, struct co_replay_place *place, const struct co_queue_item *receive,
+                   const struct co_queue_item *message);
+// One has not, or there was none.
+static inline void co_replay_misfit(struct co_replay_comm *comm)
+{
+    if (comm != NULL) {
+        comm->is_misfit = true;
+    }
+}
+// At the end: those whose order neither MPI nor the messages tell.
 void co_replay_doubt_orders(struct co_replay *replay);
 // MPI tells the rank's own rank there, or the size.
 void co_replay_check(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event);

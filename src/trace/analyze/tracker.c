@@ -13,6 +13,7 @@ void co_tracker_open(struct co_tracker *tracker, struct co_event_writer *writer)
     co_hash_map_open(&tracker->requests);
     co_hash_map_open(&tracker->groups);
     co_hash_map_open(&tracker->grids);
+    co_hash_map_open(&tracker->made);
 }
 
 static void free_all(struct co_hash_map *map)
@@ -29,6 +30,7 @@ void co_tracker_close(struct co_tracker *tracker)
 {
     free_all(&tracker->requests);
     free_all(&tracker->grids);
+    co_hash_map_close(&tracker->made);
     co_tracker_groups_close(&tracker->groups);
 }
 
@@ -183,6 +185,8 @@ void co_tracker_add(struct co_tracker *tracker, const struct co_call *call)
         head->rank = call->result;
     } else if (call->op == CO_CALL_COMM_SIZE || call->op == CO_CALL_COMM_RANK) {
         add_told(tracker, call);
+    } else if (call->op == CO_CALL_CART_SHIFT || call->op == CO_CALL_CART_GET) {
+        co_tracker_add_place(tracker, call);
     } else if (call->op >= CO_CALL_COMM_GROUP && call->op <= CO_CALL_GROUP_UNKNOWN) {
         co_tracker_add_group(tracker, call);
     } else if (call->op >= CO_CALL_COMM_DUP && call->op <= CO_CALL_COMM_UNKNOWN) {

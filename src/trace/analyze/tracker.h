@@ -13,6 +13,7 @@ struct co_tracker {
     struct co_hash_map requests; // number to struct tracked: receives that are under way, and persistent ones
     struct co_hash_map groups;   // number to struct co_tracked_group
     struct co_hash_map grids;    // number of a communicator to its lengths
+    struct co_hash_map made;     // numbers of communicators that were made
     uint64_t begin_ns;
     bool has_begun, has_ended;
     uint64_t unknown_requests; // that a wait completed and nothing had made

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Communicators that a rank makes: events that say of which ranks. What is not followed (between groups, of spawned
-// programs, of groups that are not followed) is a communicator of unknown members.
+// Communicators that a rank makes: events that say of which ranks. What is not followed (of spawned programs, of groups
+// that are not followed) is a communicator of unknown members.
 #include "trace/analyze/tracker_parts.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "trace/analyze/rank_set.h"
 
 struct grid {
     uint32_t count;
@@ -35,28 +34,22 @@ static void add_comm(struct co_tracker *tracker, const struct co_call *call, enu
     co_event_writer_add(tracker->writer, &event);
 }
 
-// Ranks as the replay takes them apart, which knows how many there are (replay_groups.c).
+// The group as the replay takes it apart (replay_sets.c), which knows how many ranks there are.
 static void add_created(struct co_tracker *tracker, const struct co_call *call)
 {
     const struct co_tracked_group *group = co_tracker_group(tracker, call->group);
-    bool is_of_it = group != NULL && (group->comm == call->comm || group->comm == 0);
-    const struct co_rank_set *ranks = is_of_it ? group->ranks : NULL;
-    if (ranks == NULL) {
+    uint32_t count = 0;
+    if (group == NULL) {
         add_comm(tracker, call, CO_COMM_BY_UNKNOWN, 0, 0);
         return;
     }
-    uint32_t head = ranks->head, tail = ranks->tail, outs = ranks->outs, all = 4 + head + tail + outs;
-    int32_t *numbers = malloc(all * sizeof *numbers);
+    int32_t *numbers = co_tracked_group_made(group, &count);
     if (numbers == NULL) {
         tracker->is_out_of_memory = true;
         return;
     }
-    const int32_t sizes[] = {ranks->has_rest, (int32_t)head, (int32_t)tail, (int32_t)outs};
-    memcpy(numbers, sizes, sizeof sizes);
-    memcpy(numbers + 4, ranks->first, (head + tail) * sizeof *numbers); // the tail stands behind
-    memcpy(numbers + 4 + head + tail, ranks->out, outs * sizeof *numbers);
-    add_comm(tracker, call, CO_COMM_BY_GROUP, 0, (int32_t)all);
-    add_numbers(tracker, numbers, all);
+    add_comm(tracker, call, CO_COMM_BY_GROUP, 0, (int32_t)count);
+    add_numbers(tracker, numbers, count);
     free(numbers);
 }
 
@@ -121,8 +114,60 @@ static void duplicate_grid(struct co_tracker *tracker, const struct co_call *cal
     keep_grid(tracker, call->new_comm, from == NULL ? NULL : from->lengths, from == NULL ? 0 : from->count);
 }
 
+// Own rank in a grid that is laid out row by row, with one of its lengths moved by so much; -1: there is no such place.
+static int64_t move(const struct grid *grid, int64_t rank, int32_t direction, int64_t distance)
+{
+    int64_t below = 1; // cells of what is behind the direction
+    for (uint32_t i = (uint32_t)direction + 1; i < grid->count; i++) {
+        below *= grid->lengths[i] > 0 ? grid->lengths[i] : 1;
+        if (below > INT32_MAX) {
+            return -1;
+        }
+    }
+    int64_t length = grid->lengths[direction], at = length > 0 ? rank / below % length : 0;
+    return length > 0 ? rank + ((at + distance % length + length) % length - at) * below : -1;
+}
+
+static int64_t find_own_place(const struct grid *grid, const struct co_call *call)
+{
+    if (call->op == CO_CALL_CART_SHIFT) {
+        bool is_sound = call->color >= 0 && (uint32_t)call->color < grid->count;
+        return !is_sound           ? -1
+               : call->peer >= 0   ? move(grid, call->peer, call->color, -(int64_t)call->key)
+               : call->source >= 0 ? move(grid, call->source, call->color, call->key)
+                                   : -1; // nobody to either side
+    }
+    int64_t rank = call->number_count == grid->count ? 0 : -1;
+    for (uint32_t i = 0; rank >= 0 && rank <= INT32_MAX && i < grid->count; i++) {
+        bool is_in = call->numbers[i] >= 0 && call->numbers[i] < grid->lengths[i];
+        rank = is_in ? rank * grid->lengths[i] + call->numbers[i] : -1;
+    }
+    return rank;
+}
+
+void co_tracker_add_place(struct co_tracker *tracker, const struct co_call *call)
+{
+    const struct grid *grid = co_hash_map_get(&tracker->grids, call->comm);
+    int64_t rank = grid == NULL ? -1 : find_own_place(grid, call);
+    if (rank >= 0 && rank <= INT32_MAX) {
+        struct co_event event = co_tracker_event(tracker, call, CO_EVENT_RANK, call->end_ns);
+        event.number = (uint32_t)rank;
+        co_event_writer_add(tracker->writer, &event);
+    }
+}
+
+static void note_made(struct co_tracker *tracker, const struct co_call *call)
+{
+    int error = call->new_comm < CO_COMM_FIRST ? 0 : co_hash_map_put(&tracker->made, call->new_comm, tracker);
+    if (error == -EEXIST) {
+        co_tracker_forget_groups(tracker, call->new_comm);
+    }
+    tracker->is_out_of_memory = tracker->is_out_of_memory || error == -ENOMEM;
+}
+
 void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call)
 {
+    note_made(tracker, call);
     if (call->op != CO_CALL_COMM_DUP && call->op != CO_CALL_CART_SUB) {
         keep_grid(tracker, call->new_comm, call->numbers, call->op == CO_CALL_CART_CREATE ? call->number_count : 0);
     }
@@ -145,6 +190,9 @@ void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_cal
         break;
     case CO_CALL_CART_SUB:
         add_part_of_grid(tracker, call);
+        break;
+    case CO_CALL_INTERCOMM_MERGE:
+        add_comm(tracker, call, CO_COMM_BY_MERGE, call->reorder != 0, 0);
         break;
     case CO_CALL_INTERCOMM_CREATE:
         add_comm(tracker, call, CO_COMM_BY_LEADERS, 0, 4);

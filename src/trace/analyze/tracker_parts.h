@@ -28,18 +28,28 @@ static inline const struct co_call_status *co_tracker_status(const struct co_cal
     return i < call->status_count ? &call->statuses[i] : NULL;
 }
 
+// Of one communicator's ranks a set, which need not know how many there are; otherwise how it was made.
 struct co_tracked_group {
-    uint32_t comm; // whose ranks they are; 0: it has none
-    struct co_rank_set *ranks;
+    uint32_t comm;             // whose ranks they are; 0: it has none
+    bool is_remote;            // those of the other group
+    struct co_rank_set *ranks; // NULL: `made` tells
+    int32_t *made;             // enum co_event_group
+    uint32_t made_count;
 };
 
 // tracker_groups.c
 void co_tracker_add_group(struct co_tracker *tracker, const struct co_call *call);
 // NULL: it is not known.
 const struct co_tracked_group *co_tracker_group(struct co_tracker *tracker, uint32_t number);
+// How it was made, from the beginning; the caller frees. NULL: no memory.
+int32_t *co_tracked_group_made(const struct co_tracked_group *group, uint32_t *count);
+// The number stands for another communicator now: groups of the old one are not known any more.
+void co_tracker_forget_groups(struct co_tracker *tracker, uint32_t comm);
 void co_tracker_groups_close(struct co_hash_map *groups);
 
 // tracker_comms.c
+// MPI_Cart_shift and MPI_Cart_get tell the rank where it stands itself.
+void co_tracker_add_place(struct co_tracker *tracker, const struct co_call *call);
 void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call);
 
 #endif

@@ -4,36 +4,16 @@
 #include "trace/analyze/window.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-static int open_regular(const char *path, uint64_t *size)
-{
-    struct stat state;
-    // A pipe that nobody writes would be waited for.
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0) {
-        return -errno;
-    }
-    int error = fstat(file, &state) != 0  ? -errno
-                : S_ISDIR(state.st_mode)  ? -EISDIR
-                : !S_ISREG(state.st_mode) ? -EINVAL
-                                          : 0;
-    if (error != 0) {
-        close(file);
-        return error;
-    }
-    *size = (uint64_t)state.st_size;
-    return file;
-}
+#include "trace/trace_source.h"
 
 int co_window_open(struct co_window *window, const char *path)
 {
     uint64_t size = 0;
-    int file = open_regular(path, &size);
+    int file = co_trace_source_open_regular(path, &size);
     if (file < 0) {
         return file;
     }
