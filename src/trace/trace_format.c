@@ -75,13 +75,14 @@ void co_trace_rows_make(void)
 const char *co_trace_field_name(char letter)
 {
     static const char *const names[128] = {
-        ['a'] = "from",           ['b'] = "bytes",     ['c'] = "comm",        ['d'] = "with_tag",
-        ['e'] = "new_comm",       ['f'] = "parent",    ['g'] = "tag",         ['h'] = "first",
-        ['i'] = "index",          ['j'] = "rank",      ['k'] = "of",          ['l'] = "step",
-        ['m'] = "message",        ['n'] = "count",     ['o'] = "root",        ['p'] = "peer",
-        ['q'] = "made_by",        ['r'] = "request",   ['t'] = "type",        ['u'] = "size",
-        ['v'] = "between_groups", ['x'] = "cancelled", ['y'] = "ranks",       ['z'] = "size",
-        ['N'] = "receive_count",  ['P'] = "source",    ['G'] = "receive_tag", ['T'] = "receive_type"};
+        ['a'] = "from",           ['b'] = "bytes",         ['c'] = "comm",      ['d'] = "with_tag",
+        ['e'] = "new_comm",       ['f'] = "parent",        ['g'] = "tag",       ['h'] = "first",
+        ['i'] = "index",          ['j'] = "rank",          ['k'] = "of",        ['l'] = "step",
+        ['m'] = "message",        ['n'] = "count",         ['o'] = "root",      ['p'] = "peer",
+        ['q'] = "made_by",        ['r'] = "request",       ['t'] = "type",      ['u'] = "size",
+        ['v'] = "between_groups", ['w'] = "offset",        ['x'] = "cancelled", ['y'] = "ranks",
+        ['z'] = "size",           ['N'] = "receive_count", ['P'] = "source",    ['G'] = "receive_tag",
+        ['T'] = "receive_type"};
     const char *name = names[(unsigned char)letter & 127];
     return name != NULL ? name : "?";
 }

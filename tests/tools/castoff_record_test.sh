@@ -17,6 +17,7 @@ make -s -C "$top" all >"$work/make" 2>&1 || { cat "$work/make"; exit 1; }
 mpicc -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/calls" "$top/tests/tools/record_calls.c" || exit 1
 mpicc -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/threads" "$top/tests/tools/record_threads.c" -lpthread || exit 1
 castoff=$build/castoff
+export RECORD_CALLS_FILE="$work/file"
 
 # How often a test or probe was in vain is chance. What there is 300 of is shortened.
 shorten() {

@@ -5,6 +5,7 @@
 #include <mpi.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -215,6 +216,55 @@ static void one_sided(void)
     MPI_Win_free(&window);
 }
 
+// Each rank has the other one on both sides.
+static void neighbours(void)
+{
+    static const int ones[2] = {1, 1}, places[2] = {0, 1};
+    static const MPI_Aint far[2] = {0, 4};
+    const MPI_Datatype types[2] = {MPI_INT, MPI_INT};
+    int two = 2, yes = 1;
+    MPI_Comm ring;
+    MPI_Request request;
+    MPI_Cart_create(WORLD, 1, &two, &yes, 0, &ring);
+    MPI_Neighbor_allgather(out, 3, MPI_INT, in, 3, MPI_INT, ring);
+    MPI_Neighbor_allgatherv(out, 1, MPI_INT, in, ones, places, MPI_INT, ring);
+    MPI_Neighbor_alltoall(out, 2, MPI_INT, in, 2, MPI_INT, ring);
+    MPI_Neighbor_alltoallv(out, ones, places, MPI_INT, in, ones, places, MPI_INT, ring);
+    MPI_Neighbor_alltoallw(out, ones, far, types, in, ones, far, types, ring);
+    MPI_Ineighbor_alltoallv(out, ones, places, MPI_INT, in, ones, places, MPI_INT, ring, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&ring);
+    MPI_Dist_graph_create_adjacent(WORLD, rank == 0, &peer, &yes, rank == 1, &peer, &yes, MPI_INFO_NULL, 0, &ring);
+    MPI_Neighbor_alltoallv(out, ones, places, MPI_INT, in, ones, places, MPI_INT, ring); // from rank 1 to rank 0
+    MPI_Comm_free(&ring);
+}
+
+// What RECORD_CALLS_FILE names is made and removed.
+static void files(void)
+{
+    const char *path = getenv("RECORD_CALLS_FILE") != NULL ? getenv("RECORD_CALLS_FILE") : "record_calls.file";
+    MPI_File file;
+    MPI_Request request;
+    MPI_Status status;
+    MPI_File_open(WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
+    MPI_File_set_size(file, 80);
+    MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL);
+    MPI_File_write_at(file, 10 * rank, out, 5, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_write_at_all(file, 10 * rank + 5, out, 5, MPI_INT, &status);
+    MPI_File_sync(file);
+    MPI_Barrier(WORLD);
+    MPI_File_seek(file, 10 * peer, MPI_SEEK_SET);
+    MPI_File_read(file, in, 4, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_iread(file, in, 2, MPI_INT, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_read_at(file, 18, in, 5, MPI_INT, &status); // two are there
+    MPI_File_read_all_begin(file, in, 3, MPI_INT);
+    MPI_File_read_all_end(file, in, &status);
+    MPI_File_iwrite_at(file, 10 * rank, out, 1, MPI_INT, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+}
+
 // Until somebody kills it, whose number is in a file.
 static void get_stuck(const char *path)
 {
@@ -258,6 +308,8 @@ int main(int argc, char **argv)
     collectives(WORLD);
     communicators();
     one_sided();
+    neighbours();
+    files();
     MPI_Finalize();
     return 0;
 }

@@ -5,6 +5,7 @@
 // part of a block is being sent; nothing runs when nothing is outstanding; and threads that cannot be had.
 #define _GNU_SOURCE // RTLD_NEXT
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
@@ -24,16 +24,50 @@
 #include "mcast/endpoint.h"
 #include "engine_job.h"
 
-enum { LONG = 1500003, SMALL = 777, ROUNDS = 6 };
+enum { LONG = 1500003, SMALL = 777, ROUNDS = 6, CALLERS_SLEEPS = 40 };
 
 static _Atomic int threads_left = 1000; // that may be started
 
-// Ours stands before the C library's.
+// What threads sleep in, as the test sees it.
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int threads;       // that were started
+    int without_timer; // threads that sleep until something comes
+    int callers_slept; // times
+} sleeps = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static _Thread_local bool is_caller;
+
+static void note(int threads, int without_timer, int callers_slept)
+{
+    pthread_mutex_lock(&sleeps.lock);
+    sleeps.threads += threads;
+    sleeps.without_timer += without_timer;
+    sleeps.callers_slept += callers_slept;
+    pthread_cond_broadcast(&sleeps.changed);
+    pthread_mutex_unlock(&sleeps.lock);
+}
+
+// Ours stand before the C library's.
 int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*run)(void *), void *arg)
 {
     int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     *(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
-    return atomic_fetch_sub(&threads_left, 1) > 0 ? create(thread, attributes, run, arg) : EAGAIN;
+    int error = atomic_fetch_sub(&threads_left, 1) > 0 ? create(thread, attributes, run, arg) : EAGAIN;
+    note(error == 0, 0, 0);
+    return error;
+}
+
+int ppoll(struct pollfd *descriptors, nfds_t count, const struct timespec *timer, const sigset_t *mask)
+{
+    int (*sleep_in)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *);
+    *(void **)&sleep_in = dlsym(RTLD_NEXT, "ppoll");
+    note(0, timer == NULL, is_caller);
+    int ready = sleep_in(descriptors, count, timer, mask), error = errno;
+    note(0, -(timer == NULL), 0);
+    errno = error;
+    return ready;
 }
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
@@ -189,9 +223,12 @@ static void break_while_sending(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 23);
     unsigned char *buffer = malloc(4 * LONG);
     fill(buffer, 4 * LONG, 1);
+    uint64_t before = co_counter_read(CO_COUNT_DATA_SENT);
+    pthread_barrier_wait(&rank->job->all);
     if (rank->rank == 1) {
-        struct timespec moment = {0, 1000000}; // so that some of it is under way; right at any length
-        nanosleep(&moment, NULL);
+        while (co_counter_read(CO_COUNT_DATA_SENT) == before) { // some of it is under way
+            sched_yield();
+        }
         co_trylock_wait(&rank->engine->lock);
         co_team_break(team, -EIO);
         co_trylock_drop(&rank->engine->lock);
@@ -250,8 +287,11 @@ static void be_idle(struct job_rank *rank)
     }
     pthread_barrier_wait(&rank->job->all);
     uint64_t turns = co_counter_read(CO_COUNT_WORKER_TURNS);
-    struct timespec while_idle = {0, 50000000};
-    nanosleep(&while_idle, NULL);
+    pthread_mutex_lock(&sleeps.lock);
+    while (sleeps.without_timer < sleeps.threads - rank->job->size) { // all but the ranks
+        pthread_cond_wait(&sleeps.changed, &sleeps.lock);
+    }
+    pthread_mutex_unlock(&sleeps.lock);
     job_require(co_counter_read(CO_COUNT_WORKER_TURNS) - turns < 100,
                 "threads ran although nothing was outstanding"); // the last naps run out
     pthread_barrier_wait(&rank->job->all);
@@ -267,10 +307,16 @@ static void wait_long(struct job_rank *rank)
     pthread_barrier_wait(&rank->job->all);
     uint64_t turns = co_counter_read(CO_COUNT_WORKER_TURNS);
     if (rank->rank == 0) {
-        struct timespec late = {0, 50000000};
-        nanosleep(&late, NULL);
+        pthread_mutex_lock(&sleeps.lock);
+        while (sleeps.callers_slept < CALLERS_SLEEPS) {
+            pthread_cond_wait(&sleeps.changed, &sleeps.lock);
+        }
+        pthread_mutex_unlock(&sleeps.lock);
+    } else {
+        is_caller = true;
     }
     one_bcast(rank, team, 0, SMALL, 4);
+    is_caller = false;
     job_require(co_counter_read(CO_COUNT_WORKER_TURNS) - turns < 1000, "workers spin while a caller waits");
     pthread_barrier_wait(&rank->job->all);
     co_team_close(team);
@@ -279,12 +325,14 @@ static void wait_long(struct job_rank *rank)
 static void they_keep_out_of_callers_way(void **state)
 {
     (void)state;
+    sleeps.callers_slept = 0;
     engine_job_run(3, (const int[]){0, 1, 2}, wait_long);
 }
 
 static void idle_ones_sleep(void **state)
 {
     (void)state;
+    sleeps.threads = 0; // those of the jobs before have ended
     engine_job_run(3, (const int[]){0, 1, 2}, be_idle);
 }
 

@@ -53,6 +53,41 @@ static void by_asking(void **state)
     all_sizes(false, 1, false);
 }
 
+static int read_nothing(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
+{
+    (void)arg;
+    (void)peer;
+    (void)local;
+    (void)remote;
+    (void)bytes;
+    return 0;
+}
+
+// Nothing comes to the sender of a long message as long as its receiver reads, but word that it does.
+static void sender_sees_reading(void **state)
+{
+    (void)state;
+    struct p2p_world_options options = {
+        .size = 2, .eager_most = 4096, .credit = 1 << 20, .matcher = {64, 64, 16}, .read = read_nothing};
+    int signs = 0;
+    p2p_world_open(&world, &options);
+    struct co_p2p_receive receive = receive_at(1, (size_t)512 << 20); // of which nothing is touched
+    struct co_p2p_send send = send_of(0, 1, 5, (size_t)512 << 20);
+    co_p2p_receive(&receive, 0, 5);
+    co_p2p_send(&send);
+    while (!co_p2p_receive_is_done(&receive)) {
+        uint64_t before = co_p2p_advances(world.ranks[0]);
+        p2p_world_move(&world, 1);
+        assert_false(co_p2p_send_is_done(&send));
+        p2p_world_move(&world, 0);
+        signs += !co_p2p_send_is_done(&send) && co_p2p_advances(world.ranks[0]) != before;
+    }
+    p2p_world_settle(&world);
+    assert_true(co_p2p_send_is_done(&send));
+    assert_in_range(signs, 7, 8);
+    p2p_world_close(&world);
+}
+
 static void synchronous(void **state)
 {
     (void)state;
@@ -205,14 +240,11 @@ static void a_part_of_a_stream_is_movement(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(by_reading),
-                                       cmocka_unit_test(by_asking),
-                                       cmocka_unit_test(synchronous),
-                                       cmocka_unit_test(to_oneself),
-                                       cmocka_unit_test(probed_and_taken),
-                                       cmocka_unit_test(taken_and_kept),
-                                       cmocka_unit_test(flood),
-                                       cmocka_unit_test(last_wanted_first),
-                                       cmocka_unit_test(a_part_of_a_stream_is_movement)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(by_reading),        cmocka_unit_test(sender_sees_reading),
+        cmocka_unit_test(by_asking),         cmocka_unit_test(synchronous),
+        cmocka_unit_test(to_oneself),        cmocka_unit_test(probed_and_taken),
+        cmocka_unit_test(taken_and_kept),    cmocka_unit_test(flood),
+        cmocka_unit_test(last_wanted_first), cmocka_unit_test(a_part_of_a_stream_is_movement)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

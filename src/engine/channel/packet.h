@@ -17,6 +17,7 @@ enum co_packet_kind {
     CO_PACKET_EARLY,      // the next bytes of the last offer that has early ones
     CO_PACKET_DATA,       // the next bytes for the receive whose handle stands in place of the communicator
     CO_PACKET_FIN,        // struct co_packet_handle: the receiver has read what it was offered
+    CO_PACKET_READING,    // struct co_packet_handle: the receiver still reads what it was offered, a sign of life
     CO_PACKET_CREDIT      // struct co_packet_credit: between channels, where no memory is shared
 };
 

@@ -187,7 +187,8 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_FIN:
         on_answer(p2p, packet, payload);
         return true;
-    case CO_PACKET_CREDIT: // the channel's own
+    case CO_PACKET_READING: // that it came is all
+    case CO_PACKET_CREDIT:  // the channel's own
         return true;
     }
     return true;

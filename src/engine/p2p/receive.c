@@ -10,6 +10,7 @@
 #include "engine/p2p/p2p_state.h"
 
 #define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
+#define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
 {
@@ -149,6 +150,9 @@ int co_p2p_read_offers(struct co_p2p *p2p)
                                  receive->address + receive->done_bytes, piece);
     receive->done_bytes += piece;
     if (error == 0 && receive->done_bytes < receive->wanted) {
+        if (receive->done_bytes % SIGN_EVERY == 0) {
+            co_p2p_tell(p2p, receive->peer, CO_PACKET_READING, receive->offer);
+        }
         return 1;
     }
     p2p->first_read = receive->next;

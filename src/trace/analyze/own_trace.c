@@ -214,13 +214,16 @@ static void add_members(struct co_own_call *own, const struct co_trace_record *r
 }
 
 // What makes a communicator is told by the record of the communicator; the call itself only brings its ranks together.
-static unsigned op_of(unsigned id)
+// What starts a file's request is known by the request alone: DUMPI's records of these calls do not tell which it is.
+static unsigned op_of(unsigned id, const struct co_trace_row *row)
 {
     unsigned op = co_call_rows[id].op;
+    bool starts_file = row->family == CO_TRACE_FAMILY_FILE && strchr(row->told, 'r') != NULL;
     bool is_between = op == CO_CALL_INTERCOMM_CREATE || op == CO_CALL_INTERCOMM_MERGE;
-    return op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE ? CO_CALL_TOGETHER
-           : op == CO_CALL_COMM_UNKNOWN || is_between           ? CO_CALL_NOTHING
-                                                                : op;
+    return starts_file                                            ? CO_CALL_START_OTHER
+           : op >= CO_CALL_COMM_DUP && op <= CO_CALL_GRAPH_CREATE ? CO_CALL_TOGETHER
+           : op == CO_CALL_COMM_UNKNOWN || is_between             ? CO_CALL_NOTHING
+                                                                  : op;
 }
 
 static void link_request(struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)
@@ -243,7 +246,7 @@ static void begin_call(struct co_own_trace *trace, struct co_own_call *own, cons
     struct co_call *call = &own->call;
     own->is_there = true;
     co_call_clear(call, id < CO_CALL_COUNT ? id : CO_CALL_ID_Wtime);
-    call->op = (uint8_t)(id < CO_CALL_COUNT ? op_of(id) : CO_CALL_NOTHING);
+    call->op = (uint8_t)(id < CO_CALL_COUNT ? op_of(id, row) : CO_CALL_NOTHING);
     call->begin_ns = record->begin_ns;
     call->end_ns = record->end_ns;
     call->has_failed = (record->flags & CO_TRACE_FAILED) != 0;
