@@ -8,16 +8,23 @@ MODULES_MK := 1
 
 STACK_OBJ := $(BUILD)/obj/src/modules/stack_unwind.o
 
+VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c))
+
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
 RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/pmpi/record/*.c)) $(BUILD)/obj/src/pmpi/next_mpi.o
 
 .PHONY: modules
-modules: $(BUILD)/libcastoff-stack.so $(BUILD)/libcastoff-record.so
+modules: $(BUILD)/libcastoff-stack.so $(BUILD)/libcastoff-verbs.so $(BUILD)/libcastoff-record.so
 all: modules
 
 $(BUILD)/libcastoff-stack.so: $(STACK_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-stack.so -lunwind
+
+$(BUILD)/libcastoff-verbs.so: $(VERBS_OBJ) $(BUILD)/libcore.a
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
+	  -Wl,-soname,libcastoff-verbs.so -libverbs -lrdmacm -pthread -ldl
 
 $(BUILD)/libcastoff-record.so: $(RECORD_OBJ) $(BUILD)/libcore.a src/pmpi/exports.map
 	$(call say,LD,$@)
@@ -25,5 +32,5 @@ $(BUILD)/libcastoff-record.so: $(RECORD_OBJ) $(BUILD)/libcore.a src/pmpi/exports
 	  -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
 	  -Wl,-soname,libcastoff-record.so -pthread -ldl
 
--include $(STACK_OBJ:.o=.d) $(RECORD_OBJ:.o=.d)
+-include $(STACK_OBJ:.o=.d) $(VERBS_OBJ:.o=.d) $(RECORD_OBJ:.o=.d)
 endif

@@ -24,6 +24,7 @@
 #include "engine/engine.h"
 #include "mcast/shm/shm.h"
 #include "mcast/transport/udp.h"
+#include "mcast/transport/verbs.h"
 
 // Lets everyone copy from it, says so, and stays until the pipe to it closes.
 static void be_copied_from(int ready, int stay)
@@ -167,10 +168,8 @@ static long read_limit(const char *path)
     return value;
 }
 
-static void probe_udp(struct co_transport_state *state)
+static int open_udp(struct co_transport **udp, struct co_udp_address *mine, char *why, size_t why_room)
 {
-    struct co_transport *udp;
-    struct co_udp_address mine;
     struct co_udp_config config = {
         .interface = co_setting_text(CO_SET_UDP_INTERFACE),
         .group_range = co_setting_text(CO_SET_UDP_GROUP),
@@ -182,8 +181,15 @@ static void probe_udp(struct co_transport_state *state)
         .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
         .plain = !co_setting_number(CO_SET_UDP_OFFLOAD),
     };
+    return co_udp_open(udp, &config, mine, why, why_room);
+}
+
+static void probe_udp(struct co_transport_state *state)
+{
+    struct co_transport *udp;
+    struct co_udp_address mine;
     char why[256] = "";
-    int failed = co_udp_open(&udp, &config, &mine, why, sizeof why);
+    int failed = open_udp(&udp, &mine, why, sizeof why);
     failed = failed ? failed : udp->ops->join(udp, 0);
     state->is_usable = failed == 0;
     if (failed) {
@@ -199,15 +205,68 @@ static void probe_udp(struct co_transport_state *state)
              read_limit("/proc/sys/net/ipv4/igmp_max_memberships"));
 }
 
-enum { TRANSPORT_AUTO, TRANSPORT_SHM, TRANSPORT_UDP, TRANSPORT_NONE }; // positions in the setting's choices
+static void count_nothing(enum co_verbs_count what, uint64_t number)
+{
+    (void)what;
+    (void)number;
+}
 
-// What is off by a setting is not tried out.
-static bool is_off(struct co_transport_state *state, int64_t without_it)
+static void say_nothing(const char *text)
+{
+    (void)text;
+}
+
+// The device of the interface that UDP would take, opened and joined as a job does.
+static void try_device(struct co_transport_state *state, const struct co_verbs_module *module)
+{
+    struct co_transport *udp, *verbs;
+    struct co_udp_address mine;
+    struct co_verbs_address address;
+    char *why = state->detail;
+    size_t room = sizeof state->detail;
+    if (open_udp(&udp, &mine, why, room) != 0) {
+        return;
+    }
+    struct co_verbs_config config = {.device = co_setting_text(CO_SET_VERBS_DEVICE),
+                                     .own_ip = mine.ip,
+                                     .first_group_ip = co_udp_first_group(udp),
+                                     .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                     .receive_bytes = (size_t)co_setting_number(CO_SET_VERBS_RECEIVE),
+                                     .join_ns = (uint64_t)co_setting_number(CO_SET_VERBS_JOIN),
+                                     .count = count_nothing,
+                                     .warn = say_nothing};
+    state->is_usable = module->open(&verbs, &config, &address, why, room) == 0;
+    if (state->is_usable) {
+        module->describe(verbs, why, room);
+        verbs->ops->close(verbs);
+    }
+    udp->ops->close(udp);
+}
+
+// What is there, a device in a clause, behind what was found by trying.
+static void probe_verbs(struct co_transport_state *state)
+{
+    char devices[256] = "";
+    const struct co_verbs_module *module = co_verbs_load(state->detail, sizeof state->detail);
+    if (module == NULL) {
+        return;
+    }
+    try_device(state, module);
+    module->list(devices, sizeof devices);
+    size_t used = strlen(state->detail);
+    for (char *line = strtok(devices, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        used += (size_t)snprintf(state->detail + used, sizeof state->detail - used, "; device %s", line);
+        used = used < sizeof state->detail ? used : sizeof state->detail - 1;
+    }
+}
+
+// What is off by a setting is not tried out. `without`: a bit for each choice that leaves it out.
+static bool is_off(struct co_transport_state *state, unsigned without)
 {
     int64_t allowed = co_setting_number(CO_SET_TRANSPORT);
     if (!co_setting_number(CO_SET_ENABLE)) {
         snprintf(state->detail, sizeof state->detail, "off by CASTOFF_ENABLE=%s", co_setting_text(CO_SET_ENABLE));
-    } else if (allowed == TRANSPORT_NONE || allowed == without_it) {
+    } else if (allowed == CO_ALLOW_NONE || (without >> allowed & 1) != 0) {
         snprintf(state->detail, sizeof state->detail, "off by CASTOFF_TRANSPORT=%s", co_setting_text(CO_SET_TRANSPORT));
     }
     return state->detail[0] != '\0';
@@ -217,17 +276,20 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
 {
     states[0] = (struct co_transport_state){.name = "shm"};
     states[1] = (struct co_transport_state){.name = "udp"};
-    states[2] = (struct co_transport_state){.name = "verbs", .detail = "not part of this release"};
+    states[2] = (struct co_transport_state){.name = "verbs"};
     states[3] = (struct co_transport_state){.name = "p2p"};
     if (co_setting_number(CO_SET_P2P) == CO_NO) {
         snprintf(states[3].detail, sizeof states[3].detail, "off by CASTOFF_P2P=%s", co_setting_text(CO_SET_P2P));
-    } else if (!is_off(&states[3], TRANSPORT_NONE)) {
+    } else if (!is_off(&states[3], 0)) {
         probe_messages(&states[3]);
     }
-    if (!is_off(&states[0], TRANSPORT_NONE)) {
+    if (!is_off(&states[0], 0)) {
         probe_shm(&states[0]);
     }
-    if (!is_off(&states[1], TRANSPORT_SHM)) {
+    if (!is_off(&states[1], 1U << CO_ALLOW_SHM | 1U << CO_ALLOW_VERBS)) {
         probe_udp(&states[1]);
+    }
+    if (!is_off(&states[2], 1U << CO_ALLOW_SHM | 1U << CO_ALLOW_UDP)) {
+        probe_verbs(&states[2]);
     }
 }

@@ -26,6 +26,7 @@ CO_COUNTER(BACKPRESSURE, "send_backpressure", "times", "the local queue was full
 CO_COUNTER(SEND_REFUSED, "send_refused", "times", "the kernel refused to send (no route, firewall, interface): what was to be sent counts as lost")
 CO_COUNTER(DATAGRAMS_SENT, "datagrams_sent", "datagrams", "datagrams handed to the kernel")
 CO_COUNTER(DATAGRAMS_RECEIVED, "datagrams_received", "datagrams", "datagrams taken from the kernel")
+CO_COUNTER(VERBS_FAILED, "verbs_failed", "completions", "work requests of verbs that ended with an error")
 CO_COUNTER(SEND_CALLS, "send_system_calls", "calls", "system calls that sent")
 CO_COUNTER(RECEIVE_CALLS, "receive_system_calls", "calls", "system calls that received, empty ones included")
 CO_COUNTER(WIRE_BYTES_SENT, "wire_bytes_sent", "bytes", "UDP payload sent, headers and tags included")

@@ -45,6 +45,8 @@ static inline bool co_setting_is_text(const struct co_setting_row *row)
 }
 
 enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2 }; // positions in "auto|yes|no"
+// Positions in the choices of CASTOFF_TRANSPORT.
+enum { CO_ALLOW_ANY, CO_ALLOW_SHM, CO_ALLOW_UDP, CO_ALLOW_VERBS, CO_ALLOW_NONE };
 
 // One row of the table; id in [0, CO_SETTING_COUNT).
 const struct co_setting_row *co_setting_row(enum co_setting_id id);

@@ -10,12 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/module.h"
 #include "base/order.h"
 #include "base/stack_module.h"
 
 #define MODULE_FILE "libcastoff-stack.so"
 
-enum { FRAMES_MAX = 64, PATH_BYTES = 4096, REASON_BYTES = 256, NAME_BYTES = 256 };
+enum { FRAMES_MAX = 64, REASON_BYTES = 256, NAME_BYTES = 256 };
 
 static const struct co_stack_module *_Atomic loaded;
 static struct co_trylock load_lock = CO_TRYLOCK_INIT; // guards what follows
@@ -23,57 +24,16 @@ static const char *directory;
 static bool tried;
 static char reason[REASON_BYTES] = "not tried";
 
-// The file that holds this function: the preloaded library, or the program in unit tests.
-static const char *own_file(const void **base)
-{
-    Dl_info info;
-
-    // The address of data, since ISO C has no way from a function to void *.
-    if (dladdr(&loaded, &info) == 0 || !info.dli_fname) {
-        return NULL;
-    }
-    if (base) {
-        *base = info.dli_fbase;
-    }
-    return info.dli_fname;
-}
-
-static bool make_path(char path[PATH_BYTES])
-{
-    const char *file = directory ? directory : own_file(NULL);
-    const char *slash = file && !directory ? strrchr(file, '/') : NULL;
-    int length = file ? (int)strlen(file) : 0;
-
-    if (!directory) {
-        length = slash ? (int)(slash - file) : 0;
-    }
-    return length > 0 && snprintf(path, PATH_BYTES, "%.*s/" MODULE_FILE, length, file) < PATH_BYTES;
-}
-
 // Under the lock.
 static void load(void)
 {
     const struct co_stack_module *(*find)(void) = NULL;
-    const struct co_stack_module *module = NULL;
-    char path[PATH_BYTES];
-    void *handle;
 
     tried = true;
-    if (!make_path(path)) {
-        snprintf(reason, sizeof reason, "the place of the library is unknown");
-        return;
-    }
-    handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-        const char *error = dlerror();
-        snprintf(reason, sizeof reason, "%s", error ? error : "the module cannot be loaded");
-        return;
-    }
-    *(void **)&find = dlsym(handle, "co_stack_module");
-    module = find ? find() : NULL;
-    if (!module || module->version != CO_STACK_MODULE_VERSION) {
+    *(void **)&find = co_module_load(directory, MODULE_FILE, "co_stack_module", reason, sizeof reason);
+    const struct co_stack_module *module = find ? find() : NULL;
+    if (find && (!module || module->version != CO_STACK_MODULE_VERSION)) {
         snprintf(reason, sizeof reason, MODULE_FILE " is of another version");
-        dlclose(handle);
         return;
     }
     co_store_release(&loaded, module); // release M1: the module's own initialization is visible
@@ -170,7 +130,7 @@ uintptr_t co_stack_trace_call_site(void)
     uintptr_t addresses[FRAMES_MAX];
     size_t count;
 
-    if (!module || !own_file(&own_base)) {
+    if (!module || !co_module_own_file(&own_base)) {
         return 0;
     }
     count = module->walk(addresses, FRAMES_MAX);

@@ -187,8 +187,8 @@ void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
     char shm[128], progress[96];
     describe_shm(engine, shm, sizeof(shm));
     co_workers_describe(engine, progress, sizeof(progress));
-    snprintf(text, room, "shm: %s\nudp: %s%s\nprogress: %s, %d core%s for %d rank%s of this node\n", shm,
-             engine->has_multicast ? "" : "not used, ",
+    snprintf(text, room, "shm: %s\n%s: %s%s\nprogress: %s, %d core%s for %d rank%s of this node\n", shm,
+             engine->transport_kind == CO_TRANSPORT_VERBS ? "verbs" : "udp", engine->has_multicast ? "" : "not used, ",
              engine->bootstrap.node_count == 1 ? "one node only" : engine->network, progress, engine->cores,
              engine->cores == 1 ? "" : "s", engine->bootstrap.node_size, engine->bootstrap.node_size == 1 ? "" : "s");
 }

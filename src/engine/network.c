@@ -118,27 +118,38 @@ static int agree(struct co_engine *engine, int mine)
     int verdict[] = {mine < 0 ? mine : 0, mine < 0 ? bootstrap->world_rank : INT_MAX};
     int status = bootstrap->minimum(bootstrap->arg, verdict, 2);
     if (status == 0 && verdict[0] < 0 && mine >= 0) {
-        co_network_say(engine, "rank %d could not use UDP multicast (%s)", verdict[1], strerror(-verdict[0]));
+        co_network_say(engine, "rank %d could not use multicast (%s)", verdict[1], strerror(-verdict[0]));
     }
     return status < 0 ? status : verdict[0];
 }
 
-static int start_network(struct co_engine *engine, const struct co_rank_facts *facts, struct co_udp_address *addresses)
+static void describe(struct co_engine *engine)
 {
-    int status =
-        co_udp_connect(engine->transport, addresses, engine->bootstrap.world_size, engine->bootstrap.world_rank);
-    if (status == 0) {
-        char text[sizeof(engine->network)];
+    char text[sizeof(engine->network)];
+    if (engine->transport_kind == CO_TRANSPORT_VERBS) {
+        engine->verbs_module->describe(engine->transport, text, sizeof(text));
+    } else {
         co_udp_describe(engine->transport, text, sizeof(text));
-        co_network_say(engine, "%s", text);
-        engine->transport_kind =
-            co_transport_kind_named(engine->transport->ops->name, strlen(engine->transport->ops->name));
+    }
+    co_network_say(engine, "%s", text);
+}
+
+static int start_network(struct co_engine *engine, struct co_rank_facts *facts, struct co_udp_address *addresses)
+{
+    engine->transport_kind = CO_TRANSPORT_UDP;
+    int status = co_network_choose_verbs(engine, facts);
+    if (status == 0 && engine->transport_kind == CO_TRANSPORT_UDP) {
+        status =
+            co_udp_connect(engine->transport, addresses, engine->bootstrap.world_size, engine->bootstrap.world_rank);
+    }
+    if (status == 0) {
+        describe(engine);
         status = insert_faults(engine);
     }
     return status < 0 ? status : open_protocol(engine, facts);
 }
 
-void co_network_connect(struct co_engine *engine, const struct co_rank_facts *facts)
+void co_network_connect(struct co_engine *engine, struct co_rank_facts *facts)
 {
     int world = engine->bootstrap.world_size, opened = 0, failed = 0;
     struct co_udp_address *addresses = calloc((size_t)world, sizeof(*addresses));
@@ -179,5 +190,9 @@ void co_network_close(struct co_engine *engine)
     if (engine->transport != NULL) {
         engine->transport->ops->close(engine->transport);
         engine->transport = NULL;
+    }
+    if (engine->verbs != NULL) {
+        engine->verbs->ops->close(engine->verbs);
+        engine->verbs = NULL;
     }
 }

@@ -7,6 +7,7 @@
 
 #include "engine/engine_state.h"
 #include "mcast/transport/udp.h"
+#include "mcast/transport/verbs.h"
 
 // Drawn by rank 0 for the job. The tag shows in names and addresses: nothing of the key is in it.
 struct co_job_secret {
@@ -23,7 +24,10 @@ struct co_rank_facts {
     int32_t udp_status;
     int32_t shm_status, single_copy, message_status, carrier_status;
     int32_t lacks_aes;
-    uint64_t datagram_bytes, receive_buffer_bytes;
+    uint64_t datagram_bytes, receive_buffer_bytes; // of UDP
+    struct co_verbs_address verbs_address;
+    int32_t verbs_status;
+    uint32_t verbs_datagram_bytes, verbs_receive_bytes;
 };
 
 // shared_network.c. Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective) find
@@ -37,11 +41,17 @@ int co_shared_network_pick(const int *ways, int count);
 int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine);
 
 // Collective: connects, probes, agrees. Sets engine->has_multicast, or engine->network says why not.
-void co_network_connect(struct co_engine *engine, const struct co_rank_facts *facts);
+void co_network_connect(struct co_engine *engine, struct co_rank_facts *facts);
 
 // network_probe.c. Collective: do all nodes hear the multicast? The same answer everywhere, 0 or -errno;
 // engine->network names those that do not.
 int co_network_probe(struct co_engine *engine);
+
+// network_verbs.c. After co_network_open, by this rank alone: tries the device of the same interface.
+void co_network_open_verbs(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine);
+// By all that was told, so with the same answer everywhere: verbs takes the place of UDP where every rank has it. 0, or
+// -errno: it was to, and cannot.
+int co_network_choose_verbs(struct co_engine *engine, struct co_rank_facts *facts);
 
 // Undoes whatever is open.
 void co_network_close(struct co_engine *engine);

@@ -11,12 +11,10 @@
 #include "base/settings.h"
 #include "engine/network.h"
 
-enum { TRANSPORT_AUTO, TRANSPORT_SHM, TRANSPORT_UDP, TRANSPORT_NONE }; // positions in the setting's choices
-
 static bool wants_network(const struct co_engine *engine)
 {
     int64_t transport = co_setting_number(CO_SET_TRANSPORT);
-    return engine->bootstrap.node_count > 1 && (transport == TRANSPORT_AUTO || transport == TRANSPORT_UDP);
+    return engine->bootstrap.node_count > 1 && transport != CO_ALLOW_SHM && transport != CO_ALLOW_NONE;
 }
 
 // Half of what the network leaves, with the rest for threads: peers without a descriptor are watched by number.
@@ -144,6 +142,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
     mine.message_status = shm_status == 0 ? co_messages_open(engine, secret->tag, &mine.carrier_status) : shm_status;
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, secret, &mine.address);
+        co_network_open_verbs(engine, secret, &mine);
     } else if (bootstrap->node_count > 1) {
         co_network_say(engine, "CASTOFF_TRANSPORT=%s keeps off the network", co_setting_text(CO_SET_TRANSPORT));
     }
@@ -163,7 +162,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
 
 int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
 {
-    if (co_setting_number(CO_SET_TRANSPORT) == TRANSPORT_NONE) {
+    if (co_setting_number(CO_SET_TRANSPORT) == CO_ALLOW_NONE) {
         snprintf(why, why_room, "CASTOFF_TRANSPORT=none allows no transport");
         return -ENOTSUP;
     }

@@ -52,6 +52,9 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
 // Step two: the addresses of all ranks, indexed by world rank (copied). Once.
 int co_udp_connect(struct co_transport *udp, const struct co_udp_address *peers, int count, int self);
 
+// The address of group 0, host byte order; the others follow it.
+uint32_t co_udp_first_group(const struct co_transport *udp);
+
 // "eth0 10.77.0.1, groups 239.192.7.4-7 port 41234, gso yes, gro yes, rcvbuf 4194304" for info and the report.
 void co_udp_describe(const struct co_transport *udp, char *text, size_t room);
 

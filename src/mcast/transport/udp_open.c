@@ -263,6 +263,11 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
     return hear_own_host(udp);
 }
 
+uint32_t co_udp_first_group(const struct co_transport *transport)
+{
+    return ((const struct co_udp *)transport)->groups.first_ip;
+}
+
 void co_udp_describe(const struct co_transport *transport, char *text, size_t room)
 {
     const struct co_udp *udp = (const struct co_udp *)transport;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Verbs in place of UDP: tried on the interface that UDP has found, taken where every rank of the job has them. UDP
+// stays open until then, so a rank without a device costs nothing but the try. Start-up only.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "engine/network.h"
+
+#define DESCRIPTORS 8 // of the connection manager, the device, its bell
+
+static void count(enum co_verbs_count what, uint64_t number)
+{
+    static const enum co_counter_id ids[] = {[CO_VERBS_SENT] = CO_COUNT_DATAGRAMS_SENT,
+                                             [CO_VERBS_SENT_BYTES] = CO_COUNT_WIRE_BYTES_SENT,
+                                             [CO_VERBS_RECEIVED] = CO_COUNT_DATAGRAMS_RECEIVED,
+                                             [CO_VERBS_RECEIVED_BYTES] = CO_COUNT_WIRE_BYTES_RECEIVED,
+                                             [CO_VERBS_FAILED] = CO_COUNT_VERBS_FAILED};
+    co_counter_add(ids[what], number);
+}
+
+static void warn(const char *text)
+{
+    co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "%s", text);
+}
+
+static int try_device(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
+{
+    char *why = engine->verbs_why;
+    size_t room = sizeof(engine->verbs_why);
+    engine->verbs_module = co_verbs_load(why, room);
+    if (engine->verbs_module == NULL) {
+        return -ENODEV;
+    }
+    if (!co_descriptors_take(engine, DESCRIPTORS)) {
+        snprintf(why, room, "ulimit -n leaves no %d descriptors for verbs", DESCRIPTORS);
+        return -EMFILE;
+    }
+    struct co_verbs_config config = {.device = co_setting_text(CO_SET_VERBS_DEVICE),
+                                     .own_ip = mine->address.ip,
+                                     .first_group_ip = co_udp_first_group(engine->transport),
+                                     .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                     .key = (uint32_t)(secret->tag >> 32) & INT32_MAX, // the top bit is the kernel's
+                                     .receive_bytes = (size_t)co_setting_number(CO_SET_VERBS_RECEIVE),
+                                     .join_ns = (uint64_t)co_setting_number(CO_SET_VERBS_JOIN),
+                                     .count = count,
+                                     .warn = warn};
+    return engine->verbs_module->open(&engine->verbs, &config, &mine->verbs_address, why, room);
+}
+
+void co_network_open_verbs(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
+{
+    if (co_setting_number(CO_SET_TRANSPORT) == CO_ALLOW_UDP || mine->udp_status < 0) {
+        mine->verbs_status = -ENOTSUP;
+        return;
+    }
+    mine->verbs_status = try_device(engine, secret, mine);
+    if (mine->verbs_status == 0) {
+        mine->verbs_datagram_bytes = (uint32_t)engine->verbs->max_datagram_bytes;
+        mine->verbs_receive_bytes = (uint32_t)engine->verbs->receive_buffer_bytes;
+    }
+}
+
+static int find_refusal(const struct co_engine *engine, const struct co_rank_facts *facts)
+{
+    int rank = 0;
+    while (rank < engine->bootstrap.world_size && facts[rank].verbs_status == 0) {
+        rank++;
+    }
+    return rank;
+}
+
+static void say_why_not(struct co_engine *engine, const struct co_rank_facts *facts, int refusing)
+{
+    if (refusing != engine->bootstrap.world_rank) {
+        snprintf(engine->verbs_why, sizeof(engine->verbs_why), "rank %d cannot use verbs (%s)", refusing,
+                 strerror(-facts[refusing].verbs_status));
+    }
+    co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "verbs are not used: %s", engine->verbs_why);
+}
+
+static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
+{
+    int world = engine->bootstrap.world_size;
+    struct co_verbs_address *addresses = calloc((size_t)world, sizeof(*addresses));
+    if (addresses == NULL) {
+        return -ENOMEM;
+    }
+    for (int rank = 0; rank < world; rank++) {
+        addresses[rank] = facts[rank].verbs_address;
+        facts[rank].datagram_bytes = facts[rank].verbs_datagram_bytes;
+        facts[rank].receive_buffer_bytes = facts[rank].verbs_receive_bytes;
+    }
+    int error = engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank);
+    free(addresses);
+    if (error == 0) {
+        engine->transport->ops->close(engine->transport);
+        engine->transport = engine->verbs;
+        engine->verbs = NULL;
+        engine->transport_kind = CO_TRANSPORT_VERBS;
+    }
+    return error;
+}
+
+int co_network_choose_verbs(struct co_engine *engine, struct co_rank_facts *facts)
+{
+    int refusing = find_refusal(engine, facts), error = 0;
+    if (refusing == engine->bootstrap.world_size) {
+        error = take_over(engine, facts);
+    } else if (co_setting_number(CO_SET_TRANSPORT) != CO_ALLOW_UDP) {
+        say_why_not(engine, facts, refusing);
+        error = co_setting_number(CO_SET_TRANSPORT) == CO_ALLOW_VERBS ? facts[refusing].verbs_status : 0;
+        if (error != 0) {
+            co_network_say(engine, "CASTOFF_TRANSPORT=verbs: %s", engine->verbs_why);
+        }
+    }
+    if (engine->verbs != NULL) {
+        engine->verbs->ops->close(engine->verbs);
+        engine->verbs = NULL;
+    }
+    return error;
+}

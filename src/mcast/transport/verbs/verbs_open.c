@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Life of the verbs transport, and what ends it: opening, connecting, describing, failures, closing. Cold.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "mcast/transport/verbs/verbs_state.h"
+
+void co_verbs_break(struct co_verbs *verbs, int error, const char *why)
+{
+    char text[200];
+    if (verbs->broken == 0) {
+        verbs->broken = error;
+        snprintf(text, sizeof text, "verbs on %s: %s (%s)", verbs->device, why, strerror(-error));
+        verbs->config.warn(text);
+    }
+}
+
+// A datagram queue pair stays in order after some errors and not after others: what was posted then comes back flushed.
+void co_verbs_failed(struct co_verbs *verbs, const struct ibv_wc *completion, const char *what)
+{
+    char text[120];
+    verbs->config.count(CO_VERBS_FAILED, 1);
+    snprintf(text, sizeof text, "%s ended with \"%s\"", what, ibv_wc_status_str(completion->status));
+    co_verbs_break(verbs, -EIO, text);
+}
+
+static int join(struct co_transport *transport, unsigned index)
+{
+    struct co_verbs *verbs = (struct co_verbs *)transport;
+    if (index >= verbs->group_count) {
+        return -EINVAL;
+    }
+    verbs->groups[index].is_wanted = true;
+    return 0;
+}
+
+static void leave(struct co_transport *transport, unsigned index)
+{
+    struct co_verbs *verbs = (struct co_verbs *)transport;
+    if (index < verbs->group_count) {
+        verbs->groups[index].is_wanted = false;
+    }
+}
+
+static uint64_t next_event_ns(struct co_transport *transport)
+{
+    (void)transport; // everything that happens wakes a descriptor
+    return 0;
+}
+
+static int dead_peer(struct co_transport *transport)
+{
+    (void)transport; // datagrams tell nothing of a process that has ended
+    return -1;
+}
+
+static void close_verbs(struct co_transport *transport)
+{
+    struct co_verbs *verbs = (struct co_verbs *)transport;
+    for (int i = 0; verbs->peers != NULL && i < verbs->peer_count; i++) {
+        if (verbs->peers[i].to != NULL) {
+            ibv_destroy_ah(verbs->peers[i].to);
+        }
+    }
+    co_verbs_groups_leave(verbs);
+    co_verbs_rings_close(verbs);
+    co_verbs_device_close(verbs);
+    if (verbs->woken_fd >= 0) {
+        close(verbs->woken_fd);
+    }
+    free(verbs->peers);
+    free(verbs);
+}
+
+static const struct co_transport_ops ops = {.name = "verbs",
+                                            .join = join,
+                                            .leave = leave,
+                                            .send = co_verbs_send,
+                                            .poll = co_verbs_poll,
+                                            .land = NULL,
+                                            .descriptors = co_verbs_descriptors,
+                                            .next_event_ns = next_event_ns,
+                                            .dead_peer = dead_peer,
+                                            .close = close_verbs};
+
+static int open_parts(struct co_verbs *verbs, char *why, size_t why_room)
+{
+    verbs->woken_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (verbs->woken_fd < 0) {
+        snprintf(why, why_room, "no descriptor for verbs: %s", strerror(errno));
+        return -errno;
+    }
+    int error = co_verbs_device_open(verbs, why, why_room);
+    error = error == 0 ? co_verbs_rings_open(verbs, why, why_room) : error;
+    return error == 0 ? co_verbs_groups_join(verbs, why, why_room) : error;
+}
+
+static size_t receive_bytes_of(const struct co_verbs *verbs)
+{
+    size_t least = verbs->rings[0].count;
+    for (unsigned i = 1; i < verbs->group_count; i++) {
+        least = verbs->rings[i].count < least ? verbs->rings[i].count : least;
+    }
+    return least * verbs->mtu;
+}
+
+static int open_verbs(struct co_transport **out, const struct co_verbs_config *config, struct co_verbs_address *mine,
+                      char *why, size_t why_room)
+{
+    if (config->subgroups < 1 || config->subgroups > CO_VERBS_GROUPS_MAX) {
+        return -EINVAL;
+    }
+    struct co_verbs *verbs = calloc(1, sizeof *verbs);
+    if (verbs == NULL) {
+        snprintf(why, why_room, "no memory for verbs");
+        return -ENOMEM;
+    }
+    verbs->config = *config;
+    verbs->group_count = config->subgroups;
+    int error = open_parts(verbs, why, why_room);
+    if (error != 0) {
+        close_verbs(&verbs->transport);
+        return error;
+    }
+    verbs->transport = (struct co_transport){.ops = &ops,
+                                             .max_datagram_bytes = verbs->mtu,
+                                             .has_immediate = true,
+                                             .max_batch = CO_VERBS_BATCH,
+                                             .receive_buffer_bytes = receive_bytes_of(verbs)};
+    *mine = (struct co_verbs_address){.queue_pair = co_verbs_own_ring(verbs)->queue_pair->qp_num, .lid = verbs->lid};
+    memcpy(mine->gid, &verbs->gid, sizeof mine->gid);
+    *out = &verbs->transport;
+    return 0;
+}
+
+static int connect_verbs(struct co_transport *transport, const struct co_verbs_address *peers, int count, int self)
+{
+    struct co_verbs *verbs = (struct co_verbs *)transport;
+    if (count < 1 || self < 0 || self >= count || verbs->peers != NULL) {
+        return -EINVAL;
+    }
+    verbs->peers = calloc((size_t)count, sizeof *verbs->peers);
+    if (verbs->peers == NULL) {
+        return -ENOMEM;
+    }
+    for (int i = 0; i < count; i++) {
+        verbs->peers[i].address = peers[i];
+    }
+    verbs->peer_count = count;
+    verbs->self = self;
+    return 0;
+}
+
+static void describe(const struct co_transport *transport, char *text, size_t room)
+{
+    const struct co_verbs *verbs = (const struct co_verbs *)transport;
+    snprintf(text, room, "%s port %u, %u group%s from %u.%u.%u.%u, mtu %zu, %u slots each", verbs->device, verbs->port,
+             verbs->group_count, verbs->group_count > 1 ? "s" : "", verbs->config.first_group_ip >> 24,
+             verbs->config.first_group_ip >> 16 & 255, verbs->config.first_group_ip >> 8 & 255,
+             verbs->config.first_group_ip & 255, verbs->mtu, verbs->rings[0].count);
+}
+
+const struct co_verbs_module *co_verbs_module(void)
+{
+    static const struct co_verbs_module module = {.version = CO_VERBS_MODULE_VERSION,
+                                                  .open = open_verbs,
+                                                  .connect = connect_verbs,
+                                                  .describe = describe,
+                                                  .list = co_verbs_device_list};
+    return &module;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the verbs_*.c files share. One queue pair for each group receives, one more receives what is for this rank alone
+// and sends everything; two completion queues. All memory is registered once.
+#ifndef CASTOFF_MCAST_TRANSPORT_VERBS_STATE_H
+#define CASTOFF_MCAST_TRANSPORT_VERBS_STATE_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include "mcast/transport/verbs.h"
+
+#define CO_VERBS_GRH 40         // bytes in front of what a datagram queue pair receives
+#define CO_VERBS_BATCH 32       // work requests or completions at once
+#define CO_VERBS_SEND_SLOTS 256 // datagrams that have yet to leave
+#define CO_VERBS_KEY 0x1ca57000 // of groups whose fabric names none
+
+// A queue pair and the slots that it receives into, each a datagram behind its GRH.
+struct co_verbs_ring {
+    struct ibv_qp *queue_pair;
+    uint8_t *slots;
+    unsigned count;
+    uint32_t free[CO_VERBS_BATCH]; // slots that are to be given back to the queue pair
+    unsigned free_count;
+};
+
+struct co_verbs_group {
+    struct rdma_cm_id *id; // of the membership
+    struct ibv_ah *to;     // NULL: not joined yet
+    union ibv_gid gid;
+    uint16_t lid;
+    uint32_t queue_pair, key;
+    bool is_attached;
+    bool is_wanted; // what comes is delivered
+};
+
+struct co_verbs_peer {
+    struct co_verbs_address address;
+    struct ibv_ah *to; // made when it is first sent to
+};
+
+struct co_verbs {
+    struct co_transport transport; // first: ops get a pointer to it
+    struct co_verbs_config config;
+    char device[64];
+    struct rdma_event_channel *events;
+    struct ibv_context *context;
+    uint8_t port, gid_index;
+    uint16_t lid;
+    union ibv_gid gid;
+    size_t mtu; // bytes of a datagram
+    struct ibv_pd *domain;
+    struct ibv_comp_channel *bell;
+    struct ibv_cq *received, *sent;
+    struct ibv_mr *region; // all slots
+    uint8_t *memory;
+    size_t memory_bytes, slot_bytes;                     // one slot: GRH and datagram
+    struct co_verbs_ring rings[CO_VERBS_GROUPS_MAX + 1]; // of the groups, then our own
+    struct co_verbs_group groups[CO_VERBS_GROUPS_MAX];
+    unsigned group_count;
+    uint8_t *send_slots;
+    uint64_t sent_slots, left_slots; // numbers: taken so far, of them free again
+    struct co_verbs_peer *peers;     // by world rank, after connect
+    int peer_count, self;
+    // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
+    struct ibv_wc early[CO_VERBS_BATCH];
+    int early_count, woken_fd;
+    bool is_armed[2]; // received, sent: it rings the bell
+    int broken;       // 0, or -errno for good
+};
+
+static inline struct co_verbs_ring *co_verbs_own_ring(struct co_verbs *verbs)
+{
+    return &verbs->rings[verbs->group_count];
+}
+
+// verbs_device.c: from the interface's address to an open device; 0 or -errno with the reason.
+int co_verbs_device_open(struct co_verbs *verbs, char *why, size_t why_room);
+void co_verbs_device_close(struct co_verbs *verbs);
+int co_verbs_device_list(char *text, size_t room);
+
+// verbs_groups.c: joins all groups, each queue pair attached to its own.
+int co_verbs_groups_join(struct co_verbs *verbs, char *why, size_t why_room);
+void co_verbs_groups_leave(struct co_verbs *verbs);
+
+// verbs_rings.c: memory, queue pairs, and what they receive into.
+int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room);
+void co_verbs_rings_close(struct co_verbs *verbs);
+int co_verbs_ring_give_back(struct co_verbs *verbs, struct co_verbs_ring *ring);
+
+// verbs_send.c
+int co_verbs_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
+                  unsigned count);
+void co_verbs_reap(struct co_verbs *verbs); // slots of what has left are free again
+
+// verbs_receive.c
+int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
+int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
+
+// verbs_open.c: a completion with an error; the transport is broken where that is for good.
+void co_verbs_failed(struct co_verbs *verbs, const struct ibv_wc *completion, const char *what);
+void co_verbs_break(struct co_verbs *verbs, int error, const char *why);
+
+#endif

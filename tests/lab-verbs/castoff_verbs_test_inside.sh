@@ -1,0 +1,134 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The checks of castoff_verbs_test.sh that run in a laboratory, as its command beside the guests. Arguments: the case,
+# the top of the project. Prints PASS, FAIL or SKIP and what was checked.
+
+set -u
+
+case_name=$1 top=$2
+shared=$CASTOFF_LAB_SHARED
+programs=$top/build/tests/mpi
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+check() { # what command...
+    local what="$case_name: $1"
+    shift
+    if "$@" >"$shared/checked" 2>&1; then
+        echo "PASS $what"
+    else
+        echo "FAIL $what"
+        tail -n 8 "$shared/checked" "$shared/err" | cut -c 1-200 | sed 's/^/    /'
+    fi
+}
+
+# In the guests, with castoff and these settings; what it writes is in $shared/out and err, its report in report.
+run() { # ranks program settings...
+    local ranks=$1 program=$2 exports=() setting
+    shift 2
+    for setting in CASTOFF_UDP_INTERFACE=eth0 CASTOFF_PROBE=5s CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes \
+        CASTOFF_REPORT="$shared/report" "$@"; do
+        exports+=(-x "$setting")
+    done
+    rm -f "$shared/report"
+    timeout 200 lab-mpirun -n "$ranks" "${exports[@]}" "$top/build/castoff" run -- "$programs/$program" \
+        >"$shared/out" 2>"$shared/err"
+}
+
+uses() { # transport
+    grep -q "^$1: .* group" "$shared/report" || { grep -m 3 "off:\|udp:\|verbs:" "$shared/report"; return 1; }
+}
+
+counted() { # counter: how often, over all ranks
+    awk -v name="$1" '$1 == name { print $2 }' "$shared/report"
+}
+
+some() { # counter
+    local value
+    value=$(counted "$1")
+    ((${value:-0} > 0)) || { echo "$1 is ${value:-0}"; return 1; }
+}
+
+# Its output natively, on this machine, and by the last run.
+as_natively() { # ranks program
+    timeout 100 mpirun --oversubscribe -n "$1" "$programs/$2" >"$shared/native" 2>/dev/null
+    cmp "$shared/native" "$shared/out"
+}
+
+works() { # ranks program what settings...
+    local ranks=$1 program=$2 what=$3
+    shift 3
+    check "$what runs" run "$ranks" "$program" "$@"
+    check "$what takes verbs" uses verbs
+    check "$what gives what it gives natively" as_natively "$ranks" "$program"
+}
+
+payload_of_ports() {
+    lab-counters | awk '{ sum += $2 } END { print sum }'
+}
+
+case_jobs() {
+    works 4 bcast_rotating "broadcasts of all roots" CASTOFF_TRANSPORT=verbs
+    works 3 iallgather_mixed_all "nonblocking allgathers" CASTOFF_TRANSPORT=auto
+    works 3 allgather_datatypes "allgathers of datatypes" CASTOFF_TRANSPORT=verbs
+    works 3 allgather_datatypes "allgathers with faults" CASTOFF_TRANSPORT=verbs \
+        CASTOFF_FAULT=drop=0.02,dup=0.01,reorder=0.01,seed=5
+    check "allgathers with faults lose datagrams" some faults_injected
+    lab-loss 1 20 multicast
+    works 4 bcast_rotating "broadcasts over a lossy fabric" CASTOFF_TRANSPORT=verbs
+    check "broadcasts over a lossy fabric fetch what was lost" some fetch_bytes_sent
+    lab-loss 1 0
+    two_at_once
+}
+
+two_at_once() {
+    local first second status=0
+    for first in 1 2; do
+        timeout 200 lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
+            -x CASTOFF_BCAST=yes -x CASTOFF_REPORT="$shared/report.$first" "$top/build/castoff" run -- \
+            "$programs/bcast_rotating" >"$shared/out.$first" 2>&1 &
+        second="${second:-} $!"
+    done
+    for first in $second; do
+        wait "$first" || status=$?
+    done
+    check "two jobs at once both run" test "$status" -eq 0
+    check "two jobs at once both take verbs" test "$(grep -l '^verbs: .* group' "$shared"/report.? | wc -l)" -eq 2
+}
+
+says() { # pattern
+    grep -q -- "$1" "$shared/err" "$shared/report" 2>/dev/null
+}
+
+# A job that could not have verbs goes on without them, and says why.
+case_refusals() {
+    check "too little memory that may be locked: the job runs" locked_run
+    check "too little memory that may be locked: it says which limit" says "ulimit -l allows"
+    check "another device: the job runs" run 2 bcast_signals CASTOFF_TRANSPORT=verbs CASTOFF_VERBS_DEVICE=mlx5_9
+    check "another device: it says which setting" says "CASTOFF_VERBS_DEVICE"
+    lab-in-guest 1 rdma link del rxe0
+    check "a rank without a device: the job runs" run 2 bcast_signals CASTOFF_TRANSPORT=auto
+    check "a rank without a device: over UDP" uses udp
+    check "a rank without a device: castoff info says so" info_says 1 "no RDMA device"
+    check "a device: castoff info names it" info_says 0 "usable: *rxe0 port 1"
+}
+
+locked_run() {
+    timeout 200 lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
+        lab-memlock 64 "$top/build/castoff" run -- "$programs/bcast_signals" >"$shared/out" 2>"$shared/err"
+}
+
+info_says() { # guest pattern
+    lab-in-guest "$1" env CASTOFF_UDP_INTERFACE=eth0 "$top/build/castoff" info --transports >"$shared/info"
+    grep "^verbs" "$shared/info"
+    grep "^verbs" "$shared/info" | grep -q -- "$2"
+}
+
+case_no_device() {
+    check "no device: the job runs" run 2 bcast_signals CASTOFF_TRANSPORT=auto
+    check "no device: over UDP" uses udp
+    check "no device, verbs alone: the job runs" run 2 bcast_signals CASTOFF_TRANSPORT=verbs
+    check "no device, verbs alone: it says so" says "CASTOFF_TRANSPORT=verbs: no RDMA device"
+}
+
+"case_$case_name"
