@@ -102,9 +102,7 @@ if [ -e mk/fuzz.mk ]; then
     part fuzz 900 make -s -j "$jobs" fuzz
 fi
 part mpi 2400 bash tests/mpi/run.sh
-part mpi-p2p-settings 600 bash tests/mpi/p2p_settings.sh
-part mpi-thread 600 bash tests/mpi/thread_sanitizer.sh
-for script in tests/lab/*_test.sh tests/lab-verbs/*_test.sh; do
+for script in tests/mpi/*_test.sh tests/lab/*_test.sh tests/lab-verbs/*_test.sh; do
     [ -e "$script" ] && part "$(basename "$script" .sh)" 900 bash "$script"
 done
 

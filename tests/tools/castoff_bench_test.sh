@@ -72,7 +72,7 @@ ok "info: no memory for messages" out_has '^p2p *not usable: CASTOFF_P2P_MEMORY=
 CASTOFF_P2P=yes run "$castoff" info --transports
 ok "info: messages inside a node" out_has '^p2p *usable: .* ranks, .*\(single copy\|in pieces\)\|^p2p *not usable: no rings'
 CASTOFF_P2P=yes CASTOFF_ENABLE=no run "$castoff" info --json
-ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 3 ]
+ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 4 ]
 run "$castoff" info --template
 ok "template" out_has 'CASTOFF_BCAST='
 run "$castoff" info --json

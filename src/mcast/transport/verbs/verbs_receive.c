@@ -53,12 +53,10 @@ static int next_batch(struct co_verbs *verbs, struct ibv_wc *completions)
 {
     int count = verbs->early_count;
     if (count > 0) {
-        uint64_t rings;
         for (int i = 0; i < count; i++) {
             completions[i] = verbs->early[i];
         }
         verbs->early_count = 0;
-        (void)!read(verbs->woken_fd, &rings, sizeof rings);
         return count;
     }
     count = ibv_poll_cq(verbs->received, CO_VERBS_BATCH, completions);
@@ -66,6 +64,17 @@ static int next_batch(struct co_verbs *verbs, struct ibv_wc *completions)
         co_verbs_break(verbs, -EIO, "its completions cannot be polled");
     }
     return count;
+}
+
+// For who is about to sleep: whether there is something to do at once.
+static void set_awake(struct co_verbs *verbs, bool is_awake)
+{
+    uint64_t value = 1;
+    if (is_awake != verbs->is_awake) {
+        ssize_t moved =
+            is_awake ? write(verbs->woken_fd, &value, sizeof value) : read(verbs->woken_fd, &value, sizeof value);
+        verbs->is_awake = moved == (ssize_t)sizeof value ? is_awake : verbs->is_awake;
+    }
 }
 
 // What rang, so that the bell's descriptor is not readable for ever.
@@ -150,10 +159,7 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
     }
     bool is_ready = verbs->early_count > 0 || verbs->broken != 0 ||
                     (want_write && verbs->sent_slots - verbs->left_slots < CO_VERBS_SEND_SLOTS);
-    uint64_t one = 1;
-    if (is_ready) {
-        (void)!write(verbs->woken_fd, &one, sizeof one);
-    }
+    set_awake(verbs, is_ready);
     const int descriptors[] = {verbs->woken_fd, verbs->bell->fd, verbs->context->async_fd};
     int count = 0;
     for (; count < 3 && count < room; count++) {

@@ -7,6 +7,8 @@
 
 #include "mcast/transport/verbs/verbs_state.h"
 
+#define TRY_EVERY 64 // datagrams to a peer to whom there was no way: finding that out may take a second
+
 static size_t bytes_of(const struct co_tx_datagram *datagram)
 {
     return (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
@@ -54,7 +56,7 @@ static int find_peer(struct co_verbs *verbs, unsigned rank, struct target *targe
         return -EINVAL;
     }
     struct co_verbs_peer *peer = &verbs->peers[rank];
-    if (peer->to == NULL) {
+    if (peer->to == NULL && peer->unreachable++ % TRY_EVERY == 0) {
         struct ibv_ah_attr way = {.grh = {.sgid_index = verbs->gid_index, .hop_limit = UINT8_MAX},
                                   .dlid = peer->address.lid,
                                   .is_global = 1,

@@ -36,7 +36,8 @@ struct co_verbs_group {
 
 struct co_verbs_peer {
     struct co_verbs_address address;
-    struct ibv_ah *to; // made when it is first sent to
+    struct ibv_ah *to;    // made when it is first sent to
+    unsigned unreachable; // times that it could not be made
 };
 
 struct co_verbs {
@@ -65,6 +66,7 @@ struct co_verbs {
     // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
     struct ibv_wc early[CO_VERBS_BATCH];
     int early_count, woken_fd;
+    bool is_awake;    // woken_fd is readable
     bool is_armed[2]; // received, sent: it rings the bell
     int broken;       // 0, or -errno for good
 };

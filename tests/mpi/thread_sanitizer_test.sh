@@ -5,7 +5,7 @@
 # not, so what only that one does is left out. A race, like anything else that a program finds wrong, is a failure, and
 # its report is shown. Other ranks' accesses to shared memory are not seen: what goes between processes is what the
 # models and the unit tests of the rings are for. Closes with "N passed, N failed, N skipped". Called by
-# tests/run_all.sh; by hand: tests/mpi/thread_sanitizer.sh [word that a run's line contains].
+# tests/run_all.sh; by hand: tests/mpi/thread_sanitizer_test.sh [word that a run's line contains].
 set -u -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2

@@ -5,7 +5,7 @@
 # everything small and nothing read by the kernel, so that most messages wait for room, credit or their receive, and
 # stand in lists, with worker threads and lanes; everything large and at once; and small between hosts. What they
 # receive is judged by the programs themselves. Closes with "N passed, N failed, N skipped". Called by tests/run_all.sh;
-# by hand: tests/mpi/p2p_settings.sh [small|large|hosts].
+# by hand: tests/mpi/p2p_settings_test.sh [small|large|hosts].
 set -u -o pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")" || exit 2
