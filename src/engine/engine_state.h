@@ -93,7 +93,7 @@ struct co_engine {
     bool has_multicast;
     bool has_messages;                     // every node with several ranks has a channel between them
     bool has_native_carrier;               // ... and all ranks the one between hosts
-    bool shares_messages;                  // the first worker moves them while the program computes
+    _Atomic bool shares_messages;          // the first worker moves them while the program computes
     struct co_channel *native_carrier;     // `p2p` closes it; NULL: none
     unsigned message_spins;                // turns of a wait for a message before anything else is moved
     int message_policy;                    // CO_AUTO, CO_YES, CO_NO

@@ -168,20 +168,20 @@ static void call_worker(void *arg)
 // Only the program's threads may call native, so what it carries moves with them alone.
 void co_messages_share(struct co_engine *engine)
 {
-    engine->shares_messages = engine->p2p != NULL && engine->workers != NULL && engine->native_carrier == NULL;
-    if (engine->shares_messages) {
+    if (engine->p2p != NULL && engine->workers != NULL && engine->native_carrier == NULL) {
         co_p2p_share(engine->p2p, call_worker, engine);
+        co_store_release(&engine->shares_messages, true); // release S1: the threads run already
     }
 }
 
 bool co_messages_in_background(const struct co_engine *engine)
 {
-    return engine->shares_messages && co_p2p_has_background(engine->p2p);
+    return co_load_acquire(&engine->shares_messages) && co_p2p_has_background(engine->p2p); // acquire S1
 }
 
 int co_messages_move_background(struct co_engine *engine)
 {
-    return engine->shares_messages ? co_p2p_move_background(engine->p2p) : 0;
+    return co_load_acquire(&engine->shares_messages) ? co_p2p_move_background(engine->p2p) : 0; // acquire S1
 }
 
 void co_messages_close(struct co_engine *engine)
