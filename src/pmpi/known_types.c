@@ -14,13 +14,26 @@ struct co_known_type_cell co_known_type_cells[CO_KNOWN_TYPE_CELLS];
 static _Atomic(MPI_Datatype) met[CO_KNOWN_TYPE_CELLS];   // handles, perhaps of types that are gone
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // who takes a cell; nobody is called under it
 static int keyval = MPI_KEYVAL_INVALID;
+static _Atomic size_t blocks; // of all shapes
+
+#define BLOCKS_MOST ((size_t)1 << 20) // 48 MB of them
 
 static void free_known(struct co_known_type *known)
 {
     if (known != NULL) {
+        co_add_relaxed(&blocks, -co_type_shape_blocks(known->shape)); // relaxed: a sum
         co_type_shape_drop(known->shape);
         free(known);
     }
+}
+
+// NULL: native packs it, as it does where shapes have taken much memory.
+static struct co_type_shape *make_shape(MPI_Datatype type, const struct co_datatype *facts)
+{
+    bool may_have = !facts->is_contiguous && co_load_relaxed(&blocks) < BLOCKS_MOST; // relaxed: about so many
+    struct co_type_shape *shape = may_have ? co_type_shape_open(type, facts, CO_TYPE_SHAPE_MOST) : NULL;
+    co_add_relaxed(&blocks, co_type_shape_blocks(shape)); // relaxed: a sum
+    return shape;
 }
 
 static void clear(struct co_known_type_cell *cell)
@@ -95,7 +108,7 @@ static void learn(MPI_Datatype type, const struct co_datatype *facts, bool sends
     struct co_known_type *known = cell == NULL ? NULL : calloc(1, sizeof *known);
     if (known != NULL) {
         known->facts = *facts;
-        known->shape = facts->is_contiguous ? NULL : co_type_shape_open(type, facts, CO_TYPE_SHAPE_MOST);
+        known->shape = make_shape(type, facts);
         co_store_relaxed(&known->is_accepted[sends], true); // relaxed: told with the rest of it
     }
     if (known == NULL || co_next.Type_set_attr(type, keyval, cell) != MPI_SUCCESS) {

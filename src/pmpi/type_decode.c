@@ -272,6 +272,11 @@ struct co_type_shape *co_type_shape_hold(struct co_type_shape *shape)
     return shape;
 }
 
+size_t co_type_shape_blocks(const struct co_type_shape *shape)
+{
+    return shape == NULL ? 0 : shape->block_count;
+}
+
 void co_type_shape_drop(struct co_type_shape *shape)
 {
     // release, acquire D: the last one frees what the others have walked

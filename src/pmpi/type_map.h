@@ -34,6 +34,7 @@ size_t co_type_shape_worth(size_t bytes);
 struct co_type_shape *co_type_shape_open(MPI_Datatype type, const struct co_datatype *facts, size_t blocks_most);
 struct co_type_shape *co_type_shape_hold(struct co_type_shape *shape); // the same
 void co_type_shape_drop(struct co_type_shape *shape);                  // NULL: nothing
+size_t co_type_shape_blocks(const struct co_type_shape *shape);        // NULL: 0
 
 // Of `count` elements, at least one. Takes the caller's hold of the shape over; co_type_map_end gives it back.
 void co_type_map_begin(struct co_type_map *map, struct co_type_shape *shape, size_t count, ptrdiff_t extent);
