@@ -108,7 +108,7 @@ struct co_engine {
     char network[480];                     // description, or why there is no multicast
     const struct co_verbs_module *verbs_module; // NULL: not loaded
     struct co_transport *verbs;                 // during the start: instead of the transport, if all ranks have it
-    char verbs_why[200];                        // it is not used
+    char verbs_text[200];                       // what it uses, or why it is not used
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
     struct co_tune_table tune;

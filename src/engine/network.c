@@ -127,7 +127,7 @@ static void describe(struct co_engine *engine)
 {
     char text[sizeof(engine->network)];
     if (engine->transport_kind == CO_TRANSPORT_VERBS) {
-        engine->verbs_module->describe(engine->transport, text, sizeof(text));
+        snprintf(text, sizeof(text), "%s", engine->verbs_text);
     } else {
         co_udp_describe(engine->transport, text, sizeof(text));
     }
@@ -136,12 +136,10 @@ static void describe(struct co_engine *engine)
 
 static int start_network(struct co_engine *engine, struct co_rank_facts *facts, struct co_udp_address *addresses)
 {
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
     engine->transport_kind = CO_TRANSPORT_UDP;
-    int status = co_network_choose_verbs(engine, facts);
-    if (status == 0 && engine->transport_kind == CO_TRANSPORT_UDP) {
-        status =
-            co_udp_connect(engine->transport, addresses, engine->bootstrap.world_size, engine->bootstrap.world_rank);
-    }
+    int status = co_udp_connect(engine->transport, addresses, bootstrap->world_size, bootstrap->world_rank);
+    status = status == 0 ? co_network_choose_verbs(engine, facts) : status;
     if (status == 0) {
         describe(engine);
         status = insert_faults(engine);

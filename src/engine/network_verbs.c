@@ -7,10 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/network.h"
+#include "mcast/transport/signs.h"
 
 #define DESCRIPTORS 8 // of the connection manager, the device, its bell
 
@@ -31,8 +33,8 @@ static void warn(const char *text)
 
 static int try_device(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
 {
-    char *why = engine->verbs_why;
-    size_t room = sizeof(engine->verbs_why);
+    char *why = engine->verbs_text;
+    size_t room = sizeof(engine->verbs_text);
     engine->verbs_module = co_verbs_load(why, room);
     if (engine->verbs_module == NULL) {
         return -ENODEV;
@@ -78,14 +80,16 @@ static int find_refusal(const struct co_engine *engine, const struct co_rank_fac
 static void say_why_not(struct co_engine *engine, const struct co_rank_facts *facts, int refusing)
 {
     if (refusing != engine->bootstrap.world_rank) {
-        snprintf(engine->verbs_why, sizeof(engine->verbs_why), "rank %d cannot use verbs (%s)", refusing,
+        snprintf(engine->verbs_text, sizeof(engine->verbs_text), "rank %d cannot use verbs (%s)", refusing,
                  strerror(-facts[refusing].verbs_status));
     }
-    co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "verbs are not used: %s", engine->verbs_why);
+    co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "verbs are not used: %s", engine->verbs_text);
 }
 
+// UDP stays beside it, for signs of life.
 static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
 {
+    struct co_transport *with_signs;
     int world = engine->bootstrap.world_size;
     struct co_verbs_address *addresses = calloc((size_t)world, sizeof(*addresses));
     if (addresses == NULL) {
@@ -98,9 +102,10 @@ static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
     }
     int error = engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank);
     free(addresses);
+    error = error == 0 ? co_signs_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns) : error;
     if (error == 0) {
-        engine->transport->ops->close(engine->transport);
-        engine->transport = engine->verbs;
+        engine->verbs_module->describe(engine->verbs, engine->verbs_text, sizeof(engine->verbs_text));
+        engine->transport = with_signs;
         engine->verbs = NULL;
         engine->transport_kind = CO_TRANSPORT_VERBS;
     }
@@ -116,7 +121,7 @@ int co_network_choose_verbs(struct co_engine *engine, struct co_rank_facts *fact
         say_why_not(engine, facts, refusing);
         error = co_setting_number(CO_SET_TRANSPORT) == CO_ALLOW_VERBS ? facts[refusing].verbs_status : 0;
         if (error != 0) {
-            co_network_say(engine, "CASTOFF_TRANSPORT=verbs: %s", engine->verbs_why);
+            co_network_say(engine, "CASTOFF_TRANSPORT=verbs: %s", engine->verbs_text);
         }
     }
     if (engine->verbs != NULL) {

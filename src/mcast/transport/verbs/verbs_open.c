@@ -55,7 +55,7 @@ static uint64_t next_event_ns(struct co_transport *transport)
 
 static int dead_peer(struct co_transport *transport)
 {
-    (void)transport; // datagrams tell nothing of a process that has ended
+    (void)transport; // datagrams tell nothing of a process that has ended (mcast/transport/signs.h)
     return -1;
 }
 
