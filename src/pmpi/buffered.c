@@ -9,11 +9,13 @@
 #include "pmpi/packing.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ALIGNMENT sizeof(void *)
+#define TRIES 64                // looks for messages that have left, before a send is refused
 #define FREE_OF_CHARGE 4040     // largest message that native sends to a peer without a buffer
 #define FREE_OF_CHARGE_SELF 968 // to ourselves
 
@@ -51,7 +53,7 @@ void co_buffered_drain(void)
     }
 }
 
-static bool reserve(size_t cost)
+static bool reserve_now(size_t cost)
 {
     size_t before = co_load_relaxed(&used); // relaxed: a number, nothing hangs on it
     do {
@@ -61,6 +63,19 @@ static bool reserve(size_t cost)
     } while (!atomic_compare_exchange_weak_explicit(&used, &before, before + cost, memory_order_relaxed,
                                                     memory_order_relaxed));
     return true;
+}
+
+// Messages that have been received may have left without our looking, or while another thread was looking.
+static bool reserve(size_t cost)
+{
+    bool is_reserved = reserve_now(cost);
+    for (int tries = 0; !is_reserved && co_load_relaxed(&used) > 0 && tries < TRIES; tries++) { // relaxed: as above
+        if (co_engine_progress(co_layer.engine) == 0) {
+            sched_yield();
+        }
+        is_reserved = reserve_now(cost);
+    }
+    return is_reserved;
 }
 
 // With the lock of point-to-point held.
