@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Verbs in place of UDP: tried on the interface that UDP has found, taken where every rank of the job has them. UDP
-// stays open until then, so a rank without a device costs nothing but the try. Start-up only.
+// is open before and stays open, as what is used without them or for signs of life beside them. Start-up only.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,9 @@ static void say_why_not(struct co_engine *engine, const struct co_rank_facts *fa
         snprintf(engine->verbs_text, sizeof(engine->verbs_text), "rank %d cannot use verbs (%s)", refusing,
                  strerror(-facts[refusing].verbs_status));
     }
-    co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "verbs are not used: %s", engine->verbs_text);
+    if (engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "verbs are not used: %s", engine->verbs_text);
+    }
 }
 
 // UDP stays beside it, for signs of life.

@@ -124,16 +124,17 @@ int co_engine_progress(struct co_engine *engine)
 }
 
 // Who is in a native call waits for something else, and a look at each peer would slow that down.
+static bool messages_are_due(struct co_engine *engine)
+{
+    // relaxed, and not one step: a lost count delays a look by one call
+    unsigned turn = co_load_relaxed(&engine->native_turns) + 1;
+    co_store_relaxed(&engine->native_turns, turn);
+    return turn % MESSAGES_EVERY == 0 || engine->native_carrier != NULL;
+}
+
 int co_engine_progress_inside(struct co_engine *engine)
 {
-    unsigned turn = 0;
-    if (engine->p2p != NULL) {
-        // relaxed, and not one step: a lost count delays a look by one call
-        turn = co_load_relaxed(&engine->native_turns) + 1;
-        co_store_relaxed(&engine->native_turns, turn);
-    }
-    bool moves_messages = engine->p2p != NULL && (turn % MESSAGES_EVERY == 0 || engine->native_carrier != NULL);
-    return progress(engine, moves_messages, true);
+    return progress(engine, engine->p2p != NULL && messages_are_due(engine), true);
 }
 
 int co_engine_glance(struct co_engine *engine)

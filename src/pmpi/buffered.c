@@ -65,19 +65,6 @@ static bool reserve_now(size_t cost)
     return true;
 }
 
-// Messages that have been received may have left without our looking, or while another thread was looking.
-static bool reserve(size_t cost)
-{
-    bool is_reserved = reserve_now(cost);
-    for (int tries = 0; !is_reserved && co_load_relaxed(&used) > 0 && tries < TRIES; tries++) { // relaxed: as above
-        if (co_engine_progress(co_layer.engine) == 0) {
-            sched_yield();
-        }
-        is_reserved = reserve_now(cost);
-    }
-    return is_reserved;
-}
-
 // With the lock of point-to-point held.
 static void has_left(struct co_p2p_send *send)
 {
@@ -90,6 +77,21 @@ static bool is_free_of_charge(const struct co_message_buffer *buffer, int destin
                               const struct co_communicator *communicator)
 {
     return buffer->bytes <= (destination == communicator->seed.rank ? FREE_OF_CHARGE_SELF : FREE_OF_CHARGE);
+}
+
+// What has been received may have left without our looking, or while another thread was looking. What needs no buffer
+// is not worth a look.
+static bool reserve(size_t cost, bool is_free)
+{
+    bool is_reserved = reserve_now(cost);
+    int tries = is_free ? 0 : TRIES;
+    for (; !is_reserved && co_load_relaxed(&used) > 0 && tries > 0; tries--) { // relaxed: a number
+        if (co_engine_progress(co_layer.engine) == 0) {
+            sched_yield();
+        }
+        is_reserved = reserve_now(cost);
+    }
+    return is_reserved;
 }
 
 static int copy(struct buffered *message, const struct co_message_buffer *buffer)
@@ -151,11 +153,11 @@ int co_buffered_send(const struct co_message_buffer *buffer, int destination, in
                      struct co_communicator *communicator)
 {
     size_t cost = cost_of(buffer);
-    if (reserve(cost)) {
+    bool is_free = is_free_of_charge(buffer, destination, communicator);
+    if (reserve(cost, is_free)) {
         return send_copy(buffer, destination, tag, communicator, cost);
     }
-    return is_free_of_charge(buffer, destination, communicator) ? send_and_wait(buffer, destination, tag, communicator)
-                                                                : -ENOBUFS;
+    return is_free ? send_and_wait(buffer, destination, tag, communicator) : -ENOBUFS;
 }
 
 static bool is_done(const void *operation)
@@ -192,10 +194,9 @@ int co_buffered_start(struct co_request *request, const struct co_message_buffer
                       struct co_communicator *communicator)
 {
     size_t cost = cost_of(buffer);
-    if (!reserve(cost)) {
-        return is_free_of_charge(buffer, destination, communicator)
-                   ? co_message_start_send(request, buffer, destination, tag, communicator, false)
-                   : -ENOBUFS;
+    bool is_free = is_free_of_charge(buffer, destination, communicator);
+    if (!reserve(cost, is_free)) {
+        return is_free ? co_message_start_send(request, buffer, destination, tag, communicator, false) : -ENOBUFS;
     }
     struct ticket *ticket = malloc(sizeof *ticket);
     if (ticket == NULL) {

@@ -123,7 +123,7 @@ static void learn(MPI_Datatype type, const struct co_datatype *facts, bool sends
 
 void co_known_type_meet(MPI_Datatype type, const struct co_datatype *facts, bool sends)
 {
-    struct co_known_type *known = (struct co_known_type *)co_known_type_find(type);
+    struct co_known_type *known = co_known_type_find(type);
     _Atomic(MPI_Datatype) *last = &met[co_known_type_cell(type, 0) - co_known_type_cells];
     if (known != NULL) {
         co_store_relaxed(&known->is_accepted[sends], true); // relaxed: nothing else hangs on it

@@ -38,7 +38,7 @@ static inline struct co_known_type_cell *co_known_type_cell(MPI_Datatype type, u
 }
 
 // NULL: not known.
-static inline const struct co_known_type *co_known_type_find(MPI_Datatype type)
+static inline struct co_known_type *co_known_type_find(MPI_Datatype type)
 {
     for (unsigned probe = 0; probe < CO_KNOWN_TYPE_PROBES; probe++) {
         struct co_known_type_cell *cell = co_known_type_cell(type, probe);

@@ -15,6 +15,7 @@ folders="attr comm datatype errhan group info init pt2pt topo basic coll threads
 scratch="" segments="" child=""
 
 tidy() {
+    trap '' INT TERM HUP # a second one, as from make and from what ended it, would leave the folders
     [ -z "$child" ] || { kill -TERM "$child" 2>/dev/null && wait "$child"; }
     [ -z "$scratch$segments" ] || rm -rf "$scratch" "$segments"
 }

@@ -152,7 +152,6 @@ static int connect_verbs(struct co_transport *transport, const struct co_verbs_a
         verbs->peers[i].address = peers[i];
     }
     verbs->peer_count = count;
-    verbs->self = self;
     return 0;
 }
 

@@ -13,7 +13,6 @@
 #define CO_VERBS_GRH 40         // bytes in front of what a datagram queue pair receives
 #define CO_VERBS_BATCH 32       // work requests or completions at once
 #define CO_VERBS_SEND_SLOTS 256 // datagrams that have yet to leave
-#define CO_VERBS_KEY 0x1ca57000 // of groups whose fabric names none
 
 // A queue pair and the slots that it receives into, each a datagram behind its GRH.
 struct co_verbs_ring {
@@ -62,7 +61,7 @@ struct co_verbs {
     uint8_t *send_slots;
     uint64_t sent_slots, left_slots; // numbers: taken so far, of them free again
     struct co_verbs_peer *peers;     // by world rank, after connect
-    int peer_count, self;
+    int peer_count;
     // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
     struct ibv_wc early[CO_VERBS_BATCH];
     int early_count, woken_fd;
