@@ -19,6 +19,9 @@
 #define SPINS 400
 #define SPINS_CROWDED 16
 
+// Of a thread of castoff's own that calls native.
+static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
+
 static int read_peer(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
 {
     const struct co_engine *engine = arg;
@@ -165,10 +168,11 @@ static void call_worker(void *arg)
     co_workers_notice(arg);
 }
 
-// Only the program's threads may call native, so what it carries moves with them alone.
+// Below MPI_THREAD_MULTIPLE only the program's threads may call native, so what it carries moves with them alone.
 void co_messages_share(struct co_engine *engine)
 {
-    if (engine->p2p != NULL && engine->workers != NULL && engine->native_carrier == NULL) {
+    bool may_move = engine->native_carrier == NULL || engine->bootstrap.native->takes_all_threads;
+    if (engine->p2p != NULL && engine->workers != NULL && may_move) {
         co_p2p_share(engine->p2p, call_worker, engine);
         co_store_release(&engine->shares_messages, true); // release S1: the threads run already
     }
@@ -179,9 +183,27 @@ bool co_messages_in_background(const struct co_engine *engine)
     return co_load_acquire(&engine->shares_messages) && co_p2p_has_background(engine->p2p); // acquire S1
 }
 
+// Native calls back from its progress loop, and what it calls there takes whoever comes for a caller who moves.
+static int move_carrier_background(struct co_engine *engine)
+{
+    is_in_background = true;
+    int events = co_carrier_channel_move(engine->native_carrier, false);
+    is_in_background = false;
+    return events;
+}
+
 int co_messages_move_background(struct co_engine *engine)
 {
-    return co_load_acquire(&engine->shares_messages) ? co_p2p_move_background(engine->p2p) : 0; // acquire S1
+    if (!co_load_acquire(&engine->shares_messages) || !co_p2p_has_background(engine->p2p)) { // acquire S1
+        return 0;
+    }
+    int events = co_p2p_move_background(engine->p2p);
+    return events < 0 || engine->native_carrier == NULL ? events : events + move_carrier_background(engine);
+}
+
+bool co_messages_are_in_background(void)
+{
+    return is_in_background;
 }
 
 void co_messages_close(struct co_engine *engine)

@@ -134,6 +134,9 @@ static bool messages_are_due(struct co_engine *engine)
 
 int co_engine_progress_inside(struct co_engine *engine)
 {
+    if (co_messages_are_in_background()) {
+        return 0;
+    }
     return progress(engine, engine->p2p != NULL && messages_are_due(engine), true);
 }
 

@@ -51,6 +51,31 @@ static uint32_t waiting_messages(const struct co_unexpected *store)
     return store->count + store->rest.count;
 }
 
+// Bins are empty by themselves, and places that were used are in the list of free ones.
+bool co_matcher_renew(struct co_matcher *matcher, uint32_t places)
+{
+    struct co_posted *posted = &matcher->posted;
+    struct co_unexpected *store = &matcher->unexpected;
+    if (waiting_receives(posted) + waiting_messages(store) > 0 || posted->fresh > places || store->fresh > places) {
+        return false;
+    }
+    *matcher = (struct co_matcher){.posted = {.table = posted->table,
+                                              .bins = posted->bins,
+                                              .places = posted->places,
+                                              .fresh = posted->fresh,
+                                              .freed = posted->freed,
+                                              .bin_mask = posted->bin_mask,
+                                              .next_label = 1},
+                                   .unexpected = {.table = store->table,
+                                                  .bins = store->bins,
+                                                  .places = store->places,
+                                                  .fresh = store->fresh,
+                                                  .freed = store->freed,
+                                                  .bin_mask = store->bin_mask,
+                                                  .next_label = 1}};
+    return true;
+}
+
 static void raise_high(uint32_t *high, uint32_t now)
 {
     *high = now > *high ? now : *high;

@@ -35,6 +35,9 @@ struct co_matcher *co_matcher_open(void *memory, const struct co_matcher_config 
 // what stood in a list (its node has no place) gets one as long as there are some. The old memory is the caller's.
 struct co_matcher *co_matcher_move(const struct co_matcher *matcher, void *memory,
                                    const struct co_matcher_config *config);
+// As after open, for another communicator, where nothing waits and no more than `places` of each table were ever used.
+// False: nothing has happened.
+bool co_matcher_renew(struct co_matcher *matcher, uint32_t places);
 
 // A receive comes: the message that it takes, or NULL: it waits.
 struct co_match_node *co_matcher_post(struct co_matcher *matcher, struct co_match_node *receive);

@@ -121,7 +121,9 @@ const struct co_native *co_native_carrier_open(int node_count)
     if (!co_bootstrap_agree(code == MPI_SUCCESS)) {
         return NULL;
     }
+    int level;
     native.progress = co_next.progress;
+    native.takes_all_threads = co_next.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
     return &native;
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages that are too large to be sent at once end while one of the two ranks computes, without any call of MPI: the
 // other one tells it through memory that its own call is over, and only then it goes on. Natively it would wait for
-// ever.
+// ever. Between hosts the MPI below carries them, which castoff's own thread may move under MPI_THREAD_MULTIPLE alone.
 // ranks: 2
 // modes: on
 // arguments: CASTOFF_P2P_STREAM=1M
 // arguments: CASTOFF_P2P_STREAM=0
 // arguments: CASTOFF_SHM_SINGLE_COPY=no
+// arguments: multiple
+// arguments: multiple CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_P2P_CARRIER_EAGER=8K
 // environment: CASTOFF_P2P=yes CASTOFF_PROGRESS=threads
 // expect: who computes holds nobody up
 // report: counters["progress_by_worker"] > 0
@@ -101,9 +103,15 @@ int main(int argc, char **argv)
     static const int sizes[] = {16, 8192, 8200, 65536, 1 << 20, 9 << 20};
     MPI_Win window;
     MPI_Aint bytes;
-    int unit, round = 0;
-    putenv(argv[1]); // a setting
-    MPI_Init(&argc, &argv);
+    int unit, round = 0, level = MPI_THREAD_SINGLE;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "multiple") == 0) {
+            level = MPI_THREAD_MULTIPLE;
+        } else {
+            putenv(argv[i]); // a setting
+        }
+    }
+    MPI_Init_thread(&argc, &argv, level, &level);
     co_test_begin();
     rank = co_test_rank();
     peer = 1 - rank;

@@ -240,8 +240,8 @@ void fake_net_open(int size)
 const struct co_native *fake_native(int number)
 {
     struct rank *rank = &ranks[number];
-    rank->native =
-        (struct co_native){reserve, send, receive, collect, cancel, abandon, progress, fake_net.bytes_most, rank};
+    rank->native = (struct co_native){reserve, send, receive, collect, cancel, abandon, progress, fake_net.bytes_most,
+                                      false,   rank};
     return &rank->native;
 }
 

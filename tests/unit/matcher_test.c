@@ -150,6 +150,38 @@ static void grow(struct pair *pair)
     assert_int_equal(state.listed_messages, beyond_messages);
 }
 
+static void leave_nothing(struct pair *pair)
+{
+    struct co_match_node *message;
+    for (int id = 0; id < pair->posted; id++) {
+        assert_int_equal(co_matcher_cancel(pair->matcher, &pair->receives[id]), oracle_cancel(&pair->oracle, id));
+    }
+    while ((message = co_matcher_take(pair->matcher, CO_MATCH_ANY, CO_MATCH_ANY)) != NULL) {
+        assert_int_equal(message_id(pair, message), oracle_take(&pair->oracle, CO_MATCH_ANY, CO_MATCH_ANY));
+    }
+    for (int id = 0; id < pair->arrived; id++) { // internal traffic
+        struct co_match_node *left = &pair->messages[id];
+        while ((message = co_matcher_take(pair->matcher, left->source, left->tag)) != NULL) {
+            oracle_take(&pair->oracle, left->source, left->tag);
+        }
+    }
+    pair->held_count = 0; // they belong to nobody now
+}
+
+// One communicator after the other with the same tables.
+static void renew(struct pair *pair)
+{
+    struct co_matcher_state state;
+    co_matcher_state(pair->matcher, &state);
+    if (state.receives + state.messages > 0) {
+        assert_false(co_matcher_renew(pair->matcher, STEPS));
+    }
+    leave_nothing(pair);
+    assert_true(co_matcher_renew(pair->matcher, STEPS));
+    co_matcher_state(pair->matcher, &state);
+    assert_int_equal(state.receives_high + state.messages_high + state.matches[CO_MATCH_EXACT] + state.unexpected, 0);
+}
+
 // `moves`: one in so many steps, 0: none.
 static void run_stream(uint64_t seed, uint32_t places, uint32_t bins, unsigned keys, unsigned moves)
 {
@@ -175,6 +207,9 @@ static void run_stream(uint64_t seed, uint32_t places, uint32_t bins, unsigned k
         }
         if (moves != 0 && roll(moves) == 0) {
             grow(pair);
+        }
+        if (step % 700 == 699) {
+            renew(pair);
         }
         struct co_matcher_state state;
         co_matcher_state(pair->matcher, &state);
@@ -312,6 +347,23 @@ static void wildcards_see_no_internal_traffic(void **state)
     free(matcher);
 }
 
+static void tables_that_were_used_much_are_not_renewed(void **state)
+{
+    (void)state;
+    struct co_matcher *matcher = open_matcher(8, 8, 4);
+    struct co_match_node receives[3];
+    for (int i = 0; i < 3; i++) {
+        receives[i] = (struct co_match_node){.source = i};
+        assert_null(co_matcher_post(matcher, &receives[i]));
+    }
+    for (int i = 0; i < 3; i++) {
+        assert_true(co_matcher_cancel(matcher, &receives[i]));
+    }
+    assert_false(co_matcher_renew(matcher, 2));
+    assert_true(co_matcher_renew(matcher, 3));
+    free(matcher);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,6 +374,7 @@ int main(void)
         cmocka_unit_test(a_message_put_back_stands_where_it_stood),
         cmocka_unit_test(a_cancelled_receive_takes_nothing),
         cmocka_unit_test(wildcards_see_no_internal_traffic),
+        cmocka_unit_test(tables_that_were_used_much_are_not_renewed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

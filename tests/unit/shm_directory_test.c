@@ -148,19 +148,50 @@ static int disagree(struct shm_rank *self)
 
 static int leave_nothing(struct shm_rank *self)
 {
-    struct co_shm_team *team;
-    uint32_t entry;
+    enum { TEAMS = 2 * CO_SHM_WARM_AREAS }; // some keep their pages, some do not
+    struct co_shm_team *teams[TEAMS];
+    const char *areas[TEAMS];
 
-    SHM_CHECK(shm_job_open_team(self, &team, 77) == 0);
-    entry = team->entry;
-    SHM_CHECK(shm_job_check_allgather(self, team, 1, 100000) == 0);
-    SHM_CHECK(shm_job_check_allgather(self, team, 2, 600) == 0);
-    SHM_CHECK(shm_job_check_allgather(self, team, 3, 60) == 0);
-    co_shm_team_close(team);
-    shm_job_barrier(self);
-    const char *area = co_shm_node_area(self->node, entry);
-    for (size_t i = 0; i < self->node->plan.area_bytes; i++) {
-        SHM_CHECK(area[i] == 0);
+    for (int again = 0; again < 3; again++) {
+        for (uint64_t i = 0; i < TEAMS; i++) {
+            SHM_CHECK(shm_job_open_team(self, &teams[i], 77 + i) == 0);
+            areas[i] = teams[i]->area;
+            SHM_CHECK(shm_job_check_allgather(self, teams[i], i, 100000) == 0);
+            SHM_CHECK(shm_job_check_allgather(self, teams[i], i + 1, 600) == 0);
+            SHM_CHECK(shm_job_check_allgather(self, teams[i], i + 2, 60) == 0);
+        }
+        for (int i = 0; i < TEAMS; i++) {
+            co_shm_team_close(teams[i]);
+        }
+        shm_job_barrier(self);
+        SHM_CHECK(self->node->header->warm_count == CO_SHM_WARM_AREAS);
+        for (int i = 0; i < TEAMS; i++) {
+            for (size_t byte = 0; byte < self->node->plan.area_bytes; byte++) {
+                SHM_CHECK(areas[i][byte] == 0);
+            }
+        }
+        shm_job_barrier(self);
+    }
+    return 0;
+}
+
+// The next team gets what the last one had; who only took a seat has not used it up.
+static int come_after_each_other(struct shm_rank *self)
+{
+    const char *area = NULL;
+
+    for (uint64_t id = 0; id < 40; id++) {
+        struct co_shm_team *team;
+        SHM_CHECK(shm_job_open_team(self, &team, id) == 0);
+        SHM_CHECK(area == NULL || team->area == area);
+        area = team->area;
+        if (id % 3 == 0) {
+            SHM_CHECK(shm_job_check_bcast(self, team, id, 0, 100) == 0);
+        }
+        co_shm_team_close(team);
+        shm_job_barrier(self);
+        SHM_CHECK(self->node->header->warm_count == 1);
+        shm_job_barrier(self);
     }
     return 0;
 }
@@ -215,6 +246,13 @@ static void an_area_comes_back_empty(void **state)
 {
     (void)state;
     run(2, false, leave_nothing);
+    run(3, false, leave_nothing);
+}
+
+static void one_area_does_for_teams_in_a_row(void **state)
+{
+    (void)state;
+    run(2, false, come_after_each_other);
 }
 
 int main(void)
@@ -223,7 +261,7 @@ int main(void)
         cmocka_unit_test(ten_thousand_in_a_row),         cmocka_unit_test(hundreds_at_a_time),
         cmocka_unit_test(members_come_when_others_left), cmocka_unit_test(two_teams_with_one_id),
         cmocka_unit_test(a_full_directory_says_so),      cmocka_unit_test(members_who_disagree_are_refused),
-        cmocka_unit_test(an_area_comes_back_empty),
+        cmocka_unit_test(an_area_comes_back_empty),      cmocka_unit_test(one_area_does_for_teams_in_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

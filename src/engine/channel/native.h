@@ -2,10 +2,12 @@
 //
 // The MPI below as somebody who carries bytes between processes: lent by the layer above, which alone may call it, to
 // the channel between hosts. Operations are named by slots, small numbers, from their start until they are done. One
-// caller at a time, from inside an MPI call of the program; no lock that others wait for is held meanwhile.
+// caller at a time, from inside an MPI call of the program, or where it takes all threads (MPI_THREAD_MULTIPLE) from a
+// thread of castoff's own; no lock that others wait for is held meanwhile.
 #ifndef CASTOFF_ENGINE_CHANNEL_NATIVE_H
 #define CASTOFF_ENGINE_CHANNEL_NATIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CO_NATIVE_ANYBODY (-1)
@@ -27,7 +29,8 @@ struct co_native {
     void (*cancel)(void *arg, unsigned slot);  // a receive: it writes nothing any more
     void (*abandon)(void *arg, unsigned slot); // a send: it may still read
     void (*progress)(void);
-    size_t bytes_most; // of one operation
+    size_t bytes_most;      // of one operation
+    bool takes_all_threads; // else those of the program alone
     void *arg;
 };
 

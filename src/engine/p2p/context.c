@@ -10,21 +10,31 @@
 #include "engine/p2p/p2p_state.h"
 
 #define ENDED_MOST 4096
+#define SPARE_PLACES 32 // of each table that a spare one has touched at most
 
-static int open_matcher(struct co_p2p_context *context, const struct co_matcher_config *config)
+static struct co_matcher *new_matcher(const struct co_matcher_config *config)
 {
     void *memory = co_zeroed_pages_take(co_matcher_bytes(config));
-    if (memory == NULL) {
-        return -1;
-    }
-    context->matcher = co_matcher_open(memory, config);
-    context->tables = *config;
-    return 0;
+    return memory == NULL ? NULL : co_matcher_open(memory, config);
 }
 
-static void close_matcher(struct co_p2p_context *context)
+// Mapping tables costs more than all else that a communicator does, and most live shortly or carry little.
+static int open_matcher(struct co_p2p *p2p, struct co_p2p_context *context)
 {
-    co_zeroed_pages_give(context->matcher, co_matcher_bytes(&context->tables));
+    context->tables = p2p->config.matcher;
+    context->matcher = p2p->spare_count > 0 ? p2p->spare[--p2p->spare_count] : new_matcher(&context->tables);
+    return context->matcher == NULL ? -1 : 0;
+}
+
+static void close_matcher(struct co_p2p *p2p, struct co_p2p_context *context)
+{
+    bool is_first_size = context->tables.receives == p2p->config.matcher.receives &&
+                         context->tables.messages == p2p->config.matcher.messages;
+    if (is_first_size && p2p->spare_count < CO_P2P_SPARE_MOST && co_matcher_renew(context->matcher, SPARE_PLACES)) {
+        p2p->spare[p2p->spare_count++] = context->matcher;
+    } else {
+        co_zeroed_pages_give(context->matcher, co_matcher_bytes(&context->tables));
+    }
 }
 
 static uint32_t doubled(uint32_t places, uint32_t most)
@@ -55,7 +65,7 @@ void co_p2p_context_grow(struct co_p2p_context *context)
         return;
     }
     struct co_matcher *moved = co_matcher_move(context->matcher, memory, &larger);
-    close_matcher(context);
+    co_zeroed_pages_give(context->matcher, co_matcher_bytes(&context->tables));
     context->matcher = moved;
     context->tables = larger;
 }
@@ -63,14 +73,14 @@ void co_p2p_context_grow(struct co_p2p_context *context)
 static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)
 {
     struct co_p2p_context *context = calloc(1, sizeof(*context));
-    if (context == NULL || open_matcher(context, &p2p->config.matcher) != 0) {
+    if (context == NULL || open_matcher(p2p, context) != 0) {
         free(context);
         return NULL;
     }
     context->p2p = p2p;
     context->id = id;
     if (co_hash_map_put(&p2p->contexts, id, context) != 0) {
-        close_matcher(context);
+        close_matcher(p2p, context);
         free(context);
         return NULL;
     }
@@ -159,7 +169,7 @@ void co_p2p_context_end(struct co_p2p_context *context)
         p2p->last_context = NULL;
     }
     free(context->peers);
-    close_matcher(context);
+    close_matcher(p2p, context);
     free(context);
 }
 
@@ -230,6 +240,9 @@ void co_p2p_contexts_close(struct co_p2p *p2p)
         co_p2p_context_end(context);
     }
     co_hash_map_close(&p2p->contexts);
+    while (p2p->spare_count > 0) {
+        co_zeroed_pages_give(p2p->spare[--p2p->spare_count], co_matcher_bytes(&p2p->config.matcher));
+    }
     if (p2p->ended != NULL) {
         co_hash_map_close(&p2p->ended->ids);
         free(p2p->ended);

@@ -25,6 +25,12 @@ static size_t bounded(size_t eager_most, const struct co_channel *channel)
     return eager_most < fits ? eager_most : fits;
 }
 
+static size_t least_eager(const struct co_p2p_config *config)
+{
+    bool far_is_less = config->carrier != NULL && config->carried_eager_most < config->eager_most;
+    return far_is_less ? config->carried_eager_most : config->eager_most;
+}
+
 static void open_peer(struct co_p2p *p2p, int number)
 {
     const struct co_p2p_config *config = &p2p->config;
@@ -73,6 +79,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->config.eager_most = bounded(config->eager_most, config->channel);
     p2p->early_most = EARLY_PIECES * packet_most(config->channel);
     p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
+    p2p->surely_eager = least_eager(&p2p->config);
     for (int peer = 0; peer < config->size; peer++) {
         open_peer(p2p, peer);
     }

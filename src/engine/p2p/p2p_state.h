@@ -26,6 +26,7 @@
 #define CO_MESSAGE_SMALL 4096 // payload bytes: sends of so few end without their receive, as on stock (4,040 there)
 #define CO_MESSAGE_INLINE 64  // payload bytes that stand in the message itself
 #define CO_MESSAGE_COST 256   // that an eager message counts for beside its bytes, against its sender's credit
+#define CO_P2P_SPARE_MOST 16  // tables of communicators that have ended
 
 // Who may go on with what streams (co_channel_ops.gate): 0: either; this: the sender is writing; else a sender's
 // handle: its receiver reads the rest itself, until that sender has heard that it has.
@@ -116,18 +117,21 @@ struct co_p2p_way {
 struct co_p2p {
     struct co_trylock lock;
     struct co_p2p_config config;
-    struct co_p2p_peer *peers;                        // [config.size]
-    struct co_p2p_way ways[2];                        // inside the node, to other hosts
-    int *peer_of_place;                               // [config.size], of the channel inside the node
-    bool is_closing;                                  // nothing moves any more
-    int waiting;                                      // of them
-    int streams;                                      // receives
-    int offered;                                      // sends inside the node that no kept copy stands for, not done
-    size_t early_most;                                // bytes
-    unsigned busy_turns;                              // while there are such receives
-    struct co_hash_map contexts;                      // by id
-    struct co_p2p_context *last_context;              // that a packet was for
-    struct co_p2p_ended *ended;                       // communicators, NULL: none has
+    struct co_p2p_peer *peers;                   // [config.size]
+    struct co_p2p_way ways[2];                   // inside the node, to other hosts
+    int *peer_of_place;                          // [config.size], of the channel inside the node
+    bool is_closing;                             // nothing moves any more
+    int waiting;                                 // of them
+    int streams;                                 // receives
+    int offered;                                 // sends inside the node that no kept copy stands for, not done
+    size_t early_most;                           // bytes
+    size_t surely_eager;                         // bytes, from whatever peer
+    unsigned busy_turns;                         // while there are such receives
+    struct co_hash_map contexts;                 // by id
+    struct co_p2p_context *last_context;         // that a packet was for
+    struct co_p2p_ended *ended;                  // communicators, NULL: none has
+    struct co_matcher *spare[CO_P2P_SPARE_MOST]; // of communicators that have ended, of the first size
+    unsigned spare_count;
     struct co_handles sends_named, receives_named;    // by which peers answer
     struct co_p2p_receive *first_read, **last_read;   // straight from their senders' memory
     struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the carrier has room

@@ -181,7 +181,7 @@ static void begin(struct co_p2p_receive *receive)
     receive->handle = 0;
     receive->is_streamed = false;
     // What may be sent at once has left its sender.
-    bool may_be_offered = receive->in_background && receive->room > receive->context->p2p->config.eager_most;
+    bool may_be_offered = receive->in_background && receive->room > receive->context->p2p->surely_eager;
     receive->in_background = co_p2p_background_begin(receive->context->p2p, may_be_offered);
     co_store_relaxed(&receive->is_done, 0); // relaxed: nobody else knows it
 }

@@ -4,7 +4,7 @@
 // somewhere else. Read by all files of this folder; sizes are computed from values that all ranks share.
 //
 //   segment   header | process[size] | entry[entries] | loan[loans] | area[entries] | staging[loans]
-//   area      lane[count]                                                       one team; entry i owns area i
+//   area      lane[count]                                                       one team; its entry says which
 //   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
 //   slot      word (8 bytes) | ... payload                                      number and length of an operation
 //
@@ -23,9 +23,11 @@
 #include "base/order.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 4
+#define CO_SHM_VERSION 5
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512) // a slot of the bulk ring
+#define CO_SHM_ENTRIES_MAX 4096
+#define CO_SHM_WARM_AREAS 8 // that nobody has, and whose pages stay
 
 #define CO_SHM_LENGTH_BITS 12                                       // of a slot's word, below the number
 #define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
@@ -44,7 +46,10 @@ struct co_shm_header {
     uint64_t area_bytes;
     uint32_t loans;
     uint32_t entries;
-    uint32_t farthest;    // largest distance of an entry from its home; guarded by lock
+    uint32_t farthest;   // largest distance of an entry from its home; guarded by lock
+    uint32_t warm_count; // likewise, and all below
+    uint32_t warm_areas[CO_SHM_WARM_AREAS];
+    uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too
     pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
 };
 
@@ -56,14 +61,14 @@ struct co_shm_process {
     uint64_t probe_value;   // what the word holds
 };
 
-// One team. Guarded by the header's lock but for `touched` and `broken`.
+// One team. Guarded by the header's lock but for the atomic ones.
 struct co_shm_entry {
     uint64_t key; // 0: free
     uint32_t count;
     uint32_t joined;
     uint32_t left;
-    uint32_t generation;      // teams that had this entry before
-    _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area was used
+    _Atomic uint32_t area;    // written with the lock; always one that exists
+    _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area is there
     _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
 };
 
@@ -139,7 +144,6 @@ struct co_shm_plan {
 // too little for so many.
 void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes);
 
-#define CO_SHM_ENTRIES_MAX 4096
 #define CO_SHM_ENTRIES_GOOD 256 // as many communicators at a time as most programs ever have
 #define CO_SHM_ENTRIES_MIN 16
 

@@ -34,9 +34,11 @@ struct co_shm_node {
     uint64_t probe_target; // written by him
 };
 
-static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t index)
+// Of the team of this entry.
+static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t entry)
 {
-    return node->areas + (size_t)index * node->plan.area_bytes;
+    // relaxed: a member has found the entry with the lock, and others may get any area
+    return node->areas + (size_t)co_load_relaxed(&node->entries[entry].area) * node->plan.area_bytes;
 }
 
 // shm_peers.c: who is still there.

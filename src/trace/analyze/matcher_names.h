@@ -12,6 +12,7 @@
 #define co_matcher_bytes co_counted_matcher_bytes
 #define co_matcher_open co_counted_matcher_open
 #define co_matcher_move co_counted_matcher_move
+#define co_matcher_renew co_counted_matcher_renew
 #define co_matcher_post co_counted_matcher_post
 #define co_matcher_claim co_counted_matcher_claim
 #define co_matcher_arrive co_counted_matcher_arrive
