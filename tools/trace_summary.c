@@ -24,8 +24,8 @@ void co_trace_verdict_text(const struct co_analysis *analysis, char *text, size_
         break;
     case CO_VERDICT_BENEFITS:
         snprintf(text, room,
-                 "benefits from hashed matching: %" PRIu32 " bins bring a match from %.2f entries to %.2f; set "
-                 "CASTOFF_P2P=yes (its bins grow by themselves)",
+                 "benefits from hashed matching: %" PRIu32 " bins bring a match from %.2f entries to %.2f; "
+                 "castoff's grow by themselves where it takes messages (CASTOFF_P2P)",
                  analysis->enough_bins, analysis->walked_before, analysis->walked_then);
         break;
     default:
