@@ -8,7 +8,7 @@ MODULES_MK := 1
 
 STACK_OBJ := $(BUILD)/obj/src/modules/stack_unwind.o
 
-VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c))
+VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c src/engine/channel/links/*.c))
 
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
 RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/pmpi/record/*.c)) $(BUILD)/obj/src/pmpi/next_mpi.o

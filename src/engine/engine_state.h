@@ -92,9 +92,10 @@ struct co_engine {
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
     bool has_messages;                     // every node with several ranks has a channel between them
-    bool has_native_carrier;               // ... and all ranks the one between hosts
+    bool has_carrier;                      // ... and all ranks the one between hosts
     _Atomic bool shares_messages;          // the first worker moves them while the program computes
     struct co_channel *native_carrier;     // `p2p` closes it; NULL: none
+    struct co_channel *links_carrier;      // instead of it, over verbs; likewise
     unsigned message_spins;                // turns of a wait for a message before anything else is moved
     int message_policy;                    // CO_AUTO, CO_YES, CO_NO
     _Atomic uint64_t asked_ns;             // when somebody was last asked for a sign of life,

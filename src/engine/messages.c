@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
+#include "engine/channel/links_channel.h"
 #include "engine/channel/ring_channel.h"
 #include "engine/engine_state.h"
 
@@ -212,6 +213,7 @@ void co_messages_close(struct co_engine *engine)
         co_p2p_close(engine->p2p);
         engine->p2p = NULL;
         engine->native_carrier = NULL;
+        engine->links_carrier = NULL;
     }
 }
 
@@ -240,7 +242,8 @@ static bool is_gone(struct co_engine *engine, int rank)
 
 void co_messages_ask_for_life(struct co_engine *engine)
 {
-    if (engine->native_carrier == NULL || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
+    bool has_far_peers = engine->native_carrier != NULL || engine->links_carrier != NULL;
+    if (!has_far_peers || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
         return;
     }
     uint64_t now_ns = co_clock_now_ns();
@@ -264,7 +267,9 @@ bool co_messages_need_native(const struct co_engine *engine)
 
 uint64_t co_messages_advances(const struct co_engine *engine)
 {
-    uint64_t carried = engine->native_carrier == NULL ? 0 : co_carrier_channel_advances(engine->native_carrier);
+    uint64_t carried = engine->native_carrier != NULL  ? co_carrier_channel_advances(engine->native_carrier)
+                       : engine->links_carrier != NULL ? co_links_channel_advances(engine->links_carrier)
+                                                       : 0;
     return engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p) + carried;
 }
 
@@ -276,7 +281,7 @@ int co_messages_progress(struct co_engine *engine, bool inside)
 
 enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
 {
-    const struct co_message_ways ways = {engine->has_messages, engine->has_native_carrier};
+    const struct co_message_ways ways = {engine->has_messages, engine->has_carrier};
     return co_decide_messages(facts, &ways, engine->message_policy);
 }
 

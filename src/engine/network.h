@@ -28,6 +28,8 @@ struct co_rank_facts {
     struct co_verbs_address verbs_address;
     int32_t verbs_status;
     uint32_t verbs_datagram_bytes, verbs_receive_bytes;
+    uint32_t link_door;
+    int32_t link_status;
 };
 
 // shared_network.c. Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective) find
@@ -52,6 +54,12 @@ void co_network_open_verbs(struct co_engine *engine, const struct co_job_secret 
 // By all that was told, so with the same answer everywhere: verbs takes the place of UDP where every rank has it. 0, or
 // -errno: it was to, and cannot.
 int co_network_choose_verbs(struct co_engine *engine, struct co_rank_facts *facts);
+
+// messages_verbs.c. Connections for messages between hosts on the same device: by this rank alone, after
+// co_network_open_verbs.
+void co_network_open_links(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine);
+// Once the network is agreed: they take the place of the MPI below on all ranks, or on none.
+void co_network_choose_links(struct co_engine *engine, const struct co_rank_facts *facts);
 
 // Undoes whatever is open.
 void co_network_close(struct co_engine *engine);

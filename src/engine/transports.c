@@ -71,7 +71,7 @@ static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
         engine->has_messages = engine->has_messages && facts[rank].message_status == 0;
     }
-    engine->has_native_carrier = engine->has_messages && engine->bootstrap.native != NULL && error == 0;
+    engine->has_carrier = engine->has_messages && engine->bootstrap.native != NULL && error == 0;
     if (engine->has_messages && error != 0 && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts stay native: %s (CASTOFF_P2P_CARRIER_MEMORY)",
                strerror(-error));
@@ -108,7 +108,7 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
 {
     bool some_node_has_several = engine->bootstrap.node_count < engine->bootstrap.world_size;
     bool serves_nodes = engine->has_shm && some_node_has_several;
-    if (!serves_nodes && !engine->has_multicast && !engine->has_native_carrier) {
+    if (!serves_nodes && !engine->has_multicast && !engine->has_carrier) {
         int told = engine->has_shm ? 0
                                    : snprintf(why, why_room, "ranks of a node cannot share memory: %s%s",
                                               strerror(-engine->shm_error), engine->network[0] ? ", and " : "");
@@ -119,8 +119,8 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
     }
     if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
-               engine->has_native_carrier ? "collectives of several nodes stay native: %s"
-                                          : "communicators of several nodes stay native: %s",
+               engine->has_carrier ? "collectives of several nodes stay native: %s"
+                                   : "communicators of several nodes stay native: %s",
                engine->network);
     }
     if (!engine->has_shm && engine->bootstrap.world_rank == 0) {
@@ -143,6 +143,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, secret, &mine.address);
         co_network_open_verbs(engine, secret, &mine);
+        co_network_open_links(engine, secret, &mine);
     } else if (bootstrap->node_count > 1) {
         co_network_say(engine, "CASTOFF_TRANSPORT=%s keeps off the network", co_setting_text(CO_SET_TRANSPORT));
     }
@@ -152,6 +153,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
         merge(engine, all);
         if (wants_network(engine)) {
             co_network_connect(engine, all);
+            co_network_choose_links(engine, all);
         }
     }
     if (!engine->has_multicast) {

@@ -12,8 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { TRANSPORT_SHM = 1, TRANSPORT_NONE = 3 }; // positions in the setting's choices
-
 #define BYTES_MOST ((size_t)32 << 20) // of one operation: each that is done shows that a long message moves
 
 static struct {
@@ -104,7 +102,7 @@ static bool is_wanted(int node_count)
 {
     int64_t transport = co_setting_number(CO_SET_TRANSPORT);
     return node_count > 1 && co_setting_number(CO_SET_P2P) == CO_YES && co_setting_number(CO_SET_P2P_CARRIER) &&
-           transport != TRANSPORT_SHM && transport != TRANSPORT_NONE;
+           transport != CO_ALLOW_SHM && transport != CO_ALLOW_NONE;
 }
 
 const struct co_native *co_native_carrier_open(int node_count)

@@ -37,6 +37,7 @@ make_work castoffverbs
 need_lab 300 --guests 1
 run_inside jobs 400 --guests 4
 run_inside counters 400 --guests 4
+run_inside messages 500 --guests 4
 run_inside deaths 400 --guests 4
 run_inside refusals 300 --guests 2
 run_inside no_device 300 --guests 2 --no-device

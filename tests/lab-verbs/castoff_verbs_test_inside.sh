@@ -116,6 +116,44 @@ case_jobs() {
     two_at_once
 }
 
+# ranks program arguments... over connections of verbs; a program says itself what is wrong with a message.
+messages() {
+    local ranks=$1 program=$2
+    shift 2
+    timeout 200 lab-mpirun -n "$ranks" -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_PROBE=5s -x CASTOFF_TRANSPORT=verbs \
+        -x CASTOFF_P2P=yes -x CASTOFF_LOG=info -x CASTOFF_REPORT="$shared/report" "${more[@]}" "$top/build/castoff" run -- \
+        "$programs/$program" "$@" >"$shared/out" 2>"$shared/err"
+}
+
+case_messages() {
+    local more=()
+    check "messages of all kinds arrive" messages 2 p2p_stress 1 8
+    check "messages of all kinds go by verbs" says "messages between hosts go by verbs"
+    check "large messages are read where they lie" some message_bytes_read
+    check "messages of three ranks keep their order" messages 3 p2p_order
+    check "messages of all sizes arrive" messages 3 p2p_sizes
+    more=(lab-memlock 12288)
+    check "too little memory for large messages: they arrive" messages 2 p2p_stress 2 8
+    check "too little memory for large messages: they still go by verbs" says "messages between hosts go by verbs"
+    more=()
+    lab-loss 1 10
+    check "messages over a lossy fabric arrive" messages 2 p2p_stress 3 8
+    check "messages over a lossy fabric: packets were lost" test "$(lab-loss-count 1 | cut -d' ' -f1)" -gt 0
+    lab-loss 1 0
+    more=(--enable-recovery)
+    local bytes
+    for bytes in 8 300000; do
+        check "a rank killed among messages of $bytes bytes: the job ends" messages_of_survivors "$bytes"
+        check "a rank killed among messages of $bytes bytes: the others get an MPI error" others_failed
+    done
+}
+
+# With --enable-recovery the launcher tells of the dead one.
+messages_of_survivors() {
+    messages 4 abort_survivors "$1" messages
+    test $? -ne 124
+}
+
 two_at_once() {
     local first second status=0
     for first in 1 2; do

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "fake_links.h"
 #include "fake_native.h"
 #include "match_oracle.h"
 #include "p2p_tap.h"
@@ -166,14 +167,9 @@ static void start_receive(int rank, int comm, int32_t source, int32_t tag)
     co_p2p_receive(&receive->receive, source, tag);
 }
 
-static int32_t roll_source(void)
+static int32_t any_or(int most)
 {
-    return roll(3) == 0 ? CO_P2P_ANY : (int32_t)roll((unsigned)size);
-}
-
-static int32_t roll_tag(void)
-{
-    return roll(3) == 0 ? CO_P2P_ANY : (int32_t)roll(3);
+    return roll(3) == 0 ? CO_P2P_ANY : (int32_t)roll((unsigned)most);
 }
 
 static void probe(int rank, int comm, int32_t source, int32_t tag)
@@ -225,19 +221,20 @@ static void step(void)
     case 3:
     case 4:
     case 5:
-        start_receive(rank, comm, roll_source(), roll_tag());
+        start_receive(rank, comm, any_or(size), any_or(3));
         break;
     case 6:
-        probe(rank, comm, roll_source(), roll_tag());
+        probe(rank, comm, any_or(size), any_or(3));
         break;
     case 7:
-        take(rank, comm, roll_source(), roll_tag());
+        take(rank, comm, any_or(size), any_or(3));
         break;
     case 8:
         cancel();
         break;
     default:
         fake_net.is_slow[roll((unsigned)size)] = is_moody && roll(2) == 0;
+        fake_links_upset((int)roll((unsigned)size), is_moody ? roll(18) : 0);
         p2p_world_move(&world, rank);
     }
 }
@@ -246,6 +243,7 @@ static void settle(void)
 {
     is_moody = false;
     memset(fake_net.is_slow, 0, sizeof(fake_net.is_slow));
+    fake_links_calm();
     p2p_world_settle(&world);
 }
 
@@ -333,6 +331,7 @@ static void open_job(uint64_t seed)
                                         .carried_eager_most = roll(2) == 0 ? 4096 : 0,
                                         .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
                                         .lanes = seed_of_job % 2 == 0 ? 0 : 2 + (unsigned)(seed_of_job / 2 % 5),
+                                        .has_links = roll(2) == 0,
                                         .wrap = p2p_tap_put,
                                         .stream_most = roll(2) == 0 ? 1 << 20 : 0,
                                         .patience_ns = roll(1000),
@@ -343,6 +342,7 @@ static void open_job(uint64_t seed)
     p2p_world_open(&world, &options);
     is_moody = roll(2) == 0;
     fake_net.buffered = roll(2) == 0 ? 0 : fake_net.buffered;
+    fake_links_net.has_room = has_room;
     for (int rank = 0; rank < size; rank++) {
         int peers[RANKS];
         for (int i = 0; i < size; i++) {

@@ -15,7 +15,9 @@
 #include <cmocka.h>
 
 #include "engine/channel/carrier_channel.h"
+#include "engine/channel/links_channel.h"
 #include "engine/channel/ring_channel.h"
+#include "fake_links.h"
 #include "fake_native.h"
 
 #define SETTLED 20 // rounds without an event
@@ -108,6 +110,17 @@ static void open_carriers(struct p2p_world *world, const struct p2p_world_option
     }
 }
 
+static void open_links(struct p2p_world *world, const struct p2p_world_options *options)
+{
+    fake_links_open(world->size);
+    world->has_links = true;
+    for (int rank = 0; rank < world->size; rank++) {
+        struct co_links_channel_config config = {
+            .links = fake_links(rank), .size = world->size, .frame_bytes = FAKE_FRAME_BYTES, .credit = options->credit};
+        assert_int_equal(co_links_channel_open(&world->carriers[rank], &config), 0);
+    }
+}
+
 static struct co_channel *wrapped(const struct p2p_world_options *options, struct co_channel *channel, int rank,
                                   int first)
 {
@@ -149,7 +162,7 @@ void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *opt
     *world = (struct p2p_world){.size = options->size};
     open_nodes(world, options, node_ranks);
     if (node_ranks < world->size) {
-        open_carriers(world, options);
+        (options->has_links ? open_links : open_carriers)(world, options);
     }
     for (int rank = 0; rank < world->size; rank++) {
         open_rank(world, options, rank, node_ranks);
@@ -163,13 +176,14 @@ void p2p_world_close(struct p2p_world *world)
         co_p2p_close(world->ranks[rank]);
     }
     if (world->carriers[0] != NULL) {
-        fake_net_close();
+        (world->has_links ? fake_links_close : fake_net_close)();
     }
 }
 
 int p2p_world_move(struct p2p_world *world, int rank)
 {
-    int events = world->carriers[rank] == NULL ? 0 : co_carrier_channel_move(world->carriers[rank], false);
+    bool is_native = world->carriers[rank] != NULL && !world->has_links;
+    int events = !is_native ? 0 : co_carrier_channel_move(world->carriers[rank], false);
     return events + co_p2p_progress(world->ranks[rank]);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Several ranks with point-to-point in one process, moved by the test: over real rings inside a node, and by a native
-// MPI that the test plays between nodes.
+// MPI, or by connections, that the test plays between nodes.
 #ifndef CASTOFF_TESTS_P2P_WORLD_H
 #define CASTOFF_TESTS_P2P_WORLD_H
 
@@ -15,6 +15,7 @@ struct p2p_world {
     struct co_channel *carriers[P2P_WORLD_MOST]; // between nodes, NULL: there is one
     struct co_p2p *ranks[P2P_WORLD_MOST];
     struct co_p2p_context *contexts[P2P_WORLD_MOST]; // of communicator 1, all ranks in order
+    bool has_links;
 };
 
 struct p2p_world_options {
@@ -35,6 +36,7 @@ struct p2p_world_options {
     uint64_t (*now_ns)(void); // NULL: the clock's
     int node_ranks;           // ranks of a node, 0: all
     size_t carried_eager_most, carrier_memory;
+    bool has_links; // connections (fake_links.h) between nodes, not a native MPI
 };
 
 void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *options);

@@ -49,6 +49,20 @@ static void open_peer(struct co_p2p *p2p, int number)
     peer->last_stream = &peer->first_stream;
 }
 
+void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
+{
+    p2p->config.carrier = carrier;
+    p2p->config.carried_eager_most = bounded(p2p->config.carried_eager_most, carrier);
+    p2p->surely_eager = least_eager(&p2p->config);
+    p2p->ways[1].channel = carrier;
+    for (int peer = 0; peer < p2p->config.size; peer++) {
+        if (p2p->peers[peer].is_far) {
+            p2p->peers[peer].channel = carrier;
+            p2p->peers[peer].eager_most = (uint32_t)p2p->config.carried_eager_most;
+        }
+    }
+}
+
 static void free_p2p(struct co_p2p *p2p)
 {
     if (p2p != NULL) {

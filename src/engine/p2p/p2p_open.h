@@ -30,8 +30,10 @@ struct co_p2p_config {
 // -ENOMEM: the channel is still the caller's.
 int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config);
 
-// Before anything is sent: a thread of castoff's own moves what is in the background, as long as there is something,
-// and is told by `on_background` when that begins. Not with a carrier, which only the program's threads may call.
+// Before anything is sent: another carrier, from now on closed with it; the one before is the caller's.
+void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier);
+// Likewise: a thread of castoff's own moves what is in the background, as long as there is something, and is told by
+// `on_background` when that begins. Not with a carrier that only the program's threads may call.
 void co_p2p_share(struct co_p2p *p2p, void (*on_background)(void *arg), void *arg);
 bool co_p2p_has_background(const struct co_p2p *p2p);
 // By that thread: events, or -EBUSY: the program's threads move it themselves.

@@ -23,6 +23,12 @@ struct co_verbs_address {
     uint16_t lid; // 0 on RoCE
 };
 
+// Where it is, for others who want to use the same.
+struct co_verbs_port {
+    char device[64];
+    uint8_t port, gid_index;
+};
+
 // What is counted where it happens; the module has no counters of its own.
 enum co_verbs_count {
     CO_VERBS_SENT,           // datagrams
@@ -55,14 +61,16 @@ struct co_verbs_module {
     int (*connect)(struct co_transport *verbs, const struct co_verbs_address *peers, int count, int self);
     // "rxe0 port 1, 10.77.0.1, group 239.192.7.4, mtu 4096, 512 slots" for info and the report.
     void (*describe)(const struct co_transport *verbs, char *text, size_t room);
+    void (*port)(const struct co_transport *verbs, struct co_verbs_port *port);
     // Every device: one line with its name and why it is, or is not, usable. Returns how many there are.
     int (*list)(char *text, size_t room);
 };
 
-// The only symbol of the module.
+// The symbol of the module; it has another one (engine/channel/links.h).
 const struct co_verbs_module *co_verbs_module(void) __attribute__((visibility("default")));
 
 // verbs_load.c: NULL with the reason where there is no device, or no module.
 const struct co_verbs_module *co_verbs_load(char *why, size_t why_room);
+#define CO_VERBS_MODULE_FILE "libcastoff-verbs.so"
 
 #endif

@@ -8,7 +8,6 @@
 #include "base/module.h"
 #include "mcast/transport/verbs.h"
 
-#define MODULE_FILE "libcastoff-verbs.so"
 #define DEVICES "/sys/class/infiniband"
 
 static bool has_device(void)
@@ -32,10 +31,10 @@ const struct co_verbs_module *co_verbs_load(char *why, size_t why_room)
         snprintf(why, why_room, "no RDMA device");
         return NULL;
     }
-    *(void **)&find = co_module_load(NULL, MODULE_FILE, "co_verbs_module", why, why_room);
+    *(void **)&find = co_module_load(NULL, CO_VERBS_MODULE_FILE, "co_verbs_module", why, why_room);
     const struct co_verbs_module *module = find != NULL ? find() : NULL;
     if (module != NULL && module->version != CO_VERBS_MODULE_VERSION) {
-        snprintf(why, why_room, MODULE_FILE " is of another version");
+        snprintf(why, why_room, CO_VERBS_MODULE_FILE " is of another version");
         module = NULL;
     }
     return module;

@@ -164,12 +164,20 @@ static void describe(const struct co_transport *transport, char *text, size_t ro
              verbs->config.first_group_ip & 255, verbs->mtu, verbs->rings[0].count);
 }
 
+static void tell_port(const struct co_transport *transport, struct co_verbs_port *port)
+{
+    const struct co_verbs *verbs = (const struct co_verbs *)transport;
+    *port = (struct co_verbs_port){.port = verbs->port, .gid_index = verbs->gid_index};
+    memcpy(port->device, verbs->device, sizeof port->device);
+}
+
 const struct co_verbs_module *co_verbs_module(void)
 {
     static const struct co_verbs_module module = {.version = CO_VERBS_MODULE_VERSION,
                                                   .open = open_verbs,
                                                   .connect = connect_verbs,
                                                   .describe = describe,
+                                                  .port = tell_port,
                                                   .list = co_verbs_device_list};
     return &module;
 }
