@@ -8,11 +8,6 @@
 
 #define DOOR_EVERY 32 // polls, while nobody waits for an answer
 
-static uint32_t part_of_id(uint64_t id)
-{
-    return (uint32_t)(id >> 32) & 0x3fffffff;
-}
-
 int co_links_post_frame(struct co_links_all *all, unsigned number)
 {
     struct ibv_sge place = {.addr = (uintptr_t)co_links_frame_in(all, number),
@@ -71,10 +66,10 @@ bool co_links_send(struct co_links *links, int peer, const void *head, size_t he
 
 static void frame_left(struct co_links_all *all, const struct ibv_wc *done)
 {
-    unsigned number = (unsigned)(done->wr_id & UINT32_MAX);
+    unsigned number = co_link_place_of(done->wr_id);
     struct co_link_frame *frame = &all->frames[number];
     int peer = frame->peer;
-    if (peer < 0 || (frame->attempt & 0x3fffffff) != part_of_id(done->wr_id)) {
+    if (peer < 0 || !co_link_is_attempt(done->wr_id, frame->attempt)) {
         return; // of a connection that was given up
     }
     frame->peer = -1;
@@ -89,7 +84,7 @@ static void frame_left(struct co_links_all *all, const struct ibv_wc *done)
 // True: it is an event.
 static bool frame_came(struct co_links_all *all, const struct ibv_wc *done, struct co_link_event *event)
 {
-    unsigned number = (unsigned)(done->wr_id & UINT32_MAX);
+    unsigned number = co_link_place_of(done->wr_id);
     const struct co_link *link = co_hash_map_get(&all->by_queue_pair, done->qp_num);
     if (done->status != IBV_WC_SUCCESS || link == NULL) {
         co_links_post_frame(all, number);
@@ -111,23 +106,15 @@ static bool take(struct co_links_all *all, const struct ibv_wc *done, struct co_
     if (done->status != IBV_WC_SUCCESS && done->status != IBV_WC_WR_FLUSH_ERR) {
         all->config.count_failed(1);
     }
-    switch ((enum co_link_work)(done->wr_id >> 62)) {
+    switch (co_link_work_of(done->wr_id)) {
     case CO_LINK_WORK_FRAME_IN:
         return frame_came(all, done, event);
     case CO_LINK_WORK_FRAME_OUT:
         frame_left(all, done);
         break;
-    default: {
-        unsigned place = (unsigned)(done->wr_id & UINT32_MAX);
-        const struct co_link_read *read = &all->reads[place];
-        bool is_ours = read->peer >= 0 && (read->attempt & 0x3fffffff) == part_of_id(done->wr_id);
-        int peer = read->peer;
-        co_links_read_part_done(all, place, part_of_id(done->wr_id), done->status != IBV_WC_SUCCESS);
-        if (is_ours && done->status != IBV_WC_SUCCESS) {
-            co_links_lose(all, peer, ibv_wc_status_str(done->status));
-        }
+    case CO_LINK_WORK_READ:
+        co_links_read_part_done(all, done);
         break;
-    }
     }
     return false;
 }

@@ -97,15 +97,17 @@ int co_links_read(struct co_links *links, int peer, void *buffer, size_t bytes, 
     return 0;
 }
 
-void co_links_read_part_done(struct co_links_all *all, unsigned place, uint32_t attempt, bool is_error)
+void co_links_read_part_done(struct co_links_all *all, const struct ibv_wc *done)
 {
-    struct co_link_read *read = &all->reads[place];
-    if (read->peer < 0 || (read->attempt & 0x3fffffff) != attempt || read->parts == 0) {
-        return;
+    struct co_link_read *read = &all->reads[co_link_place_of(done->wr_id)];
+    if (read->peer < 0 || !co_link_is_attempt(done->wr_id, read->attempt) || read->parts == 0) {
+        return; // of a connection that was given up
     }
     read->parts--;
     all->peers[read->peer].parts--;
-    read->result = is_error ? -EIO : read->result;
+    if (done->status != IBV_WC_SUCCESS) {
+        co_links_lose(all, read->peer, ibv_wc_status_str(done->status));
+    }
 }
 
 static void end(struct co_links_all *all, struct co_link_read *read)

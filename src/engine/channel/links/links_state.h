@@ -132,17 +132,34 @@ int co_links_lend(struct co_links *links, const void *data, size_t bytes, struct
 void co_links_take_back(struct co_links *links, const struct co_link_key *key);
 int co_links_read(struct co_links *links, int peer, void *buffer, size_t bytes, const struct co_link_key *from,
                   void *owner);
-void co_links_read_part_done(struct co_links_all *all, unsigned place, uint32_t attempt, bool is_error);
+void co_links_read_part_done(struct co_links_all *all, const struct ibv_wc *done);
 void co_links_reads_push(struct co_links_all *all);                       // parts for which there was no room
 void co_links_reads_drop(struct co_links_all *all, int peer, bool tells); // the peer has no queue pair any more
 int co_links_reads_ended(struct co_links_all *all, struct co_link_event *events, int most);
 
 // What a work request is known by: its kind, the attempt, the place.
+#define CO_LINK_ATTEMPTS UINT32_C(0x3fffffff)
 enum co_link_work { CO_LINK_WORK_FRAME_IN, CO_LINK_WORK_FRAME_OUT, CO_LINK_WORK_READ };
 
 static inline uint64_t co_link_id(enum co_link_work kind, uint32_t attempt, unsigned place)
 {
-    return (uint64_t)kind << 62 | (uint64_t)(attempt & 0x3fffffff) << 32 | place;
+    return (uint64_t)kind << 62 | (uint64_t)(attempt & CO_LINK_ATTEMPTS) << 32 | place;
+}
+
+static inline enum co_link_work co_link_work_of(uint64_t id)
+{
+    return (enum co_link_work)(id >> 62);
+}
+
+static inline unsigned co_link_place_of(uint64_t id)
+{
+    return (unsigned)(id & UINT32_MAX);
+}
+
+// False: of an earlier use of the same place.
+static inline bool co_link_is_attempt(uint64_t id, uint32_t attempt)
+{
+    return ((id >> 32) & CO_LINK_ATTEMPTS) == (attempt & CO_LINK_ATTEMPTS);
 }
 
 #endif
