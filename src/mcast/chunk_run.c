@@ -116,7 +116,7 @@ unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_a
         return 0;
     }
     run.flow.is_genuine = is_genuine_landed;
-    run.flow.first_immediate = 0 - mcast->landing_psn;
+    run.flow.first_immediate = -(int64_t)mcast->landing_psn;
     bool had_last = co_chunk_bitmap_has(run.block->arrived, run.block->chunks - 1);
     unsigned taken = co_datapath_mark(&run.flow, run.first, count - 1);
     bool has_last = !had_last && co_chunk_bitmap_has(run.block->arrived, run.block->chunks - 1);

@@ -33,7 +33,6 @@ _Static_assert(sizeof(struct co_completion) == 48, "struct ibv_wc");
 
 #define CO_COMPLETION_RECEIVED UINT32_C(128) // operation: a message, to the memory of the receive
 #define CO_COMPLETION_WRITTEN UINT32_C(129)  // operation: written to its place by the sender, who says so
-#define CO_COMPLETION_HAS_IMMEDIATE UINT32_C(2)
 
 // A receive and where it puts what comes. It begins as the verbs interface has it (struct ibv_recv_wr, of one place),
 // and is filled in once: to post it again is to link it.
@@ -77,30 +76,34 @@ static inline struct co_receive *co_receive_queue_take(struct co_receive_queue *
 // A datagram that has come.
 struct co_arrival {
     const uint8_t *data;
-    uint32_t bytes;
-    uint32_t immediate; // that came with it, or 0
+    size_t bytes;
+    uint32_t immediate; // that came with it, if one did
 };
 
 // What the arrival of a chunk changes of its block.
 struct co_chunk_marks {
-    uint64_t *arrived;      // bitmap
-    uint32_t count;         // arrived
-    uint32_t next_psn;      // one past the highest PSN seen
-    uint32_t asked_below;   // every chunk below is there or has been asked for
-    uint32_t asked_missing; // chunks below asked_below that are not there
+    uint64_t *arrived;    // bitmap
+    size_t count;         // arrived
+    size_t next_psn;      // one past the highest PSN seen
+    size_t asked_below;   // every chunk below is there or has been asked for
+    size_t asked_missing; // chunks below asked_below that are not there
 };
 
 // Marks a chunk. True when it is new.
-static inline bool co_datapath_mark_chunk(struct co_chunk_marks *marks, uint32_t psn)
+static inline bool co_datapath_mark_chunk(struct co_chunk_marks *marks, size_t psn)
 {
     uint64_t mask = UINT64_C(1) << (psn % 64);
-    if (marks->arrived[psn / 64] & mask) {
+    if (__builtin_expect((marks->arrived[psn / 64] & mask) != 0, 0)) {
         return false;
     }
     marks->arrived[psn / 64] |= mask;
     marks->count++;
-    marks->asked_missing -= psn < marks->asked_below;
-    marks->next_psn = psn >= marks->next_psn ? psn + 1 : marks->next_psn;
+    if (__builtin_expect(psn < marks->asked_below, 0)) {
+        marks->asked_missing--;
+    }
+    if (__builtin_expect(psn >= marks->next_psn, 1)) {
+        marks->next_psn = psn + 1;
+    }
     return true;
 }
 
@@ -120,6 +123,8 @@ enum co_flow_end {
     CO_FLOW_ENDS
 };
 
+typedef bool co_genuine_fn(void *arg, const struct co_arrival *arrival);
+
 // The chunks of one block. A chunk's head is 24 bytes, alike for all but for the PSN (docs/wire-format.md).
 struct co_flow {
     uint64_t head_begin;  // its first 8 bytes, as they stand there
@@ -130,10 +135,10 @@ struct co_flow {
     uint32_t full_bytes, last_bytes; // of a datagram, that of the last chunk: head, payload, tail
     uint32_t beside_bytes;           // of each that are no payload
     uint32_t chunk_bytes;            // from one chunk's place to the next one's
-    uint32_t first_immediate;        // of PSN 0
+    int64_t first_immediate;         // of PSN 0, even if that has come already and the number is none
     uint8_t *to;                     // place of PSN 0
     // The seam for what verifies tags: called when all else is right, before anything is marked. NULL: there are none.
-    bool (*is_genuine)(void *arg, const struct co_arrival *arrival);
+    co_genuine_fn *is_genuine;
     void *arg;
     struct co_chunk_marks marks;
     // Of the calls so far.

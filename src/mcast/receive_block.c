@@ -68,9 +68,9 @@ struct co_chunk_marks co_receive_block_marks(const struct co_receive_block *bloc
 
 static void take_marks(struct co_receive_block *block, const struct co_chunk_marks *marks)
 {
-    block->count = marks->count;
-    block->next_psn = marks->next_psn;
-    block->asked_missing = marks->asked_missing;
+    block->count = (uint32_t)marks->count;
+    block->next_psn = (uint32_t)marks->next_psn;
+    block->asked_missing = (uint32_t)marks->asked_missing;
 }
 
 void co_receive_block_marked(struct co_receive_block *block, const struct co_chunk_marks *marks, uint64_t now_ns)

@@ -36,7 +36,7 @@ struct co_tx_datagram {
 
 // Called during poll or lane_receive with the datagrams that came together, at least one, in the order in which they
 // came. During poll they are valid until it returns and must not be kept; it may send, join and leave, but not poll.
-// During lane_receive it may do nothing with the transport. An immediate is the sender's where has_immediate, else 0:
+// During lane_receive it may do nothing with the transport. An immediate is the sender's where has_immediate:
 // good for finding a place fast, never for proving anything, for no tag covers it.
 typedef void (*co_deliver_fn)(void *arg, const struct co_arrival *arrivals, unsigned count);
 
