@@ -15,7 +15,7 @@ allowed() {
     case $1 in
     src/base/*) echo 'base/.*' ;;
     src/modules/*) echo 'base/.*|modules/.*' ;;
-    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/auth\.h' ;;
+    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/(auth|datapath)\.h' ;;
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;

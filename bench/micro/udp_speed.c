@@ -95,10 +95,8 @@ static void answer(struct receiver *receiver, enum word word, uint64_t number)
     receiver->udp->ops->send(receiver->udp, (struct co_destination){CO_TO_PEER, 0}, &receiver->answer, 1);
 }
 
-static void hear(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+static void hear_one(struct receiver *receiver, const uint8_t *data, size_t bytes)
 {
-    (void)immediate;
-    struct receiver *receiver = arg;
     struct head head;
 
     if (bytes < HEAD_BYTES) {
@@ -124,6 +122,13 @@ static void hear(void *arg, const uint8_t *data, size_t bytes, uint32_t immediat
         receiver->is_done = true;
         receiver->end_ns = co_clock_now_ns();
         answer(receiver, DONE, receiver->received);
+    }
+}
+
+static void hear(void *arg, const struct co_arrival *arrivals, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        hear_one(arg, arrivals[i].data, arrivals[i].bytes);
     }
 }
 
@@ -166,10 +171,8 @@ static int place_of(struct sender *sender, uint32_t id)
     return i < sender->receivers ? i : -1;
 }
 
-static void collect(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+static void collect_one(struct sender *sender, const uint8_t *data, size_t bytes)
 {
-    (void)immediate;
-    struct sender *sender = arg;
     struct head head;
 
     if (bytes < HEAD_BYTES) {
@@ -186,6 +189,13 @@ static void collect(void *arg, const uint8_t *data, size_t bytes, uint32_t immed
         sender->is_done[at] = true;
         sender->received[at] = head.number;
         sender->done++;
+    }
+}
+
+static void collect(void *arg, const struct co_arrival *arrivals, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        collect_one(arg, arrivals[i].data, arrivals[i].bytes);
     }
 }
 

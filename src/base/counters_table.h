@@ -8,6 +8,7 @@ CO_COUNTER(DATA_SENT_BYTES, "data_bytes_sent", "bytes", "payload of first transm
 CO_COUNTER(DATA_PLACED, "data_chunks_placed", "chunks", "chunks brought to their place")
 CO_COUNTER(DATA_PLACED_BYTES, "data_bytes_placed", "bytes", "payload brought to its place")
 CO_COUNTER(DATA_LANDED, "data_chunks_landed", "chunks", "chunks of these that were received there, without a copy")
+CO_COUNTER(DATA_IN_RUNS, "data_chunks_in_runs", "chunks", "chunks of these that the datapath kernel placed, many at once")
 CO_COUNTER(DATA_DUPLICATE, "data_chunks_duplicate", "chunks", "chunks that had arrived before")
 CO_COUNTER(DATA_STALE, "data_chunks_stale", "chunks", "chunks of an operation that is complete")
 CO_COUNTER(DATA_EARLY, "data_chunks_early", "chunks", "chunks of a later operation, kept in staging")

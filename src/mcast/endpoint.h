@@ -9,7 +9,7 @@
 //   collect.c    small allgathers by way of one member
 //   deadline.c   whose silence ends an operation
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
-//   landing.c    where chunks go that have yet to come
+//   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
 //   repair_request.c   ask for missing ranges   repair_serve.c    serve them; control.c  seal and send messages
 //   threads.c    sending and receiving beside the engine
 //   progress_report.c  handshake and credit   probe.c             set-up probe
@@ -191,7 +191,8 @@ struct co_send_part {
 
 struct co_placed {
     uint64_t chunks, bytes;
-    uint64_t landed; // of the chunks: without a copy
+    uint64_t landed;  // of the chunks: without a copy
+    uint64_t in_runs; // of the chunks: by the datapath kernel
 };
 
 struct co_mcast {
@@ -221,6 +222,7 @@ struct co_mcast {
     bool lands;                 // what is broadcast here may be received to its place
     struct co_mcast_op *stream; // whose chunks came last; NULL: of none that can land
     uint32_t landing_psn;       // its next chunk
+    uint8_t *landing_at;        // where that one goes
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
@@ -252,10 +254,15 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
     return chunk->is_contribution ? CO_AUTH_CONTRIBUTION : chunk->is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
 }
 
-// endpoint_receive.c. A co_deliver_fn whose arg is the endpoint: whatever comes off the network, one call a datagram.
-void co_endpoint_deliver(void *mcast, const uint8_t *data, size_t bytes, uint32_t immediate);
-// Likewise a chunk whose payload stands somewhere else.
-void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes, const uint8_t *payload);
+// endpoint_receive.c. Two co_deliver_fn whose arg is the endpoint: whatever comes off the network, and chunks whose
+// payload stands where co_landing_open said.
+void co_endpoint_deliver(void *mcast, const struct co_arrival *arrivals, unsigned count);
+void co_endpoint_deliver_landed(void *mcast, const struct co_arrival *arrivals, unsigned count);
+
+// chunk_run.c. `arrival` is the first of `count`, and was placed as a first transmission from `source` in `op` (NULL:
+// it was not). Takes those behind it that are more of the same; returns how many. land: of co_endpoint_deliver_landed.
+unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
+unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
 
 // landing.c
 void co_landing_open(struct co_mcast *mcast);   // where the transport can receive to where payload goes
@@ -327,6 +334,9 @@ void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block,
                    const uint8_t *payload, size_t bytes);
 // Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation.
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+// What co_chunk_place concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
+void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed placed,
+                        unsigned taken);
 void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.
 void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);

@@ -41,12 +41,15 @@ static struct co_mcast_seed *verified_seed(struct co_mcast *mcast, uint32_t team
     return NULL;
 }
 
-void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes, const uint8_t *payload)
+// `bytes` without the tag; the payload may stand somewhere else. The operation that a first transmission was placed in,
+// with *source, or NULL.
+static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *data, size_t bytes, const uint8_t *payload,
+                                      int *source)
 {
     struct co_chunk chunk;
     if (co_wire_chunk_decode(&chunk, data, bytes) < 0 || chunk.chunk_bytes != mcast->config.chunk_bytes) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
-        return;
+        return NULL;
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_chunk_nonce(nonce, &chunk);
@@ -54,11 +57,12 @@ void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size
         verified_seed(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
     struct co_mcast_group *group = seed == NULL ? NULL : co_seed_group(mcast, seed);
     if (group == NULL) {
-        return;
+        return NULL;
     }
     size_t payload_bytes = bytes - CO_WIRE_HEAD_BYTES;
+    bool is_first = !chunk.is_repair && !chunk.is_contribution;
     mcast->events++;
-    if (!chunk.is_repair && !chunk.is_contribution) {
+    if (is_first) {
         co_repair_hear(group, &chunk);
         if (mcast->lane != NULL && !mcast->lane_datagram->is_verified) {
             co_receive_lane_learn(mcast->lane, &chunk, group->team_id, group->members[chunk.source]);
@@ -66,14 +70,16 @@ void co_endpoint_deliver_chunk(struct co_mcast *mcast, const uint8_t *data, size
     }
     if (!co_serial_before(chunk.operation, group->next_operation)) {
         co_early_keep(group, &chunk, payload, payload_bytes);
-        return;
+        return NULL;
     }
     struct co_mcast_op *op = co_operation_find(group, chunk.operation);
     if (op == NULL || op->state < 0) {
         co_counter_add(CO_COUNT_DATA_STALE, 1);
-        return;
+        return NULL;
     }
     co_chunk_place(op, &chunk, payload, payload_bytes);
+    *source = chunk.source;
+    return is_first ? op : NULL;
 }
 
 // A bcast has no turns, and neither has a collector, which would send blocks that have yet to reach it.
@@ -227,24 +233,48 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     }
 }
 
-void co_endpoint_deliver(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+// Its immediate says no more than the head, which the tag covers.
+static struct co_mcast_op *take_datagram(struct co_mcast *mcast, const struct co_arrival *arrival, int *source)
 {
-    (void)immediate; // says no more than the head, which the tag covers
-    struct co_mcast *mcast = arg;
-    if (bytes < mcast->tag_bytes) {
+    const uint8_t *data = arrival->data;
+    size_t bytes = arrival->bytes - mcast->tag_bytes;
+    if (arrival->bytes < mcast->tag_bytes) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
-        return;
+        return NULL;
     }
-    bytes -= mcast->tag_bytes;
     switch (co_wire_kind(data, bytes)) {
     case CO_WIRE_CHUNK:
     case CO_WIRE_CONTRIBUTION:
-        co_endpoint_deliver_chunk(mcast, data, bytes, data + CO_WIRE_HEAD_BYTES);
-        break;
+        return take_chunk(mcast, data, bytes, data + CO_WIRE_HEAD_BYTES, source);
     case CO_WIRE_CONTROL:
         take_control(mcast, data, bytes);
-        break;
+        return NULL;
     default:
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+        return NULL;
+    }
+}
+
+void co_endpoint_deliver(void *arg, const struct co_arrival *arrivals, unsigned count)
+{
+    struct co_mcast *mcast = arg;
+    const struct co_lane_datagram *of_lane = mcast->lane_datagram;
+    for (unsigned i = 0; i < count; i++) {
+        int source = 0;
+        mcast->lane_datagram = of_lane == NULL ? NULL : of_lane + i;
+        struct co_mcast_op *op = take_datagram(mcast, &arrivals[i], &source);
+        i += co_chunk_run_place(op, source, &arrivals[i], count - i);
+    }
+}
+
+void co_endpoint_deliver_landed(void *arg, const struct co_arrival *arrivals, unsigned count)
+{
+    struct co_mcast *mcast = arg;
+    for (unsigned i = 0; i < count; i++) {
+        int source = 0;
+        const uint8_t *payload = mcast->landing_at + (size_t)arrivals[i].immediate * mcast->config.chunk_bytes;
+        struct co_mcast_op *op =
+            take_chunk(mcast, arrivals[i].data, arrivals[i].bytes - mcast->tag_bytes, payload, &source);
+        i += co_chunk_run_land(op, source, &arrivals[i], count - i);
     }
 }

@@ -25,7 +25,8 @@ static bool expects(void *arg, unsigned subgroup, struct co_landing *landing)
     const struct co_receive_block *block = block_of(mcast);
     size_t done = (size_t)block->next_psn * mcast->config.chunk_bytes;
     mcast->landing_psn = block->next_psn;
-    *landing = (struct co_landing){.at = op->buffer + block->offset + done,
+    mcast->landing_at = op->buffer + block->offset + done;
+    *landing = (struct co_landing){.at = mcast->landing_at,
                                    .bytes = block->bytes - done,
                                    .head_bytes = CO_WIRE_HEAD_BYTES,
                                    .payload_bytes = (uint32_t)mcast->config.chunk_bytes,
@@ -47,15 +48,10 @@ static bool is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t p
            chunk.block_bytes == block_of(mcast)->bytes;
 }
 
-static void deliver(void *arg, const uint8_t *data, size_t bytes, const uint8_t *payload)
-{
-    struct co_mcast *mcast = arg;
-    co_endpoint_deliver_chunk(mcast, data, bytes - mcast->tag_bytes, payload);
-}
-
 void co_landing_open(struct co_mcast *mcast)
 {
-    static const struct co_lander lander = {.expects = expects, .is_expected = is_expected, .deliver = deliver};
+    static const struct co_lander lander = {
+        .expects = expects, .is_expected = is_expected, .deliver = co_endpoint_deliver_landed};
     const struct co_transport_ops *ops = mcast->transport->ops;
     mcast->lands = ops->land != NULL && mcast->config.subgroups == 1 && !co_auth_covers_payload(mcast->config.auth) &&
                    ops->land(mcast->transport, &lander) == 0;

@@ -40,7 +40,37 @@ void co_chunks_count(struct co_mcast *mcast)
         co_counter_add(CO_COUNT_DATA_PLACED, mcast->placed.chunks);
         co_counter_add(CO_COUNT_DATA_PLACED_BYTES, mcast->placed.bytes);
         co_counter_add(CO_COUNT_DATA_LANDED, mcast->placed.landed);
+        co_counter_add(CO_COUNT_DATA_IN_RUNS, mcast->placed.in_runs);
         mcast->placed = (struct co_placed){0};
+    }
+}
+
+void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed placed,
+                        unsigned taken)
+{
+    struct co_mcast_group *group = op->group;
+    struct co_mcast *mcast = group->mcast;
+    struct co_receive_block *block = co_operation_block(op, source);
+    mcast->events += (int)taken;
+    if (flow->duplicates > 0) {
+        co_counter_add(CO_COUNT_DATA_DUPLICATE, flow->duplicates);
+    }
+    if (placed.chunks == 0) {
+        return;
+    }
+    co_receive_block_marked(block, &flow->marks, mcast->now_ns);
+    mcast->placed.chunks += placed.chunks;
+    mcast->placed.bytes += placed.bytes;
+    mcast->placed.landed += placed.landed;
+    mcast->placed.in_runs += placed.chunks;
+    op->last_event_ns = mcast->now_ns;
+    mcast->advances += placed.chunks;
+    co_landing_follow(op);
+    learn_gap(group, block);
+    group->received[source] += (uint32_t)placed.chunks;
+    group->has_news = true;
+    if (co_receive_block_is_complete(block)) {
+        co_operation_block_arrived(op, source);
     }
 }
 

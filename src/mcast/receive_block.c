@@ -7,6 +7,8 @@
 // to begin one alone is asked for again by the clock: they are many where somebody is late, and have one patience.
 #include "mcast/receive_block.h"
 
+#include <assert.h>
+
 #include "mcast/chunk_bitmap.h"
 #include "mcast/serial.h"
 
@@ -55,20 +57,41 @@ static void hear(struct co_receive_block *block, uint64_t now_ns)
     block->is_nudged = false;
 }
 
+struct co_chunk_marks co_receive_block_marks(const struct co_receive_block *block)
+{
+    return (struct co_chunk_marks){.arrived = block->arrived,
+                                   .count = block->count,
+                                   .next_psn = block->next_psn,
+                                   .asked_below = block->asked_below,
+                                   .asked_missing = block->asked_missing};
+}
+
+static void take_marks(struct co_receive_block *block, const struct co_chunk_marks *marks)
+{
+    block->count = (uint32_t)marks->count;
+    block->next_psn = (uint32_t)marks->next_psn;
+    block->asked_missing = (uint32_t)marks->asked_missing;
+}
+
+void co_receive_block_marked(struct co_receive_block *block, const struct co_chunk_marks *marks, uint64_t now_ns)
+{
+    assert(!block->in_tail && block->asked_below == marks->asked_below);
+    if (marks->count > block->count) {
+        take_marks(block, marks);
+        hear(block, now_ns);
+    }
+}
+
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns)
 {
-    if (!co_chunk_bitmap_set(block->arrived, psn)) {
+    struct co_chunk_marks marks = co_receive_block_marks(block);
+    uint32_t highest = block->next_psn;
+    if (!co_datapath_mark_chunk(&marks, psn)) {
         return false;
     }
-    block->count++;
-    if (psn < block->asked_below) {
-        block->asked_missing--;
-    }
-    if (block->in_tail && !is_repair && psn >= block->next_psn) {
+    take_marks(block, &marks);
+    if (block->in_tail && !is_repair && psn >= highest) {
         leave_tail(block, psn);
-    }
-    if (psn >= block->next_psn) {
-        block->next_psn = psn + 1;
     }
     if (is_repair) {
         block->repaired_ns = now_ns;

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mcast/datapath.h"
 #include "mcast/wire.h"
 
 // Chunks asked for and not yet there, of all blocks together at most: what one neighbour sends unpaced. What waits at
@@ -89,6 +90,12 @@ static inline uint32_t co_receive_block_under_way(const struct co_receive_block 
 
 // Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.
 bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns);
+
+// Many first transmissions at once, of a block that is not in its tail: the datapath kernel marks them in what the
+// first gives, and the second takes that back. The same as accepting one after the other now. Nothing else may happen
+// to the block in between.
+struct co_chunk_marks co_receive_block_marks(const struct co_receive_block *block);
+void co_receive_block_marked(struct co_receive_block *block, const struct co_chunk_marks *marks, uint64_t now_ns);
 
 // The source says that it has sent everything: what is missing now is lost, no cutoff needed. Who had guessed so, and
 // was not answered, asks again.

@@ -35,17 +35,15 @@ static void verify(struct co_receive_lane *lane, struct co_lane_datagram *datagr
         co_auth_verify(lane->auth, CO_AUTH_CHUNK, sender->rank, sender->team_id, nonce, datagram->data, bytes);
 }
 
-static void hold(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+static void hold(void *arg, const struct co_arrival *arrivals, unsigned count)
 {
-    (void)immediate;
     struct co_receive_lane *lane = arg;
-    if (lane->count == CO_LANE_DATAGRAMS) {
-        return; // many tiny ones: dropped as if the socket had been full
-    }
-    struct co_lane_datagram *datagram = &lane->datagrams[lane->count++];
-    *datagram = (struct co_lane_datagram){.data = data, .bytes = bytes};
-    if (bytes >= lane->tag_bytes) {
-        verify(lane, datagram);
+    for (unsigned i = 0; i < count && lane->count < CO_LANE_DATAGRAMS; i++) { // else many tiny ones: dropped as if the
+        struct co_lane_datagram *datagram = &lane->datagrams[lane->count++];  // socket had been full
+        *datagram = (struct co_lane_datagram){.data = arrivals[i].data, .bytes = arrivals[i].bytes};
+        if (datagram->bytes >= lane->tag_bytes) {
+            verify(lane, datagram);
+        }
     }
 }
 

@@ -55,10 +55,16 @@ bool co_mcast_wants_sender(struct co_mcast *mcast)
 
 static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)
 {
+    struct co_arrival arrivals[CO_DELIVER_AT_ONCE];
     mcast->lane = lane;
-    for (unsigned i = 0; i < lane->count; i++) {
-        mcast->lane_datagram = &lane->datagrams[i];
-        co_endpoint_deliver(mcast, lane->datagrams[i].data, lane->datagrams[i].bytes, 0);
+    for (unsigned first = 0, count; first < lane->count; first += count) {
+        const struct co_lane_datagram *datagrams = &lane->datagrams[first];
+        count = lane->count - first < CO_DELIVER_AT_ONCE ? lane->count - first : CO_DELIVER_AT_ONCE;
+        for (unsigned i = 0; i < count; i++) {
+            arrivals[i] = (struct co_arrival){.data = datagrams[i].data, .bytes = (uint32_t)datagrams[i].bytes};
+        }
+        mcast->lane_datagram = datagrams;
+        co_endpoint_deliver(mcast, arrivals, count);
     }
     mcast->lane = NULL;
     mcast->lane_datagram = NULL;

@@ -26,6 +26,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "mcast/auth.h"
 
@@ -141,6 +142,13 @@ int co_wire_control_decode(struct co_control *control, const uint8_t *data, size
 // The nonce of a tag. No two different heads of one source and domain share one: of a chunk it tells the second byte of
 // the head, operation and PSN; of a control message the sequence.
 void co_wire_chunk_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_chunk *chunk);
+// Of a chunk's head as it stands there.
+static inline void co_wire_head_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const uint8_t head[CO_WIRE_HEAD_BYTES])
+{
+    memset(nonce, 0, 4);
+    nonce[0] = head[1];
+    memcpy(nonce + 4, head + 8, 8);
+}
 void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint64_t sequence);
 
 // Bodies, encoded in place (`to` has room) and decoded from a body that co_wire_control_decode accepted.

@@ -46,18 +46,41 @@ static int fed_send(struct co_transport *transport, struct co_destination to, co
     return (int)count;
 }
 
+static void gather(struct fed_transport *fed)
+{
+    uint8_t *copy = malloc(fed->bytes ? fed->bytes : 1); // exactly as long, so that reading on is seen
+    memcpy(copy, fed->datagram, fed->bytes);
+    fed->gathered[fed->count++] = (struct co_arrival){.data = copy, .bytes = (uint32_t)fed->bytes};
+    fed->has_datagram = false;
+}
+
+static void drop_gathered(struct fed_transport *fed)
+{
+    for (unsigned i = 0; i < fed->count; i++) {
+        free((void *)fed->gathered[i].data);
+    }
+    fed->count = 0;
+}
+
+// One fed after the other comes together with it, until nothing has been fed since the last poll.
 static int fed_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct fed_transport *fed = (struct fed_transport *)transport;
-    if (budget == 0 || !fed->has_datagram) {
+    if (budget == 0) {
         return 0;
     }
-    fed->has_datagram = false;
-    uint8_t *copy = malloc(fed->bytes ? fed->bytes : 1); // exactly as long, so that reading on is seen
-    memcpy(copy, fed->datagram, fed->bytes);
-    deliver(arg, copy, fed->bytes, 0);
-    free(copy);
-    return 1;
+    if (fed->has_datagram) {
+        gather(fed);
+        if (fed->count < FED_TOGETHER) {
+            return 0;
+        }
+    }
+    int count = (int)fed->count;
+    if (count > 0) {
+        deliver(arg, fed->gathered, fed->count);
+        drop_gathered(fed);
+    }
+    return count;
 }
 
 static int fed_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
@@ -82,7 +105,7 @@ static int fed_dead_peer(struct co_transport *transport)
 
 static void fed_close(struct co_transport *transport)
 {
-    (void)transport;
+    drop_gathered((struct fed_transport *)transport);
 }
 
 static const struct co_transport_ops fed_ops = {

@@ -346,6 +346,7 @@ static void close_world(struct world *world)
     }
     co_mcast_seed_close(world->mcast, world->seed);
     co_mcast_close(world->mcast);
+    world->wire.transport.ops->close(&world->wire.transport);
     co_auth_close(world->auth);
 }
 

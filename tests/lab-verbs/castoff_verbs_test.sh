@@ -34,6 +34,7 @@ run_inside() { # case seconds lab-options...
 }
 
 make_work castoffverbs
+make -s -C "$top" lib modules tools mpi-tests bench-programs || exit 1
 need_lab 300 --guests 1
 run_inside jobs 400 --guests 4
 run_inside counters 400 --guests 4

@@ -104,6 +104,7 @@ case_counters() {
 
 case_jobs() {
     works 4 bcast_rotating "broadcasts of all roots" CASTOFF_TRANSPORT=verbs
+    check "broadcasts of all roots come in runs" some data_chunks_in_runs
     works 3 iallgather_mixed_all "nonblocking allgathers" CASTOFF_TRANSPORT=auto
     works 3 allgather_datatypes "allgathers of datatypes" CASTOFF_TRANSPORT=verbs
     works 3 allgather_datatypes "allgathers with faults" CASTOFF_TRANSPORT=verbs \

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "deliver_each.h"
 #include "mcast/transport/loopback.h"
 
 struct net {
@@ -81,7 +82,7 @@ static void count_first_bytes(void *arg, const uint8_t *data, size_t bytes, uint
 
 static int receive(struct net *net)
 {
-    return net->to->ops->poll(net->to, 10, count_first_bytes, net);
+    return net->to->ops->poll(net->to, 10, DELIVER_EACH(count_first_bytes, net));
 }
 
 static void payload_is_read_when_it_leaves(void **state)
@@ -133,7 +134,7 @@ static void closing_a_busy_region_breaks_the_transport(void **state)
     co_loopback_advance(net.hub, net.start_ns + 3000);
     assert_int_equal(receive(&net), 1);
     assert_int_equal(send_many(&net, 1), -EIO);
-    assert_int_equal(net.from->ops->poll(net.from, 1, count_first_bytes, &net), -EIO);
+    assert_int_equal(net.from->ops->poll(net.from, 1, DELIVER_EACH(count_first_bytes, &net)), -EIO);
     close_net(&net);
 }
 

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "deliver_each.h"
 #include "mcast/transport/loopback.h"
 
 #define ENDPOINTS 3
@@ -61,7 +62,7 @@ static void ignore(void *arg, const uint8_t *data, size_t size, uint32_t immedia
 
 static int receive(struct net *net, int at)
 {
-    return net->ends[at]->ops->poll(net->ends[at], 1000, ignore, NULL);
+    return net->ends[at]->ops->poll(net->ends[at], 1000, DELIVER_EACH(ignore, NULL));
 }
 
 static void without_latency_it_arrives_at_once(void **state)

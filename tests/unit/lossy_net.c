@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Two ends, one of them mistreated, for lossy_test.c. Virtual time, one thread.
+#include "deliver_each.h"
 #include "lossy_net.h"
 
 #include <setjmp.h>
@@ -123,7 +124,7 @@ static void note(void *arg, const uint8_t *data, size_t bytes, uint32_t immediat
 unsigned lossy_net_receive(struct lossy_net *net)
 {
     lossy_seen = (struct lossy_seen){0};
-    while (net->receiver->ops->poll(net->receiver, 64, note, NULL) > 0) {
+    while (net->receiver->ops->poll(net->receiver, 64, DELIVER_EACH(note, NULL)) > 0) {
     }
     return lossy_seen.count;
 }
@@ -140,7 +141,7 @@ bool lossy_net_saw(uint32_t number)
 
 void lossy_net_poll_sender(struct lossy_net *net)
 {
-    net->sender->ops->poll(net->sender, 64, note, NULL);
+    net->sender->ops->poll(net->sender, 64, DELIVER_EACH(note, NULL));
 }
 
 void lossy_net_let_time_pass(struct lossy_net *net)

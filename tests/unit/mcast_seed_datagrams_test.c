@@ -36,7 +36,7 @@ static void deliver(struct job *job, struct co_auth *auth, uint64_t team, int so
 {
     unsigned char datagram[9000];
     size_t bytes = make_chunk(datagram, auth, team, source, psn, job->world.options.chunk_bytes);
-    co_endpoint_deliver(job->world.mcast[0], datagram, bytes, 0);
+    co_endpoint_deliver(job->world.mcast[0], &(struct co_arrival){.data = datagram, .bytes = (uint32_t)bytes}, 1);
 }
 
 static void forged_ones_open_nothing(void **state)

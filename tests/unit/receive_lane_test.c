@@ -47,7 +47,7 @@ static int fake_lane_receive(struct co_transport *transport, unsigned index, co_
     *has_more = fake->has_more;
     for (int turn = 0; turn < fake->repeat; turn++) {
         for (int i = 0; i < fake->count; i++) {
-            deliver(arg, fake->datagrams[i], fake->bytes[i], 0);
+            deliver(arg, &(struct co_arrival){.data = fake->datagrams[i], .bytes = (uint32_t)fake->bytes[i]}, 1);
         }
     }
     return fake->status < 0 ? fake->status : fake->count * fake->repeat;

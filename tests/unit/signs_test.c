@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "deliver_each.h"
 #include "mcast/transport/loopback.h"
 #include "mcast/transport/signs.h"
 
@@ -72,9 +73,9 @@ static void hear_all(unsigned rank)
 {
     co_loopback_advance(below, co_loopback_now_ns(below) + 1000);
     co_loopback_advance(beside, co_loopback_now_ns(beside) + 1000);
-    while (others[rank]->ops->poll(others[rank], 100, hear, &heard_below) > 0) {
+    while (others[rank]->ops->poll(others[rank], 100, DELIVER_EACH(hear, &heard_below)) > 0) {
     }
-    while (others_beside[rank]->ops->poll(others_beside[rank], 100, hear, &heard_beside) > 0) {
+    while (others_beside[rank]->ops->poll(others_beside[rank], 100, DELIVER_EACH(hear, &heard_beside)) > 0) {
     }
 }
 

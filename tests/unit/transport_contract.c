@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The contract of datagram transports as tests: what every transport does.
+#include "deliver_each.h"
 #include "transport_contract.h"
 
 #include <errno.h>
@@ -316,7 +317,7 @@ static void receivers_may_answer_at_once(void **state)
     rig_send_all(rig, 0, rig_peer(1), 0, 10, 64);
     while (echo.count < 10) {
         assert_true(rig_wait(rig, 1));
-        rig->ends[1]->ops->poll(rig->ends[1], 64, answer, &echo);
+        rig->ends[1]->ops->poll(rig->ends[1], 64, DELIVER_EACH(answer, &echo));
     }
     rig_receive(rig, 0, 10);
     for (uint32_t i = 0; i < 10; i++) {
@@ -348,7 +349,7 @@ static void receivers_may_leave_at_once(void **state)
     rig_send_one(rig, 0, rig_peer(1), 77);
     while (echo.count == 0) {
         assert_true(rig_wait(rig, 1));
-        assert_true(rig->ends[1]->ops->poll(rig->ends[1], 64, leave_all, &echo) >= 0);
+        assert_true(rig->ends[1]->ops->poll(rig->ends[1], 64, DELIVER_EACH(leave_all, &echo)) >= 0);
     }
     rig_send_one(rig, 0, rig_group(1), 78);
     rig_send_one(rig, 0, rig_peer(1), 79);

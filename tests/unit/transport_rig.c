@@ -2,6 +2,7 @@
 //
 // Sending, waiting and receiving on a rig. Waiting is done on the transport's own descriptors (or by moving its
 // virtual clock), with a bound that only a fault can reach.
+#include "deliver_each.h"
 #include "transport_rig.h"
 
 #include <poll.h>
@@ -57,7 +58,7 @@ static void take(void *arg, const uint8_t *data, size_t size, uint32_t immediate
 int rig_poll(struct transport_rig *rig, unsigned at, unsigned budget)
 {
     unsigned before = rig_inbox.count;
-    int result = rig->ends[at]->ops->poll(rig->ends[at], budget, take, &rig_inbox);
+    int result = rig->ends[at]->ops->poll(rig->ends[at], budget, DELIVER_EACH(take, &rig_inbox));
 
     assert_true(result >= 0);
     assert_int_equal(result, rig_inbox.count - before);

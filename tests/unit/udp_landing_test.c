@@ -151,10 +151,8 @@ static void open_to(struct rig *rig, uint32_t what)
     }
 }
 
-static void deliver(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+static void take(struct rig *rig, const uint8_t *data, size_t bytes)
 {
-    (void)immediate;
-    struct rig *rig = arg;
     check(rig, data, bytes, data + HEAD);
     uint32_t what;
     memcpy(&what, data, sizeof what);
@@ -164,15 +162,24 @@ static void deliver(void *arg, const uint8_t *data, size_t bytes, uint32_t immed
     open_to(rig, what);
 }
 
-static void land(void *arg, const uint8_t *data, size_t bytes, const uint8_t *payload)
+static void deliver(void *arg, const struct co_arrival *arrivals, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        take(arg, arrivals[i].data, arrivals[i].bytes);
+    }
+}
+
+static void land(void *arg, const struct co_arrival *arrivals, unsigned count)
 {
     struct rig *rig = arg;
-    uint32_t what;
-    memcpy(&what, data, sizeof what);
-    assert_ptr_equal(payload, rig->memory + GUARD + (size_t)what * PAYLOAD);
-    check(rig, data, bytes, payload);
-    open_to(rig, what);
-    rig->landed++;
+    for (unsigned i = 0; i < count; i++) {
+        uint32_t what;
+        memcpy(&what, arrivals[i].data, sizeof what);
+        assert_int_equal(what, rig->landing_first + arrivals[i].immediate);
+        check(rig, arrivals[i].data, arrivals[i].bytes, rig->memory + GUARD + (size_t)what * PAYLOAD);
+        open_to(rig, what);
+        rig->landed++;
+    }
 }
 
 static struct rig *rig_open(void)

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "deliver_each.h"
 #include "base/counters.h"
 #include "udp_on_loopback.h"
 
@@ -84,7 +85,7 @@ static void what_a_sleeper_found(void **state)
     assert_true(poll(fds, (nfds_t)count, WAIT_MS) > 0);
     ops->woken(pair[1], fds, count);
     uint64_t calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
-    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 1);
+    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 1);
     assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS) - calls, 1);
     send_one(pair[0], 100);
     assert_true(sleep_on(pair[1]));
@@ -93,9 +94,9 @@ static void what_a_sleeper_found(void **state)
     }
     ops->woken(pair[1], fds, count);
     calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
-    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 0);
+    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 0);
     assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS), calls);
-    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 1);
+    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 1);
     assert_int_equal(bytes, 200);
     pair[0]->ops->close(pair[0]);
     ops->close(pair[1]);
@@ -111,17 +112,17 @@ static void a_lane_tells_of_more(void **state)
     open_pair(pair, true);
     const struct co_transport_ops *ops = pair[1]->ops;
     assert_int_equal(ops->lane_open(pair[1], 2), 0);
-    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 0);
+    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 0);
     assert_true(ops->lane_is_quiet(pair[1], 2));
     for (int i = 0; i < SENT; i++) {
         send_one(pair[0], 100 + (size_t)i % 2); // not one message for the kernel
     }
     assert_true(sleep_on(pair[1]));
-    assert_int_equal(ops->poll(pair[1], 10, count_bytes, &bytes), 0); // not poll's
+    assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 0); // not poll's
     assert_false(ops->lane_is_quiet(pair[1], 2));
     int taken = 0;
     for (int turn = 0; taken < SENT; turn++) {
-        int got = ops->lane_receive(pair[1], 2, count_bytes, &bytes, &has_more);
+        int got = ops->lane_receive(pair[1], 2, DELIVER_EACH(count_bytes, &bytes), &has_more);
         assert_true(got > 0);
         assert_int_equal(has_more, turn == 0 && got == ROOM);
         taken += got;
@@ -158,7 +159,7 @@ static void transfer_mib(bool plain, uint64_t *send_calls, uint64_t *receive_cal
         assert_true(result >= 0);
         sent += (size_t)result * 1472;
         while (received < sent) {
-            assert_true(to->ops->poll(to, 256, count_bytes, &received) >= 0);
+            assert_true(to->ops->poll(to, 256, DELIVER_EACH(count_bytes, &received)) >= 0);
             if (received < sent) {
                 assert_true(sleep_on(to));
             }
@@ -199,7 +200,7 @@ static void other_jobs_are_not_heard(void **state)
     assert_int_equal(co_udp_connect(there, addresses, 2, 1), 0);
     assert_int_equal(there->ops->send(there, (struct co_destination){CO_TO_PEER, 0}, &datagram, 1), 1);
     assert_true(sleep_on(here));
-    while (here->ops->poll(here, 64, count_bytes, &received) > 0) {
+    while (here->ops->poll(here, 64, DELIVER_EACH(count_bytes, &received)) > 0) {
     }
     assert_int_equal(received, 5); // the unicast one
     here->ops->close(here);
@@ -221,7 +222,7 @@ static pid_t start_listener(const struct co_udp_config *config, int ready)
             _exit(2);
         }
         while (received < 3 * 5 && sleep_on(udp)) {
-            udp->ops->poll(udp, 64, count_bytes, &received);
+            udp->ops->poll(udp, 64, DELIVER_EACH(count_bytes, &received));
         }
         _exit(received == 3 * 5 ? 0 : 1);
     }

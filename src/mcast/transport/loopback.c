@@ -12,6 +12,8 @@
 
 #include "mcast/transport/loopback_state.h"
 
+#define AT_ONCE 16 // datagrams that are delivered together
+
 // The port is unreachable: the sender hears of it once, as it would by ICMP.
 static void peer_is_dead(struct co_loopback_hub *hub, int sender, int peer)
 {
@@ -66,33 +68,79 @@ static int loopback_land(struct co_transport *transport, const struct co_lander 
     return 0;
 }
 
+static struct co_arrival arrival_of(const struct co_loopback_endpoint *endpoint,
+                                    const struct co_loopback_parcel *parcel)
+{
+    return (struct co_arrival){.data = parcel->data,
+                               .bytes = parcel->bytes,
+                               .immediate = endpoint->transport.has_immediate ? parcel->immediate : 0};
+}
+
+// The payload to its place; what is left of the datagram, for others get the parcel, too.
+static uint8_t *land_one(const struct co_loopback_parcel *parcel, const struct co_landing *landing, uint32_t place)
+{
+    size_t done = (size_t)place * landing->payload_bytes, left = landing->bytes - done;
+    size_t full = left < landing->payload_bytes ? left : landing->payload_bytes;
+    uint8_t *rest = malloc(parcel->bytes);
+    assert(rest != NULL && parcel->bytes - landing->head_bytes - landing->tail_bytes == full);
+    memcpy(landing->at + done, parcel->data + landing->head_bytes, full);
+    memcpy(rest, parcel->data, parcel->bytes);
+    memset(rest + landing->head_bytes, 0xa5, full);
+    return rest;
+}
+
 // The worst that the contract allows: every datagram is written to where the next one goes, and what lands is nowhere
-// else.
-static bool land(struct co_loopback_endpoint *endpoint, struct co_loopback_parcel *parcel, void *arg)
+// else. Returns how many have landed.
+static unsigned land(struct co_loopback_endpoint *endpoint, unsigned budget, void *arg)
 {
     const struct co_lander *lander = endpoint->lander;
     struct co_landing landing;
+    struct co_arrival arrivals[AT_ONCE];
+    unsigned landed = 0, most = budget < AT_ONCE ? budget : AT_ONCE;
     if (lander == NULL || !lander->expects(arg, 0, &landing)) {
-        return false;
+        return 0;
     }
-    size_t full = landing.bytes < landing.payload_bytes ? landing.bytes : landing.payload_bytes;
-    size_t beside = landing.head_bytes + landing.tail_bytes;
-    bool is_expected = parcel->bytes > beside && lander->is_expected(arg, parcel->data, parcel->bytes, 0);
-    memset(landing.at, 0xa5, landing.bytes < parcel->bytes ? landing.bytes : parcel->bytes);
-    if (!is_expected) {
-        return false;
+    uint32_t places = (uint32_t)((landing.bytes + landing.payload_bytes - 1) / landing.payload_bytes);
+    for (; landed < most && landed < endpoint->queue_count && landed < places; landed++) {
+        const struct co_loopback_parcel *parcel = co_loopback_queue_at(endpoint, landed);
+        if (parcel->bytes <= landing.head_bytes + landing.tail_bytes ||
+            !lander->is_expected(arg, parcel->data, parcel->bytes, landed)) {
+            break;
+        }
+        arrivals[landed] = (struct co_arrival){.bytes = parcel->bytes, .immediate = landed};
     }
-    uint8_t *whole = malloc(parcel->bytes); // others get the parcel, too
-    if (whole == NULL) {
-        return false;
+    size_t written = landed == 0 ? co_loopback_queue_at(endpoint, 0)->bytes
+                                 : (size_t)landed * landing.payload_bytes + landing.head_bytes + landing.tail_bytes;
+    memset(landing.at, 0xa5, landing.bytes < written ? landing.bytes : written);
+    for (unsigned i = 0; i < landed; i++) {
+        struct co_loopback_parcel *parcel = co_loopback_queue_pop(endpoint);
+        arrivals[i].data = land_one(parcel, &landing, i);
+        co_loopback_parcel_drop(parcel);
     }
-    assert(parcel->bytes - beside == full);
-    memcpy(landing.at, parcel->data + landing.head_bytes, full);
-    memcpy(whole, parcel->data, parcel->bytes);
-    memset(whole + landing.head_bytes, 0xa5, full);
-    lander->deliver(arg, whole, parcel->bytes, landing.at);
-    free(whole);
-    return true;
+    if (landed > 0) {
+        lander->deliver(arg, arrivals, landed);
+    }
+    for (unsigned i = 0; i < landed; i++) {
+        free((void *)arrivals[i].data);
+    }
+    return landed;
+}
+
+// Of what has landed nobody may have known; so where anything may, all else comes one by one.
+static unsigned hand_over(struct co_loopback_endpoint *endpoint, unsigned budget, co_deliver_fn deliver, void *arg)
+{
+    struct co_loopback_parcel *parcels[AT_ONCE];
+    struct co_arrival arrivals[AT_ONCE];
+    unsigned count = 0, most = endpoint->lander != NULL ? 1 : budget < AT_ONCE ? budget : AT_ONCE;
+    for (; count < most && endpoint->queue_count > 0; count++) {
+        parcels[count] = co_loopback_queue_pop(endpoint);
+        arrivals[count] = arrival_of(endpoint, parcels[count]);
+    }
+    deliver(arg, arrivals, count);
+    for (unsigned i = 0; i < count; i++) {
+        co_loopback_parcel_drop(parcels[i]);
+    }
+    return count;
 }
 
 static int loopback_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
@@ -103,12 +151,8 @@ static int loopback_poll(struct co_transport *transport, unsigned budget, co_del
         return -EIO;
     }
     while (done < budget && endpoint->queue_count > 0) {
-        struct co_loopback_parcel *parcel = co_loopback_queue_pop(endpoint);
-        if (!land(endpoint, parcel, arg)) {
-            deliver(arg, parcel->data, parcel->bytes, endpoint->transport.has_immediate ? parcel->immediate : 0);
-        }
-        co_loopback_parcel_drop(parcel);
-        done++;
+        unsigned landed = land(endpoint, budget - done, arg);
+        done += landed > 0 ? landed : hand_over(endpoint, budget - done, deliver, arg);
     }
     return (int)done;
 }

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdalign.h>
 #include <stdint.h>
 
 #include "mcast/transport/transport.h"
@@ -23,7 +24,7 @@ struct co_loopback_parcel {
     bool is_lost; // never left
     size_t bytes;
     uint32_t immediate;
-    uint8_t data[];
+    alignas(uint64_t) uint8_t data[];
 };
 
 struct co_loopback_flight {

@@ -48,6 +48,10 @@ struct co_loopback_hub {
 // loopback_queue.c. A full queue, or no memory for a longer one, loses the parcel as a socket would.
 void co_loopback_queue_push(struct co_loopback_endpoint *endpoint, struct co_loopback_parcel *parcel);
 struct co_loopback_parcel *co_loopback_queue_pop(struct co_loopback_endpoint *endpoint); // not of an empty one
+static inline struct co_loopback_parcel *co_loopback_queue_at(const struct co_loopback_endpoint *endpoint, size_t index)
+{
+    return endpoint->queue[(endpoint->queue_first + index) % endpoint->queue_room];
+}
 void co_loopback_queue_clear(struct co_loopback_endpoint *endpoint);
 
 // loopback_send.c

@@ -32,7 +32,7 @@ struct lossy {
 };
 
 // What arrives on its way to who takes it.
-struct arrival {
+struct on_its_way {
     struct lossy *lossy;
     unsigned way; // index in `arrived`
     co_deliver_fn deliver;
@@ -181,18 +181,29 @@ static int lossy_send(struct co_transport *transport, struct co_destination to, 
     return done;
 }
 
-static void take_or_miss(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+static bool is_missed(struct lossy *lossy, unsigned way, const struct co_arrival *datagram)
 {
-    struct arrival *arrival = arg;
-    struct lossy *lossy = arrival->lossy;
-    const struct co_tx_datagram datagram = {.head = data, .head_bytes = (uint32_t)bytes};
-    enum co_fault_kind kind = kind_of(lossy, (struct co_destination){.kind = CO_TO_PEER}, &datagram);
-    uint64_t seed = co_mix_bits(lossy->seed + arrival->way + 1);
-    if (co_lossy_misses(&lossy->plan, seed, lossy->arrived[arrival->way]++, kind)) {
-        co_counter_add(CO_COUNT_FAULTS_INJECTED, 1);
-        return;
+    const struct co_tx_datagram head = {.head = datagram->data, .head_bytes = datagram->bytes};
+    enum co_fault_kind kind = kind_of(lossy, (struct co_destination){.kind = CO_TO_PEER}, &head);
+    uint64_t seed = co_mix_bits(lossy->seed + way + 1);
+    return co_lossy_misses(&lossy->plan, seed, lossy->arrived[way]++, kind);
+}
+
+static void take_or_miss(void *arg, const struct co_arrival *arrivals, unsigned count)
+{
+    struct on_its_way *way = arg;
+    struct co_arrival taken[CO_DELIVER_AT_ONCE];
+    unsigned takes = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (is_missed(way->lossy, way->way, &arrivals[i])) {
+            co_counter_add(CO_COUNT_FAULTS_INJECTED, 1);
+        } else {
+            taken[takes++] = arrivals[i];
+        }
     }
-    arrival->deliver(arrival->arg, data, bytes, immediate);
+    if (takes > 0) {
+        way->deliver(way->arg, taken, takes);
+    }
 }
 
 static int lossy_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
@@ -201,8 +212,8 @@ static int lossy_poll(struct co_transport *transport, unsigned budget, co_delive
     co_trylock_wait(&lossy->lock);
     co_lossy_held_release(&lossy->held, lossy->below, lossy->now(lossy->now_arg));
     co_trylock_drop(&lossy->lock);
-    struct arrival arrival = {lossy, LANES, deliver, arg};
-    return lossy->plan.miss > 0 ? lossy->below->ops->poll(lossy->below, budget, take_or_miss, &arrival)
+    struct on_its_way way = {lossy, LANES, deliver, arg};
+    return lossy->plan.miss > 0 ? lossy->below->ops->poll(lossy->below, budget, take_or_miss, &way)
                                 : lossy->below->ops->poll(lossy->below, budget, deliver, arg);
 }
 
@@ -244,8 +255,8 @@ static int lossy_lane_receive(struct co_transport *transport, unsigned index, co
 {
     struct lossy *lossy = (struct lossy *)transport;
     struct co_transport *below = lossy->below;
-    struct arrival arrival = {lossy, index % LANES, deliver, arg};
-    return lossy->plan.miss > 0 ? below->ops->lane_receive(below, index, take_or_miss, &arrival, has_more)
+    struct on_its_way way = {lossy, index % LANES, deliver, arg};
+    return lossy->plan.miss > 0 ? below->ops->lane_receive(below, index, take_or_miss, &way, has_more)
                                 : below->ops->lane_receive(below, index, deliver, arg, has_more);
 }
 

@@ -21,12 +21,11 @@ static struct co_transport *below(const struct co_transport *transport)
     return ((const struct signs *)transport)->below;
 }
 
-static void drop(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate)
+static void drop(void *arg, const struct co_arrival *arrivals, unsigned count)
 {
     (void)arg;
-    (void)data;
-    (void)bytes;
-    (void)immediate;
+    (void)arrivals;
+    (void)count;
 }
 
 // The refusal comes back to the socket, and is found by the next call that uses it.

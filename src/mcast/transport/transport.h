@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mcast/datapath.h"
+
 // Where a batch goes.
 struct co_destination {
     enum { CO_TO_GROUP, CO_TO_PEER } kind;
@@ -32,11 +34,13 @@ struct co_tx_datagram {
     uint32_t immediate; // arrives beside the bytes where has_immediate; others ignore it
 };
 
-// Called once for each datagram during poll or lane_receive. During poll `data` is valid until it returns and must not
-// be kept; it may send, join and leave, but not poll. During lane_receive it may do nothing with the transport.
-// `immediate` is the sender's where has_immediate, else 0: good for finding a place fast, never for proving anything,
-// for no tag covers it.
-typedef void (*co_deliver_fn)(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate);
+// Called during poll or lane_receive with the datagrams that came together, at least one, in the order in which they
+// came. During poll they are valid until it returns and must not be kept; it may send, join and leave, but not poll.
+// During lane_receive it may do nothing with the transport. An immediate is the sender's where has_immediate:
+// good for finding a place fast, never for proving anything, for no tag covers it.
+typedef void (*co_deliver_fn)(void *arg, const struct co_arrival *arrivals, unsigned count);
+
+#define CO_DELIVER_AT_ONCE 64 // at most
 
 // What comes next to a group, if nothing is lost: datagrams of head, payload and tail whose payload goes to `at`, one
 // after the other. They leave in batches, of which the first may be under way.
@@ -54,8 +58,9 @@ struct co_lander {
     bool (*expects)(void *arg, unsigned group, struct co_landing *landing);
     // Datagram number `place` of what is expected? All but its payload stands at `data`.
     bool (*is_expected)(void *arg, const uint8_t *data, size_t bytes, uint32_t place);
-    // Instead of co_deliver_fn, with its manners: its payload stands where it goes.
-    void (*deliver)(void *arg, const uint8_t *data, size_t bytes, const uint8_t *payload);
+    // A co_deliver_fn instead of poll's, for datagrams of which all but the payload stands at `data`: that is where it
+    // goes. Their immediates are their numbers in what was expected.
+    co_deliver_fn deliver;
 };
 
 struct co_transport;

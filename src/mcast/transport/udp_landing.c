@@ -179,17 +179,20 @@ bool co_udp_landings_deliver(struct co_udp_receiver *receiver, unsigned index, s
     struct mmsghdr *message = &receiver->messages[index];
     const uint8_t *slot = receiver->pieces[index].iov_base;
     size_t bytes = message->msg_len, segment = co_udp_segment_bytes(message);
-    taken->bytes += bytes;
+    struct co_arrival arrivals[CO_UDP_SEGMENTS_MAX];
     unsigned count = 0;
-    for (size_t at = 0; at < bytes; at += segment, count++) {
+    size_t at = 0;
+    for (; at < bytes && count < aim->datagrams; at += segment, count++) {
         size_t size = bytes - at < segment ? bytes - at : segment;
-        __builtin_prefetch(slot + at + size);
-        if (count < aim->datagrams) {
-            landings->lander->deliver(arg, slot + at, size, payload_of(&landings->landing, aim->place + count));
-        } else {
-            deliver(arg, slot + at, size, 0);
-        }
+        __builtin_prefetch(slot + at);
+        arrivals[count] =
+            (struct co_arrival){.data = slot + at, .bytes = (uint32_t)size, .immediate = aim->place + count};
     }
     taken->datagrams += count;
+    taken->bytes += at < bytes ? at : bytes;
+    landings->lander->deliver(arg, arrivals, count);
+    if (at < bytes) {
+        co_udp_segments_deliver(slot + at, bytes - at, segment, taken, deliver, arg);
+    }
     return true;
 }

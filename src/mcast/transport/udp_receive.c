@@ -32,18 +32,30 @@ size_t co_udp_segment_bytes(struct mmsghdr *message)
     return bytes;
 }
 
-void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg)
+void co_udp_segments_deliver(const uint8_t *data, size_t bytes, size_t segment, struct co_udp_taken *taken,
+                             co_deliver_fn deliver, void *arg)
 {
-    const uint8_t *data = message->msg_hdr.msg_iov->iov_base;
-    size_t bytes = message->msg_len, segment = co_udp_segment_bytes(message), at = 0;
-    taken->bytes += bytes;
+    struct co_arrival arrivals[CO_DELIVER_AT_ONCE];
+    size_t at = 0;
+    unsigned count = 0;
     do { // an empty datagram is one, too
         size_t size = bytes - at < segment ? bytes - at : segment;
-        __builtin_prefetch(data + at + size); // the next one's header
-        deliver(arg, data + at, size, 0);
-        taken->datagrams++;
+        __builtin_prefetch(data + at); // its header
+        arrivals[count++] = (struct co_arrival){.data = data + at, .bytes = (uint32_t)size};
         at += size;
+        if (count == CO_DELIVER_AT_ONCE || at == bytes) {
+            deliver(arg, arrivals, count);
+            taken->datagrams += count;
+            count = 0;
+        }
     } while (at < bytes);
+    taken->bytes += bytes;
+}
+
+void co_udp_message_deliver(struct mmsghdr *message, struct co_udp_taken *taken, co_deliver_fn deliver, void *arg)
+{
+    co_udp_segments_deliver(message->msg_hdr.msg_iov->iov_base, message->msg_len, co_udp_segment_bytes(message), taken,
+                            deliver, arg);
 }
 
 // The kernel wrote into the lengths last time.

@@ -13,7 +13,7 @@
 
 #include "mcast/transport/transport.h"
 
-#define CO_VERBS_MODULE_VERSION 1
+#define CO_VERBS_MODULE_VERSION 2
 #define CO_VERBS_GROUPS_MAX 16
 
 // What peers must know to send to this process; exchanged by the bootstrap. Host byte order.

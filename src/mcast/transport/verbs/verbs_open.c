@@ -35,7 +35,7 @@ static int join(struct co_transport *transport, unsigned index)
     if (index >= verbs->group_count) {
         return -EINVAL;
     }
-    verbs->groups[index].is_wanted = true;
+    verbs->rings[index].queue.is_wanted = true;
     return 0;
 }
 
@@ -43,7 +43,7 @@ static void leave(struct co_transport *transport, unsigned index)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
     if (index < verbs->group_count) {
-        verbs->groups[index].is_wanted = false;
+        verbs->rings[index].queue.is_wanted = false;
     }
 }
 

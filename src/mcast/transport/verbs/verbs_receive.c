@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receiving: completions are taken in batches, each datagram is delivered out of its slot, and slots go back to their
-// queue pairs in batches, too. Whoever is about to sleep arms the queues and looks once more. Hot, without allocation.
+// Receiving: completions are taken in batches, which the datapath kernel reads; datagrams are delivered out of their
+// slots, and slots go back to their queue pairs in batches, too. Whoever is about to sleep arms the queues and looks
+// once more. Hot, without allocation.
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
@@ -16,40 +17,65 @@ struct taken {
     size_t bytes;
 };
 
-static void give_back(struct co_verbs *verbs, struct co_verbs_ring *ring, uint32_t slot)
+#define IS_SAME(field, of_ibv)                                                                                         \
+    (offsetof(struct co_completion, field) == offsetof(struct ibv_wc, of_ibv) &&                                       \
+     sizeof(((struct co_completion *)0)->field) == sizeof(((struct ibv_wc *)0)->of_ibv))
+_Static_assert(sizeof(struct co_completion) == sizeof(struct ibv_wc) && IS_SAME(id, wr_id) && IS_SAME(status, status) &&
+                   IS_SAME(operation, opcode) && IS_SAME(bytes, byte_len) && IS_SAME(immediate, imm_data) &&
+                   IS_SAME(flags, wc_flags),
+               "struct ibv_wc");
+_Static_assert(IBV_WC_SUCCESS == 0 && IBV_WC_RECV == CO_COMPLETION_RECEIVED &&
+                   IBV_WC_RECV_RDMA_WITH_IMM == CO_COMPLETION_WRITTEN,
+               "of verbs");
+
+static void say_failed(struct co_verbs *verbs, const union co_verbs_completion *completions, int count)
 {
-    ring->free[ring->free_count++] = slot;
-    if (ring->free_count == CO_VERBS_BATCH && co_verbs_ring_give_back(verbs, ring) != 0) {
-        co_verbs_break(verbs, -EIO, "it takes no receive requests");
+    for (int i = 0; i < count; i++) {
+        if (completions[i].polled.status != IBV_WC_SUCCESS) {
+            co_verbs_failed(verbs, &completions[i].polled, "a receive");
+        }
     }
 }
 
-static bool is_wanted(const struct co_verbs *verbs, unsigned ring)
+static uint32_t failed_so_far(const struct co_verbs *verbs)
 {
-    return ring == verbs->group_count || verbs->groups[ring].is_wanted;
+    uint32_t failed = 0;
+    for (unsigned i = 0; i <= verbs->group_count; i++) {
+        failed += verbs->rings[i].queue.failed;
+    }
+    return failed;
 }
 
-static void take(struct co_verbs *verbs, const struct ibv_wc *completion, struct taken *taken, co_deliver_fn deliver,
-                 void *arg)
+static void give_back(struct co_verbs *verbs, unsigned least)
 {
-    unsigned number = (unsigned)(completion->wr_id >> 32);
-    uint32_t slot = (uint32_t)completion->wr_id;
-    struct co_verbs_ring *ring = &verbs->rings[number];
-    if (completion->status != IBV_WC_SUCCESS) {
-        co_verbs_failed(verbs, completion, "a receive");
-        return;
+    for (unsigned i = 0; i <= verbs->group_count; i++) {
+        struct co_verbs_ring *ring = &verbs->rings[i];
+        if (ring->queue.free >= least && co_verbs_ring_give_back(ring) != 0) {
+            co_verbs_break(verbs, -EIO, "it takes no receive requests");
+        }
     }
-    if (completion->byte_len >= CO_VERBS_GRH && is_wanted(verbs, number)) {
-        size_t bytes = completion->byte_len - CO_VERBS_GRH;
-        uint32_t immediate = completion->wc_flags & IBV_WC_WITH_IMM ? completion->imm_data : 0;
-        deliver(arg, ring->slots + slot * verbs->slot_bytes + CO_VERBS_GRH, bytes, immediate);
-        taken->datagrams++;
-        taken->bytes += bytes;
-    }
-    give_back(verbs, ring, slot);
 }
 
-static int next_batch(struct co_verbs *verbs, struct ibv_wc *completions)
+static void take(struct co_verbs *verbs, const union co_verbs_completion *completions, int count, struct taken *taken,
+                 co_deliver_fn deliver, void *arg)
+{
+    struct co_arrival arrivals[CO_VERBS_BATCH];
+    uint32_t failed = failed_so_far(verbs);
+    unsigned arrived = co_datapath_read(&completions[0].read, (unsigned)count, arrivals);
+    if (failed_so_far(verbs) != failed) {
+        say_failed(verbs, completions, count);
+    }
+    for (unsigned i = 0; i < arrived; i++) {
+        taken->bytes += arrivals[i].bytes;
+    }
+    taken->datagrams += arrived;
+    if (arrived > 0) {
+        deliver(arg, arrivals, arrived);
+    }
+    give_back(verbs, CO_VERBS_BATCH);
+}
+
+static int next_batch(struct co_verbs *verbs, union co_verbs_completion *completions)
 {
     int count = verbs->early_count;
     if (count > 0) {
@@ -59,7 +85,7 @@ static int next_batch(struct co_verbs *verbs, struct ibv_wc *completions)
         verbs->early_count = 0;
         return count;
     }
-    count = ibv_poll_cq(verbs->received, CO_VERBS_BATCH, completions);
+    count = ibv_poll_cq(verbs->received, CO_VERBS_BATCH, &completions[0].polled);
     if (count < 0) {
         co_verbs_break(verbs, -EIO, "its completions cannot be polled");
     }
@@ -108,7 +134,7 @@ static void look_at_device(struct co_verbs *verbs)
 int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
-    struct ibv_wc completions[CO_VERBS_BATCH];
+    union co_verbs_completion completions[CO_VERBS_BATCH];
     struct taken taken = {0};
     int count;
     if (verbs->broken != 0) {
@@ -120,16 +146,11 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
     }
     do {
         count = next_batch(verbs, completions);
-        for (int i = 0; i < count; i++) {
-            take(verbs, &completions[i], &taken, deliver, arg);
+        if (count > 0) {
+            take(verbs, completions, count, &taken, deliver, arg);
         }
     } while (count == CO_VERBS_BATCH && taken.datagrams < budget && verbs->broken == 0);
-    for (unsigned i = 0; i <= verbs->group_count && taken.datagrams > 0; i++) {
-        struct co_verbs_ring *ring = &verbs->rings[i];
-        if (ring->free_count * 4 >= CO_VERBS_BATCH && co_verbs_ring_give_back(verbs, ring) != 0) {
-            co_verbs_break(verbs, -EIO, "it takes no receive requests");
-        }
-    }
+    give_back(verbs, CO_VERBS_BATCH / 4);
     co_verbs_reap(verbs);
     if (taken.datagrams > 0) {
         verbs->config.count(CO_VERBS_RECEIVED, taken.datagrams);
@@ -154,7 +175,7 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
         co_verbs_reap(verbs);
     }
     if (verbs->early_count == 0) { // what came before it was armed rings no bell
-        int count = ibv_poll_cq(verbs->received, CO_VERBS_BATCH, verbs->early);
+        int count = ibv_poll_cq(verbs->received, CO_VERBS_BATCH, &verbs->early[0].polled);
         verbs->early_count = count > 0 ? count : 0;
     }
     bool is_ready = verbs->early_count > 0 || verbs->broken != 0 ||

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE // MADV_DONTFORK
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -70,10 +71,18 @@ static int register_memory(struct co_verbs *verbs, char *why, size_t why_room)
         say_locked(verbs, error, why, why_room);
         return -error;
     }
+    verbs->receives = calloc(slots, sizeof *verbs->receives);
+    if (verbs->receives == NULL) {
+        snprintf(why, why_room, "no memory for %zu receives", slots);
+        return -ENOMEM;
+    }
     uint8_t *at = verbs->memory;
+    struct co_receive *receives = verbs->receives;
     for (unsigned i = 0; i <= verbs->group_count; i++) {
         verbs->rings[i].slots = at;
+        verbs->rings[i].receives = receives;
         at += verbs->rings[i].count * verbs->slot_bytes;
+        receives += verbs->rings[i].count;
     }
     verbs->send_slots = at;
     return 0;
@@ -115,35 +124,46 @@ static int open_queue_pair(struct co_verbs *verbs, struct co_verbs_ring *ring, b
     return -error;
 }
 
-int co_verbs_ring_give_back(struct co_verbs *verbs, struct co_verbs_ring *ring)
+// The datapath kernel links receives as the verbs interface wants them, without knowing it.
+_Static_assert(offsetof(struct co_receive, id) == offsetof(struct ibv_recv_wr, wr_id) &&
+                   offsetof(struct co_receive, next) == offsetof(struct ibv_recv_wr, next) &&
+                   offsetof(struct co_receive, place) == offsetof(struct ibv_recv_wr, sg_list) &&
+                   offsetof(struct co_receive, places) == offsetof(struct ibv_recv_wr, num_sge),
+               "struct ibv_recv_wr");
+_Static_assert(sizeof(struct co_receive_place) == sizeof(struct ibv_sge) &&
+                   offsetof(struct co_receive_place, address) == offsetof(struct ibv_sge, addr) &&
+                   offsetof(struct co_receive_place, bytes) == offsetof(struct ibv_sge, length) &&
+                   offsetof(struct co_receive_place, key) == offsetof(struct ibv_sge, lkey),
+               "struct ibv_sge");
+
+int co_verbs_ring_give_back(struct co_verbs_ring *ring)
 {
-    struct ibv_recv_wr requests[CO_VERBS_BATCH], *bad;
-    struct ibv_sge places[CO_VERBS_BATCH];
-    unsigned count = ring->free_count;
-    for (unsigned i = 0; i < count; i++) {
-        uint32_t slot = ring->free[i];
-        places[i] = (struct ibv_sge){.addr = (uintptr_t)(ring->slots + slot * verbs->slot_bytes),
-                                     .length = (uint32_t)(CO_VERBS_GRH + verbs->mtu),
-                                     .lkey = verbs->region->lkey};
-        requests[i] = (struct ibv_recv_wr){.wr_id = (uint64_t)(ring - verbs->rings) << 32 | slot,
-                                           .next = i + 1 < count ? &requests[i + 1] : NULL,
-                                           .sg_list = &places[i],
-                                           .num_sge = 1};
-    }
-    ring->free_count = 0;
-    return count == 0 ? 0 : -ibv_post_recv(ring->queue_pair, requests, &bad);
+    struct ibv_recv_wr *bad, *first = (struct ibv_recv_wr *)co_receive_queue_take(&ring->queue);
+    return first == NULL ? 0 : -ibv_post_recv(ring->queue_pair, first, &bad);
 }
 
 static int post_all(struct co_verbs *verbs, struct co_verbs_ring *ring)
 {
-    int error = 0;
-    for (uint32_t slot = 0; error == 0 && slot < ring->count; slot++) {
-        ring->free[ring->free_count++] = slot;
-        if (ring->free_count == CO_VERBS_BATCH || slot + 1 == ring->count) {
-            error = co_verbs_ring_give_back(verbs, ring);
-        }
+    struct co_receive_queue *queue = &ring->queue;
+    queue->end = &queue->first;
+    queue->operation = CO_COMPLETION_RECEIVED;
+    queue->skip_bytes = CO_VERBS_GRH;
+    for (uint32_t slot = 0; slot < ring->count; slot++) {
+        struct co_receive *receive = &ring->receives[slot];
+        const uint8_t *memory = ring->slots + slot * verbs->slot_bytes;
+        *receive = (struct co_receive){.id = (uintptr_t)receive,
+                                       .place = &receive->where,
+                                       .places = 1,
+                                       .queue = queue,
+                                       .data = memory + CO_VERBS_GRH,
+                                       .where = {.address = (uintptr_t)memory,
+                                                 .bytes = (uint32_t)(CO_VERBS_GRH + verbs->mtu),
+                                                 .key = verbs->region->lkey}};
+        *queue->end = receive;
+        queue->end = &receive->next;
+        queue->free++;
     }
-    return error;
+    return co_verbs_ring_give_back(ring);
 }
 
 int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room)
@@ -163,6 +183,7 @@ int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room)
         error = open_queue_pair(verbs, &verbs->rings[i], i == verbs->group_count);
         error = error == 0 ? post_all(verbs, &verbs->rings[i]) : error;
     }
+    co_verbs_own_ring(verbs)->queue.is_wanted = true;
     if (error != 0) {
         snprintf(why, why_room, "queue pairs cannot be had of %s: %s", verbs->device, strerror(-error));
     }
@@ -188,6 +209,7 @@ void co_verbs_rings_close(struct co_verbs *verbs)
     if (verbs->region != NULL) {
         ibv_dereg_mr(verbs->region);
     }
+    free(verbs->receives);
     co_zeroed_pages_give(verbs->memory, verbs->memory_bytes);
     if (verbs->domain != NULL) {
         ibv_dealloc_pd(verbs->domain);

@@ -18,9 +18,15 @@
 struct co_verbs_ring {
     struct ibv_qp *queue_pair;
     uint8_t *slots;
+    struct co_receive *receives; // one for each slot
     unsigned count;
-    uint32_t free[CO_VERBS_BATCH]; // slots that are to be given back to the queue pair
-    unsigned free_count;
+    struct co_receive_queue queue; // of those to be given back to the queue pair
+};
+
+// A completion as it is polled, and as the datapath kernel reads it.
+union co_verbs_completion {
+    struct ibv_wc polled;
+    struct co_completion read;
 };
 
 struct co_verbs_group {
@@ -30,7 +36,6 @@ struct co_verbs_group {
     uint16_t lid;
     uint32_t queue_pair, key;
     bool is_attached;
-    bool is_wanted; // what comes is delivered
 };
 
 struct co_verbs_peer {
@@ -56,6 +61,7 @@ struct co_verbs {
     uint8_t *memory;
     size_t memory_bytes, slot_bytes;                     // one slot: GRH and datagram
     struct co_verbs_ring rings[CO_VERBS_GROUPS_MAX + 1]; // of the groups, then our own
+    struct co_receive *receives;                         // of all rings
     struct co_verbs_group groups[CO_VERBS_GROUPS_MAX];
     unsigned group_count;
     uint8_t *send_slots;
@@ -63,7 +69,7 @@ struct co_verbs {
     struct co_verbs_peer *peers;     // by world rank, after connect
     int peer_count;
     // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
-    struct ibv_wc early[CO_VERBS_BATCH];
+    union co_verbs_completion early[CO_VERBS_BATCH];
     int early_count, woken_fd;
     bool is_awake;    // woken_fd is readable
     bool is_armed[2]; // received, sent: it rings the bell
@@ -87,7 +93,7 @@ void co_verbs_groups_leave(struct co_verbs *verbs);
 // verbs_rings.c: memory, queue pairs, and what they receive into.
 int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room);
 void co_verbs_rings_close(struct co_verbs *verbs);
-int co_verbs_ring_give_back(struct co_verbs *verbs, struct co_verbs_ring *ring);
+int co_verbs_ring_give_back(struct co_verbs_ring *ring);
 
 // verbs_send.c
 int co_verbs_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
