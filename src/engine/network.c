@@ -97,7 +97,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
         .world_rank = engine->bootstrap.world_rank,
         .world_size = engine->bootstrap.world_size,
         .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-        .chunk_bytes = datagram - co_mcast_overhead_bytes(engine->auth),
+        .chunk_bytes = co_mcast_chunk_bytes(engine->auth, datagram),
         .window_bytes = window,
         .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
         .staging_bytes = co_network_staging_bytes((size_t)co_setting_number(CO_SET_MCAST_STAGING),

@@ -40,6 +40,11 @@ size_t co_mcast_overhead_bytes(const struct co_auth *auth)
     return CO_WIRE_HEAD_BYTES + co_auth_tag_bytes(auth);
 }
 
+size_t co_mcast_chunk_bytes(const struct co_auth *auth, size_t datagram_bytes)
+{
+    return datagram_bytes - datagram_bytes % sizeof(uint64_t) - co_mcast_overhead_bytes(auth);
+}
+
 enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_tx_datagram *datagram)
 {
     (void)to;

@@ -48,6 +48,9 @@ struct co_mcast_config {
 
 // What a datagram carries beside the payload of a chunk: head and tag.
 size_t co_mcast_overhead_bytes(const struct co_auth *auth);
+// Payload of a datagram of at most so many bytes: what that is shortened by lets each of many in one message begin at a
+// multiple of 8, where the datapath kernel looks at it.
+size_t co_mcast_chunk_bytes(const struct co_auth *auth, size_t datagram_bytes);
 
 // Tells the lossy decorator what a datagram is: first transmission, repair or control.
 enum co_fault_kind co_mcast_classify(struct co_destination to, const struct co_tx_datagram *datagram);

@@ -237,11 +237,28 @@ static void broadcasts_come_in_runs(void **state)
     }
 }
 
+static void heads_stand_where_they_are_looked_at(void **state)
+{
+    (void)state;
+    static const uint8_t key[CO_AUTH_KEY_BYTES];
+    for (int form = CO_AUTH_KEYED; form <= CO_AUTH_HEAD; form++) {
+        struct co_auth *auth;
+        assert_int_equal(co_auth_open(&auth, key, 1, (enum co_auth_form)form), 0);
+        for (size_t most = 548; most < 9000; most++) {
+            size_t datagram = co_mcast_chunk_bytes(auth, most) + co_mcast_overhead_bytes(auth);
+            assert_int_equal(datagram % 8, 0);
+            assert_true(datagram <= most && datagram + 8 > most);
+        }
+        co_auth_close(auth);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(together_is_as_one_by_one),
         cmocka_unit_test(broadcasts_come_in_runs),
+        cmocka_unit_test(heads_stand_where_they_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
