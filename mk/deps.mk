@@ -5,7 +5,7 @@
 
 # Without these nothing is built.
 DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-dev libunwind-dev \
-  libxxhash-dev libibverbs-dev librdmacm-dev
+  libxxhash-dev libibverbs-dev librdmacm-dev zlib1g-dev
 
 # Without one of these some tests, the laboratories, the benchmarks or the plots are skipped.
 DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nftables procps man-db \

@@ -12,9 +12,9 @@ TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o $(BUILD)/obj/tools/bench_tune_file.o: \
   ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' -DCASTOFF_MPI_TEXT='"$(MPI_VERSION_TEXT)"'
 
-$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libcore.a
+$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
 # Pure parts for their unit tests, without main.
 $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/castoff.o,$(TOOLS_OBJ))
