@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The shared secret: a file, of which the key is a hash. Cold.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mcast/onesided/control_session.h"
+
+enum { FILE_MAX = 1 << 20, BLOCK = 4096 };
+
+// Returns how many bytes the file has, up to FILE_MAX, or -errno.
+static long hash_file(int file, uint8_t secret[CO_SECRET_BYTES])
+{
+    crypto_generichash_state state;
+    uint8_t block[BLOCK];
+    long total = 0;
+    ssize_t count;
+    crypto_generichash_init(&state, NULL, 0, CO_SECRET_BYTES);
+    while (total < FILE_MAX && (count = read(file, block, sizeof block)) != 0) {
+        if (count < 0) {
+            return -errno;
+        }
+        crypto_generichash_update(&state, block, (size_t)count);
+        total += count;
+    }
+    crypto_generichash_final(&state, secret, CO_SECRET_BYTES);
+    sodium_memzero(block, sizeof block);
+    return total;
+}
+
+int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why, size_t why_room)
+{
+    struct stat facts;
+    if (sodium_init() < 0) {
+        snprintf(why, why_room, "libsodium does not work here");
+        return -ENOSYS;
+    }
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &facts) != 0) {
+        int error = errno;
+        snprintf(why, why_room, "secret %s: %s", path, strerror(error));
+        if (file >= 0) {
+            close(file);
+        }
+        return -error;
+    }
+    long total = hash_file(file, secret);
+    close(file);
+    if (total < 0) {
+        snprintf(why, why_room, "secret %s: %s", path, strerror((int)-total));
+        return (int)total;
+    }
+    if (total < CO_SECRET_FILE_MIN) {
+        snprintf(why, why_room, "secret %s has %ld bytes; %d are needed (head -c 32 /dev/urandom >%s makes some)", path,
+                 total, CO_SECRET_FILE_MIN, path);
+        return -EINVAL;
+    }
+    if (S_ISREG(facts.st_mode) && (facts.st_mode & 077) != 0) {
+        snprintf(why, why_room, "secret %s can be read by others (chmod 600 %s)", path, path);
+        return -EACCES;
+    }
+    return 0;
+}

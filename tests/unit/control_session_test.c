@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Control connections: two ends that agree; another secret, another version, no peer at all; messages changed,
+// repeated, left out; a peer that does not read; bytes one by one.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "mcast/onesided/control_session.h"
+
+static struct co_session *client, *server;
+static struct co_control_message message;
+static char why[200];
+static const uint8_t secret[CO_SECRET_BYTES] = {1, 2, 3}, other_secret[CO_SECRET_BYTES] = {1, 2, 4};
+
+static int open_ends(void **state)
+{
+    (void)state;
+    assert_int_equal(co_session_open(&client, true, secret), 0);
+    assert_int_equal(co_session_open(&server, false, secret), 0);
+    return 0;
+}
+
+static int close_ends(void **state)
+{
+    (void)state;
+    co_session_close(client);
+    co_session_close(server);
+    return 0;
+}
+
+static size_t carry(struct co_session *from, struct co_session *to)
+{
+    const uint8_t *data;
+    size_t bytes = co_session_out(from, &data), taken = co_session_feed(to, data, bytes);
+    co_session_sent(from, taken);
+    return taken;
+}
+
+static int next(struct co_session *session)
+{
+    *why = '\0';
+    return co_session_next(session, &message, why, sizeof why);
+}
+
+static int say(struct co_session *session, uint16_t kind)
+{
+    memset(&message, 0, sizeof message);
+    message.kind = kind;
+    return co_session_say(session, &message);
+}
+
+static void say_hello(void)
+{
+    assert_true(carry(client, server) > 0);
+    assert_int_equal(next(server), 0);
+    assert_true(carry(server, client) > 0);
+    assert_int_equal(next(client), 0);
+    assert_true(co_session_is_open(client) && co_session_is_open(server));
+    assert_false(co_session_is_trusted(client) || co_session_is_trusted(server));
+}
+
+static void they_agree(void **state)
+{
+    (void)state;
+    const uint8_t *data;
+    assert_int_equal(say(client, CO_SAY_READY), -ENOTCONN);
+    assert_int_equal(co_session_out(server, &data), 0); // it waits for the client's HELLO
+    say_hello();
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(say(client, CO_SAY_READY), 0);
+        assert_int_equal(say(server, CO_SAY_STATUS), 0);
+        carry(client, server);
+        carry(server, client);
+        assert_int_equal(next(server), 1);
+        assert_int_equal(message.kind, CO_SAY_READY);
+        assert_int_equal(next(client), 1);
+        assert_int_equal(message.kind, CO_SAY_STATUS);
+        assert_int_equal(next(server), 0);
+    }
+    assert_true(co_session_is_trusted(client) && co_session_is_trusted(server));
+}
+
+static void byte_by_byte(void **state)
+{
+    (void)state;
+    const uint8_t *data;
+    say_hello();
+    say(client, CO_SAY_CLOSE);
+    size_t bytes = co_session_out(client, &data);
+    assert_int_equal(bytes, CO_CONTROL_HEAD_BYTES + CO_CONTROL_TAG_BYTES);
+    for (size_t i = 0; i < bytes; i++) {
+        assert_int_equal(next(server), 0);
+        assert_int_equal(co_session_feed(server, data + i, 1), 1);
+    }
+    assert_int_equal(next(server), 1);
+    assert_int_equal(message.kind, CO_SAY_CLOSE);
+}
+
+static void another_secret(void **state)
+{
+    (void)state;
+    co_session_close(server);
+    assert_int_equal(co_session_open(&server, false, other_secret), 0);
+    say_hello();
+    say(client, CO_SAY_READY);
+    say(server, CO_SAY_STATUS);
+    carry(client, server);
+    carry(server, client);
+    assert_int_equal(next(server), -EACCES);
+    assert_string_equal(why, "the other end has another secret");
+    assert_int_equal(next(client), -EACCES);
+    assert_false(co_session_is_trusted(client) || co_session_is_trusted(server));
+}
+
+static void another_version(void **state)
+{
+    (void)state;
+    uint8_t hello[32];
+    const uint8_t *data;
+    assert_int_equal(co_session_out(client, &data), sizeof hello);
+    memcpy(hello, data, sizeof hello);
+    hello[8] = 9;
+    co_session_feed(server, hello, sizeof hello);
+    assert_int_equal(next(server), -EPROTONOSUPPORT);
+    assert_string_equal(why, "the other end speaks version 9 of the protocol, this one 1");
+    assert_int_equal(co_session_out(server, &data), sizeof hello); // so that it can tell its user, too
+}
+
+static void no_peer(void **state)
+{
+    (void)state;
+    co_session_feed(server, (const uint8_t *)"GET / HTTP/1.1\r\n", 16);
+    assert_int_equal(next(server), -EPROTO);
+    const uint8_t *data;
+    assert_int_equal(co_session_out(server, &data), 0);
+}
+
+static void changed(void **state)
+{
+    (void)state;
+    const uint8_t *data;
+    uint8_t copy[64];
+    say_hello();
+    say(client, CO_SAY_READY);
+    size_t bytes = co_session_out(client, &data);
+    memcpy(copy, data, bytes);
+    copy[4] ^= 1; // its kind
+    co_session_feed(server, copy, bytes);
+    assert_int_equal(next(server), -EACCES);
+}
+
+static void repeated(void **state)
+{
+    (void)state;
+    const uint8_t *data;
+    say_hello();
+    say(client, CO_SAY_READY);
+    size_t bytes = co_session_out(client, &data);
+    co_session_feed(server, data, bytes);
+    co_session_feed(server, data, bytes);
+    assert_int_equal(next(server), 1);
+    assert_int_equal(next(server), -EACCES);
+    assert_string_equal(why, "a message was changed on its way");
+}
+
+static void sent_back(void **state)
+{
+    (void)state;
+    const uint8_t *data;
+    say_hello();
+    say(client, CO_SAY_READY);
+    size_t bytes = co_session_out(client, &data);
+    co_session_feed(client, data, bytes);
+    assert_int_equal(next(client), -EACCES);
+}
+
+static void too_long(void **state)
+{
+    (void)state;
+    static const uint8_t head[8] = {0x61, 0xea, 0, 0, 1}; // 60001 bytes
+    say_hello();
+    co_session_feed(server, head, sizeof head);
+    assert_int_equal(next(server), -EPROTO);
+}
+
+static void one_that_does_not_read(void **state)
+{
+    (void)state;
+    static struct co_control_message large = {.kind = CO_SAY_STATUS_TEXT, .status = {.bytes = 50000}};
+    memset(large.status.text, 'x', 50000);
+    say_hello();
+    int said = 0;
+    while (co_session_say(server, &large) == 0) {
+        said++;
+        assert_true(said < 100);
+    }
+    assert_int_equal(co_session_say(server, &large), -ENOBUFS);
+    for (int heard = 0; heard < said;) { // and when it reads after all
+        carry(server, client);
+        while (next(client) == 1) {
+            heard++;
+        }
+    }
+    assert_int_equal(co_session_say(server, &large), 0);
+}
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    chmod(path, mode);
+}
+
+static void secrets(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/castoff-secret.XXXXXX";
+    uint8_t first[CO_SECRET_BYTES], second[CO_SECRET_BYTES];
+    assert_true(close(mkstemp(path)) == 0);
+    write_file(path, "sixteen letters!", 0600);
+    assert_int_equal(co_secret_read(first, path, why, sizeof why), 0);
+    write_file(path, "sixteen letters?", 0600);
+    assert_int_equal(co_secret_read(second, path, why, sizeof why), 0);
+    assert_memory_not_equal(first, second, sizeof first);
+    write_file(path, "fifteen letters", 0600);
+    assert_int_equal(co_secret_read(second, path, why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "has 15 bytes; 16 are needed"));
+    write_file(path, "sixteen letters!", 0640);
+    assert_int_equal(co_secret_read(second, path, why, sizeof why), -EACCES);
+    assert_non_null(strstr(why, "chmod 600"));
+    unlink(path);
+    assert_int_equal(co_secret_read(second, path, why, sizeof why), -ENOENT);
+}
+
+int main(void)
+{
+#define ENDS(name) cmocka_unit_test_setup_teardown(name, open_ends, close_ends)
+    const struct CMUnitTest tests[] = {
+        ENDS(they_agree),
+        ENDS(byte_by_byte),
+        ENDS(another_secret),
+        ENDS(another_version),
+        ENDS(no_peer),
+        ENDS(changed),
+        ENDS(repeated),
+        ENDS(sent_back),
+        ENDS(too_long),
+        ENDS(one_that_does_not_read),
+        cmocka_unit_test(secrets),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
