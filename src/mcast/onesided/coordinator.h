@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The coordinator without its sockets: who is connected, the groups, and the rules that hops have for them. Messages of
-// clients go in, messages to clients come out. A rule is taken for gone only when its hop has said so, or has been out of
-// touch for so long that its lease has ended; until then whoever closes is not answered, so that a buffer is never given
-// back while something might still be written into it. Pure but for random numbers; time is an argument. One thread; cold.
+// clients go in, messages to clients come out. A rule is taken for gone only when its hop has said so, or has been out
+// of touch for so long that its lease has ended; until then whoever closes is not answered, so that a buffer is never
+// given back while something might still be written into it. Pure but for random numbers; time is an argument. One
+// thread; cold.
 #ifndef CASTOFF_MCAST_ONESIDED_COORDINATOR_H
 #define CASTOFF_MCAST_ONESIDED_COORDINATOR_H
 
@@ -24,7 +25,8 @@ struct co_coordinator_config {
 struct co_coordinator_output {
     void *context;
     void (*say)(void *context, unsigned client, struct co_control_message *message);
-    void (*drop)(void *context, unsigned client); // close the connection; co_coordinator_left is not to be called for it
+    void (*drop)(void *context,
+                 unsigned client); // close the connection; co_coordinator_left is not to be called for it
     void (*log)(void *context, const char *line);
 };
 

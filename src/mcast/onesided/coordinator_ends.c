@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How a group goes on when its hops have answered, and how it ends: rules go, and are known to be gone, before anybody is
-// told that it is over.
+// How a group goes on when its hops have answered, and how it ends: rules go, and are known to be gone, before anybody
+// is told that it is over.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -32,7 +32,8 @@ static struct group *find_group(const struct co_coordinator *coordinator, const 
 static uint32_t free_address(const struct co_coordinator *coordinator)
 {
     for (unsigned i = 0; i < coordinator->config.addresses; i++) {
-        uint32_t ip = coordinator->config.first_ip + (uint32_t)((coordinator->next_id + i) % coordinator->config.addresses);
+        uint32_t ip =
+            coordinator->config.first_ip + (uint32_t)((coordinator->next_id + i) % coordinator->config.addresses);
         unsigned k = 0;
         while (k < coordinator->group_count && coordinator->groups[k]->ip != ip) {
             k++;
@@ -44,8 +45,8 @@ static uint32_t free_address(const struct co_coordinator *coordinator)
     return 0;
 }
 
-// Neither 0 and 1, which InfiniBand keeps for itself, nor its multicast QPN. Random, so that a packet of a group that was
-// there before does not fit.
+// Neither 0 and 1, which InfiniBand keeps for itself, nor its multicast QPN. Random, so that a packet of a group that
+// was there before does not fit.
 static uint32_t random_qpn(void)
 {
     return 2 + randombytes_uniform(CO_ROCE_PSN_MASK - 2);
@@ -157,6 +158,11 @@ static const char *check_sender(const struct co_coordinator *coordinator, const 
         *reason = CO_REASON_EXISTS;
         snprintf(text, TEXT, "group %s has a sender already: %s at %s", group->name, group->sender_open.name,
                  coordinator->clients[group->sender].place);
+        return text;
+    }
+    if (group != NULL && group->state != GROUP_GATHERING) {
+        *reason = CO_REASON_EXISTS;
+        snprintf(text, TEXT, "group %s is just ending", group->name);
         return text;
     }
     if (!co_hops_have_any(coordinator)) {

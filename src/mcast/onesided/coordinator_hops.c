@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The hops and what they have for each group. One hop in switch mode, or any number in NIC mode, each for one host. A hop
-// that is lost keeps its rules until its lease has ended, counted from the last report that was heard of it; one that
-// comes (back) gets the rules of the groups that are open.
+// The hops and what they have for each group. One hop in switch mode, or any number in NIC mode, each for one host. A
+// hop that is lost keeps its rules until its lease has ended, counted from the last report that was heard of it; one
+// that comes (back) gets the rules of the groups that are open.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +133,8 @@ static bool find_conflict(const struct co_coordinator *coordinator, unsigned cli
             return true;
         }
         if (login->mode == CO_HOP_SWITCH || other->hop.mode == CO_HOP_SWITCH) {
-            snprintf(text, room, "hop %s is connected: a hop in switch mode is the only one of its coordinator", other->name);
+            snprintf(text, room, "hop %s is connected: a hop in switch mode is the only one of its coordinator",
+                     other->name);
             return true;
         }
         if (other->hop.serves_ip == login->serves_ip) {
@@ -204,7 +205,8 @@ static void take_answer(struct co_coordinator *coordinator, struct group *group,
     char text[CO_CONTROL_TEXT_MAX];
     part->request = 0;
     if (message->kind == CO_SAY_DONE) {
-        part->has_rule = part->has_rule && group->state != GROUP_ENDING && list_targets(coordinator, group, part->hop) > 0;
+        part->has_rule =
+            part->has_rule && group->state != GROUP_ENDING && list_targets(coordinator, group, part->hop) > 0;
         co_group_settle(coordinator, group, now_ns);
         return;
     }

@@ -13,9 +13,9 @@ struct client {
     uint8_t role; // enum co_control_role; 0 until it has logged in
     char place[64], name[CO_CONTROL_NAME_MAX];
     uint64_t since_ns, heard_ns;
-    struct co_control_login hop;            // of a hop,
-    struct co_control_hop_report *report;   // and what it said last, NULL before
-    struct group *group;                    // of a sender or member
+    struct co_control_login hop;          // of a hop,
+    struct co_control_hop_report *report; // and what it said last, NULL before
+    struct group *group;                  // of a sender or member
 };
 
 enum member_state { MEMBER_JOINED, MEMBER_READY, MEMBER_LEAVING, MEMBER_LOST };
