@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,8 +19,8 @@ static uint8_t body[CO_CONTROL_BODY_MAX];
 
 static void fill_open(struct co_control_open *open)
 {
-    strcpy(open->group, "replica-1");
-    strcpy(open->name, "h3");
+    snprintf(open->group, sizeof open->group, "%s", "replica-1");
+    snprintf(open->name, sizeof open->name, "%s", "h3");
     open->bytes = 1 << 20;
     open->members = 3;
     open->patience_ms = 5000;
@@ -48,7 +49,7 @@ static void fill_report(struct co_control_hop_report *report)
 
 static void fill_missing(struct co_control_missing *missing)
 {
-    strcpy(missing->name, "h3");
+    snprintf(missing->name, sizeof missing->name, "%s", "h3");
     missing->round = 2;
     missing->range_count = CO_CONTROL_RANGES_MAX;
     for (uint32_t i = 0; i < missing->range_count; i++) {
@@ -99,7 +100,7 @@ static void fill(uint16_t kind)
         fill_missing(&message.missing);
         break;
     case CO_SAY_MEMBER_LOST:
-        strcpy(message.name, "h3");
+        snprintf(message.name, sizeof message.name, "%s", "h3");
         break;
     case CO_SAY_STATUS_TEXT:
         message.status.is_last = true;
@@ -170,9 +171,9 @@ static void nonsense_is_refused(void **state)
     message.open.end.qpn = 1 << 24;
     assert_int_equal(write_and_read(), -EPROTO);
     message.open.end.qpn = 1;
-    strcpy(message.open.group, "a b");
+    snprintf(message.open.group, sizeof message.open.group, "%s", "a b");
     assert_int_equal(write_and_read(), -EPROTO);
-    strcpy(message.open.group, "");
+    snprintf(message.open.group, sizeof message.open.group, "%s", "");
     assert_int_equal(write_and_read(), -EPROTO);
     fill(CO_SAY_LOGIN);
     message.login.role = CO_ROLE_END;

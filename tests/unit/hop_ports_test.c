@@ -102,7 +102,7 @@ static size_t receive_at(int host, uint8_t frame[ROCE_FRAME_ROOM], int *tag)
 {
     struct pollfd entry = {.fd = hosts[host], .events = POLLIN};
     struct iovec part = {frame, ROCE_FRAME_ROOM};
-    char control[64];
+    _Alignas(struct cmsghdr) char control[64];
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof control};
     if (poll(&entry, 1, 20) == 0) {

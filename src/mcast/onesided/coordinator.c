@@ -92,7 +92,7 @@ static void take_login(struct co_coordinator *coordinator, unsigned client, cons
     who->hop = *login;
     snprintf(who->name, sizeof who->name, "%s", login->name);
     if (login->role == CO_ROLE_HOP) {
-        co_hops_login(coordinator, client, now_ns);
+        co_coordinator_hops_login(coordinator, client, now_ns);
     } else {
         co_coordinator_answer(coordinator, client, CO_SAY_DONE, CO_REASON_NONE, "");
     }
@@ -121,7 +121,7 @@ static bool hear_hop(struct co_coordinator *coordinator, unsigned client, struct
         return true;
     case CO_SAY_DONE:
     case CO_SAY_REFUSED:
-        co_hops_answered(coordinator, client, message, now_ns);
+        co_coordinator_hops_answered(coordinator, client, message, now_ns);
         return true;
     default:
         return false;
@@ -134,17 +134,17 @@ static bool hear_client(struct co_coordinator *coordinator, unsigned client, str
     switch (message->kind) {
     case CO_SAY_OPEN_SENDER:
     case CO_SAY_OPEN_MEMBER:
-        co_group_open(coordinator, client, message, now_ns);
+        co_coordinator_group_open(coordinator, client, message, now_ns);
         return true;
     case CO_SAY_READY:
-        co_group_ready(coordinator, client, now_ns);
+        co_coordinator_group_ready(coordinator, client, now_ns);
         return true;
     case CO_SAY_ROUND:
     case CO_SAY_MISSING:
-        co_group_pass_on(coordinator, client, message);
+        co_coordinator_group_pass_on(coordinator, client, message);
         return true;
     case CO_SAY_CLOSE:
-        co_group_leave(coordinator, client, false, now_ns);
+        co_coordinator_group_leave(coordinator, client, false, now_ns);
         return true;
     default:
         return false;
@@ -182,9 +182,9 @@ void co_coordinator_left(struct co_coordinator *coordinator, unsigned client, ui
     struct client *who = &coordinator->clients[client];
     who->is_there = false;
     if (who->role == CO_ROLE_HOP) {
-        co_hops_lost(coordinator, client, now_ns);
+        co_coordinator_hops_lost(coordinator, client, now_ns);
     } else if (who->group != NULL) {
-        co_group_leave(coordinator, client, true, now_ns);
+        co_coordinator_group_leave(coordinator, client, true, now_ns);
     }
     who->role = 0;
 }
@@ -215,7 +215,7 @@ void co_coordinator_tick(struct co_coordinator *coordinator, uint64_t now_ns)
         }
     }
     for (unsigned i = coordinator->group_count; i-- > 0;) { // from the end: a group may go meanwhile
-        co_group_check_deadline(coordinator, coordinator->groups[i], now_ns);
+        co_coordinator_group_check_deadline(coordinator, coordinator->groups[i], now_ns);
     }
 }
 

@@ -14,6 +14,7 @@
 #define CO_COORDINATOR_GROUPS 256
 #define CO_COORDINATOR_HOPS 64
 #define CO_COORDINATOR_PORT "4793"
+#define CO_COORDINATOR_MARGIN_NS UINT64_C(250000000) // after a lease: hops look at the clock every 50 ms
 
 struct co_coordinator_config {
     uint32_t first_ip;    // group addresses: from here on,

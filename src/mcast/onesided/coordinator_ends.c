@@ -83,7 +83,7 @@ static void say_go(struct co_coordinator *coordinator, struct group *group)
     co_coordinator_log(coordinator, "group %s: open, %u members", group->name, group->member_count);
 }
 
-void co_group_settle(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns)
+void co_coordinator_group_settle(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns)
 {
     if (!is_settled(group, now_ns)) {
         return;
@@ -98,8 +98,8 @@ void co_group_settle(struct co_coordinator *coordinator, struct group *group, ui
     }
 }
 
-void co_group_end(struct co_coordinator *coordinator, struct group *group, uint8_t reason, const char *text,
-                  uint64_t now_ns)
+void co_coordinator_group_end(struct co_coordinator *coordinator, struct group *group, uint8_t reason, const char *text,
+                              uint64_t now_ns)
 {
     if (group->state != GROUP_ENDING) {
         group->state = GROUP_ENDING;
@@ -107,9 +107,9 @@ void co_group_end(struct co_coordinator *coordinator, struct group *group, uint8
         snprintf(group->end_text, sizeof group->end_text, "%s", text);
         group->deadline_ns = now_ns + coordinator->config.patience_ns;
         coordinator->groups_failed += reason != CO_REASON_NONE;
-        co_hops_sync(coordinator, group);
+        co_coordinator_hops_sync(coordinator, group);
     }
-    co_group_settle(coordinator, group, now_ns);
+    co_coordinator_group_settle(coordinator, group, now_ns);
 }
 
 static void member_leaves(struct co_coordinator *coordinator, struct group *group, struct member *member, bool is_lost,
@@ -120,7 +120,7 @@ static void member_leaves(struct co_coordinator *coordinator, struct group *grou
     bool was_open = group->state == GROUP_OPEN;
     member->state = is_lost ? MEMBER_LOST : MEMBER_LEAVING;
     if (group->state == GROUP_SETTING_UP || group->state == GROUP_INSTALLING) {
-        co_group_end(coordinator, group, CO_REASON_LOST, text, now_ns);
+        co_coordinator_group_end(coordinator, group, CO_REASON_LOST, text, now_ns);
         return;
     }
     if (was_open) {
@@ -128,15 +128,15 @@ static void member_leaves(struct co_coordinator *coordinator, struct group *grou
         snprintf(coordinator->message.name, sizeof coordinator->message.name, "%s", member->open.name);
         co_coordinator_say(coordinator, group->sender, CO_SAY_MEMBER_LOST);
         group->deadline_ns = now_ns + coordinator->config.patience_ns;
-        co_hops_sync(coordinator, group);
+        co_coordinator_hops_sync(coordinator, group);
     }
-    co_group_settle(coordinator, group, now_ns);
+    co_coordinator_group_settle(coordinator, group, now_ns);
 }
 
-void co_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns)
+void co_coordinator_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns)
 {
     struct group *group = coordinator->clients[client].group;
-    struct member *member = group != NULL ? co_group_member(group, client) : NULL;
+    struct member *member = group != NULL ? co_coordinator_group_member(group, client) : NULL;
     if (group == NULL) { // its group has ended, or it never had one
         co_coordinator_answer(coordinator, client, CO_SAY_DONE, CO_REASON_NONE, "");
         return;
@@ -153,8 +153,8 @@ void co_group_leave(struct co_coordinator *coordinator, unsigned client, bool is
     if (is_lost) {
         coordinator->clients[client].group = NULL;
     }
-    co_group_end(coordinator, group, is_lost ? CO_REASON_LOST : CO_REASON_NONE,
-                 is_lost ? "the sender has been lost" : "", now_ns);
+    co_coordinator_group_end(coordinator, group, is_lost ? CO_REASON_LOST : CO_REASON_NONE,
+                             is_lost ? "the sender has been lost" : "", now_ns);
 }
 
 static void list_names(const struct group *group, bool only_silent, char *out, size_t room)
@@ -169,12 +169,12 @@ static void list_names(const struct group *group, bool only_silent, char *out, s
     }
 }
 
-void co_group_check_deadline(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns)
+void co_coordinator_group_check_deadline(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns)
 {
     char names[128], text[TEXT];
     if (group->limbo_until_ns != 0 && now_ns >= group->limbo_until_ns) {
         group->limbo_until_ns = 0;
-        co_group_settle(coordinator, group, now_ns);
+        co_coordinator_group_settle(coordinator, group, now_ns);
         return; // the group may be gone
     }
     if (now_ns < group->deadline_ns || !group->has_sender) {
@@ -185,10 +185,10 @@ void co_group_check_deadline(struct co_coordinator *coordinator, struct group *g
         list_names(group, false, names, sizeof names);
         snprintf(text, sizeof text, "%u of %u members have joined in time%s%s", group->member_count,
                  group->sender_open.members, *names != '\0' ? ": " : "", names);
-        co_group_end(coordinator, group, CO_REASON_DEADLINE, text, now_ns);
+        co_coordinator_group_end(coordinator, group, CO_REASON_DEADLINE, text, now_ns);
     } else if (group->state == GROUP_SETTING_UP) {
         list_names(group, true, names, sizeof names);
         snprintf(text, sizeof text, "no answer to set-up within %.3g s from %s", patience, names);
-        co_group_end(coordinator, group, CO_REASON_DEADLINE, text, now_ns);
+        co_coordinator_group_end(coordinator, group, CO_REASON_DEADLINE, text, now_ns);
     }
 }

@@ -72,7 +72,7 @@ static struct group *make_group(struct co_coordinator *coordinator, const char *
     return group;
 }
 
-struct member *co_group_member(struct group *group, unsigned client)
+struct member *co_coordinator_group_member(struct group *group, unsigned client)
 {
     for (unsigned i = 0; i < group->member_count; i++) {
         if (group->members[i].client == client && group->members[i].state != MEMBER_LOST) {
@@ -100,7 +100,7 @@ static bool find_fault(const struct co_coordinator *coordinator, const struct gr
             *reason = CO_REASON_WRONG;
             return true;
         }
-        if (co_hops_for(coordinator, member->end.ip) == CO_COORDINATOR_CLIENTS) {
+        if (co_coordinator_hops_for(coordinator, member->end.ip) == CO_COORDINATOR_CLIENTS) {
             snprintf(text, TEXT, "no hop is connected that leads to member %s", member->name);
             *reason = CO_REASON_NO_HOP;
             return true;
@@ -132,7 +132,7 @@ static void try_start(struct co_coordinator *coordinator, struct group *group, u
         return;
     }
     if (find_fault(coordinator, group, &reason, text)) {
-        co_group_end(coordinator, group, reason, text, now_ns);
+        co_coordinator_group_end(coordinator, group, reason, text, now_ns);
         return;
     }
     group->mtu = group->sender_open.end.mtu;
@@ -165,7 +165,7 @@ static const char *check_sender(const struct co_coordinator *coordinator, const 
         snprintf(text, TEXT, "group %s is just ending", group->name);
         return text;
     }
-    if (!co_hops_have_any(coordinator)) {
+    if (!co_coordinator_hops_have_any(coordinator)) {
         *reason = CO_REASON_NO_HOP;
         return "no hop is connected";
     }
@@ -230,8 +230,8 @@ static void join(struct co_coordinator *coordinator, struct group *group, unsign
     try_start(coordinator, group, now_ns);
 }
 
-void co_group_open(struct co_coordinator *coordinator, unsigned client, const struct co_control_message *message,
-                   uint64_t now_ns)
+void co_coordinator_group_open(struct co_coordinator *coordinator, unsigned client,
+                               const struct co_control_message *message, uint64_t now_ns)
 {
     const struct co_control_open *open = &message->open;
     struct group *group = find_group(coordinator, open->group);
@@ -254,10 +254,10 @@ void co_group_open(struct co_coordinator *coordinator, unsigned client, const st
     }
 }
 
-void co_group_ready(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
+void co_coordinator_group_ready(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
 {
     struct group *group = coordinator->clients[client].group;
-    struct member *member = group != NULL ? co_group_member(group, client) : NULL;
+    struct member *member = group != NULL ? co_coordinator_group_member(group, client) : NULL;
     if (member == NULL || group->state != GROUP_SETTING_UP) {
         return; // too late: the group has been given up meanwhile
     }
@@ -269,11 +269,12 @@ void co_group_ready(struct co_coordinator *coordinator, unsigned client, uint64_
     }
     group->state = GROUP_INSTALLING;
     group->deadline_ns = now_ns + coordinator->config.patience_ns;
-    co_hops_sync(coordinator, group);
-    co_group_settle(coordinator, group, now_ns);
+    co_coordinator_hops_sync(coordinator, group);
+    co_coordinator_group_settle(coordinator, group, now_ns);
 }
 
-void co_group_pass_on(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message)
+void co_coordinator_group_pass_on(struct co_coordinator *coordinator, unsigned client,
+                                  struct co_control_message *message)
 {
     struct group *group = coordinator->clients[client].group;
     if (group == NULL || group->state != GROUP_OPEN) {
@@ -287,7 +288,7 @@ void co_group_pass_on(struct co_coordinator *coordinator, unsigned client, struc
         }
         return;
     }
-    struct member *member = co_group_member(group, client);
+    struct member *member = co_coordinator_group_member(group, client);
     if (message->kind == CO_SAY_MISSING && member != NULL) {
         member->round = message->missing.round;
         member->missing = message->missing.missing;

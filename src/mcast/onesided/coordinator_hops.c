@@ -14,7 +14,7 @@ static bool is_hop(const struct client *client)
     return client->is_there && client->role == CO_ROLE_HOP;
 }
 
-bool co_hops_have_any(const struct co_coordinator *coordinator)
+bool co_coordinator_hops_have_any(const struct co_coordinator *coordinator)
 {
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         if (is_hop(&coordinator->clients[i])) {
@@ -24,7 +24,7 @@ bool co_hops_have_any(const struct co_coordinator *coordinator)
     return false;
 }
 
-unsigned co_hops_for(const struct co_coordinator *coordinator, uint32_t ip)
+unsigned co_coordinator_hops_for(const struct co_coordinator *coordinator, uint32_t ip)
 {
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         const struct client *client = &coordinator->clients[i];
@@ -47,7 +47,7 @@ static uint32_t list_targets(struct co_coordinator *coordinator, const struct gr
     for (unsigned i = 0; i < group->member_count && group->state != GROUP_ENDING; i++) {
         const struct member *member = &group->members[i];
         const struct co_control_end *end = &member->open.end;
-        if (!is_wanted(member) || co_hops_for(coordinator, end->ip) != hop) {
+        if (!is_wanted(member) || co_coordinator_hops_for(coordinator, end->ip) != hop) {
             continue;
         }
         struct co_roce_target *target = &coordinator->message.rule.targets[count++];
@@ -108,7 +108,7 @@ static void sync_hop(struct co_coordinator *coordinator, struct group *group, un
     }
 }
 
-void co_hops_sync(struct co_coordinator *coordinator, struct group *group)
+void co_coordinator_hops_sync(struct co_coordinator *coordinator, struct group *group)
 {
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         if (is_hop(&coordinator->clients[i])) {
@@ -149,7 +149,7 @@ static bool find_conflict(const struct co_coordinator *coordinator, unsigned cli
     return false;
 }
 
-void co_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
+void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
 {
     struct client *who = &coordinator->clients[client];
     char text[CO_CONTROL_TEXT_MAX];
@@ -183,18 +183,20 @@ static void lose_part(struct co_coordinator *coordinator, struct group *group, u
     }
     *part = group->parts[--group->part_count];
     if (group->state == GROUP_INSTALLING) {
-        co_group_end(coordinator, group, CO_REASON_NO_HOP, "the hop was lost while it took the rules", now_ns);
+        co_coordinator_group_end(coordinator, group, CO_REASON_NO_HOP, "the hop was lost while it took the rules",
+                                 now_ns);
     }
 }
 
-void co_hops_lost(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
+void co_coordinator_hops_lost(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
 {
     const struct client *who = &coordinator->clients[client];
     co_coordinator_log(coordinator, "hop %s at %s: lost; its rules end within %.3g s", who->name, who->place,
                        (double)coordinator->config.lease_ns / 1e9);
     for (unsigned i = coordinator->group_count; i-- > 0;) {
         // The hop counts its lease from the sending of a report that was heard here at heard_ns or before.
-        lose_part(coordinator, coordinator->groups[i], client, who->heard_ns + coordinator->config.lease_ns, now_ns);
+        uint64_t until_ns = who->heard_ns + coordinator->config.lease_ns + CO_COORDINATOR_MARGIN_NS;
+        lose_part(coordinator, coordinator->groups[i], client, until_ns, now_ns);
     }
 }
 
@@ -207,21 +209,21 @@ static void take_answer(struct co_coordinator *coordinator, struct group *group,
     if (message->kind == CO_SAY_DONE) {
         part->has_rule =
             part->has_rule && group->state != GROUP_ENDING && list_targets(coordinator, group, part->hop) > 0;
-        co_group_settle(coordinator, group, now_ns);
+        co_coordinator_group_settle(coordinator, group, now_ns);
         return;
     }
     snprintf(text, sizeof text, "hop %s: %.180s", hop->name, message->answer.text);
     co_coordinator_log(coordinator, "group %s: %s", group->name, text);
     if (group->state == GROUP_ENDING) { // it had no such rule
         part->has_rule = false;
-        co_group_settle(coordinator, group, now_ns);
+        co_coordinator_group_settle(coordinator, group, now_ns);
     } else {
-        co_group_end(coordinator, group, message->answer.reason, text, now_ns);
+        co_coordinator_group_end(coordinator, group, message->answer.reason, text, now_ns);
     }
 }
 
-void co_hops_answered(struct co_coordinator *coordinator, unsigned client, const struct co_control_message *message,
-                      uint64_t now_ns)
+void co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
+                                  const struct co_control_message *message, uint64_t now_ns)
 {
     for (unsigned i = 0; i < coordinator->group_count; i++) {
         struct part *part = part_of(coordinator->groups[i], client, false);

@@ -81,30 +81,31 @@ void co_coordinator_answer(struct co_coordinator *coordinator, unsigned client, 
                            const char *text);
 
 // coordinator_groups.c
-void co_group_open(struct co_coordinator *coordinator, unsigned client, const struct co_control_message *message,
-                   uint64_t now_ns);
-void co_group_ready(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
-void co_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns);
-void co_group_pass_on(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message);
-struct member *co_group_member(struct group *group, unsigned client);
+void co_coordinator_group_open(struct co_coordinator *coordinator, unsigned client,
+                               const struct co_control_message *message, uint64_t now_ns);
+void co_coordinator_group_ready(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
+void co_coordinator_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns);
+void co_coordinator_group_pass_on(struct co_coordinator *coordinator, unsigned client,
+                                  struct co_control_message *message);
+struct member *co_coordinator_group_member(struct group *group, unsigned client);
 
 // coordinator_ends.c
 // Ends it: rules go first, then everybody is told why.
-void co_group_end(struct co_coordinator *coordinator, struct group *group, uint8_t reason, const char *text,
-                  uint64_t now_ns);
+void co_coordinator_group_end(struct co_coordinator *coordinator, struct group *group, uint8_t reason, const char *text,
+                              uint64_t now_ns);
 // Goes on with a group for whose rules nothing is waited for any more. The group may be gone afterwards.
-void co_group_settle(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns);
-void co_group_check_deadline(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns);
+void co_coordinator_group_settle(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns);
+void co_coordinator_group_check_deadline(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns);
 
 // coordinator_hops.c
-void co_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
-void co_hops_lost(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
-void co_hops_answered(struct co_coordinator *coordinator, unsigned client, const struct co_control_message *message,
-                      uint64_t now_ns);
+void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
+void co_coordinator_hops_lost(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
+void co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
+                                  const struct co_control_message *message, uint64_t now_ns);
 // The hop that leads to an address, or CO_COORDINATOR_CLIENTS.
-unsigned co_hops_for(const struct co_coordinator *coordinator, uint32_t ip);
+unsigned co_coordinator_hops_for(const struct co_coordinator *coordinator, uint32_t ip);
 // Tells the hops what the group's members now need.
-void co_hops_sync(struct co_coordinator *coordinator, struct group *group);
-bool co_hops_have_any(const struct co_coordinator *coordinator);
+void co_coordinator_hops_sync(struct co_coordinator *coordinator, struct group *group);
+bool co_coordinator_hops_have_any(const struct co_coordinator *coordinator);
 
 #endif

@@ -20,9 +20,9 @@ enum {
 
 // A frame that has come.
 struct hop_slot {
+    _Alignas(struct cmsghdr) uint8_t control[HOP_CONTROL_BYTES];
     struct virtio_net_hdr device;
     uint8_t frame[HOP_VLAN_BYTES + HOP_FRAME_MAX];
-    uint8_t control[HOP_CONTROL_BYTES];
 };
 
 // A frame to send: parts of it lie in a slot.

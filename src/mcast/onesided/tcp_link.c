@@ -143,6 +143,7 @@ static int wait_connected(int socket, int timeout_ms)
     return -error;
 }
 
+// timeout_ms 0: does not wait.
 static int connect_to(const struct addrinfo *at, int timeout_ms)
 {
     int connected = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -151,7 +152,7 @@ static int connect_to(const struct addrinfo *at, int timeout_ms)
     }
     int error = connect(connected, at->ai_addr, at->ai_addrlen) == 0 ? 0 : -errno;
     if (error == -EINPROGRESS) {
-        error = wait_connected(connected, timeout_ms);
+        error = timeout_ms > 0 ? wait_connected(connected, timeout_ms) : 0;
     }
     if (error != 0) {
         close(connected);
@@ -184,6 +185,23 @@ int co_tcp_connect(struct co_tcp_link *out, const char *place, const char *port,
     if (error != 0) {
         co_tcp_close(out);
         snprintf(why, why_room, "no memory for a connection");
+    }
+    return error;
+}
+
+int co_tcp_begin(struct co_tcp_link *out, const char *place, const char *port, const uint8_t secret[CO_SECRET_BYTES],
+                 char *why, size_t why_room)
+{
+    return co_tcp_connect(out, place, port, 0, secret, why, why_room);
+}
+
+int co_tcp_resolve(char out[CO_TCP_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room)
+{
+    struct addrinfo *found;
+    int error = find_addresses(&found, place, port, 0, why, why_room);
+    if (error == 0) {
+        describe(out, found->ai_addr, found->ai_addrlen);
+        freeaddrinfo(found);
     }
     return error;
 }

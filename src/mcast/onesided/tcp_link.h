@@ -21,6 +21,12 @@ int co_tcp_accept(struct co_tcp_link *out, int listener, const uint8_t secret[CO
 // Waits for the connection, at most so long. -errno, and `why` is a whole sentence.
 int co_tcp_connect(struct co_tcp_link *out, const char *place, const char *port, int timeout_ms,
                    const uint8_t secret[CO_SECRET_BYTES], char *why, size_t why_room);
+// Only begins: messages wait until the connection stands, and co_tcp_receive tells when it cannot be had. Where `place`
+// is a name, finding its address waits.
+int co_tcp_begin(struct co_tcp_link *out, const char *place, const char *port, const uint8_t secret[CO_SECRET_BYTES],
+                 char *why, size_t why_room);
+// The first address of a place, as text that co_tcp_begin takes without waiting.
+int co_tcp_resolve(char out[CO_TCP_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room);
 void co_tcp_close(struct co_tcp_link *link);
 
 // POLLIN and, while something is to be sent, POLLOUT.

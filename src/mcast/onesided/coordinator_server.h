@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The coordinator as a daemon: a TCP socket, and a loop that carries messages between its clients and the coordinator.
+#ifndef CASTOFF_MCAST_ONESIDED_COORDINATOR_SERVER_H
+#define CASTOFF_MCAST_ONESIDED_COORDINATOR_SERVER_H
+
+#include <signal.h>
+
+#include "mcast/onesided/control_session.h"
+#include "mcast/onesided/coordinator.h"
+
+struct co_server_config {
+    const char *listen; // host:port, see tcp_link.h
+    uint8_t secret[CO_SECRET_BYTES];
+    struct co_coordinator_config coordinator;
+    void (*log)(void *context, const char *line); // context: NULL
+};
+
+// Runs until *stop is set, by a signal handler. 0, or -errno with `why`.
+int co_server_run(const struct co_server_config *config, const volatile sig_atomic_t *stop, char *why, size_t why_room);
+
+#endif

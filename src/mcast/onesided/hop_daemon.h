@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The hop as a daemon: ports, hop and control in one loop.
+#ifndef CASTOFF_MCAST_ONESIDED_HOP_DAEMON_H
+#define CASTOFF_MCAST_ONESIDED_HOP_DAEMON_H
+
+#include <signal.h>
+
+#include "mcast/onesided/hop.h"
+#include "mcast/onesided/tcp_link.h"
+
+struct co_hop_daemon_config {
+    struct co_hop_config hop;
+    const char *interfaces[CO_HOP_PORTS_MAX]; // hop.ports of them; NIC mode: wire, device
+    char place[CO_TCP_PLACE_MAX];             // of the coordinator; empty: none, the hop is a plain switch
+    uint8_t secret[CO_SECRET_BYTES];
+    char name[CO_CONTROL_NAME_MAX];
+    uint32_t serves_ip;                           // NIC mode
+    void (*log)(void *context, const char *line); // context: NULL
+};
+
+// Runs until *stop is set, by a signal handler. 0, or -errno with `why`.
+int co_hop_daemon_run(const struct co_hop_daemon_config *config, const volatile sig_atomic_t *stop, char *why,
+                      size_t why_room);
+
+#endif

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Signals and log lines of castoff's daemons.
+#define _GNU_SOURCE
+#include "daemon.h"
+
+#include <string.h>
+#include <unistd.h>
+
+volatile sig_atomic_t co_daemon_stop;
+
+static void stop(int signal)
+{
+    (void)signal;
+    co_daemon_stop = 1;
+}
+
+void co_daemon_catch_signals(void)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction action = {.sa_handler = stop}; // without SA_RESTART: a wait ends
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        sigaction(signals[i], &action, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+void co_daemon_log(const struct co_command *command, const char *line)
+{
+    char text[512];
+    int length = snprintf(text, sizeof text, "castoff %s: %.440s\n", command->name, line);
+    ssize_t written = write(STDERR_FILENO, text, (size_t)length);
+    (void)written; // nobody to tell
+}
