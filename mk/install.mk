@@ -11,9 +11,11 @@ LAB_SCRIPTS := $(foreach script,$(wildcard tests/lab/*.sh),$(if $(findstring _te
 
 .PHONY: install uninstall
 install: all bench-programs
-	install -d $(prefix)/bin $(prefix)/lib/castoff/bench $(prefix)/share/castoff/lab $(prefix)/share/man/man1 $(prefix)/share/man/man7
+	install -d $(prefix)/bin $(prefix)/lib/castoff/bench $(prefix)/share/castoff/lab $(prefix)/share/man/man1 $(prefix)/share/man/man7 \
+	  $(prefix)/include
 	install -m 755 $(BUILD)/castoff $(prefix)/bin
 	install -m 644 $(BUILD)/libcastoff.so $(BUILD)/libcastoff-*.so $(prefix)/lib/castoff
+	install -m 644 src/mcast/onesided/group/castoff_group.h $(prefix)/include
 	install -m 755 $(BENCH_PROGS) $(prefix)/lib/castoff/bench
 	install -m 644 tests/lab/inject.c tests/lab/README.md $(prefix)/share/castoff/lab
 	install -m 755 $(LAB_SCRIPTS) $(prefix)/share/castoff/lab
@@ -22,4 +24,4 @@ install: all bench-programs
 
 uninstall:
 	rm -rf $(prefix)/bin/castoff $(prefix)/lib/castoff $(prefix)/share/castoff
-	rm -f $(prefix)/share/man/man1/castoff.1 $(prefix)/share/man/man7/castoff.7
+	rm -f $(prefix)/include/castoff_group.h $(prefix)/share/man/man1/castoff.1 $(prefix)/share/man/man7/castoff.7

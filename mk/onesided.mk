@@ -18,4 +18,18 @@ $(ONESIDED_UNIT): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/te
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -lz -pthread -ldl -lm
 
+
+
+# The library for programs: needs libibverbs, and nothing else that is not in the C library.
+GROUP_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/onesided/group/*.c))
+
+$(BUILD)/libcastoff-group.so: $(GROUP_OBJ) $(BUILD)/libonesided.a $(BUILD)/libcore.a src/mcast/onesided/group/exports.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(filter %.o %.a,$^) $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL \
+	  -Wl,--gc-sections -Wl,--version-script=src/mcast/onesided/group/exports.map -Wl,-soname,libcastoff-group.so \
+	  $(STATIC_LIBS) -libverbs -pthread -ldl
+
+all: $(BUILD)/libcastoff-group.so
+
+-include $(GROUP_OBJ:.o=.d)
 -include $(ONESIDED_OBJ:.o=.d)

@@ -16,7 +16,7 @@ allowed() {
     src/base/*) echo 'base/.*' ;;
     src/modules/*) echo 'base/.*|modules/.*' ;;
     src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/(auth|datapath)\.h' ;;
-    src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*|mcast/auth\.h' ;;
+    src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*|mcast/auth\.h|mcast/chunk_bitmap\.h' ;;
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
@@ -26,7 +26,7 @@ allowed() {
     src/pmpi/record/*) echo 'base/.*|pmpi/next_mpi\.h|pmpi/record/.*|trace/.*' ;;
     src/pmpi/*) echo "base/.*|pmpi/.*|$fronts_engine|$fronts_mcast" ;;
     src/*) echo 'base/.*' ;;
-    tools/*) echo "base/.*|mcast/onesided/[a-z_]+\.h|[a-z_]+\.h|tools/.*|castoff/.*|trace/[a-z_]+\.h|trace/analyze/[a-z_]+\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/*) echo "base/.*|mcast/onesided/([a-z_]+|group/castoff_group)\.h|[a-z_]+\.h|tools/.*|castoff/.*|trace/[a-z_]+\.h|trace/analyze/[a-z_]+\.h|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 static const struct co_command *const commands[] = {
-    &co_command_mpirun, &co_command_run,   &co_command_ab,          &co_command_bench,
-    &co_command_info,   &co_command_trace, &co_command_coordinator, &co_command_hop,
+    &co_command_mpirun, &co_command_run,         &co_command_ab,  &co_command_bench,         &co_command_info,
+    &co_command_trace,  &co_command_coordinator, &co_command_hop, &co_command_onesided_copy,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -46,7 +46,7 @@ static void print_usage(FILE *stream)
           "Faster MPI_Bcast, MPI_Allgather and MPI_Iallgather for unmodified MPI programs.\n\n",
           stream);
     for (int i = 0; i < COMMANDS; i++) {
-        fprintf(stream, "  %-11s %s\n", commands[i]->name, commands[i]->summary);
+        fprintf(stream, "  %-13s %s\n", commands[i]->name, commands[i]->summary);
     }
     fputs("\ncastoff COMMAND -h says more; castoff(1) and castoff(7) say everything.\n", stream);
 }

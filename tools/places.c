@@ -51,6 +51,11 @@ int co_places_recorder(char path[PATH_MAX])
     return find_in(path, library_folders, "libcastoff-record.so");
 }
 
+int co_places_group_library(char path[PATH_MAX])
+{
+    return find_in(path, library_folders, "libcastoff-group.so");
+}
+
 int co_places_bench_program(char path[PATH_MAX], const char *name)
 {
     static const char *const folders[] = {"bench", "../lib/castoff/bench", NULL};

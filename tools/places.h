@@ -10,6 +10,7 @@
 int co_places_self(char path[PATH_MAX]);
 int co_places_library(char path[PATH_MAX]);                         // libcastoff.so
 int co_places_recorder(char path[PATH_MAX]);                        // libcastoff-record.so
+int co_places_group_library(char path[PATH_MAX]);                   // libcastoff-group.so
 int co_places_bench_program(char path[PATH_MAX], const char *name); // "coll"
 int co_places_lab(char path[PATH_MAX]);                             // lab.sh
 

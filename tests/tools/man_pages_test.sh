@@ -20,7 +20,7 @@ options() {
     grep -o -e '--[a-z][a-z-]*' | sort -u
 }
 
-commands=$("$castoff" -h | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p')
+commands=$("$castoff" -h | sed -n 's/^  \([a-z][a-z-]*\)  *.*/\1/p')
 ok "castoff -h lists commands" [ "$(echo "$commands" | wc -l)" -ge 6 ]
 for command in $commands; do
     "$castoff" "$command" -h | options >"$work/said"

@@ -206,6 +206,7 @@ static void pass_setup(struct cursor *cursor, struct co_control_setup *setup)
 
 static void pass_round(struct cursor *cursor, struct co_control_round *round)
 {
+    pass_32(cursor, &round->transfer);
     pass_32(cursor, &round->round);
     pass_32(cursor, &round->chunk_bytes);
     pass_32(cursor, &round->chunks);
@@ -215,6 +216,7 @@ static void pass_round(struct cursor *cursor, struct co_control_round *round)
 static void pass_missing(struct cursor *cursor, struct co_control_missing *missing)
 {
     pass_name(cursor, missing->name);
+    pass_32(cursor, &missing->transfer);
     pass_32(cursor, &missing->round);
     pass_32(cursor, &missing->missing);
     pass_count(cursor, &missing->range_count, CO_CONTROL_RANGES_MAX);

@@ -116,7 +116,8 @@ struct co_control_setup { // SETUP and GO
 };
 
 struct co_control_round {
-    uint32_t round;
+    uint32_t transfer;            // the buffer may be written anew as often as one likes: which time this is
+    uint32_t round;               // of that transfer
     uint32_t chunk_bytes, chunks; // of the group's length: immediate data counts them
 };
 
@@ -126,7 +127,8 @@ struct co_control_range {
 
 struct co_control_missing {
     char name[CO_CONTROL_NAME_MAX]; // of the member
-    uint32_t round, missing;        // chunks that it lacks; more than the ranges hold is told in the next round
+    uint32_t transfer, round,
+        missing; // missing: chunks that it lacks; more than the ranges hold is told in the next round
     uint32_t range_count;
     struct co_control_range ranges[CO_CONTROL_RANGES_MAX];
 };
