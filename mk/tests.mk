@@ -60,6 +60,11 @@ test: deps
 lab-verbs: deps
 	@bash tests/run_all.sh $(basename $(notdir $(wildcard tests/lab-verbs/*_test.sh)))
 
+# One-sided multicast in that laboratory: a file to three guests through castoff hop, with what may happen meanwhile.
+.PHONY: lab-onesided
+lab-onesided: deps
+	@bash tests/run_all.sh build onesided_test
+
 # FORCE: whether it is up to date is cheap to find out by writing it.
 .PHONY: FORCE
 env.example: FORCE $(BUILD)/env_template

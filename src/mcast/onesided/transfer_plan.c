@@ -51,9 +51,9 @@ void co_transfer_list_missing(struct co_control_missing *out, const uint64_t *bi
     }
 }
 
-void co_transfer_pace_learn(struct co_transfer_pace *pace, uint32_t sent, uint64_t took_ns, uint32_t missing)
+void co_transfer_pace_learn(struct co_transfer_pace *pace, uint32_t sent, uint64_t took_ns, uint32_t gaps)
 {
-    if (sent == 0 || missing <= sent / FEW + 1) {
+    if (sent == 0 || gaps <= sent / FEW + 1) {
         return;
     }
     uint64_t each_ns = took_ns / sent;

@@ -31,7 +31,8 @@ struct co_transfer_pace {
     uint64_t pause_ns; // after a chunk
 };
 
-// After a round in which `sent` chunks took `took_ns`, and `missing` of them did not come everywhere.
-void co_transfer_pace_learn(struct co_transfer_pace *pace, uint32_t sent, uint64_t took_ns, uint32_t missing);
+// After a round in which `sent` chunks took `took_ns`, and in what some member has there were so many gaps: not chunks,
+// since one gap may be a hop or a member that was away.
+void co_transfer_pace_learn(struct co_transfer_pace *pace, uint32_t sent, uint64_t took_ns, uint32_t gaps);
 
 #endif

@@ -69,7 +69,7 @@ static int report(struct castoff_group *group, uint32_t round)
     struct co_control_missing *what = &group->message.missing;
     int error = look_patiently(group);
     if (error == 0) { // before the sender may write again
-        error = co_onesided_member_post(group, group->consumed);
+        error = missing(group) > 0 ? co_onesided_pair_revive(group) : co_onesided_member_post(group, group->consumed);
         group->consumed = 0;
     }
     if (error != 0) {

@@ -149,6 +149,7 @@ static void take_missing(struct castoff_group *group)
             co_chunk_bitmap_clear(group->wanted, what->ranges[i].first + k);
         }
     }
+    group->gaps = what->range_count > group->gaps ? what->range_count : group->gaps;
     peer->rounds = what->round + 1;
     peer->is_done = what->missing == 0;
 }
@@ -173,6 +174,7 @@ static int ask_round(struct castoff_group *group)
                                                      .chunks = group->chunks};
     group->counts.rounds++;
     memset(group->wanted, 0xff, sizeof group->wanted);
+    group->gaps = 0;
     int error = co_onesided_say(group, CO_SAY_ROUND);
     while (error == 0 && count_silent(group) > 0) {
         error = co_onesided_await(group, until_ns);
@@ -228,12 +230,6 @@ static int end_transfer(struct castoff_group *group)
                                         lost > 1 ? " and others" : "");
 }
 
-static void learn(struct castoff_group *group, uint32_t sent, uint64_t began_ns)
-{
-    uint32_t missing = co_chunk_bitmap_count_clear(group->wanted, 0, group->chunks);
-    co_transfer_pace_learn(&group->pace, sent, co_clock_now_ns() - began_ns, missing);
-}
-
 int co_onesided_sender_complete(struct castoff_group *group)
 {
     uint64_t progress_ns = co_clock_now_ns(), began_ns = progress_ns;
@@ -264,7 +260,7 @@ int co_onesided_sender_complete(struct castoff_group *group)
         back_off_ms = is_better ? 0 : back_off_ms == 0 ? BACK_OFF_MS : 2 * back_off_ms;
         back_off_ms = back_off_ms > BACK_OFF_MOST_MS ? BACK_OFF_MOST_MS : back_off_ms;
         poll(NULL, 0, back_off_ms);
-        learn(group, sent, began_ns);
+        co_transfer_pace_learn(&group->pace, sent, co_clock_now_ns() - began_ns, group->gaps);
         began_ns = co_clock_now_ns();
         error = repair(group, &sent);
         if (error != 0) {

@@ -43,6 +43,7 @@ struct castoff_group {
     uint32_t transfer, round, chunks;
     uint64_t bitmap[CO_TRANSFER_CHUNKS_MAX / 64]; // sender: written at least once; member: has come
     uint64_t wanted[CO_TRANSFER_CHUNKS_MAX / 64]; // sender: clear where somebody lacks it
+    uint32_t gaps;                                // sender: in this round, of the member with most of them
     unsigned outstanding;                         // sender: writes without a completion
     unsigned consumed;                            // member: receives to post again
     unsigned members, peer_count;                 // sender
@@ -59,6 +60,10 @@ int co_onesided_fail(int error, const char *format, ...) __attribute__((format(p
 int co_onesided_device_open(struct castoff_group *group, const struct castoff_group_options *options);
 int co_onesided_pair_make(struct castoff_group *group);    // registers, creates, to INIT
 int co_onesided_pair_connect(struct castoff_group *group); // as setup says
+// Member: the same queue pair from its beginning, with all receives posted. Soft-RoCE takes no message any more once
+// one has broken off behind its first packet: the packet that starts the next one is refused because the last never
+// ended.
+int co_onesided_pair_revive(struct castoff_group *group);
 void co_onesided_device_close(struct castoff_group *group);
 
 // group_control.c

@@ -12,7 +12,7 @@
 
 #include "mcast/onesided/group/group_state.h"
 
-enum { SEND_DEPTH = 32, HOPS = 64 };
+enum { SEND_DEPTH = 32, RECEIVE_DEPTH = 2 * CO_TRANSFER_CHUNKS_MAX, HOPS = 64 };
 
 static void make_gid(union ibv_gid *gid, uint32_t ip)
 {
@@ -137,6 +137,14 @@ static int make_queue(struct castoff_group *group, int depth)
     return group->queue != NULL ? 0 : -errno;
 }
 
+static int begin_pair(struct castoff_group *group)
+{
+    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
+                               .port_num = group->port,
+                               .qp_access_flags = group->is_sender ? 0 : IBV_ACCESS_REMOTE_WRITE};
+    return -ibv_modify_qp(group->pair, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
 static int make_pair(struct castoff_group *group, unsigned depth)
 {
     struct ibv_qp_init_attr wanted = {.send_cq = group->queue,
@@ -146,20 +154,17 @@ static int make_pair(struct castoff_group *group, unsigned depth)
                                               .max_recv_wr = group->is_sender ? 1 : depth,
                                               .max_send_sge = 1,
                                               .max_recv_sge = 1}};
-    struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
-                               .port_num = group->port,
-                               .qp_access_flags = group->is_sender ? 0 : IBV_ACCESS_REMOTE_WRITE};
     group->pair = ibv_create_qp(group->domain, &wanted);
     if (group->pair == NULL) {
         return -errno;
     }
-    return -ibv_modify_qp(group->pair, &init, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    return begin_pair(group);
 }
 
 int co_onesided_pair_make(struct castoff_group *group)
 {
     int access = group->is_sender ? 0 : IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-    unsigned depth = group->is_sender ? SEND_DEPTH : 2 * CO_TRANSFER_CHUNKS_MAX;
+    unsigned depth = group->is_sender ? SEND_DEPTH : RECEIVE_DEPTH;
     group->domain = ibv_alloc_pd(group->context);
     if (group->domain == NULL) {
         return co_onesided_fail(-errno, "no protection domain: %s", strerror(errno));
@@ -210,6 +215,18 @@ int co_onesided_pair_connect(struct castoff_group *group)
     return error == 0 ? 0
                       : co_onesided_fail(-error, "the queue pair cannot be connected: %s%s", strerror(error),
                                          group->is_sender ? " (is there a route to the group's address?)" : "");
+}
+
+int co_onesided_pair_revive(struct castoff_group *group)
+{
+    struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
+    int error = -ibv_modify_qp(group->pair, &reset, IBV_QP_STATE);
+    error = error != 0 ? error : begin_pair(group);
+    if (error != 0) {
+        return co_onesided_fail(error, "the queue pair cannot begin anew: %s", strerror(-error));
+    }
+    error = co_onesided_member_post(group, RECEIVE_DEPTH);
+    return error != 0 ? error : co_onesided_pair_connect(group);
 }
 
 void co_onesided_device_close(struct castoff_group *group)
