@@ -228,7 +228,7 @@ static void pass_missing(struct cursor *cursor, struct co_control_missing *missi
 
 static void pass_status(struct cursor *cursor, struct co_control_status *status)
 {
-    uint8_t is_last = status->is_last;
+    uint8_t is_last = cursor->out != NULL && status->is_last; // reading: there is none yet
     pass_8(cursor, &is_last);
     pass_16(cursor, &status->bytes);
     need(cursor, is_last <= 1 && status->bytes < CO_CONTROL_STATUS_MAX);
