@@ -16,6 +16,8 @@ shared=$CASTOFF_LAB_SHARED
 place=10.79.0.254
 secret=$shared/secret
 mib=${CASTOFF_TEST_ONESIDED_MIB:-128}
+# Packets on their way to a guest: the whole file. One that waits for its turn of a core is not a loss.
+queue=$((mib * 256 + 1000))
 case_name=""
 coordinator=""
 hops=()
@@ -106,7 +108,7 @@ as_switch() { # options of the hop...
     local i
     for i in 0 1 2 3; do
         ip link set "p$i" nomaster
-        ip link set "p$i" txqueuelen 8000 # a guest that waits for its turn of a core is not a loss
+        ip link set "p$i" txqueuelen "$queue"
     done
     start_hop --name fabric --switch p0,p1,p2,p3 "$@"
     await_hops 1
@@ -118,7 +120,8 @@ as_nics() {
     ip link set p0 master fabric
     for i in 1 2 3; do
         ip link set "p$i" nomaster
-        ip link add "w$i" mtu 4500 txqueuelen 8000 type veth peer name "n$i" mtu 4500
+        ip link set "p$i" txqueuelen "$queue"
+        ip link add "w$i" mtu 4500 type veth peer name "n$i" mtu 4500
         ip link set "w$i" master fabric up
         ip link set "n$i" up
         start_hop --name "nic$i" --nic "n$i,p$i" --serves "10.78.0.$((i + 1))"

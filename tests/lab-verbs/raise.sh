@@ -89,6 +89,7 @@ build_programs() {
 
 # multidevs: what is mounted on this machine has inode numbers of its own. The readable tree is the
 # whole machine's; the writable one is the lab's shared directory.
+# no_timer_check: on a busy machine an emulated timer may be late, and the kernel would give up.
 start_guest() { # index
     local mac
     printf -v mac '%02x' $(($1 + 1))
@@ -101,7 +102,7 @@ start_guest() { # index
         -virtfs local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap \
         -virtfs "local,path=$LAB_DIR/shared,mount_tag=shared,security_model=none,multidevs=remap" \
         -kernel "$LAB_IMAGE/kernel" -initrd "$LAB_DIR/boot.cpio" \
-        -append "console=ttyS0 quiet panic=-1 mitigations=off lab.index=$1 lab.directory=$LAB_DIR lab.mtu=$LAB_MTU \
+        -append "console=ttyS0 quiet panic=-1 mitigations=off no_timer_check lab.index=$1 lab.directory=$LAB_DIR lab.mtu=$LAB_MTU \
 lab.memlock=$LAB_MEMLOCK lab.device=$LAB_DEVICE" </dev/null >"$LAB_DIR/console/qemu$1" 2>&1
 }
 
