@@ -43,6 +43,8 @@ CO_SETTING(SHM_SINGLE_COPY_MIN, "CASTOFF_SHM_SINGLE_COPY_MIN", SIZE, "16K", 1024
 CO_SETTING(VERBS_DEVICE, "CASTOFF_VERBS_DEVICE", TEXT, "", 0, 0, NULL, true, "RDMA device for multicast, such as mlx5_0; empty: the one of the network's interface (CASTOFF_UDP_INTERFACE)")
 CO_SETTING(VERBS_RECEIVE, "CASTOFF_VERBS_RECEIVE", SIZE, "4M", 262144, 1073741824, NULL, true, "memory of a rank for what has come by verbs; it is locked, and bounds the window")
 CO_SETTING(VERBS_JOIN, "CASTOFF_VERBS_JOIN", TIME, "5s", 1000000, 60000000000, NULL, true, "longest wait at start for the fabric to let a multicast group be joined")
+CO_SETTING(VERBS_REGISTER, "CASTOFF_VERBS_REGISTER", SIZE, "256K", 4096, 1073741824, NULL, false, "smallest own block that leaves without a copy, from registered memory; 16 times that where it stays so for one use only")
+CO_SETTING(VERBS_KEEP, "CASTOFF_VERBS_KEEP", SIZE, "64M", 0, 68719476736, NULL, false, "memory of the program that stays registered after its use, for the next one, as long as it is the same; 0: none")
 CO_SETTING(UDP_INTERFACE, "CASTOFF_UDP_INTERFACE", TEXT, "", 0, 0, NULL, false, "network interface for multicast; empty: the one that reaches the other nodes")
 CO_SETTING(UDP_GROUP, "CASTOFF_UDP_GROUP", GROUPS, "239.192.0.0/16", 0, 0, NULL, true, "range of group addresses; the job takes its own out of it")
 CO_SETTING(UDP_TTL, "CASTOFF_UDP_TTL", INT, "1", 0, 255, NULL, true, "routers that multicast may cross, plus one")

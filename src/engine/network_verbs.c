@@ -14,21 +14,24 @@
 #include "engine/network.h"
 #include "mcast/transport/signs.h"
 
-#define DESCRIPTORS 8 // of the connection manager, the device, its bell
+#define DESCRIPTORS 12 // of the connection manager, the device, its bell, the watch of the program's memory
 
 static void count(enum co_verbs_count what, uint64_t number)
 {
-    static const enum co_counter_id ids[] = {[CO_VERBS_SENT] = CO_COUNT_DATAGRAMS_SENT,
-                                             [CO_VERBS_SENT_BYTES] = CO_COUNT_WIRE_BYTES_SENT,
-                                             [CO_VERBS_RECEIVED] = CO_COUNT_DATAGRAMS_RECEIVED,
-                                             [CO_VERBS_RECEIVED_BYTES] = CO_COUNT_WIRE_BYTES_RECEIVED,
-                                             [CO_VERBS_FAILED] = CO_COUNT_VERBS_FAILED};
+    static const enum co_counter_id ids[] = {
+        [CO_VERBS_SENT] = CO_COUNT_DATAGRAMS_SENT,         [CO_VERBS_SENT_BYTES] = CO_COUNT_WIRE_BYTES_SENT,
+        [CO_VERBS_RECEIVED] = CO_COUNT_DATAGRAMS_RECEIVED, [CO_VERBS_RECEIVED_BYTES] = CO_COUNT_WIRE_BYTES_RECEIVED,
+        [CO_VERBS_FAILED] = CO_COUNT_VERBS_FAILED,         [CO_VERBS_FLUSHED] = CO_COUNT_VERBS_FLUSHED,
+        [CO_VERBS_REVIVED] = CO_COUNT_VERBS_REVIVED,       [CO_VERBS_EVENTS] = CO_COUNT_VERBS_EVENTS,
+        [CO_VERBS_REFUSED] = CO_COUNT_SEND_REFUSED,        [CO_VERBS_UNCOPIED_BYTES] = CO_COUNT_VERBS_UNCOPIED,
+        [CO_VERBS_REGISTERED] = CO_COUNT_VERBS_REGISTERED, [CO_VERBS_REUSED] = CO_COUNT_VERBS_REUSED,
+        [CO_VERBS_CHANGED] = CO_COUNT_VERBS_CHANGED,       [CO_VERBS_UNREGISTERED] = CO_COUNT_VERBS_UNREGISTERED};
     co_counter_add(ids[what], number);
 }
 
 static void warn(const char *text)
 {
-    co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "%s", text);
+    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "%s", text);
 }
 
 static int try_device(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
@@ -49,7 +52,10 @@ static int try_device(struct co_engine *engine, const struct co_job_secret *secr
                                      .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
                                      .key = (uint32_t)(secret->tag >> 32) & INT32_MAX, // the top bit is the kernel's
                                      .receive_bytes = (size_t)co_setting_number(CO_SET_VERBS_RECEIVE),
+                                     .register_bytes = (size_t)co_setting_number(CO_SET_VERBS_REGISTER),
+                                     .kept_bytes = (size_t)co_setting_number(CO_SET_VERBS_KEEP),
                                      .join_ns = (uint64_t)co_setting_number(CO_SET_VERBS_JOIN),
+                                     .give_up_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
                                      .count = count,
                                      .warn = warn};
     return engine->verbs_module->open(&engine->verbs, &config, &mine->verbs_address, why, room);

@@ -176,6 +176,23 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     return mcast->events;
 }
 
+void co_mcast_give_up(struct co_mcast *mcast, int error)
+{
+    size_t position = 0;
+    uint64_t key;
+    struct co_mcast_seed *seed;
+    while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
+        for (; seed != NULL; seed = seed->next_alike) {
+            if (seed->group != NULL) {
+                co_group_break(seed->group, error);
+            }
+        }
+    }
+    if (mcast->transport->ops->hang_up != NULL) {
+        mcast->transport->ops->hang_up(mcast->transport);
+    }
+}
+
 void co_mcast_expect_signs(struct co_mcast *mcast, enum co_signs signs)
 {
     mcast->config.signs = signs;

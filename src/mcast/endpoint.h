@@ -49,7 +49,7 @@ struct co_mcast_op {
     int root;                 // bcast; -1 allgather
     int state;                // 0 under way, 1 done, -errno: what the user sees
     uint8_t *buffer;          // the user's, or the kept copy
-    struct co_region *region; // the user's buffer for the transport; NULL: it has no use for one, or copies
+    struct co_region *region; // the own block for the transport; NULL: it has no use for one, or copies
     size_t bytes;             // of the whole buffer
     int block_count;          // 1, or one for each member
     struct co_receive_block *blocks;

@@ -64,6 +64,11 @@ void co_mcast_expect_signs(struct co_mcast *mcast, enum co_signs signs);
 // Receives, sends, runs timers. Returns the number of events (0: nothing moved) or -errno when the transport broke.
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);
 
+// After progress has said that the transport broke: every group's operations fail with `error`, the members of those
+// that were ever used are told as far as words still leave, and the transport is hung up. The endpoint is only there to
+// be asked and closed then.
+void co_mcast_give_up(struct co_mcast *mcast, int error);
+
 // Work that other threads may do beside the holder of the endpoint (S1, section 4: send and receive workers of each
 // subgroup). Opened once, by the holder, before operations; 0 or -errno (-ENOTSUP: not on this transport).
 #define CO_MCAST_LANES_MAX 16

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// An operation's buffer as the transport knows it: a region from the start of the operation until the buffer is given
-// back, where the transport has a use for one. While it still reads from there the operation cannot end: the program
-// would change bytes that are on their way out. Without a region, as after a registration that failed, and for kept
-// copies, which are small and seldom sent, the transport copies. Where the transport knows no regions it costs a test
-// at both ends.
+// The own block as the transport knows it: a region from the start of the operation until the buffer is given back,
+// where the transport has a use for one. While it still reads from there the operation cannot end: the program would
+// change bytes that are on their way out. Without a region, as after a registration that failed, for blocks of others,
+// which only repairs are sent of, and for kept copies, the transport copies. Where the transport knows no regions it
+// costs a test at both ends.
 #include "mcast/endpoint.h"
 
 void co_operation_memory_open(struct co_mcast_op *op)
@@ -13,10 +13,10 @@ void co_operation_memory_open(struct co_mcast_op *op)
     if (op->group->count == 1) {
         return;
     }
-    // Who broadcasts may do it from memory that cannot be written to.
-    bool may_write = op->parts != NULL || op->root != op->group->self;
+    const struct co_receive_block *own = co_operation_block(op, op->group->self);
     struct co_region *region;
-    if (transport->ops->region_open(transport, &region, op->buffer, op->bytes, may_write) == 0) {
+    if (own != NULL &&
+        transport->ops->region_open(transport, &region, op->buffer + own->offset, own->bytes, false) == 0) {
         op->region = region;
     }
 }

@@ -31,7 +31,8 @@ static void fill_batch(struct co_send_batch *batch, const struct co_mcast_op *op
 {
     struct co_mcast_group *group = op->group;
     const struct co_mcast *mcast = group->mcast;
-    const struct co_region *region = op->region;
+    bool is_own = block == co_operation_block((struct co_mcast_op *)op, group->self);
+    const struct co_region *region = is_own ? op->region : NULL;
     size_t full = mcast->config.chunk_bytes;
     struct co_chunk chunk = *as;
     chunk.chunk_bytes = (uint16_t)full;

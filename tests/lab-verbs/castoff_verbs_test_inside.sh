@@ -49,6 +49,10 @@ some() { # counter
     ((${value:-0} > 0)) || { echo "$1 is ${value:-0}"; return 1; }
 }
 
+none() { # counter
+    ! some "$1"
+}
+
 # Its output natively, on this machine, and by the last run.
 as_natively() { # ranks program
     timeout 100 mpirun --oversubscribe -n "$1" "$programs/$2" >"$shared/native" 2>/dev/null
@@ -189,6 +193,110 @@ case_deaths() {
 others_failed() {
     grep -c '^rank [012]: an error$' "$shared/out"
     (($(grep -c '^rank [012]: an error$' "$shared/out") == 3))
+}
+
+# Payload leaves from the program's memory, which may have become another since it was registered.
+case_regions() {
+    works 2 bcast_remapped "broadcasts from changing memory" CASTOFF_TRANSPORT=verbs
+    check "broadcasts from changing memory leave without a copy" some verbs_uncopied_bytes
+    check "broadcasts from changing memory use a registration again" some verbs_registrations_reused
+    check "broadcasts from changing memory give up what has changed" some verbs_registrations_changed
+    works 2 bcast_remapped "broadcasts with nothing kept" CASTOFF_TRANSPORT=verbs CASTOFF_VERBS_KEEP=0 \
+        CASTOFF_VERBS_REGISTER=16K
+    check "broadcasts with nothing kept leave without a copy" some verbs_uncopied_bytes
+    check "broadcasts with nothing kept register each time" none verbs_registrations_reused
+    works 2 iallgather_mixed_all "allgathers from memory, with faults" CASTOFF_TRANSPORT=verbs \
+        CASTOFF_VERBS_REGISTER=4K CASTOFF_FAULT=drop=0.02,seed=6
+    check "allgathers from memory leave without a copy" some verbs_uncopied_bytes
+    check "little memory that may be locked: the job runs" little_memory_run
+    check "little memory that may be locked: over verbs" uses verbs
+    check "little memory that may be locked: what cannot be registered is copied" some verbs_registrations_refused
+    check "little memory that may be locked gives what it gives natively" as_natively 2 bcast_remapped
+}
+
+# Enough for the rings, not for the program's blocks.
+little_memory_run() {
+    rm -f "$shared/report"
+    timeout 200 lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
+        -x CASTOFF_PROBE=5s -x CASTOFF_REPORT="$shared/report" lab-memlock 6300 "$top/build/castoff" run -- \
+        "$programs/bcast_remapped" >"$shared/out" 2>"$shared/err"
+}
+
+# A job of three that goes on until it is told to end; after its beginning something is done to guest 1.
+trouble() { # what settings... -- harm...
+    local what=$1 settings=() job
+    shift
+    while [[ $1 != -- ]]; do
+        settings+=(-x "$1")
+        shift
+    done
+    shift
+    rm -f "$shared"/{begun,end,report}
+    timeout 120 lab-mpirun -n 3 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
+        -x CASTOFF_PROBE=5s -x CASTOFF_ALLGATHER=yes -x CASTOFF_REPORT="$shared/report" "${settings[@]}" \
+        "$top/build/castoff" run -- "$programs/trouble_survivors" 20000 "$shared" >"$shared/out" 2>"$shared/err" &
+    job=$!
+    check "$what: the job is under way" until_there "$shared/begun"
+    check "$what: it is done" "$@"
+    sleep 1
+    touch "$shared/end"
+    wait "$job"
+}
+
+until_there() { # file
+    local turn
+    for ((turn = 0; turn < 600; turn++)); do
+        [[ ! -e $1 ]] || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+all_say() { # "no error" or "an error"
+    cat "$shared/out"
+    (($(grep -c "^rank [012]: $1\$" "$shared/out") == 3))
+}
+
+link_comes_back() {
+    lab-in-guest 1 ip link set eth0 down && until_says "port 1 is down" && lab-in-guest 1 ip link set eth0 up &&
+        lab-in-guest 1 ip route add 224.0.0.0/4 dev eth0
+}
+
+# Without its address Soft-RoCE fails the queue pair that is to send, although the port is active. The other address
+# keeps the interface's memberships.
+address_comes_back() {
+    lab-in-guest 1 ip addr add 10.77.0.2/24 dev eth0 && lab-in-guest 1 ip addr del 10.78.0.2/24 dev eth0 &&
+        until_says "a send ended with" && lab-in-guest 1 ip addr add 10.78.0.2/24 dev eth0 &&
+        lab-in-guest 1 ip addr del 10.77.0.2/24 dev eth0 && lab-in-guest 1 ip route replace 224.0.0.0/4 dev eth0
+}
+
+until_says() { # pattern
+    local turn
+    for ((turn = 0; turn < 300; turn++)); do
+        ! says "$1" || return 0
+        sleep 0.1
+    done
+    return 1
+}
+
+case_troubles() {
+    trouble "queue pairs that fail" -- address_comes_back
+    check "queue pairs that fail: all have the right bytes" all_say "no error"
+    check "queue pairs that fail: the completions are named" says 'a send ended with "local QP operation error"'
+    check "queue pairs that fail: they are counted" some verbs_failed
+    check "queue pairs that fail: they are set up anew" some verbs_revived
+    trouble "a link that comes back" -- link_comes_back
+    check "a link that comes back: all have the right bytes" all_say "no error"
+    check "a link that comes back: it says so" says "port 1 is active again"
+    check "a link that comes back: the device's words are counted" some verbs_events
+    trouble "a link that stays away" CASTOFF_DEADLINE_S=3 -- lab-in-guest 1 ip link set eth0 down
+    check "a link that stays away: all get an MPI error" all_say "an error"
+    check "a link that stays away: it says so" says "port 1 is down"
+    lab-in-guest 1 ip link set eth0 up
+    lab-in-guest 1 ip route add 224.0.0.0/4 dev eth0
+    trouble "a device that is taken away" -- timeout 30 lab-in-guest 1 rdma link del rxe0
+    check "a device that is taken away: all get an MPI error" all_say "an error"
+    check "a device that is taken away: it says so" says "the device is taken away"
 }
 
 # A job that could not have verbs goes on without them, and says why.

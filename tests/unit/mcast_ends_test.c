@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What must not stay behind: copies for a neighbour that never asks, numbers of operations that are used up, members
-// with nothing to give. Credit after an operation that failed on one member alone: mcast_lengths_test.c.
+// with nothing to give; and who gives up. Credit after an operation that failed on one member alone:
+// mcast_lengths_test.c.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -113,6 +114,29 @@ static void a_broken_group_comes_to_rest(void **state)
     world_close(&world);
 }
 
+// Also operations of which this member has nothing more to do; the others learn it at once.
+static void who_gives_up_ends_it_for_all(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(3);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast_op *ops[3];
+    static unsigned char data[3][20000];
+    for (int rank = 0; rank < 3; rank++) {
+        assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, data[rank], sizeof(data[0]), 0), 0);
+    }
+    co_mcast_give_up(world.mcast[2], -EIO);
+    assert_int_equal(co_mcast_op_state(ops[2]), -EIO);
+    world_run(&world, ops, 3, SECOND_NS);
+    assert_int_equal(co_mcast_op_state(ops[0]), -ECONNRESET);
+    assert_int_equal(co_mcast_op_state(ops[1]), -ECONNRESET);
+    for (int rank = 0; rank < 3; rank++) {
+        co_mcast_op_release(ops[rank]);
+    }
+    world_close(&world);
+}
+
 static void numbers_are_not_used_twice_under_one_key(void **state)
 {
     (void)state;
@@ -160,6 +184,7 @@ int main(void)
         cmocka_unit_test(copies_for_a_silent_neighbour_are_given_up),
         cmocka_unit_test(copies_for_a_late_neighbour_stay),
         cmocka_unit_test(a_broken_group_comes_to_rest),
+        cmocka_unit_test(who_gives_up_ends_it_for_all),
         cmocka_unit_test(numbers_are_not_used_twice_under_one_key),
         cmocka_unit_test(members_with_nothing_to_give_are_refused),
     };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Signs of life beside a transport: datagrams go below and nowhere else, a peer that is gone beside is told, once,
-// after it was sent to, and no peer gets bytes more often than it should.
+// after it was sent to, and no peer gets bytes more often than it should. When the transport has broken the last words
+// go the other way, are heard there, and after that the process is gone for its peers.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,10 +38,13 @@ static void hear(void *arg, const uint8_t *data, size_t bytes, uint32_t immediat
 static int open_all(void **state)
 {
     (void)state;
-    struct co_loopback_config config = {.endpoints = RANKS, .max_datagram_bytes = 1000, .latency_ns = 10};
+    struct co_loopback_config config = {
+        .endpoints = RANKS, .max_datagram_bytes = 1000, .latency_ns = 10, .bytes_per_s = UINT64_C(1000000000)};
+    struct co_loopback_config like_verbs = config;
+    like_verbs.like_verbs = true;
     now_ns = UINT64_C(1000000000);
     heard_below = heard_beside = 0;
-    assert_int_equal(co_loopback_hub_open(&below, &config), 0);
+    assert_int_equal(co_loopback_hub_open(&below, &like_verbs), 0);
     assert_int_equal(co_loopback_hub_open(&beside, &config), 0);
     for (int rank = 0; rank < RANKS; rank++) {
         assert_int_equal(co_loopback_endpoint_open(&others[rank], below, rank), 0);
@@ -108,6 +112,50 @@ static void who_is_gone_is_told_once(void **state)
     assert_int_equal(signs->ops->dead_peer(signs), -1);
 }
 
+static void break_below(void)
+{
+    static const uint8_t bytes[500];
+    struct co_region *region;
+    struct co_tx_datagram datagram = {.payload = bytes, .payload_bytes = sizeof bytes};
+    assert_int_equal(others[0]->ops->region_open(others[0], &region, bytes, sizeof bytes, false), 0);
+    datagram.region = region;
+    assert_int_equal(others[0]->ops->send(others[0], (struct co_destination){CO_TO_PEER, 1}, &datagram, 1), 1);
+    others[0]->ops->region_close(others[0], region);
+    assert_true(signs->ops->poll(signs, 1, DELIVER_EACH(hear, &heard_below)) < 0);
+}
+
+static void last_words_go_beside(void **state)
+{
+    (void)state;
+    break_below();
+    send_to(1);
+    hear_all(1);
+    assert_int_equal(heard_below, 0);
+    assert_int_equal(heard_beside, 1);
+    signs->ops->hang_up(signs);
+    assert_int_equal(signs->ops->dead_peer(signs), -1);
+    assert_true(signs->ops->host_ask(signs, 1) < 0);
+    const struct co_tx_datagram knock = {.head = "", .head_bytes = 1};
+    others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &knock, 1);
+    hear_all(1);
+    assert_int_equal(others_beside[1]->ops->dead_peer(others_beside[1]), 0);
+}
+
+static void last_words_of_others_are_heard(void **state)
+{
+    (void)state;
+    const struct co_tx_datagram knock = {.head = "", .head_bytes = 1}, word = {.head = "word", .head_bytes = 4};
+    int heard = 0, taken = 0;
+    others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &knock, 1);
+    others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &word, 1);
+    co_loopback_advance(beside, co_loopback_now_ns(beside) + 1000);
+    for (int i = 0; i <= CO_SIGNS_POLLS && heard == 0; i++) {
+        taken = signs->ops->poll(signs, 100, DELIVER_EACH(hear, &heard));
+    }
+    assert_int_equal(heard, 1);
+    assert_true(taken > 0);
+}
+
 static void groups_go_below_alone(void **state)
 {
     (void)state;
@@ -126,6 +174,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(bytes_are_few, open_all, close_all),
         cmocka_unit_test_setup_teardown(who_is_gone_is_told_once, open_all, close_all),
         cmocka_unit_test_setup_teardown(groups_go_below_alone, open_all, close_all),
+        cmocka_unit_test_setup_teardown(last_words_go_beside, open_all, close_all),
+        cmocka_unit_test_setup_teardown(last_words_of_others_are_heard, open_all, close_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,11 @@ struct on_its_way {
     void *arg;
 };
 
+static struct co_transport *below_of(const struct co_transport *transport)
+{
+    return ((const struct lossy *)transport)->below;
+}
+
 static bool is_untouched(const struct co_lossy_fate *fate)
 {
     return !fate->dropped && !fate->duplicated && !fate->corrupted && !fate->truncated && fate->hold_ns == 0;
@@ -228,26 +233,26 @@ static int lossy_land(struct co_transport *transport, const struct co_lander *la
 static int lossy_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
                              bool may_write)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->region_open == NULL ? -ENOTSUP : below->ops->region_open(below, out, start, bytes, may_write);
+    return below_of(transport)->ops->region_open == NULL
+               ? -ENOTSUP
+               : below_of(transport)->ops->region_open(below_of(transport), out, start, bytes, may_write);
 }
 
 static bool lossy_region_is_busy(const struct co_transport *transport, const struct co_region *region)
 {
-    const struct co_transport *below = ((const struct lossy *)transport)->below;
-    return below->ops->region_is_busy(below, region);
+    return below_of(transport)->ops->region_is_busy(below_of(transport), region);
 }
 
 static void lossy_region_close(struct co_transport *transport, struct co_region *region)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    below->ops->region_close(below, region);
+    below_of(transport)->ops->region_close(below_of(transport), region);
 }
 
 static int lossy_lane_open(struct co_transport *transport, unsigned index)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->lane_open == NULL ? -ENOTSUP : below->ops->lane_open(below, index);
+    return below_of(transport)->ops->lane_open == NULL
+               ? -ENOTSUP
+               : below_of(transport)->ops->lane_open(below_of(transport), index);
 }
 
 static int lossy_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
@@ -262,32 +267,28 @@ static int lossy_lane_receive(struct co_transport *transport, unsigned index, co
 
 static int lossy_lane_descriptor(struct co_transport *transport, unsigned index)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->lane_descriptor(below, index);
+    return below_of(transport)->ops->lane_descriptor(below_of(transport), index);
 }
 
 static bool lossy_lane_is_quiet(const struct co_transport *transport, unsigned index)
 {
-    const struct co_transport *below = ((const struct lossy *)transport)->below;
-    return below->ops->lane_is_quiet != NULL && below->ops->lane_is_quiet(below, index);
+    return below_of(transport)->ops->lane_is_quiet != NULL &&
+           below_of(transport)->ops->lane_is_quiet(below_of(transport), index);
 }
 
 static int lossy_join(struct co_transport *transport, unsigned index)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->join(below, index);
+    return below_of(transport)->ops->join(below_of(transport), index);
 }
 
 static void lossy_leave(struct co_transport *transport, unsigned index)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    below->ops->leave(below, index);
+    below_of(transport)->ops->leave(below_of(transport), index);
 }
 
 static int lossy_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->descriptors(below, fds, room, want_write);
+    return below_of(transport)->ops->descriptors(below_of(transport), fds, room, want_write);
 }
 
 static void lossy_woken(struct co_transport *transport, const struct pollfd *fds, int count)
@@ -309,20 +310,25 @@ static uint64_t lossy_next_event_ns(struct co_transport *transport)
 
 static int lossy_dead_peer(struct co_transport *transport)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->dead_peer(below);
+    return below_of(transport)->ops->dead_peer(below_of(transport));
 }
 
 static int lossy_host_ask(struct co_transport *transport, int rank)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->host_ask != NULL ? below->ops->host_ask(below, rank) : -ENOTSUP;
+    return below_of(transport)->ops->host_ask != NULL ? below_of(transport)->ops->host_ask(below_of(transport), rank)
+                                                      : -ENOTSUP;
 }
 
 static int lossy_host_told(struct co_transport *transport)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    return below->ops->host_told != NULL ? below->ops->host_told(below) : -1;
+    return below_of(transport)->ops->host_told != NULL ? below_of(transport)->ops->host_told(below_of(transport)) : -1;
+}
+
+static void lossy_hang_up(struct co_transport *transport)
+{
+    if (below_of(transport)->ops->hang_up != NULL) {
+        below_of(transport)->ops->hang_up(below_of(transport));
+    }
 }
 
 static void lossy_close(struct co_transport *transport)
@@ -354,6 +360,7 @@ static const struct co_transport_ops lossy_ops = {
     .dead_peer = lossy_dead_peer,
     .host_ask = lossy_host_ask,
     .host_told = lossy_host_told,
+    .hang_up = lossy_hang_up,
     .close = lossy_close,
 };
 

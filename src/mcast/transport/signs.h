@@ -2,7 +2,9 @@
 //
 // Signs of life beside a transport that has none: datagrams of verbs tell nothing of a process that has ended. Whoever
 // is sent to gets a byte by another transport (UDP), too, now and then, whose host refuses it where nobody listens any
-// more; and hosts are asked by that one. Calls as transport.h says, without lanes.
+// more; and hosts are asked by that one. When the transport breaks, what is for a single peer goes by the other one as
+// far as it fits, so that the last words arrive, and after hang_up this process is one that nobody listens in. Calls as
+// transport.h says, without lanes.
 #ifndef CASTOFF_MCAST_TRANSPORT_SIGNS_H
 #define CASTOFF_MCAST_TRANSPORT_SIGNS_H
 
@@ -11,6 +13,7 @@
 #include "mcast/transport/transport.h"
 
 #define CO_SIGNS_EVERY_NS UINT64_C(100000000) // least time between two bytes to a peer
+#define CO_SIGNS_POLLS 64                     // of the transport for one of the other, without sleep
 
 // Takes both over (not on failure): `below` moves the datagrams, `beside`, which reaches the same `peers` by world
 // rank, shows who is there. 0 or -ENOMEM.

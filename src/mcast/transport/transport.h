@@ -138,6 +138,10 @@ struct co_transport_ops {
     int (*host_ask)(struct co_transport *transport, int rank);
     int (*host_told)(struct co_transport *transport);
 
+    // Of one that is broken: gives back what it can. Whoever sends to this process by what is left of it finds that
+    // nobody is there (NULL: there is nothing left). Only close and region_close after that.
+    void (*hang_up)(struct co_transport *transport);
+
     void (*close)(struct co_transport *transport);
 };
 

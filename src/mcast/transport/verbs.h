@@ -13,7 +13,7 @@
 
 #include "mcast/transport/transport.h"
 
-#define CO_VERBS_MODULE_VERSION 2
+#define CO_VERBS_MODULE_VERSION 3
 #define CO_VERBS_GROUPS_MAX 16
 
 // What peers must know to send to this process; exchanged by the bootstrap. Host byte order.
@@ -35,7 +35,16 @@ enum co_verbs_count {
     CO_VERBS_SENT_BYTES,     // with head and tail
     CO_VERBS_RECEIVED,       // likewise
     CO_VERBS_RECEIVED_BYTES, //
-    CO_VERBS_FAILED          // completions with an error
+    CO_VERBS_FAILED,         // completions with an error
+    CO_VERBS_FLUSHED,        // of what was under way when a queue pair had failed
+    CO_VERBS_REVIVED,        // queue pairs set up anew
+    CO_VERBS_EVENTS,         // words of the device and the connection manager
+    CO_VERBS_REFUSED,        // sends for which there was no way: lost
+    CO_VERBS_UNCOPIED_BYTES, // payload that left from where it stood
+    CO_VERBS_REGISTERED,     // pieces of the program's memory
+    CO_VERBS_REUSED,         // uses of one that was registered before
+    CO_VERBS_CHANGED,        // registrations given up since the memory was another
+    CO_VERBS_UNREGISTERED    // refused: what stands there is copied
 };
 
 struct co_verbs_config {
@@ -45,7 +54,10 @@ struct co_verbs_config {
     unsigned subgroups;      // at most CO_VERBS_GROUPS_MAX
     uint32_t key;            // of unicast datagrams between the job's ranks (Q_Key)
     size_t receive_bytes;    // of all that may wait to be polled
+    size_t register_bytes;   // the smallest block that leaves from where it stands
+    size_t kept_bytes;       // of the program's memory that may stay registered without use
     uint64_t join_ns;        // that joining may take
+    uint64_t give_up_ns;     // after which a port that is down breaks the transport
     void (*count)(enum co_verbs_count what, uint64_t number);
     void (*warn)(const char *text); // one line, of a failure in mid-operation
 };

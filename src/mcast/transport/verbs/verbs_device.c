@@ -33,8 +33,11 @@ static int find_gid(struct co_verbs *verbs, int entries)
             break;
         }
     }
+    if (found < 0) {
+        return -EADDRNOTAVAIL;
+    }
     verbs->gid_index = (uint8_t)found;
-    return found < 0 ? -EADDRNOTAVAIL : 0;
+    return 0;
 }
 
 static struct ibv_context *open_by_name(const char *name)
@@ -87,6 +90,17 @@ static int open_found(struct co_verbs *verbs, const struct rdma_cm_id *id, char 
         snprintf(why, why_room, "%s has no address (GID) for its interface", verbs->device);
     }
     return error;
+}
+
+int co_verbs_device_find_address(struct co_verbs *verbs)
+{
+    struct ibv_port_attr facts;
+    uint8_t before = verbs->gid_index;
+    if (ibv_query_port(verbs->context, verbs->port, &facts) != 0) {
+        return -EIO;
+    }
+    int error = find_gid(verbs, facts.gid_tbl_len);
+    return error != 0 ? error : verbs->gid_index != before;
 }
 
 int co_verbs_device_open(struct co_verbs *verbs, char *why, size_t why_room)

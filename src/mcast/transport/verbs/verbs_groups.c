@@ -50,6 +50,7 @@ static int take_answer(struct co_verbs *verbs, const struct rdma_cm_event *event
         return -error;
     }
     group->is_attached = true;
+    group->way = to;
     group->to = ibv_create_ah(verbs->domain, &to);
     return group->to != NULL ? 0 : errno != 0 ? -errno : -EIO;
 }
@@ -99,6 +100,21 @@ int co_verbs_groups_join(struct co_verbs *verbs, char *why, size_t why_room)
                  error == -ETIMEDOUT ? "the fabric does not answer" : strerror(-error));
     }
     return error;
+}
+
+int co_verbs_groups_find_ways(struct co_verbs *verbs)
+{
+    for (unsigned i = 0; i < verbs->group_count; i++) {
+        struct co_verbs_group *group = &verbs->groups[i];
+        group->way.grh.sgid_index = verbs->gid_index;
+        struct ibv_ah *fresh = ibv_create_ah(verbs->domain, &group->way);
+        if (fresh == NULL) {
+            return errno != 0 ? -errno : -EIO;
+        }
+        ibv_destroy_ah(group->to);
+        group->to = fresh;
+    }
+    return 0;
 }
 
 void co_verbs_groups_leave(struct co_verbs *verbs)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Life of the verbs transport, and what ends it: opening, connecting, describing, failures, closing. Cold.
+// Life of the verbs transport: opening, connecting, describing, closing. Cold.
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,25 +9,6 @@
 #include <unistd.h>
 
 #include "mcast/transport/verbs/verbs_state.h"
-
-void co_verbs_break(struct co_verbs *verbs, int error, const char *why)
-{
-    char text[200];
-    if (verbs->broken == 0) {
-        verbs->broken = error;
-        snprintf(text, sizeof text, "verbs on %s: %s (%s)", verbs->device, why, strerror(-error));
-        verbs->config.warn(text);
-    }
-}
-
-// A datagram queue pair stays in order after some errors and not after others: what was posted then comes back flushed.
-void co_verbs_failed(struct co_verbs *verbs, const struct ibv_wc *completion, const char *what)
-{
-    char text[120];
-    verbs->config.count(CO_VERBS_FAILED, 1);
-    snprintf(text, sizeof text, "%s ended with \"%s\"", what, ibv_wc_status_str(completion->status));
-    co_verbs_break(verbs, -EIO, text);
-}
 
 static int join(struct co_transport *transport, unsigned index)
 {
@@ -49,8 +30,7 @@ static void leave(struct co_transport *transport, unsigned index)
 
 static uint64_t next_event_ns(struct co_transport *transport)
 {
-    (void)transport; // everything that happens wakes a descriptor
-    return 0;
+    return co_verbs_next_look_ns((struct co_verbs *)transport); // all else that happens wakes a descriptor
 }
 
 static int dead_peer(struct co_transport *transport)
@@ -59,17 +39,42 @@ static int dead_peer(struct co_transport *transport)
     return -1;
 }
 
-static void close_verbs(struct co_transport *transport)
+// All that is the device's, which may be waiting for that to be taken away.
+static void let_go(struct co_verbs *verbs)
 {
-    struct co_verbs *verbs = (struct co_verbs *)transport;
     for (int i = 0; verbs->peers != NULL && i < verbs->peer_count; i++) {
         if (verbs->peers[i].to != NULL) {
             ibv_destroy_ah(verbs->peers[i].to);
+            verbs->peers[i].to = NULL;
         }
     }
     co_verbs_groups_leave(verbs);
+    co_verbs_rings_close_queues(verbs);
+    if (verbs->registrations != NULL) {
+        co_registration_drop_all(verbs->registrations);
+    }
     co_verbs_rings_close(verbs);
     co_verbs_device_close(verbs);
+}
+
+static void hang_up(struct co_transport *transport)
+{
+    struct co_verbs *verbs = (struct co_verbs *)transport;
+    if (verbs->broken != 0 && !verbs->has_let_go) {
+        verbs->has_let_go = true;
+        let_go(verbs);
+    }
+}
+
+static void close_verbs(struct co_transport *transport)
+{
+    struct co_verbs *verbs = (struct co_verbs *)transport;
+    if (!verbs->has_let_go) {
+        let_go(verbs);
+    }
+    if (verbs->registrations != NULL) {
+        co_registration_cache_close(verbs->registrations);
+    }
     if (verbs->woken_fd >= 0) {
         close(verbs->woken_fd);
     }
@@ -81,11 +86,15 @@ static const struct co_transport_ops ops = {.name = "verbs",
                                             .join = join,
                                             .leave = leave,
                                             .send = co_verbs_send,
+                                            .region_open = co_verbs_region_open,
+                                            .region_is_busy = co_verbs_region_is_busy,
+                                            .region_close = co_verbs_region_close,
                                             .poll = co_verbs_poll,
                                             .land = NULL,
                                             .descriptors = co_verbs_descriptors,
                                             .next_event_ns = next_event_ns,
                                             .dead_peer = dead_peer,
+                                            .hang_up = hang_up,
                                             .close = close_verbs};
 
 static int open_parts(struct co_verbs *verbs, char *why, size_t why_room)
@@ -94,6 +103,10 @@ static int open_parts(struct co_verbs *verbs, char *why, size_t why_room)
     if (verbs->woken_fd < 0) {
         snprintf(why, why_room, "no descriptor for verbs: %s", strerror(errno));
         return -errno;
+    }
+    if (co_verbs_regions_open(verbs) != 0) {
+        snprintf(why, why_room, "no memory for verbs");
+        return -ENOMEM;
     }
     int error = co_verbs_device_open(verbs, why, why_room);
     error = error == 0 ? co_verbs_rings_open(verbs, why, why_room) : error;

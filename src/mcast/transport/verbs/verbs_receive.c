@@ -28,11 +28,18 @@ _Static_assert(IBV_WC_SUCCESS == 0 && IBV_WC_RECV == CO_COMPLETION_RECEIVED &&
                    IBV_WC_RECV_RDMA_WITH_IMM == CO_COMPLETION_WRITTEN,
                "of verbs");
 
+static struct co_verbs_ring *ring_of(const union co_verbs_completion *completion)
+{
+    const struct co_receive *receive = (const struct co_receive *)(uintptr_t)completion->read.id;
+    return (struct co_verbs_ring *)((char *)receive->queue - offsetof(struct co_verbs_ring, queue));
+}
+
 static void say_failed(struct co_verbs *verbs, const union co_verbs_completion *completions, int count)
 {
     for (int i = 0; i < count; i++) {
         if (completions[i].polled.status != IBV_WC_SUCCESS) {
-            co_verbs_failed(verbs, &completions[i].polled, "a receive");
+            co_verbs_failed(verbs, ring_of(&completions[i]), &completions[i].polled, "a receive",
+                            &verbs->said_of_receives);
         }
     }
 }
@@ -50,8 +57,9 @@ static void give_back(struct co_verbs *verbs, unsigned least)
 {
     for (unsigned i = 0; i <= verbs->group_count; i++) {
         struct co_verbs_ring *ring = &verbs->rings[i];
-        if (ring->queue.free >= least && co_verbs_ring_give_back(ring) != 0) {
-            co_verbs_break(verbs, -EIO, "it takes no receive requests");
+        bool takes_them = ring->state == CO_VERBS_RING_RUNS && ring->queue.free >= least;
+        if (takes_them && co_verbs_ring_give_back(ring) != 0) {
+            co_verbs_ring_fail(verbs, ring);
         }
     }
 }
@@ -116,21 +124,6 @@ static void hear_bell(struct co_verbs *verbs)
     }
 }
 
-static void look_at_device(struct co_verbs *verbs)
-{
-    struct pollfd fd = {.fd = verbs->context->async_fd, .events = POLLIN};
-    struct ibv_async_event event;
-    if (poll(&fd, 1, 0) <= 0 || ibv_get_async_event(verbs->context, &event) != 0) {
-        return;
-    }
-    bool is_final = event.event_type == IBV_EVENT_DEVICE_FATAL || event.event_type == IBV_EVENT_QP_FATAL ||
-                    event.event_type == IBV_EVENT_CQ_ERR || event.event_type == IBV_EVENT_PORT_ERR;
-    ibv_ack_async_event(&event);
-    if (is_final) {
-        co_verbs_break(verbs, -EIO, ibv_event_type_str(event.event_type));
-    }
-}
-
 int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
@@ -140,11 +133,12 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
     if (verbs->broken != 0) {
         return verbs->broken;
     }
-    if (verbs->is_armed[0] || verbs->is_armed[1]) {
+    bool has_slept = verbs->is_armed[0] || verbs->is_armed[1], was_early = false;
+    if (has_slept) {
         hear_bell(verbs);
-        look_at_device(verbs);
     }
     do {
+        was_early = verbs->early_count > 0;
         count = next_batch(verbs, completions);
         if (count > 0) {
             take(verbs, completions, count, &taken, deliver, arg);
@@ -152,6 +146,7 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
     } while (count == CO_VERBS_BATCH && taken.datagrams < budget && verbs->broken == 0);
     give_back(verbs, CO_VERBS_BATCH / 4);
     co_verbs_reap(verbs);
+    co_verbs_look_after(verbs, has_slept, count < CO_VERBS_BATCH && !was_early);
     if (taken.datagrams > 0) {
         verbs->config.count(CO_VERBS_RECEIVED, taken.datagrams);
         verbs->config.count(CO_VERBS_RECEIVED_BYTES, taken.bytes);
@@ -169,6 +164,9 @@ static void arm(struct co_verbs *verbs, bool is_sent)
 int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
+    if (verbs->has_let_go) {
+        return 0;
+    }
     arm(verbs, false);
     if (want_write) {
         arm(verbs, true);
@@ -178,12 +176,13 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
         int count = ibv_poll_cq(verbs->received, CO_VERBS_BATCH, &verbs->early[0].polled);
         verbs->early_count = count > 0 ? count : 0;
     }
-    bool is_ready = verbs->early_count > 0 || verbs->broken != 0 ||
-                    (want_write && verbs->sent_slots - verbs->left_slots < CO_VERBS_SEND_SLOTS);
+    bool has_room =
+        verbs->sent_slots - verbs->left_slots < CO_VERBS_SEND_SLOTS && verbs->left_slots >= verbs->awaited_slots;
+    bool is_ready = verbs->early_count > 0 || verbs->broken != 0 || (want_write && has_room);
     set_awake(verbs, is_ready);
-    const int descriptors[] = {verbs->woken_fd, verbs->bell->fd, verbs->context->async_fd};
+    const int descriptors[] = {verbs->woken_fd, verbs->bell->fd, verbs->context->async_fd, verbs->events->fd};
     int count = 0;
-    for (; count < 3 && count < room; count++) {
+    for (; count < 4 && count < room; count++) {
         fds[count] = (struct pollfd){.fd = descriptors[count], .events = POLLIN};
     }
     return count;

@@ -101,27 +101,24 @@ static int open_queues(struct co_verbs *verbs)
     return verbs->sent != NULL ? 0 : errno != 0 ? -errno : -EIO;
 }
 
-static int open_queue_pair(struct co_verbs *verbs, struct co_verbs_ring *ring, bool sends)
+static int create_queue_pair(struct co_verbs *verbs, struct co_verbs_ring *ring, bool sends)
 {
     struct ibv_qp_init_attr init = {.send_cq = verbs->sent,
                                     .recv_cq = verbs->received,
                                     .qp_type = IBV_QPT_UD,
                                     .cap = {.max_send_wr = sends ? CO_VERBS_SEND_SLOTS : 1,
                                             .max_recv_wr = ring->count,
-                                            .max_send_sge = 1,
+                                            .max_send_sge = CO_VERBS_PIECES,
                                             .max_recv_sge = 1}};
     ring->queue_pair = ibv_create_qp(verbs->domain, &init);
-    if (ring->queue_pair == NULL) {
-        return errno != 0 ? -errno : -EIO;
-    }
-    struct ibv_qp_attr state = {
-        .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = verbs->port, .qkey = verbs->config.key};
-    int error = ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
-    error = error == 0 ? ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE) : error;
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = 0};
-    error = error == 0 ? ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE | IBV_QP_SQ_PSN) : error;
-    return -error;
+    return ring->queue_pair != NULL ? 0 : errno != 0 ? -errno : -EIO;
+}
+
+static uint32_t key_of(const struct co_verbs *verbs, const struct co_verbs_ring *ring)
+{
+    size_t index = (size_t)(ring - verbs->rings);
+    return index < verbs->group_count && verbs->groups[index].is_attached ? verbs->groups[index].key
+                                                                          : verbs->config.key;
 }
 
 // The datapath kernel links receives as the verbs interface wants them, without knowing it.
@@ -146,6 +143,7 @@ static int post_all(struct co_verbs *verbs, struct co_verbs_ring *ring)
 {
     struct co_receive_queue *queue = &ring->queue;
     queue->end = &queue->first;
+    queue->free = 0;
     queue->operation = CO_COMPLETION_RECEIVED;
     queue->skip_bytes = CO_VERBS_GRH;
     for (uint32_t slot = 0; slot < ring->count; slot++) {
@@ -166,6 +164,31 @@ static int post_all(struct co_verbs *verbs, struct co_verbs_ring *ring)
     return co_verbs_ring_give_back(ring);
 }
 
+int co_verbs_ring_start(struct co_verbs *verbs, struct co_verbs_ring *ring)
+{
+    struct ibv_qp_attr state = {
+        .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = verbs->port, .qkey = key_of(verbs, ring)};
+    int error = -ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    error = error == 0 ? post_all(verbs, ring) : error;
+    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
+    error = error == 0 ? -ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE) : error;
+    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = 0};
+    return error == 0 ? -ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE | IBV_QP_SQ_PSN) : error;
+}
+
+// Then the device neither reads nor writes the memory of its work requests any more, and what they were is lost.
+void co_verbs_ring_stop(struct co_verbs *verbs, struct co_verbs_ring *ring)
+{
+    struct ibv_qp_attr state = {.qp_state = IBV_QPS_RESET};
+    int error = ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE);
+    if (error != 0) {
+        co_verbs_break(verbs, -error, "a failed queue pair cannot be reset");
+    }
+    if (ring == co_verbs_own_ring(verbs)) {
+        verbs->left_slots = verbs->sent_slots;
+    }
+}
+
 int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room)
 {
     verbs->domain = ibv_alloc_pd(verbs->context);
@@ -180,8 +203,8 @@ int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room)
     }
     error = open_queues(verbs);
     for (unsigned i = 0; error == 0 && i <= verbs->group_count; i++) {
-        error = open_queue_pair(verbs, &verbs->rings[i], i == verbs->group_count);
-        error = error == 0 ? post_all(verbs, &verbs->rings[i]) : error;
+        error = create_queue_pair(verbs, &verbs->rings[i], i == verbs->group_count);
+        error = error == 0 ? co_verbs_ring_start(verbs, &verbs->rings[i]) : error;
     }
     co_verbs_own_ring(verbs)->queue.is_wanted = true;
     if (error != 0) {
@@ -190,7 +213,8 @@ int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room)
     return error;
 }
 
-void co_verbs_rings_close(struct co_verbs *verbs)
+// Then the device uses no memory any more.
+void co_verbs_rings_close_queues(struct co_verbs *verbs)
 {
     for (unsigned i = 0; i <= verbs->group_count; i++) {
         if (verbs->rings[i].queue_pair != NULL) {
@@ -206,6 +230,10 @@ void co_verbs_rings_close(struct co_verbs *verbs)
     if (verbs->bell != NULL) {
         ibv_destroy_comp_channel(verbs->bell);
     }
+}
+
+void co_verbs_rings_close(struct co_verbs *verbs)
+{
     if (verbs->region != NULL) {
         ibv_dereg_mr(verbs->region);
     }

@@ -8,15 +8,21 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "mcast/transport/registration_cache.h"
 #include "mcast/transport/verbs.h"
 
 #define CO_VERBS_GRH 40         // bytes in front of what a datagram queue pair receives
 #define CO_VERBS_BATCH 32       // work requests or completions at once
 #define CO_VERBS_SEND_SLOTS 256 // datagrams that have yet to leave
+#define CO_VERBS_PIECES 3       // of a datagram: head, payload, tail
+
+// Failed: to be stopped; stopped: to be started anew (verbs_health.c).
+enum co_verbs_ring_state { CO_VERBS_RING_RUNS, CO_VERBS_RING_FAILED, CO_VERBS_RING_STOPPED };
 
 // A queue pair and the slots that it receives into, each a datagram behind its GRH.
 struct co_verbs_ring {
     struct ibv_qp *queue_pair;
+    enum co_verbs_ring_state state;
     uint8_t *slots;
     struct co_receive *receives; // one for each slot
     unsigned count;
@@ -30,8 +36,9 @@ union co_verbs_completion {
 };
 
 struct co_verbs_group {
-    struct rdma_cm_id *id; // of the membership
-    struct ibv_ah *to;     // NULL: not joined yet
+    struct rdma_cm_id *id;  // of the membership
+    struct ibv_ah *to;      // NULL: not joined yet
+    struct ibv_ah_attr way; // that it was made of
     union ibv_gid gid;
     uint16_t lid;
     uint32_t queue_pair, key;
@@ -66,7 +73,9 @@ struct co_verbs {
     unsigned group_count;
     uint8_t *send_slots;
     uint64_t sent_slots, left_slots; // numbers: taken so far, of them free again
-    struct co_verbs_peer *peers;     // by world rank, after connect
+    uint64_t awaited_slots;          // that somebody waits for: a region is busy till then
+    struct co_registration_cache *registrations;
+    struct co_verbs_peer *peers; // by world rank, after connect
     int peer_count;
     // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
     union co_verbs_completion early[CO_VERBS_BATCH];
@@ -74,6 +83,13 @@ struct co_verbs {
     bool is_awake;    // woken_fd is readable
     bool is_armed[2]; // received, sent: it rings the bell
     int broken;       // 0, or -errno for good
+    bool has_let_go;  // of the device, after that
+    // Bad days (verbs_health.c).
+    unsigned polls, failed_rings; // rings that do not run
+    bool is_failing;              // ... or the port is down: noted, and seen to from retry_ns on
+    uint64_t failing_since_ns, revived_ns, wait_ns, retry_ns;
+    uint64_t down_since_ns;                   // of the port, 0: it is active
+    uint64_t said_of_sends, said_of_receives; // bits: statuses that were named
 };
 
 static inline struct co_verbs_ring *co_verbs_own_ring(struct co_verbs *verbs)
@@ -84,28 +100,50 @@ static inline struct co_verbs_ring *co_verbs_own_ring(struct co_verbs *verbs)
 // verbs_device.c: from the interface's address to an open device; 0 or -errno with the reason.
 int co_verbs_device_open(struct co_verbs *verbs, char *why, size_t why_room);
 void co_verbs_device_close(struct co_verbs *verbs);
+// 0: our address is where it was in the device's table. 1: it has moved, and ways that were made with it are no good
+// any more. -EADDRNOTAVAIL: it is not there.
+int co_verbs_device_find_address(struct co_verbs *verbs);
 int co_verbs_device_list(char *text, size_t room);
 
 // verbs_groups.c: joins all groups, each queue pair attached to its own.
 int co_verbs_groups_join(struct co_verbs *verbs, char *why, size_t why_room);
 void co_verbs_groups_leave(struct co_verbs *verbs);
+int co_verbs_groups_find_ways(struct co_verbs *verbs); // anew, when our address has moved; 0 or -errno
 
 // verbs_rings.c: memory, queue pairs, and what they receive into.
 int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room);
+void co_verbs_rings_close_queues(struct co_verbs *verbs); // first
 void co_verbs_rings_close(struct co_verbs *verbs);
 int co_verbs_ring_give_back(struct co_verbs_ring *ring);
+int co_verbs_ring_start(struct co_verbs *verbs, struct co_verbs_ring *ring); // a new one, or one that was stopped
+void co_verbs_ring_stop(struct co_verbs *verbs, struct co_verbs_ring *ring); // forgets what it has yet to do
 
 // verbs_send.c
 int co_verbs_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                   unsigned count);
 void co_verbs_reap(struct co_verbs *verbs); // slots of what has left are free again
 
+// verbs_regions.c
+int co_verbs_regions_open(struct co_verbs *verbs);
+int co_verbs_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
+                         bool may_write);
+bool co_verbs_region_is_busy(const struct co_transport *transport, const struct co_region *region);
+void co_verbs_region_close(struct co_transport *transport, struct co_region *region);
+bool co_verbs_region_holds(const struct co_region *region, const void *payload, size_t bytes);
+// What the device knows it by; it is busy until datagram number `last` has left.
+uint32_t co_verbs_region_use(const struct co_region *region, uint64_t last);
+
 // verbs_receive.c
 int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
 int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
 
-// verbs_open.c: a completion with an error; the transport is broken where that is for good.
-void co_verbs_failed(struct co_verbs *verbs, const struct ibv_wc *completion, const char *what);
-void co_verbs_break(struct co_verbs *verbs, int error, const char *why);
+// verbs_health.c: a completion with an error, of "a send" and the like; `said` has the bits of what was named before.
+void co_verbs_failed(struct co_verbs *verbs, struct co_verbs_ring *ring, const struct ibv_wc *completion,
+                     const char *what, uint64_t *said);
+void co_verbs_ring_fail(struct co_verbs *verbs, struct co_verbs_ring *ring);
+// Hears the device now and then, at once with must_look, and sets up what has failed; is_drained: no completion waits.
+void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained);
+uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs);            // 0: whenever something happens
+void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for good
 
 #endif
