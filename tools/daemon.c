@@ -4,10 +4,11 @@
 #define _GNU_SOURCE
 #include "daemon.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-volatile sig_atomic_t co_daemon_stop;
+_Atomic int co_daemon_stop;
 
 static void stop(int signal)
 {

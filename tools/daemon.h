@@ -4,12 +4,10 @@
 #ifndef CASTOFF_TOOLS_DAEMON_H
 #define CASTOFF_TOOLS_DAEMON_H
 
-#include <signal.h>
-
 #include "command.h"
 
 // Set by SIGINT, SIGTERM and SIGHUP after co_daemon_catch_signals.
-extern volatile sig_atomic_t co_daemon_stop;
+extern _Atomic int co_daemon_stop;
 void co_daemon_catch_signals(void);
 
 // "castoff NAME: line", in one write.

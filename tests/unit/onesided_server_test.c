@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +34,7 @@ static struct co_server_config server_config = {
     .secret = {1, 2, 3},
     .coordinator = {
         .first_ip = 0xefc10000, .addresses = 256, .lease_ns = 1000 * CO_NS_PER_MS, .patience_ns = 2 * CO_NS_PER_S}};
-static volatile sig_atomic_t stop_server, stop_hop;
+static _Atomic int stop_server, stop_hop;
 static pthread_t server_thread, hop_thread;
 static char server_said[8192];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -60,6 +59,13 @@ static bool has_said(const char *text)
     bool result = strstr(server_said, text) != NULL;
     pthread_mutex_unlock(&lock);
     return result;
+}
+
+static void forget_what_was_said(void)
+{
+    pthread_mutex_lock(&lock);
+    *server_said = '\0';
+    pthread_mutex_unlock(&lock);
 }
 
 static void *serve(void *unused)
@@ -103,7 +109,8 @@ static uint64_t none_unsent(void *context)
 }
 
 static unsigned rules;   // of the hop, under the lock
-static unsigned actions; // likewise
+static unsigned actions; // likewise, and below
+static uint64_t expired;
 
 static void *run_hop(void *unused)
 {
@@ -117,6 +124,7 @@ static void *run_hop(void *unused)
         pthread_mutex_lock(&lock);
         rules = co_match_rules(co_hop_table(hop));
         actions = co_match_actions(co_hop_table(hop));
+        expired = co_hop_totals(hop)->expired;
         pthread_mutex_unlock(&lock);
     }
     return NULL;
@@ -169,6 +177,14 @@ static bool has_actions(const void *count)
 {
     pthread_mutex_lock(&lock);
     bool result = actions == *(const unsigned *)count && rules == (actions > 0);
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static bool has_expired(uint64_t count)
+{
+    pthread_mutex_lock(&lock);
+    bool result = expired == count;
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -270,9 +286,9 @@ static int live_death(void)
     await_actions(2, "the rule is still there");
     end_server();
     await_actions(0, "the lease has ended");
-    namespace_require(co_hop_totals(hop)->expired == 1, "by itself");
+    namespace_require(has_expired(1), "by itself");
     close_clients();
-    *server_said = '\0';
+    forget_what_was_said();
     start_server();
     await(was_said, "the coordinator has taken this hop", "the hop is taken again");
     open_group();

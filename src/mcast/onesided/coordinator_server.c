@@ -187,7 +187,7 @@ static void close_all(struct server *server)
     co_coordinator_close(server->coordinator);
 }
 
-int co_server_run(const struct co_server_config *config, const volatile sig_atomic_t *stop, char *why, size_t why_room)
+int co_server_run(const struct co_server_config *config, const _Atomic int *stop, char *why, size_t why_room)
 {
     struct server *server = calloc(1, sizeof *server);
     if (server == NULL) {

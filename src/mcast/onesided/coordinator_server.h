@@ -4,8 +4,6 @@
 #ifndef CASTOFF_MCAST_ONESIDED_COORDINATOR_SERVER_H
 #define CASTOFF_MCAST_ONESIDED_COORDINATOR_SERVER_H
 
-#include <signal.h>
-
 #include "mcast/onesided/control_session.h"
 #include "mcast/onesided/coordinator.h"
 
@@ -16,7 +14,7 @@ struct co_server_config {
     void (*log)(void *context, const char *line); // context: NULL
 };
 
-// Runs until *stop is set, by a signal handler. 0, or -errno with `why`.
-int co_server_run(const struct co_server_config *config, const volatile sig_atomic_t *stop, char *why, size_t why_room);
+// Runs until *stop is set, by a signal handler or another thread. 0, or -errno with `why`.
+int co_server_run(const struct co_server_config *config, const _Atomic int *stop, char *why, size_t why_room);
 
 #endif

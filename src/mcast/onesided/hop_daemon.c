@@ -92,8 +92,7 @@ static void turn(struct daemon *daemon)
     }
 }
 
-int co_hop_daemon_run(const struct co_hop_daemon_config *config, const volatile sig_atomic_t *stop, char *why,
-                      size_t why_room)
+int co_hop_daemon_run(const struct co_hop_daemon_config *config, const _Atomic int *stop, char *why, size_t why_room)
 {
     struct daemon daemon = {0};
     int error = open_all(&daemon, config, why, why_room);

@@ -4,8 +4,6 @@
 #ifndef CASTOFF_MCAST_ONESIDED_HOP_DAEMON_H
 #define CASTOFF_MCAST_ONESIDED_HOP_DAEMON_H
 
-#include <signal.h>
-
 #include "mcast/onesided/hop.h"
 #include "mcast/onesided/tcp_link.h"
 
@@ -19,8 +17,7 @@ struct co_hop_daemon_config {
     void (*log)(void *context, const char *line); // context: NULL
 };
 
-// Runs until *stop is set, by a signal handler. 0, or -errno with `why`.
-int co_hop_daemon_run(const struct co_hop_daemon_config *config, const volatile sig_atomic_t *stop, char *why,
-                      size_t why_room);
+// Runs until *stop is set, by a signal handler or another thread. 0, or -errno with `why`.
+int co_hop_daemon_run(const struct co_hop_daemon_config *config, const _Atomic int *stop, char *why, size_t why_room);
 
 #endif
