@@ -68,7 +68,7 @@ native p2p_hosts 3 4
 native p2p_order 4
 native p2p_truncation 3
 
-run_inside across 100 --hosts 4
+run_inside across 240 --hosts 4
 run_inside messages 150 --hosts 4 --ranks-per-host 2
 run_inside deaths 150 --hosts 4 --ranks-per-host 2
 run_inside crowded 60 --hosts 4 --ranks-per-host 2

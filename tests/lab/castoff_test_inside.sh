@@ -116,7 +116,8 @@ case_across() {
     # Each half hears the other, which must not look like an attack.
     check_run "halves of a communicator" 4 comm_halves \
         "$multicast_used and counters['dropped_foreign'] > 0 and counters['dropped_not_authentic'] == 0"
-    check_run "fresh communicators" 4 comm_late "taken == 800 and counters['communicators_opened_by_others'] > 0"
+    # Hundreds of communicators by native MPI: seconds, or a minute where others use the processors.
+    limit=150 check_run "fresh communicators" 4 comm_late "taken == 800 and counters['communicators_opened_by_others'] > 0"
     check_run "without authentication" 4 iallgather_outstanding "$multicast_used" CASTOFF_AUTH=no
     check_run "without authentication, broadcasts land" 4 bcast_sizes \
         "$multicast_used and counters['data_chunks_landed'] > 0" CASTOFF_AUTH=no
