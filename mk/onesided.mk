@@ -19,6 +19,15 @@ $(ONESIDED_UNIT): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/te
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -lz -pthread -ldl -lm
 
 
+# Sends what a hop has to keep out, in the laboratory.
+FORGE := $(BUILD)/tests/lab-verbs/forge_frames
+.PHONY: forge-frames
+forge-frames: $(FORGE)
+$(BUILD)/obj/tests/lab-verbs/forge_frames.o: private ALL_CFLAGS += -Itests/unit
+$(FORGE): $(BUILD)/obj/tests/lab-verbs/forge_frames.o $(BUILD)/tests/unit/libshared.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN)
 
 # The library for programs: needs libibverbs, and nothing else that is not in the C library.
 GROUP_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/onesided/group/*.c))

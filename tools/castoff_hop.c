@@ -12,16 +12,24 @@
 #include "daemon.h"
 #include "mcast/onesided/coordinator.h"
 #include "mcast/onesided/hop_daemon.h"
+#include "mcast/onesided/hop_ports.h"
 
 enum { WHY = 320, NAMES_MAX = 2048 };
 
 static const struct option long_options[] = {
-    {"switch", required_argument, NULL, 'w'}, {"nic", required_argument, NULL, 'n'},
-    {"serves", required_argument, NULL, 'v'}, {"coordinator", required_argument, NULL, 'c'},
-    {"secret", required_argument, NULL, 's'}, {"name", required_argument, NULL, 'N'},
-    {"rules", required_argument, NULL, 'r'},  {"actions", required_argument, NULL, 'a'},
-    {"loss", required_argument, NULL, 'l'},   {"seed", required_argument, NULL, 'd'},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+    {"switch", required_argument, NULL, 'w'},
+    {"nic", required_argument, NULL, 'n'},
+    {"serves", required_argument, NULL, 'v'},
+    {"coordinator", required_argument, NULL, 'c'},
+    {"secret", required_argument, NULL, 's'},
+    {"name", required_argument, NULL, 'N'},
+    {"rules", required_argument, NULL, 'r'},
+    {"actions", required_argument, NULL, 'a'},
+    {"loss", required_argument, NULL, 'l'},
+    {"seed", required_argument, NULL, 'd'},
+    {"room", required_argument, NULL, 'm'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 struct choice {
@@ -112,6 +120,9 @@ static int take_option(struct choice *choice, int option, const char *text)
     case 'a':
         is_good = take_number(&hop->actions, text, CO_MATCH_ACTIONS_MAX);
         break;
+    case 'm':
+        is_good = take_number(&choice->config.room_mib, text, CO_HOP_ROOM_MIB_MAX);
+        break;
     case 'l':
         is_good = take_loss(&hop->loss, text);
         break;
@@ -154,7 +165,8 @@ static int run_hop(struct choice *choice)
 
 static int run(int argc, char **argv)
 {
-    static struct choice choice = {.config.hop = {.rules = 1024, .actions = 8192, .seed = 1}};
+    static struct choice choice = {
+        .config = {.hop = {.rules = 1024, .actions = 8192, .seed = 1}, .room_mib = CO_HOP_ROOM_MIB}};
     int option, status = -1;
     if (gethostname(choice.config.name, sizeof choice.config.name - 1) != 0 ||
         !co_control_name_is_good(choice.config.name)) {
@@ -191,6 +203,7 @@ const struct co_command co_command_hop = {
     "  --name NAME         how it is called there (this host's name)\n"
     "  --rules N           room for so many groups (1024)\n"
     "  --actions N         and for so many receivers in all of them (8192)\n"
+    "  --room MIB          receive buffer of each port, for bursts (16)\n"
     "  --loss RATE         for trials: drop this share of the copies, 0 to 1\n"
     "  --seed N            which of them (1)\n"
     "Needs CAP_NET_RAW; with CAP_NET_ADMIN its receive buffers are larger.\n",

@@ -15,6 +15,7 @@ lab=$here/lab.sh
 . "$here/../lab/lab_test_checks.sh"
 
 make_work castoffonesided
+make -s -C "$top" lib tools forge-frames || exit 1
 need_lab 300 --guests 1
 status=0
 timeout -k 5 800 "$lab" --prefix "$prefix" --guests 4 -- "$here/onesided_test_inside.sh" "$top" "$@" </dev/null \

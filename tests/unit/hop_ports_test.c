@@ -66,7 +66,7 @@ static int open_host(const char *name)
 static void open_all(enum co_hop_mode mode, unsigned count)
 {
     char why[200] = "", warning[200];
-    namespace_require(co_hop_ports_open(&ports, names, count, why, sizeof why, warning, sizeof warning) == 0, why);
+    namespace_require(co_hop_ports_open(&ports, names, count, 1, why, sizeof why, warning, sizeof warning) == 0, why);
     struct co_hop_config config = {.mode = mode, .ports = count, .rules = 4, .actions = 8};
     struct co_hop_output output = co_hop_ports_output(ports);
     namespace_require(co_hop_open(&hop, &config, &output) == 0, "the hop opens");
@@ -284,6 +284,23 @@ static int live_nic(void)
     return 0;
 }
 
+// More than the receive buffer holds, while nobody takes it.
+static void overrun(void)
+{
+    enum { MANY = 2000 };
+    uint8_t frame[ROCE_FRAME_ROOM];
+    size_t bytes = other_frame(frame, B, A, 4514);
+    uint64_t came = co_hop_port_totals(ports, 0)->frames_in;
+    for (int i = 0; i < MANY; i++) {
+        send_from(0, frame, bytes);
+    }
+    while (co_hop_ports_move(ports, hop, 1) > 0) {
+    }
+    co_hop_ports_count_overruns(ports);
+    came = co_hop_port_totals(ports, 0)->frames_in - came;
+    namespace_require(came < MANY && co_hop_port_totals(ports, 0)->overruns == MANY - came, "lost frames are counted");
+}
+
 // An interface that goes down and comes back, one that is not there, and a process without capabilities.
 static int live_trouble(void)
 {
@@ -291,7 +308,7 @@ static int live_trouble(void)
     uint8_t frame[ROCE_FRAME_ROOM];
     struct pollfd entries[CO_HOP_PORTS_MAX];
     static const char *const wrong[] = {"p0", "p7"};
-    namespace_require(co_hop_ports_open(&ports, wrong, 2, why, sizeof why, warning, sizeof warning) == -ENODEV &&
+    namespace_require(co_hop_ports_open(&ports, wrong, 2, 1, why, sizeof why, warning, sizeof warning) == -ENODEV &&
                           strcmp(why, "there is no interface p7") == 0,
                       why);
     open_all(CO_HOP_SWITCH, 3);
@@ -310,11 +327,12 @@ static int live_trouble(void)
     send_from(2, frame, bytes);
     move(1);
     namespace_require(co_hop_port_totals(ports, 2)->is_up, "it is up again");
+    overrun();
     close_all();
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
     struct __user_cap_data_struct none[2] = {{0}};
     namespace_require(syscall(SYS_capset, &header, none) == 0, "capabilities are given up");
-    namespace_require(co_hop_ports_open(&ports, names, 3, why, sizeof why, warning, sizeof warning) == -EPERM &&
+    namespace_require(co_hop_ports_open(&ports, names, 3, 1, why, sizeof why, warning, sizeof warning) == -EPERM &&
                           strstr(why, "CAP_NET_RAW is missing") != NULL,
                       "it says which capability is missing");
     return 0;

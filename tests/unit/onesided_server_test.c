@@ -102,10 +102,10 @@ static void no_copy(void *context, unsigned port, const struct co_hop_copy *copy
     (void)copy;
 }
 
-static uint64_t none_unsent(void *context)
+static void count_lost(void *context, struct co_control_hop_report *report)
 {
     (void)context;
-    return 0;
+    (void)report;
 }
 
 static unsigned rules;   // of the hop, under the lock
@@ -138,7 +138,7 @@ static void start_hop(void)
         .place = "127.0.0.1:4793",
         .secret = {1, 2, 3},
         .login = {.role = CO_ROLE_HOP, .name = "leaf", .rules = 4, .actions = 8},
-        .unsent = none_unsent,
+        .count_lost = count_lost,
         .log = take_line,
     };
     namespace_require(co_hop_open(&hop, &config, &output) == 0, "the hop opens");

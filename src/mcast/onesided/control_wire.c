@@ -156,10 +156,10 @@ static void pass_hop_report(struct cursor *cursor, struct co_control_hop_report 
 {
     struct co_hop_totals *totals = &report->totals;
     pass_32(cursor, &report->number);
-    uint64_t *const fields[] = {&totals->frames,          &totals->bytes,         &totals->forwarded,
-                                &totals->flooded,         &totals->group_packets, &totals->copies,
-                                &totals->copy_bytes,      &totals->malformed,     &totals->unmatched,
-                                &totals->lost_on_purpose, &totals->expired,       &report->unsent};
+    uint64_t *const fields[] = {
+        &totals->frames,  &totals->bytes,      &totals->forwarded, &totals->flooded,   &totals->group_packets,
+        &totals->copies,  &totals->copy_bytes, &totals->malformed, &totals->unmatched, &totals->lost_on_purpose,
+        &totals->expired, &report->unsent,     &report->overruns};
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         pass_64(cursor, fields[i]);
     }

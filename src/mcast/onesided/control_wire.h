@@ -88,7 +88,7 @@ struct co_control_hop_rule {
 struct co_control_hop_report {
     uint32_t number; // counts up
     struct co_hop_totals totals;
-    uint64_t unsent; // of all ports
+    uint64_t unsent, overruns; // of all ports: struct co_hop_port_totals
     uint32_t rule_count;
     struct co_control_hop_rule rules[CO_CONTROL_RULES_MAX];
 };

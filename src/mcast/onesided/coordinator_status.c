@@ -67,9 +67,10 @@ static void print_rule(struct page *page, const struct co_control_hop_rule *rule
 static void print_report(struct page *page, const struct co_control_hop_report *report)
 {
     const struct co_hop_totals *totals = &report->totals;
-    print(page, "  frames %llu bytes %llu forwarded %llu flooded %llu unsent %llu\n",
+    print(page, "  frames %llu bytes %llu forwarded %llu flooded %llu unsent %llu overruns %llu\n",
           (unsigned long long)totals->frames, (unsigned long long)totals->bytes, (unsigned long long)totals->forwarded,
-          (unsigned long long)totals->flooded, (unsigned long long)report->unsent);
+          (unsigned long long)totals->flooded, (unsigned long long)report->unsent,
+          (unsigned long long)report->overruns);
     print(page, "  group_packets %llu copies %llu copy_bytes %llu lost_on_purpose %llu malformed %llu unmatched %llu\n",
           (unsigned long long)totals->group_packets, (unsigned long long)totals->copies,
           (unsigned long long)totals->copy_bytes, (unsigned long long)totals->lost_on_purpose,

@@ -110,9 +110,8 @@ static void report(struct co_hop_control *control, uint64_t now_ns)
     struct co_control_hop_report *what = &control->message.report;
     const struct co_match_table *table = co_hop_table(control->hop);
     unsigned rules = co_match_rules(table);
-    *what = (struct co_control_hop_report){.number = ++control->reports,
-                                           .totals = *co_hop_totals(control->hop),
-                                           .unsent = control->config.unsent(control->config.context)};
+    *what = (struct co_control_hop_report){.number = ++control->reports, .totals = *co_hop_totals(control->hop)};
+    control->config.count_lost(control->config.context, what);
     what->rule_count = rules < CO_CONTROL_RULES_MAX ? rules : CO_CONTROL_RULES_MAX;
     for (uint32_t i = 0; i < what->rule_count; i++) {
         const struct co_rule *rule = co_match_rule(table, i);

@@ -15,7 +15,8 @@ struct co_hop_control_config {
     char place[CO_TCP_PLACE_MAX]; // of the coordinator, by co_tcp_resolve
     uint8_t secret[CO_SECRET_BYTES];
     struct co_control_login login;
-    uint64_t (*unsent)(void *context); // frames that ports could not send
+    // Adds what ports have lost to `unsent` and `overruns`.
+    void (*count_lost)(void *context, struct co_control_hop_report *report);
     void (*log)(void *context, const char *line);
     void *context; // of both
 };

@@ -23,14 +23,14 @@ struct daemon {
     uint64_t ticked_ns;
 };
 
-static uint64_t unsent(void *context)
+static void count_lost(void *context, struct co_control_hop_report *report)
 {
-    const struct co_hop_ports *ports = context;
-    uint64_t sum = 0;
+    struct co_hop_ports *ports = context;
+    co_hop_ports_count_overruns(ports);
     for (unsigned i = 0; i < co_hop_ports_count(ports); i++) {
-        sum += co_hop_port_totals(ports, i)->unsent;
+        report->unsent += co_hop_port_totals(ports, i)->unsent;
+        report->overruns += co_hop_port_totals(ports, i)->overruns;
     }
-    return sum;
 }
 
 static int open_control(struct daemon *daemon, const struct co_hop_daemon_config *config)
@@ -40,7 +40,7 @@ static int open_control(struct daemon *daemon, const struct co_hop_daemon_config
                                                       .rules = config->hop.rules,
                                                       .actions = config->hop.actions,
                                                       .serves_ip = config->serves_ip},
-                                            .unsent = unsent,
+                                            .count_lost = count_lost,
                                             .log = config->log,
                                             .context = daemon->ports};
     if (config->place[0] == '\0') {
@@ -55,8 +55,8 @@ static int open_control(struct daemon *daemon, const struct co_hop_daemon_config
 static int open_all(struct daemon *daemon, const struct co_hop_daemon_config *config, char *why, size_t why_room)
 {
     char warning[LINE];
-    int error = co_hop_ports_open(&daemon->ports, config->interfaces, config->hop.ports, why, why_room, warning,
-                                  sizeof warning);
+    int error = co_hop_ports_open(&daemon->ports, config->interfaces, config->hop.ports, config->room_mib, why,
+                                  why_room, warning, sizeof warning);
     if (error != 0) {
         return error;
     }

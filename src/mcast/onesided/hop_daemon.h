@@ -10,6 +10,7 @@
 struct co_hop_daemon_config {
     struct co_hop_config hop;
     const char *interfaces[CO_HOP_PORTS_MAX]; // hop.ports of them; NIC mode: wire, device
+    unsigned room_mib;                        // receive buffer of each, 1 to CO_HOP_ROOM_MIB_MAX
     char place[CO_TCP_PLACE_MAX];             // of the coordinator; empty: none, the hop is a plain switch
     uint8_t secret[CO_SECRET_BYTES];
     char name[CO_CONTROL_NAME_MAX];

@@ -187,6 +187,17 @@ unsigned co_hop_ports_watch(const struct co_hop_ports *ports, struct pollfd *ent
     return ports->count;
 }
 
+void co_hop_ports_count_overruns(struct co_hop_ports *ports)
+{
+    for (unsigned i = 0; i < ports->count; i++) {
+        struct tpacket_stats since_last = {0}; // reading sets the kernel's to 0
+        socklen_t size = sizeof since_last;
+        if (getsockopt(ports->ports[i].socket, SOL_PACKET, PACKET_STATISTICS, &since_last, &size) == 0) {
+            ports->ports[i].totals.overruns += since_last.tp_drops;
+        }
+    }
+}
+
 const struct co_hop_port_totals *co_hop_port_totals(const struct co_hop_ports *ports, unsigned port)
 {
     return &ports->ports[port].totals;

@@ -14,15 +14,20 @@ struct co_hop_port_totals {
     char name[16];
     bool is_up;
     uint64_t frames_in, bytes_in, frames_out, bytes_out;
-    uint64_t unsent; // frames that the kernel did not take: queue full, larger than the MTU, interface down
+    uint64_t unsent;   // frames that the kernel did not take: queue full, larger than the MTU, interface down
+    uint64_t overruns; // frames that came while the receive buffer was full
 };
 
 struct co_hop_ports;
 
-// Opens one port for each name, all promiscuous. Failure: -errno, and `why` says which interface and what is missing,
-// capabilities by name. What it could only do in part (a small receive buffer) is in `warning`, else that is empty.
-int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsigned count, char *why, size_t why_room,
-                      char *warning, size_t warning_room);
+#define CO_HOP_ROOM_MIB 16      // receive buffer of each port,
+#define CO_HOP_ROOM_MIB_MAX 512 // and the most that can be asked for
+
+// Opens one port for each name, all promiscuous, with a receive buffer of `room_mib` MiB. Failure: -errno, and `why`
+// says which interface and what is missing, capabilities by name. What it could only do in part (a small receive
+// buffer) is in `warning`, else that is empty.
+int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsigned count, unsigned room_mib,
+                      char *why, size_t why_room, char *warning, size_t warning_room);
 void co_hop_ports_close(struct co_hop_ports *ports);
 
 // For co_hop_open: frames go out by these ports, when co_hop_ports_move has gone through a batch.
@@ -35,6 +40,8 @@ unsigned co_hop_ports_watch(const struct co_hop_ports *ports, struct pollfd *ent
 // frames have come.
 unsigned co_hop_ports_move(struct co_hop_ports *ports, struct co_hop *hop, uint64_t now_ns);
 
+// Asks the kernel for `overruns`, which is up to date then. Cold.
+void co_hop_ports_count_overruns(struct co_hop_ports *ports);
 const struct co_hop_port_totals *co_hop_port_totals(const struct co_hop_ports *ports, unsigned port);
 unsigned co_hop_ports_count(const struct co_hop_ports *ports);
 

@@ -14,8 +14,6 @@
 
 #include "mcast/onesided/hop_ports_state.h"
 
-enum { RECEIVE_BYTES = 16 << 20 };
-
 static int set_option(int socket, int option, int value)
 {
     return setsockopt(socket, SOL_PACKET, option, &value, sizeof value);
@@ -40,21 +38,21 @@ static int set_options(int socket, const char *name, char *why, size_t why_room)
     return 0;
 }
 
-static void ask_for_room(int socket, const char *name, char *warning, size_t warning_room)
+static void ask_for_room(int socket, const char *name, unsigned room_mib, char *warning, size_t warning_room)
 {
-    int bytes = RECEIVE_BYTES, granted = 0;
+    int bytes = (int)room_mib << 20, granted = 0;
     socklen_t size = sizeof granted;
     if (setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) == 0) {
         return;
     }
     setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &granted, &size);
-    if (granted < 2 * RECEIVE_BYTES) {
+    if (granted / 2 < bytes) {
         snprintf(
             warning, warning_room,
             "interface %s: a receive buffer of %d KiB instead of %d: bursts may be lost; CAP_NET_ADMIN, or a larger "
             "net.core.rmem_max, gives more",
-            name, granted / 2 / 1024, RECEIVE_BYTES / 1024);
+            name, granted / 2 / 1024, bytes / 1024);
     }
 }
 
@@ -71,8 +69,8 @@ static int bind_to(int socket, const char *name, unsigned index, char *why, size
     return 0;
 }
 
-static int open_port(struct hop_port *port, const char *name, char *why, size_t why_room, char *warning,
-                     size_t warning_room)
+static int open_port(struct hop_port *port, const char *name, unsigned room_mib, char *why, size_t why_room,
+                     char *warning, size_t warning_room)
 {
     unsigned index = if_nametoindex(name);
     if (index == 0 || strlen(name) >= sizeof port->totals.name) {
@@ -93,14 +91,14 @@ static int open_port(struct hop_port *port, const char *name, char *why, size_t 
     port->totals.is_up = true;
     int error = set_options(port->socket, name, why, why_room);
     if (error == 0) {
-        ask_for_room(port->socket, name, warning, warning_room);
+        ask_for_room(port->socket, name, room_mib, warning, warning_room);
         error = bind_to(port->socket, name, index, why, why_room);
     }
     return error;
 }
 
-int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsigned count, char *why, size_t why_room,
-                      char *warning, size_t warning_room)
+int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsigned count, unsigned room_mib,
+                      char *why, size_t why_room, char *warning, size_t warning_room)
 {
     struct co_hop_ports *ports = calloc(1, sizeof *ports);
     *warning = '\0';
@@ -118,7 +116,7 @@ int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsi
         ports->ports[i].socket = -1;
     }
     for (unsigned i = 0; i < count; i++) {
-        int error = open_port(&ports->ports[i], names[i], why, why_room, warning, warning_room);
+        int error = open_port(&ports->ports[i], names[i], room_mib, why, why_room, warning, warning_room);
         if (error != 0) {
             co_hop_ports_close(ports);
             return error;
