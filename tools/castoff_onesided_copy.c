@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +35,13 @@ static const struct option long_options[] = {
     {NULL, 0, NULL, 0},
 };
 
+// Of the last group that was carried.
+struct carried {
+    struct castoff_group_counts counts;
+    uint64_t open_ns, close_ns; // until all rules were in place, until all were gone
+    uint64_t user_us;           // processor time of this process in between, outside the kernel
+};
+
 struct copy {
     struct castoff_group_options options;
     struct co_group_library library;
@@ -43,6 +51,7 @@ struct copy {
     uint8_t *bytes; // of the file
     uint64_t size;
     uint8_t head[HEAD_BYTES];
+    struct carried last;
 };
 
 static const char magic[8] = {'c', 'a', 's', 't', 'o', 'f', 'f', 'C'};
@@ -151,73 +160,88 @@ static int write_file(const struct copy *copy)
     return result;
 }
 
-// One group from opening to closing.
-static int carry(struct copy *copy, const char *name, void *bytes, uint64_t size, struct castoff_group_counts *counts)
+static uint64_t user_time_us(void)
 {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_utime.tv_sec * 1000000 + (uint64_t)usage.ru_utime.tv_usec;
+}
+
+// One group from opening to closing.
+static int carry(struct copy *copy, const char *name, void *bytes, uint64_t size)
+{
+    struct carried *last = &copy->last;
     const struct co_group_library *library = &copy->library;
     struct castoff_group *group;
+    uint64_t began_ns = co_clock_now_ns();
     copy->options.group = name;
     int error = copy->receives ? library->open_member(&group, &copy->options, bytes, size)
                                : library->open_sender(&group, &copy->options, bytes, size);
     if (error != 0) {
         return complain(library->why());
     }
+    last->open_ns = co_clock_now_ns() - began_ns;
+    last->user_us = user_time_us();
     error = copy->receives ? 0 : library->write(group, 0, size);
     error = error != 0 ? error : library->complete(group);
     if (error != 0) {
         complain(library->why());
     }
-    library->counts(group, counts);
+    last->user_us = user_time_us() - last->user_us;
+    library->counts(group, &last->counts);
+    began_ns = co_clock_now_ns();
     int left = library->close(group);
+    last->close_ns = co_clock_now_ns() - began_ns;
     if (left != 0) {
         complain(library->why());
     }
     return error == 0 && left == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
-static void say_done(const struct copy *copy, const struct castoff_group_counts *counts, uint64_t began_ns)
+static void say_done(const struct copy *copy, uint64_t began_ns)
 {
+    const struct castoff_group_counts *counts = &copy->last.counts;
     double seconds = (double)(co_clock_now_ns() - began_ns) / 1e9;
     if (copy->receives) {
         printf("%s: %llu bytes received in %.3f s, all verified (%u rounds)\n", copy->path,
                (unsigned long long)copy->size, seconds, counts->rounds);
+        printf("%.6f s of user time while it was written\n", (double)copy->last.user_us / 1e6);
     } else {
         printf("%s: %llu bytes to %u receivers in %.3f s (%llu chunks written, %llu of them again, %u rounds)\n",
                copy->path, (unsigned long long)copy->size, copy->options.members, seconds,
                (unsigned long long)counts->chunks_written, (unsigned long long)counts->chunks_repaired, counts->rounds);
+        printf("set-up %.6f s, tear-down %.6f s\n", (double)copy->last.open_ns / 1e9,
+               (double)copy->last.close_ns / 1e9);
     }
 }
 
 static int send_file(struct copy *copy)
 {
-    struct castoff_group_counts counts = {0};
     if (read_file(copy) != TOOL_OK) {
         return TOOL_FAILED;
     }
     write_head(copy);
-    int status = carry(copy, copy->head_group, copy->head, sizeof copy->head, &counts);
+    int status = carry(copy, copy->head_group, copy->head, sizeof copy->head);
     uint64_t began_ns = co_clock_now_ns();
     if (status == TOOL_OK && copy->size > 0) {
-        status = carry(copy, copy->group, copy->bytes, copy->size, &counts);
+        status = carry(copy, copy->group, copy->bytes, copy->size);
     }
     if (status == TOOL_OK) {
-        say_done(copy, &counts, began_ns);
+        say_done(copy, began_ns);
     }
     return status;
 }
 
 static int receive_file(struct copy *copy)
 {
-    struct castoff_group_counts counts = {0};
-    if (carry(copy, copy->head_group, copy->head, sizeof copy->head, &counts) != TOOL_OK) {
+    if (carry(copy, copy->head_group, copy->head, sizeof copy->head) != TOOL_OK) {
         return TOOL_FAILED;
     }
     if (!read_head(copy)) {
         return complain("the sender is no castoff onesided-copy of this version");
     }
     uint64_t began_ns = co_clock_now_ns();
-    if (allocate(copy) != TOOL_OK ||
-        (copy->size > 0 && carry(copy, copy->group, copy->bytes, copy->size, &counts) != TOOL_OK)) {
+    if (allocate(copy) != TOOL_OK || (copy->size > 0 && carry(copy, copy->group, copy->bytes, copy->size) != TOOL_OK)) {
         return TOOL_FAILED;
     }
     if (!hash_holds(copy)) {
@@ -225,7 +249,7 @@ static int receive_file(struct copy *copy)
     }
     int status = write_file(copy);
     if (status == TOOL_OK) {
-        say_done(copy, &counts, began_ns);
+        say_done(copy, began_ns);
     }
     return status;
 }
