@@ -11,7 +11,7 @@ top=$1
 shift
 cases=("$@")
 ((${#cases[@]} > 0)) ||
-    cases=(refusals switch loss forged hop_killed member_killed coordinator_killed two_groups nic)
+    cases=(refusals switch asleep loss forged hop_killed member_killed coordinator_killed two_groups nic)
 castoff=$top/build/castoff
 shared=$CASTOFF_LAB_SHARED
 place=10.79.0.254
@@ -256,6 +256,36 @@ begin_slowly() { # MiB receivers...
     sender=$!
     await 60 grep -q "group file: open" "$shared/daemons"
     pause 1.5
+}
+
+# How often the receivers have been given a processor since they began.
+switches() {
+    local guest
+    for guest in 1 2 3; do
+        lab-in-guest "$guest" sh -c "awk '/^Name:/ { mine = \$2 == \"castoff\" } mine && /ctxt_switches/ { print \$2 }' \\
+            /proc/[0-9]*/status"
+    done | paste -sd ' '
+}
+
+# A process that sleeps all the time runs no instruction.
+case_asleep() {
+    start_coordinator
+    as_switch
+    begin_slowly 20 1 2 3
+    local before after copies
+    before=$(switches)
+    copies=$(counter copies)
+    pause 3
+    after=$(switches)
+    check "meanwhile packets have come" is_at_least copies $((copies + 300))
+    copies=$(($(counter copies) - copies))
+    check "the receivers slept while they were written" test "$before" = "$after"
+    check "there are three of them" test "$(wc -w <<<"$after")" -eq 6
+    check "and the copy has gone on" kill -0 "$sender"
+    echo "asleep counts copies $copies switches_before ${before// /,} switches_after ${after// /,}"
+    check "the copy ends well" wait "$sender"
+    check "every byte is there at each of them" received file 1 2 3
+    end_daemons
 }
 
 # Of the status's lines on this group: the word behind a word.

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -256,7 +257,8 @@ static int wait_for_events(struct co_tcp_link *link, uint64_t until_ns)
         return -ETIMEDOUT;
     }
     uint64_t left_ms = (until_ns - now) / CO_NS_PER_MS + 1;
-    return poll(&entry, 1, left_ms < 1000 ? (int)left_ms : 1000) < 0 && errno != EINTR ? -errno : 0;
+    // Nothing wakes a member while its memory is written.
+    return poll(&entry, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) < 0 && errno != EINTR ? -errno : 0;
 }
 
 int co_tcp_await(struct co_tcp_link *link, struct co_control_message *message, uint64_t until_ns, char *why,
