@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# put_figure.sh FOLDER FIGURE FILE: puts one figure (FOLDER/FIGURE.row, and its table FOLDER/FIGURE.txt) into FILE, which
+# put_figure.sh FOLDER FIGURE FILE: puts one figure (FOLDER/FIGURE.row, and its tables FOLDER/FIGURE.txt, FOLDER/FIGURE-*.txt) into FILE, which
 # bench/write_measurements.sh has written, in the place of what stands there for it, and leaves all else. For figures
 # that do not depend on the machine of the day.
 set -u
@@ -12,7 +12,9 @@ trap 'rm -rf "$new"' EXIT
 
 # The same writer, for this figure alone.
 mkdir "$new/one" && cp "$folder/$figure.row" "$new/one" || exit 1
-[ ! -s "$folder/$figure.txt" ] || cp "$folder/$figure.txt" "$new/one"
+for table in "$folder/$figure.txt" "$folder/$figure"-*.txt "$folder/$figure.rivals"; do
+    [ ! -s "$table" ] || cp "$table" "$new/one"
+done
 FIGURES_BUILD=${FIGURES_BUILD:-$top/build} "$top/bench/write_measurements.sh" "$new/one" >"$new/alone" || exit 1
 
 # Both files by sections; of each, the figure's lines are those of `alone`, in the order of numbers.
