@@ -50,10 +50,12 @@ all: lib tools
 lib: $(BUILD)/libcastoff.so
 tools: $(BUILD)/castoff
 
+# Into its place in one step: a job may begin at any moment.
 $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/pmpi/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(LTO),$(LDFLAGS_SAN)) -Wl,--version-script=src/pmpi/exports.map \
-	  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,libcastoff.so $(STATIC_LIBS) -pthread -ldl
+	$(Q)$(CC) -shared -o $@.new $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(LTO),$(LDFLAGS_SAN)) -Wl,--version-script=src/pmpi/exports.map \
+	  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,libcastoff.so $(STATIC_LIBS) -pthread -ldl && \
+	  mv -f $@.new $@
 
 # Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
 $(BUILD)/libcore.a: $(CORE_OBJ)
