@@ -129,8 +129,10 @@ void co_trace_doubt_text(const struct co_replay_result *replay, char *text, size
         "MPI told another rank or size than is thought",
         "MPI was allowed to put its ranks in another order, which nobody asked for, and messages do not tell it",
     };
-    snprintf(text, room, "rank %" PRId32 ", %s: %s", replay->doubt_rank, co_call_rows[replay->doubt_call].name,
-             whys[replay->doubt]);
+    // Such as MPI_Comm_accept and MPI_Comm_spawn, of which a recording has only what they made.
+    const char *call = replay->doubt_call == CO_CALL_NO_CALL ? "one that no recorded call made"
+                                                             : co_call_rows[replay->doubt_call].name;
+    snprintf(text, room, "rank %" PRId32 ", %s: %s", replay->doubt_rank, call, whys[replay->doubt]);
 }
 
 static void print_doubts(const struct co_trace_output *output, FILE *stream)

@@ -125,6 +125,14 @@ ok "between groups: all is followed" sh -c "! grep -q 'partial\|nobody\|left ove
 printf '%s\n' from,to,messages 0,1,1 0,3,2 1,0,1 1,2,2 2,0,1 2,1,1 2,3,1 3,0,1 3,1,1 3,2,1 >"$work/expected"
 ok "between groups: who talks to whom" cmp -s "$work/expected" "$work/csv/talk.csv"
 
+# A communicator of which the recording has what it is, and not how it was made.
+mpicc -std=gnu17 -O2 -Wall -Wextra -Werror -o "$work/connected" "$top/tests/tools/record_connected.c" || exit 1
+rm -rf "$work/trace"
+run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/connected"
+ok "connected: the job" status_is 0
+run "$castoff" trace --no-cache --bins 1 "$work/trace"
+ok "connected: no call is named that was not made" out_has '^partial: .* first, rank 0, one that no recorded call made: '
+
 # Two jobs in a folder; one was spawned by the other, or was not.
 rm -rf "$work/trace" "$work/other"
 run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/calls"

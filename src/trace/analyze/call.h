@@ -107,6 +107,9 @@ enum co_call_id {
 #undef CO_CALL
 #undef CO_CALL_DUMPI_END
 
+// What stands for a record that is no call, such as that of a communicator: a call that touches none.
+#define CO_CALL_NO_CALL CO_CALL_ID_Wtime
+
 extern const struct co_call_row co_call_rows[CO_CALL_COUNT];
 
 // By its name with MPI_; CO_CALL_COUNT: none of the table. Any thread.

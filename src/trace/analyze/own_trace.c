@@ -245,7 +245,7 @@ static void begin_call(struct co_own_trace *trace, struct co_own_call *own, cons
     unsigned id = co_call_find(row->name, strlen(row->name));
     struct co_call *call = &own->call;
     own->is_there = true;
-    co_call_clear(call, id < CO_CALL_COUNT ? id : CO_CALL_ID_Wtime);
+    co_call_clear(call, id < CO_CALL_COUNT ? id : CO_CALL_NO_CALL);
     call->op = (uint8_t)(id < CO_CALL_COUNT ? op_of(id, row) : CO_CALL_NOTHING);
     call->begin_ns = record->begin_ns;
     call->end_ns = record->end_ns;
