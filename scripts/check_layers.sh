@@ -6,9 +6,10 @@
 # files may include by name. Called by scripts/check_style.sh in the top folder.
 set -u
 
+fronts_group='mcast/onesided/group/castoff_group\.h'
 fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
-fronts_engine='engine/p2p/p2p\.h|engine/channel/native\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h'
+fronts_engine='engine/p2p/p2p\.h|engine/channel/native\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h|engine/group_library\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
@@ -20,7 +21,7 @@ allowed() {
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|$fronts_matching|$fronts_mcast" ;;
+    src/engine/*) echo "base/.*|engine/.*|$fronts_matching|$fronts_mcast|$fronts_group" ;;
     src/trace/analyze/*) echo "base/.*|trace/.*|matching/match_steps\.h|$fronts_matching" ;;
     src/trace/*) echo 'base/.*|trace/.*' ;;
     src/pmpi/record/*) echo 'base/.*|pmpi/next_mpi\.h|pmpi/record/.*|trace/.*' ;;

@@ -332,7 +332,7 @@ static int run(int argc, char **argv)
     if (sodium_init() < 0) {
         return complain("libsodium does not work here");
     }
-    if (co_group_library_load(&copy.library, why, sizeof why) != 0) {
+    if (co_group_library_find(&copy.library, why, sizeof why) != 0) {
         return complain(why);
     }
     status = copy.receives ? receive_file(&copy) : send_file(&copy);

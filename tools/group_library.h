@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// libcastoff-group.so, loaded when it is needed: the castoff command itself needs no libibverbs. Cold.
+// libcastoff-group.so as the castoff command finds it: beside itself, or where it is installed. Cold.
 #ifndef CASTOFF_TOOLS_GROUP_LIBRARY_H
 #define CASTOFF_TOOLS_GROUP_LIBRARY_H
 
-#include "mcast/onesided/group/castoff_group.h"
-
-// The functions of castoff_group.h.
-struct co_group_library {
-    int (*open_sender)(struct castoff_group **, const struct castoff_group_options *, const void *, size_t);
-    int (*open_member)(struct castoff_group **, const struct castoff_group_options *, void *, size_t);
-    int (*write)(struct castoff_group *, size_t, size_t);
-    int (*complete)(struct castoff_group *);
-    int (*close)(struct castoff_group *);
-    void (*counts)(const struct castoff_group *, struct castoff_group_counts *);
-    const char *(*why)(void);
-};
+#include "engine/group_library.h"
 
 // -ENOENT, and `why`.
-int co_group_library_load(struct co_group_library *library, char *why, size_t why_room);
+int co_group_library_find(struct co_group_library *library, char *why, size_t why_room);
 
 #endif

@@ -39,6 +39,10 @@ struct castoff_group_options {
     uint64_t rate;           // sender: bytes a second at most; 0: as fast as it goes, slower where much is lost
 };
 
+// Whether this process could be an end of a group: the secret can be read, and the RDMA device is there with its
+// address. Asks nobody and waits for nothing. Needs `secret`; -EACCES, -ENOENT, -EINVAL of it, -ENODEV of the device.
+CASTOFF_GROUP_EXPORT int castoff_group_check(const struct castoff_group_options *options);
+
 // Waits until all members have joined and all rules are in place. `buffer` is registered and must stay until
 // castoff_group_close has returned; `bytes`: 1 to 2 TiB. -ETIMEDOUT who has not come or answered is in the sentence;
 // -EEXIST a name is taken; -ENOSPC a table is full; -ENODEV no RDMA device; -EHOSTUNREACH no hop; -EACCES another

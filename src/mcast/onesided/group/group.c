@@ -2,6 +2,7 @@
 //
 // The front of libcastoff-group.so: opening, closing, and what went wrong.
 #include <errno.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +46,28 @@ static int take_names(struct castoff_group *group, const struct castoff_group_op
         return co_onesided_fail(-EINVAL, "names have 1 to 63 letters, digits, '.', '_' and '-'");
     }
     return 0;
+}
+
+int castoff_group_check(const struct castoff_group_options *options)
+{
+    char reason[256];
+    uint8_t secret[CO_SECRET_BYTES];
+    if (options->secret == NULL) {
+        return co_onesided_fail(-EINVAL, "no secret is named");
+    }
+    int error = co_secret_read(secret, options->secret, reason, sizeof reason);
+    sodium_memzero(secret, sizeof secret);
+    if (error != 0) {
+        return co_onesided_fail(error, "%s", reason);
+    }
+    struct castoff_group *group = calloc(1, sizeof *group);
+    if (group == NULL) {
+        return co_onesided_fail(-ENOMEM, "no memory");
+    }
+    error = co_onesided_device_open(group, options);
+    co_onesided_device_close(group);
+    free(group);
+    return error;
 }
 
 static int open_all(struct castoff_group *group, const struct castoff_group_options *options)
