@@ -114,12 +114,17 @@ static void a_silent_hop(void **state)
     rig_now += LEASE - MS;
     rig_say(HOP, CO_SAY_HOP_REPORT);
     rig_hears(HOP, CO_SAY_HEARTBEAT);
+    rig_open_as(M1, CO_SAY_OPEN_MEMBER, 4000);
     co_coordinator_tick(rig_coordinator, rig_now + LEASE - 1);
     assert_false(rig_dropped[HOP]);
     co_coordinator_tick(rig_coordinator, rig_now + LEASE);
     assert_true(rig_dropped[HOP]);
+    rig_hears_nothing(M1);
     rig_open_as(SENDER, CO_SAY_OPEN_SENDER, 4000);
     assert_string_equal(rig_hears(SENDER, CO_SAY_REFUSED)->text, "no hop is connected");
+    assert_string_equal(rig_hears(M1, CO_SAY_ENDED)->text, "no hop is connected"); // it would wait in vain
+    rig_open_as(M2, CO_SAY_OPEN_MEMBER, 4000);
+    assert_string_equal(rig_hears(M2, CO_SAY_REFUSED)->text, "no hop is connected");
 }
 
 static void several_hops(void **state)

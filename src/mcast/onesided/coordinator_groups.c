@@ -165,10 +165,6 @@ static const char *check_sender(const struct co_coordinator *coordinator, const 
         snprintf(text, TEXT, "group %s is just ending", group->name);
         return text;
     }
-    if (!co_coordinator_hops_have_any(coordinator)) {
-        *reason = CO_REASON_NO_HOP;
-        return "no hop is connected";
-    }
     return NULL;
 }
 
@@ -230,6 +226,20 @@ static void join(struct co_coordinator *coordinator, struct group *group, unsign
     try_start(coordinator, group, now_ns);
 }
 
+// Told to all ends alike, whoever comes first: a member that waits for a sender that has been refused waits in vain.
+static const char *check_hops(struct co_coordinator *coordinator, struct group *group, uint8_t *reason, uint64_t now_ns)
+{
+    static const char text[] = "no hop is connected";
+    if (co_coordinator_hops_have_any(coordinator)) {
+        return NULL;
+    }
+    *reason = CO_REASON_NO_HOP;
+    if (group != NULL && group->state == GROUP_GATHERING) {
+        co_coordinator_group_end(coordinator, group, CO_REASON_NO_HOP, text, now_ns);
+    }
+    return text;
+}
+
 void co_coordinator_group_open(struct co_coordinator *coordinator, unsigned client,
                                const struct co_control_message *message, uint64_t now_ns)
 {
@@ -242,6 +252,7 @@ void co_coordinator_group_open(struct co_coordinator *coordinator, unsigned clie
         fault = message->kind == CO_SAY_OPEN_SENDER ? check_sender(coordinator, group, open, &reason, text)
                                                     : check_member(group, open, &reason, text);
     }
+    fault = fault == NULL ? check_hops(coordinator, group, &reason, now_ns) : fault;
     if (fault == NULL && group == NULL) {
         group = make_group(coordinator, open->group, now_ns);
         reason = CO_REASON_FULL;
