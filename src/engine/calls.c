@@ -85,11 +85,25 @@ static void tell_length(size_t *came, size_t room, size_t given)
     }
 }
 
+int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
+{
+    struct co_task task = {.team = team, .request = request_of(team, CO_CALL_ALLGATHER, all, bytes)};
+    task.request.mine = (uintptr_t)mine;
+    return run_blocking(&task, call);
+}
+
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
     if (broken != 0) {
         return broken;
+    }
+    if (co_placed_is_for(team->engine->placed, bytes)) {
+        int placed = co_placed_bcast(team, root, buffer, bytes);
+        if (placed != CO_PLACED_NOT) {
+            tell_length(came, bytes, bytes);
+            return placed == CO_PLACED_WHOLE ? 0 : placed;
+        }
     }
     if (can_run_inline(team)) {
         struct co_shm_op op;
@@ -110,6 +124,12 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
     if (broken != 0) {
         return broken;
+    }
+    if (co_placed_is_for(team->engine->placed, block_bytes)) {
+        int placed = co_placed_allgather(team, mine, all, block_bytes);
+        if (placed != CO_PLACED_NOT) {
+            return placed == CO_PLACED_WHOLE ? 0 : placed;
+        }
     }
     if (can_run_inline(team)) {
         struct co_shm_op op;

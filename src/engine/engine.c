@@ -191,4 +191,8 @@ void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
              engine->transport_kind == CO_TRANSPORT_VERBS ? "verbs" : "udp", engine->has_multicast ? "" : "not used, ",
              engine->bootstrap.node_count == 1 ? "one node only" : engine->network, progress, engine->cores,
              engine->cores == 1 ? "" : "s", engine->bootstrap.node_size, engine->bootstrap.node_size == 1 ? "" : "s");
+    size_t used = strlen(text);
+    if (engine->placed_text[0] != '\0' && used < room) {
+        snprintf(text + used, room - used, "placed: %s\n", engine->placed_text);
+    }
 }

@@ -8,6 +8,7 @@
 //   team_seed.c   communicators from their beginning
 //   team.c        ... once they are used
 //   calls.c       blocking and nonblocking calls of a team
+//   placed.c      large ones that go by RDMA writes to a group (placed_open.c, placed_transfer.c)
 //   signs_of_life.c   whose silence is proof
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
@@ -25,6 +26,7 @@
 #include "base/order.h"
 #include "engine/engine.h"
 #include "engine/channel/carrier_channel.h"
+#include "engine/placed.h"
 #include "engine/p2p/p2p_open.h"
 #include "engine/task_request.h"
 #include "engine/tune_table.h"
@@ -77,8 +79,9 @@ struct co_team {
     struct co_mcast_group *group; // leaders of teams on several nodes
     struct co_task *oldest, **newest;
     _Atomic unsigned outstanding;
-    _Atomic int broken; // -errno of the first failure: later calls fail at once
-    bool is_closing;    // freed when its last operation ends
+    _Atomic int broken;           // -errno of the first failure: later calls fail at once
+    bool is_closing;              // freed when its last operation ends
+    struct co_placed_team placed; // of the thread that calls
 };
 
 struct co_engine {
@@ -117,7 +120,9 @@ struct co_engine {
     struct co_transport *transport;
     struct co_auth *auth;
     struct co_mcast *mcast;
-    struct co_p2p *p2p; // NULL: messages stay native
+    struct co_p2p *p2p;       // NULL: messages stay native
+    struct co_placed *placed; // NULL: no collective is placed, on no rank
+    char placed_text[240];    // why not, or with which coordinator; empty: none is set
 
     struct co_trylock lock; // holder moves the engine
     struct co_mpsc_queue submissions;
@@ -174,6 +179,9 @@ void co_messages_ask_for_life(struct co_engine *engine);    // those on other ho
 int co_messages_progress(struct co_engine *engine, bool inside);
 uint64_t co_messages_advances(const struct co_engine *engine);
 bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called
+
+// calls.c: a few bytes of each member to all, as a blocking collective of the team in the name of `call`.
+int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call);
 
 // task.c
 void co_task_submit(struct co_task *task);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/settings.h"
 #include "engine/engine_state.h"
 
 // Of our node: who is first there, how many there are, and its number among the team's nodes.
@@ -124,5 +125,11 @@ void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int
 enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                               size_t bytes)
 {
-    return co_decide(&engine->tune, facts, call, bytes, engine->policy[call]);
+    int policy = engine->policy[call];
+    // The table compares the other ways with stock.
+    if (co_placed_is_for(engine->placed, bytes) && policy == CO_AUTO && call != CO_CALL_IALLGATHER &&
+        co_placed_fits(facts)) {
+        policy = CO_YES;
+    }
+    return co_decide(&engine->tune, facts, call, bytes, policy);
 }

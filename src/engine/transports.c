@@ -179,11 +179,13 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
         snprintf(why, why_room, "the ranks could not compare their transports (%s)", strerror(-status));
         return status;
     }
+    co_placed_open(engine, secret.tag);
     return conclude(engine, why, why_room);
 }
 
 void co_transports_close(struct co_engine *engine)
 {
+    co_placed_close(engine);
     co_network_close(engine);
     co_messages_close(engine);
     if (engine->shm != NULL) {

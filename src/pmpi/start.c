@@ -77,7 +77,7 @@ static void complain(void)
 // What a job that is served says when it is asked to talk: the lines that the report has.
 static void tell_served(void)
 {
-    char lines[1000];
+    char lines[1300];
     char *rest = NULL;
     if (co_layer.rank != 0) {
         return;

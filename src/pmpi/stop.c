@@ -20,7 +20,7 @@
 
 void co_stop(void)
 {
-    char transports[1000] = "";
+    char transports[1300] = "";
     struct co_engine *engine = co_layer.engine;
     if (engine != NULL) {
         co_engine_describe(engine, transports, sizeof transports);

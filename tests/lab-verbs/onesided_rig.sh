@@ -40,6 +40,7 @@ await() { # seconds command...
         ((SECONDS < deadline)) || return 1
         pause 0.1
     done
+    return 0
 }
 
 not() {

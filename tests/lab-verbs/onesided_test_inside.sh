@@ -11,9 +11,12 @@ top=$1
 shift
 cases=("$@")
 ((${#cases[@]} > 0)) ||
-    cases=(refusals switch asleep loss forged hop_killed member_killed coordinator_killed two_groups nic)
+    cases=(refusals switch asleep loss forged hop_killed member_killed coordinator_killed two_groups nic \
+        mpi mpi_loss mpi_refusals mpi_threads mpi_hop_killed mpi_coordinator_killed mpi_member_killed)
 # shellcheck source=tests/lab-verbs/onesided_rig.sh
 . "$top/tests/lab-verbs/onesided_rig.sh"
+# shellcheck source=tests/lab-verbs/onesided_mpi_cases.sh
+. "$top/tests/lab-verbs/onesided_mpi_cases.sh"
 
 case_switch() {
     start_coordinator
