@@ -278,6 +278,7 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
     states[1] = (struct co_transport_state){.name = "udp"};
     states[2] = (struct co_transport_state){.name = "verbs"};
     states[3] = (struct co_transport_state){.name = "p2p"};
+    states[4] = (struct co_transport_state){.name = "placed"};
     if (co_setting_number(CO_SET_P2P) == CO_NO) {
         snprintf(states[3].detail, sizeof states[3].detail, "off by CASTOFF_P2P=%s", co_setting_text(CO_SET_P2P));
     } else if (!is_off(&states[3], 0)) {
@@ -291,5 +292,8 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
     }
     if (!is_off(&states[2], 1U << CO_ALLOW_SHM | 1U << CO_ALLOW_UDP)) {
         probe_verbs(&states[2]);
+    }
+    if (!is_off(&states[4], 1U << CO_ALLOW_SHM)) {
+        co_placed_probe(&states[4]);
     }
 }

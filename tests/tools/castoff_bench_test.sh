@@ -26,7 +26,7 @@ CASTOFF_LOGG=1 CASTOFF_BCAST=no run "$castoff" info
 ok "info: version" out_has '^castoff [0-9]'
 ok "info: what it was built for" out_has '^built for *Open MPI'
 ok "info: complaint with suggestion" out_has 'did you mean CASTOFF_LOG?'
-for transport in shm udp verbs p2p; do
+for transport in shm udp verbs p2p placed; do
     ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
 done
 ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
@@ -72,7 +72,20 @@ ok "info: no memory for messages" out_has '^p2p *not usable: CASTOFF_P2P_MEMORY=
 CASTOFF_P2P=yes run "$castoff" info --transports
 ok "info: messages inside a node" out_has '^p2p *usable: .* ranks, .*\(single copy\|in pieces\)\|^p2p *not usable: no rings'
 CASTOFF_P2P=yes CASTOFF_ENABLE=no run "$castoff" info --json
-ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 4 ]
+ok "info: all is off by CASTOFF_ENABLE" [ "$(grep -c 'off by CASTOFF_ENABLE=no' "$work/out")" -eq 5 ]
+run "$castoff" info --transports
+ok "info: no coordinator" out_has '^placed *not usable: no coordinator is set (CASTOFF_COORDINATOR)$'
+CASTOFF_COORDINATOR=host run "$castoff" info --transports
+ok "info: a coordinator without a secret" out_has '^placed *not usable: CASTOFF_COORDINATOR_SECRET names no file$'
+CASTOFF_COORDINATOR=host CASTOFF_COORDINATOR_SECRET=$work/none run "$castoff" info --transports
+ok "info: a coordinator without the library" out_has '^placed *not usable: libcastoff-group.so is neither beside'
+make -s -C "$top" build/libcastoff-group.so && ln -s "$top/build/libcastoff-group.so" "$work/bin"
+CASTOFF_COORDINATOR=host CASTOFF_COORDINATOR_SECRET=$work/none run "$castoff" info --transports
+ok "info: a coordinator whose secret is not there" out_has "^placed *not usable: secret $work/none: No such file"
+head -c 32 /dev/urandom >"$work/secret" && chmod 600 "$work/secret"
+CASTOFF_COORDINATOR=host CASTOFF_COORDINATOR_SECRET=$work/secret run "$castoff" info --transports
+ok "info: a coordinator and its secret" out_has '^placed *usable: .*coordinator host\|^placed *not usable: no RDMA device'
+
 run "$castoff" info --template
 ok "template" out_has 'CASTOFF_BCAST='
 run "$castoff" info --json
