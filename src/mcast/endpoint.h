@@ -189,7 +189,7 @@ struct co_send_part {
     int sent; // datagrams taken, or -errno
 };
 
-struct co_placed {
+struct co_placed_chunks {
     uint64_t chunks, bytes;
     uint64_t landed;  // of the chunks: without a copy
     uint64_t in_runs; // of the chunks: by the datapath kernel
@@ -218,11 +218,11 @@ struct co_mcast {
     bool is_behind; // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
-    struct co_placed placed;    // and not counted yet
-    bool lands;                 // what is broadcast here may be received to its place
-    struct co_mcast_op *stream; // whose chunks came last; NULL: of none that can land
-    uint32_t landing_psn;       // its next chunk
-    uint8_t *landing_at;        // where that one goes
+    struct co_placed_chunks placed; // and not counted yet
+    bool lands;                     // what is broadcast here may be received to its place
+    struct co_mcast_op *stream;     // whose chunks came last; NULL: of none that can land
+    uint32_t landing_psn;           // its next chunk
+    uint8_t *landing_at;            // where that one goes
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
@@ -335,7 +335,7 @@ void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block,
 // Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation.
 void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 // What co_chunk_place concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
-void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed placed,
+void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
                         unsigned taken);
 void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.

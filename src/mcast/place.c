@@ -41,11 +41,11 @@ void co_chunks_count(struct co_mcast *mcast)
         co_counter_add(CO_COUNT_DATA_PLACED_BYTES, mcast->placed.bytes);
         co_counter_add(CO_COUNT_DATA_LANDED, mcast->placed.landed);
         co_counter_add(CO_COUNT_DATA_IN_RUNS, mcast->placed.in_runs);
-        mcast->placed = (struct co_placed){0};
+        mcast->placed = (struct co_placed_chunks){0};
     }
 }
 
-void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed placed,
+void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
                         unsigned taken)
 {
     struct co_mcast_group *group = op->group;
