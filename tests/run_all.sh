@@ -87,9 +87,9 @@ build_all() {
 export -f build_all
 export jobs
 
-part build 300 bash -c build_all
-part unit 300 make -s -j "$jobs" unit
-part style 120 make -s check-style
+part build 600 bash -c build_all
+part unit 600 make -s -j "$jobs" unit
+part style 300 make -s check-style
 for script in tests/*/*_test.sh; do
     case $script in
     tests/lab/* | tests/lab-verbs/* | tests/mpi/* | tests/apps/*) ;;
@@ -103,7 +103,7 @@ if [ -e mk/fuzz.mk ]; then
 fi
 part mpi 2400 bash tests/mpi/run.sh
 for script in tests/mpi/*_test.sh tests/lab/*_test.sh tests/lab-verbs/*_test.sh; do
-    [ -e "$script" ] && part "$(basename "$script" .sh)" 900 bash "$script"
+    [ -e "$script" ] && part "$(basename "$script" .sh)" 1500 bash "$script"
 done
 
 printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time
