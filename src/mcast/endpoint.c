@@ -166,7 +166,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
         return status;
     }
     learn_of_dead_peers(mcast);
-    if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write) {
+    if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
         return 0;
     }
     mcast->wants_write = false;

@@ -10,7 +10,7 @@
 //   deadline.c   whose silence ends an operation
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
 //   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
-//   repair_request.c   ask for missing ranges   repair_serve.c    serve them; control.c  seal and send messages
+//   repair_*.c   missing ranges (repair.h)    control.c           seal and send messages
 //   threads.c    sending and receiving beside the engine
 //   progress_report.c  handshake and credit   probe.c             set-up probe
 // One thread at a time for an endpoint (the engine's lock); warm and hot.
@@ -23,11 +23,13 @@
 #include "mcast/mcast.h"
 #include "mcast/receive_block.h"
 #include "mcast/receive_lane.h"
+#include "mcast/repair.h"
 #include "mcast/replay_window.h"
 #include "mcast/round_trip.h"
 #include "mcast/seed.h"
 #include "mcast/send_window.h"
 #include "mcast/serial.h"
+#include "mcast/transport/reads.h"
 #include "mcast/wire.h"
 
 #define CO_REPAIR_QUEUE 256
@@ -62,6 +64,10 @@ struct co_mcast_op {
     bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
     int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted
+    // Repair by reading: repair_read.c, repair_lend.c.
+    struct co_op_loan *loans; // of the buffer, to the right neighbour
+    uint64_t last_read;       // number of the last read of the left neighbour's memory
+    bool awaits_reads;        // it has yet to end, which counts as a missing block
     // Of a bcast whose root gave another length than we: lengths.c.
     uint8_t *whole;         // takes it, where the user has no room
     uint64_t *resized_bits; // of the block; NULL: they are beside it
@@ -80,14 +86,6 @@ struct co_early_chunk {
     struct co_chunk chunk;
     size_t bytes;
     uint8_t payload[];
-};
-
-struct co_repair {
-    struct co_mcast_group *group;
-    uint32_t operation, first, count; // of chunks; 0: PARKED, in its place among the answers
-    uint16_t source;
-    uint8_t label; // 0: it waited for the chunks, or the request had none
-    int to;        // member
 };
 
 // A request for an operation that has not begun here: answered when it begins.
@@ -215,7 +213,8 @@ struct co_mcast {
     uint64_t now_ns;
     uint64_t timer_ns; // nothing to do before, unless a datagram comes
     bool wants_write;
-    bool is_behind; // datagrams are waiting: what seems to be missing may be among them
+    unsigned reading_ops; // that await reads
+    bool is_behind;       // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
     struct co_placed_chunks placed; // and not counted yet
@@ -307,11 +306,11 @@ void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes); // more of
 // operation_memory.c
 void co_operation_memory_open(struct co_mcast_op *op);          // where the transport knows regions
 bool co_operation_memory_is_busy(const struct co_mcast_op *op); // the transport has yet to read some of it
-bool co_operation_memory_try_close(struct co_mcast_op *op);     // of one that has a region
+bool co_operation_memory_try_close(struct co_mcast_op *op);     // of one that has a region, or has lent some
 // Before the buffer is given back. False: not yet; progress is called again when it may be.
 static inline bool co_operation_memory_close(struct co_mcast_op *op)
 {
-    return op->region == NULL || co_operation_memory_try_close(op);
+    return (op->region == NULL && op->loans == NULL) || co_operation_memory_try_close(op);
 }
 // Likewise, and what has yet to leave is lost: only before the transport is closed.
 void co_operation_memory_drop(struct co_mcast_op *op);
@@ -350,6 +349,8 @@ void co_operation_announce_end(struct co_mcast_op *op);
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
 // A batch of it at most. Returns how many chunks left, 0 when the queue was full, or -errno of the transport's send.
 int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair);
+// The tag that this chunk of it would be sent with.
+void co_repair_tag(struct co_mcast_op *op, const struct co_repair *repair, uint32_t psn, uint8_t tag[CO_AUTH_TAG_MAX]);
 // False: the own block waits for credit, which is asked for from now on.
 bool co_operation_has_room(struct co_mcast_op *op);
 // For `room` datagrams. `auth` stays the caller's. -ENOMEM: to be closed all the same.
@@ -359,23 +360,6 @@ void co_send_batch_close(struct co_send_batch *batch);
 // threads.c
 int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
 void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
-
-// repair_request.c
-void co_repair_request(struct co_mcast_group *group);
-uint64_t co_repair_due_ns(struct co_mcast_group *group);
-void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk); // a first transmission
-void co_repair_answered(struct co_mcast_group *group, uint8_t label);            // 0: of no request
-void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
-void co_repair_nudged(struct co_mcast_group *group, int source);
-void co_repair_block_arrived(struct co_mcast_op *op, int source);
-
-// repair_serve.c
-void co_repair_start(struct co_mcast_op *op);
-void co_repair_serve(struct co_mcast *mcast);
-void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control,
-                          const uint8_t *body);
-void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn); // to the right neighbour, if it wants it
-void co_repair_forget(struct co_mcast_group *group);
 
 // progress_report.c
 void co_report_done(struct co_mcast_op *op);      // all its blocks are here: the left neighbour is owed a report

@@ -113,6 +113,8 @@ static bool is_rightful(const struct co_mcast_group *group, const struct co_cont
     case CO_CONTROL_PARKED:
         co_wire_fetch_decode(&fetch, body);
         return from == group->left || fetch.source == from;
+    case CO_CONTROL_LENT:
+        return from == group->left;
     case CO_CONTROL_ACTIVATE:
         return from == co_chain_predecessor(group->self, group->count, chains);
     default:
@@ -153,6 +155,9 @@ static void dispatch_control(struct co_mcast *mcast, struct co_mcast_seed *seed,
         break;
     case CO_CONTROL_PARKED:
         co_repair_take_parked(group, control, body);
+        break;
+    case CO_CONTROL_LENT:
+        co_repair_take_lent(group, control, body);
         break;
     case CO_CONTROL_SENT:
         take_end(group, control->source, control->operation);

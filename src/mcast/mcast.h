@@ -38,6 +38,7 @@ struct co_mcast_config {
     size_t shared_window_bytes; // and from several at once, together; 0: the same
     size_t staging_bytes;       // early chunks and kept copies together
     size_t eager_bytes;         // largest operation that is kept in a copy
+    size_t read_bytes;          // smallest gap that is read from the neighbour's memory, where that can be; 0: none
     size_t collect_bytes;       // largest allgather that a member collects and broadcasts; equal on all ranks
     unsigned chains;            // senders at a time in an allgather; 0: all
     unsigned ack_radix;

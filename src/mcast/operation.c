@@ -209,6 +209,8 @@ void co_operation_part_sent(struct co_mcast_op *op)
 static void free_operation(struct co_mcast_op *op)
 {
     struct co_mcast *mcast = op->group->mcast;
+    co_loans_take_back(op); // of a kept copy
+    co_repair_reads_forget(op);
     if (op->is_kept) {
         mcast->kept_bytes -= op->bytes;
         free(op->buffer);
@@ -245,6 +247,7 @@ void co_operations_settle(struct co_mcast_group *group)
         if (op->owes_end) {
             co_operation_announce_end(op);
         }
+        co_repair_reads_look(op);
         settle(op);
         bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
         if (op->is_released && is_over) {

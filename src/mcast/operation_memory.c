@@ -3,8 +3,8 @@
 // The own block as the transport knows it: a region from the start of the operation until the buffer is given back,
 // where the transport has a use for one. While it still reads from there the operation cannot end: the program would
 // change bytes that are on their way out. Without a region, as after a registration that failed, for blocks of others,
-// which only repairs are sent of, and for kept copies, the transport copies. Where the transport knows no regions it
-// costs a test at both ends.
+// which only repairs are sent of, and for kept copies, the transport copies. What has been lent to the neighbour
+// (repair_lend.c) is taken back at the same point. Where the transport knows no regions it costs a test at both ends.
 #include "mcast/endpoint.h"
 
 void co_operation_memory_open(struct co_mcast_op *op)
@@ -30,6 +30,7 @@ bool co_operation_memory_is_busy(const struct co_mcast_op *op)
 void co_operation_memory_drop(struct co_mcast_op *op)
 {
     struct co_transport *transport = op->group->mcast->transport;
+    co_loans_take_back(op);
     if (op->region != NULL) {
         transport->ops->region_close(transport, op->region);
         op->region = NULL;

@@ -69,7 +69,8 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
                                   .why = is_deaf             ? CO_FETCH_DEAF
                                          : request.is_proven ? CO_FETCH_LOST
                                                              : CO_FETCH_GUESS,
-                                  .label = holder == group->left ? co_wire_request_label(group->requests) : 0};
+                                  .label = holder == group->left ? co_wire_request_label(group->requests) : 0,
+                                  .can_read = co_repair_can_read(group, holder, &request)};
     uint8_t body[CO_CONTROL_MAX];
     size_t bytes = co_wire_fetch_encode(body, &fetch, ranges, request.count);
     if (co_control_send_member(group, holder, CO_CONTROL_FETCH, op->number, (uint16_t)request.count, body, bytes) ==

@@ -37,8 +37,8 @@ static void queue_repair(struct co_mcast *mcast, const struct co_repair *repair)
     if (mcast->repair_tail != mcast->repair_head) {
         struct co_repair *last = &mcast->repairs[(mcast->repair_tail - 1) % CO_REPAIR_QUEUE];
         if (last->group == repair->group && last->operation == repair->operation && last->source == repair->source &&
-            last->label == repair->label && last->to == repair->to && last->count > 0 &&
-            last->first + last->count == repair->first) {
+            last->label == repair->label && last->to == repair->to && last->by_read == repair->by_read &&
+            last->count > 0 && last->first + last->count == repair->first) {
             last->count += repair->count;
             return;
         }
@@ -51,7 +51,8 @@ static void queue_repair(struct co_mcast *mcast, const struct co_repair *repair)
 // The word that not all of it is here, in its place among the answers.
 static void queue_parked(struct co_mcast_group *group, int to, uint32_t operation, const struct co_fetch_body *fetch)
 {
-    struct co_repair parked = {group, operation, 0, 0, fetch->source, fetch->label, to};
+    struct co_repair parked = {
+        .group = group, .operation = operation, .source = fetch->source, .label = fetch->label, .to = to};
     queue_answer(group->mcast, &parked);
 }
 
@@ -120,7 +121,7 @@ static bool serve_range(struct co_mcast_op *op, int from, const struct co_fetch_
     }
     // Who was called with another length than we may ask beyond the end.
     uint32_t left = block->chunks - range->first, end = range->first + (range->count < left ? range->count : left);
-    bool is_all_here = true;
+    bool is_all_here = true, by_read = fetch->can_read && co_repair_may_lend(op, from);
     if (fetch->source == group->self) {
         uint32_t limit = answerable(op, from, fetch, range->first, end);
         is_all_here = limit == end;
@@ -130,7 +131,7 @@ static bool serve_range(struct co_mcast_op *op, int from, const struct co_fetch_
         bool is_here = co_chunk_bitmap_has(block->arrived, at);
         uint32_t until = co_chunk_bitmap_find(block->arrived, at, end, !is_here);
         if (is_here) {
-            struct co_repair repair = {group, op->number, at, until - at, fetch->source, fetch->label, from};
+            struct co_repair repair = {group, op->number, at, until - at, fetch->source, fetch->label, by_read, from};
             queue_repair(group->mcast, &repair);
         } else if (from == group->right) {
             park(op, fetch->source, at, until);
@@ -236,7 +237,12 @@ void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn)
     uint64_t *wanted = op->wanted[index];
     if (wanted != NULL && co_chunk_bitmap_has(wanted, psn)) {
         co_chunk_bitmap_clear(wanted, psn);
-        struct co_repair repair = {op->group, op->number, psn, 1, (uint16_t)source, 0, op->group->right};
+        struct co_repair repair = {.group = op->group,
+                                   .operation = op->number,
+                                   .first = psn,
+                                   .count = 1,
+                                   .source = (uint16_t)source,
+                                   .to = op->group->right};
         queue_repair(op->group->mcast, &repair);
     }
 }
@@ -264,22 +270,31 @@ static int send_repair(struct co_repair *repair)
     return sent;
 }
 
+// The first answer of the queue, as far as it goes. False: the local queue is full.
+static bool serve_first(struct co_mcast *mcast)
+{
+    struct co_repair *repair = &mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
+    if (repair->group != NULL && repair->by_read) {
+        return co_repair_lend(mcast) != 0; // which takes it off the queue, or leaves it to be sent
+    }
+    int sent = repair->group == NULL ? -ESTALE : repair->count == 0 ? send_parked(repair) : send_repair(repair);
+    if (sent < 0 || (sent > 0 && (uint32_t)sent >= repair->count)) {
+        mcast->repair_head++;
+    } else {
+        repair->first += (uint32_t)sent;
+        repair->count -= (uint32_t)sent;
+    }
+    return sent != 0;
+}
+
 void co_repair_serve(struct co_mcast *mcast)
 {
     while (mcast->repair_head != mcast->repair_tail) {
-        struct co_repair *repair = &mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
-        int sent = repair->group == NULL ? -ESTALE : repair->count == 0 ? send_parked(repair) : send_repair(repair);
-        if (sent == 0) {
+        if (!serve_first(mcast)) {
             mcast->wants_write = true;
             return;
         }
         mcast->events++;
-        if (sent < 0 || (uint32_t)sent >= repair->count) {
-            mcast->repair_head++;
-        } else {
-            repair->first += (uint32_t)sent;
-            repair->count -= (uint32_t)sent;
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 // leaves from where it stands; heads and tags are built beside it for one batch at a time. Hot.
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
@@ -82,6 +83,14 @@ int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair)
     struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[repair->to]};
     struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
     return send_some(op, co_operation_block(op, repair->source), &as, repair->first, repair->count, to);
+}
+
+void co_repair_tag(struct co_mcast_op *op, const struct co_repair *repair, uint32_t psn, uint8_t tag[CO_AUTH_TAG_MAX])
+{
+    struct co_mcast *mcast = op->group->mcast;
+    struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
+    fill_batch(&mcast->batch, op, co_operation_block(op, repair->source), &as, psn, 1);
+    memcpy(tag, mcast->batch.tails[0], mcast->tag_bytes);
 }
 
 // To the collector, until the queue is full. Returns how many left.

@@ -43,6 +43,20 @@ struct wire_range {
     uint32_t first, count;
 } __attribute__((packed));
 
+struct wire_lent {
+    uint16_t source;
+    uint8_t zero, label;
+    uint32_t key;
+    uint64_t address, block_bytes;
+} __attribute__((packed));
+
+struct wire_lent_chunk {
+    uint32_t psn;
+    uint8_t tag[CO_AUTH_TAG_MAX];
+} __attribute__((packed));
+
+#define CAN_READ 0x80 // in `why` of a FETCH
+
 _Static_assert(sizeof(struct wire_chunk) == CO_WIRE_HEAD_BYTES, "chunk head");
 _Static_assert(offsetof(struct wire_chunk, psn) == 12, "chunk head");
 _Static_assert(offsetof(struct wire_chunk, chunk_bytes) == 22, "chunk head");
@@ -50,6 +64,7 @@ _Static_assert(sizeof(struct wire_control) == CO_WIRE_HEAD_BYTES, "control head"
 _Static_assert(offsetof(struct wire_control, sequence) == 12, "control head");
 _Static_assert(sizeof(struct wire_progress) == 16 && sizeof(struct wire_credit) == 8, "progress body");
 _Static_assert(sizeof(struct wire_fetch) == 4 && sizeof(struct wire_range) == 8, "fetch body");
+_Static_assert(sizeof(struct wire_lent) == 24 && sizeof(struct wire_lent_chunk) == 20, "lent body");
 
 static uint8_t version_and_kind(enum co_wire_kind kind)
 {
@@ -151,6 +166,8 @@ static size_t expected_body_bytes(enum co_control_type type, uint16_t entries)
         return sizeof(struct wire_fetch) + entries * sizeof(struct wire_range);
     case CO_CONTROL_PARKED:
         return sizeof(struct wire_fetch);
+    case CO_CONTROL_LENT:
+        return co_wire_lent_bytes(entries);
     default:
         return 0;
     }
@@ -212,7 +229,8 @@ void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, u
 size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
                             unsigned count)
 {
-    struct wire_fetch wire = {htole16(body->source), body->why, body->label};
+    struct wire_fetch wire = {htole16(body->source), (uint8_t)(body->why | (body->can_read ? CAN_READ : 0)),
+                              body->label};
     memcpy(to, &wire, sizeof(wire));
     for (unsigned i = 0; i < count; i++) {
         struct wire_range range = {htole32(ranges[i].first), htole32(ranges[i].count)};
@@ -226,7 +244,8 @@ void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from)
     struct wire_fetch wire;
     memcpy(&wire, from, sizeof(wire));
     body->source = le16toh(wire.source);
-    body->why = wire.why;
+    body->why = wire.why & (uint8_t)~CAN_READ;
+    body->can_read = (wire.why & CAN_READ) != 0;
     body->label = co_wire_is_request_label(wire.label) ? wire.label : 0;
 }
 
@@ -236,6 +255,47 @@ void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, uns
     memcpy(&wire, from + sizeof(struct wire_fetch) + index * sizeof(wire), sizeof(wire));
     range->first = le32toh(wire.first);
     range->count = le32toh(wire.count);
+}
+
+size_t co_wire_lent_bytes(unsigned entries)
+{
+    return sizeof(struct wire_lent) + entries * sizeof(struct wire_lent_chunk);
+}
+
+void co_wire_lent_encode(uint8_t *to, const struct co_lent_body *body)
+{
+    struct wire_lent wire = {.source = htole16(body->source),
+                             .label = body->label,
+                             .key = htole32(body->key),
+                             .address = htole64(body->address),
+                             .block_bytes = htole64(body->block_bytes)};
+    memcpy(to, &wire, sizeof(wire));
+}
+
+void co_wire_lent_chunk_encode(uint8_t *to, const struct co_lent_chunk *chunk, unsigned index)
+{
+    struct wire_lent_chunk wire = {.psn = htole32(chunk->psn)};
+    memcpy(wire.tag, chunk->tag, sizeof(wire.tag));
+    memcpy(to + co_wire_lent_bytes(index), &wire, sizeof(wire));
+}
+
+void co_wire_lent_decode(struct co_lent_body *body, const uint8_t *from)
+{
+    struct wire_lent wire;
+    memcpy(&wire, from, sizeof(wire));
+    *body = (struct co_lent_body){.source = le16toh(wire.source),
+                                  .label = co_wire_is_request_label(wire.label) ? wire.label : 0,
+                                  .key = le32toh(wire.key),
+                                  .address = le64toh(wire.address),
+                                  .block_bytes = le64toh(wire.block_bytes)};
+}
+
+void co_wire_lent_chunk_decode(struct co_lent_chunk *chunk, const uint8_t *from, unsigned index)
+{
+    struct wire_lent_chunk wire;
+    memcpy(&wire, from + co_wire_lent_bytes(index), sizeof(wire));
+    chunk->psn = le32toh(wire.psn);
+    memcpy(chunk->tag, wire.tag, sizeof(chunk->tag));
 }
 
 void co_wire_chunk_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_chunk *chunk)

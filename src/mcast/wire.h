@@ -53,6 +53,7 @@ enum co_control_type {
     CO_CONTROL_SENT,   // the source has sent the whole block of this operation
     CO_CONTROL_FAILED, // the team has lost a member: give up
     CO_CONTROL_PARKED, // some of what you asked for is not here yet, and comes unasked when a repair brings it
+    CO_CONTROL_LENT,   // read what you asked for out of my memory
     CO_CONTROL_TYPE_END
 };
 
@@ -99,9 +100,21 @@ struct co_fetch_body { // followed by `entries` of co_fetch_range; of PARKED too
     uint16_t source;
     uint8_t why;   // enum co_fetch_why
     uint8_t label; // that repairs shall bear which are sent at once; 0: none
+    bool can_read; // the answer may be LENT
 };
 struct co_fetch_range {
     uint32_t first, count; // chunks; count > 0
+};
+struct co_lent_body { // followed by `entries` of co_lent_chunk
+    uint16_t source;
+    uint8_t label; // of the FETCH; the chunks bear it, as if they were sent
+    uint32_t key;
+    uint64_t address; // of the block's first byte, in the sender's process; only these chunks are sure to be lent
+    uint64_t block_bytes;
+};
+struct co_lent_chunk {
+    uint32_t psn;
+    uint8_t tag[CO_AUTH_TAG_MAX]; // of the repaired chunk; as many bytes as a tag has, then 0
 };
 
 // Label of the group's request with that number: none is 0, and the last 64 differ.
@@ -160,5 +173,13 @@ size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const
                             unsigned count);
 void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from);
 void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index);
+
+// Body bytes of LENT with so many entries.
+size_t co_wire_lent_bytes(unsigned entries);
+// The entries are put behind the body one by one, in any order.
+void co_wire_lent_encode(uint8_t *to, const struct co_lent_body *body);
+void co_wire_lent_chunk_encode(uint8_t *to, const struct co_lent_chunk *chunk, unsigned index);
+void co_wire_lent_decode(struct co_lent_body *body, const uint8_t *from);
+void co_wire_lent_chunk_decode(struct co_lent_chunk *chunk, const uint8_t *from, unsigned index);
 
 #endif

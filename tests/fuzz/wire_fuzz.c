@@ -39,6 +39,8 @@ static void check_body(const struct co_control *control, const uint8_t *body)
     struct co_credit_entry entry;
     struct co_fetch_body fetch;
     struct co_fetch_range range;
+    struct co_lent_body lent;
+    struct co_lent_chunk chunk;
 
     if (control->type == CO_CONTROL_PROGRESS) {
         co_wire_progress_decode(&progress, body);
@@ -49,6 +51,11 @@ static void check_body(const struct co_control *control, const uint8_t *body)
         co_wire_fetch_decode(&fetch, body);
         for (unsigned i = 0; i < control->entries; i++) {
             co_wire_range_decode(&range, body, i);
+        }
+    } else if (control->type == CO_CONTROL_LENT) {
+        co_wire_lent_decode(&lent, body);
+        for (unsigned i = 0; i < control->entries; i++) {
+            co_wire_lent_chunk_decode(&chunk, body, i);
         }
     }
 }

@@ -386,5 +386,9 @@ void schedule_run(struct schedule *schedule, unsigned seed, const struct schedul
     schedule->end_ns = co_loopback_now_ns(schedule->hub);
     run_until(schedule, all_idle);
     schedule->idle_ns = co_loopback_now_ns(schedule->hub);
+    schedule->reads = co_loopback_read_counts(schedule->hub);
+    if (schedule->victim < 0) {
+        assert_int_equal(schedule->reads.refused, 0);
+    }
     take_down(schedule);
 }

@@ -76,6 +76,7 @@ struct schedule {
     // Results.
     uint64_t end_ns, idle_ns;
     uint64_t longest_step_ns;
+    struct co_loopback_read_counts reads;
 };
 
 // Makes it from the seed, runs it, checks all invariants (cmocka assertions), takes it down.

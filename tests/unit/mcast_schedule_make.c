@@ -56,6 +56,11 @@ static void make_settings(struct schedule *schedule, const struct schedule_limit
         .ingress_queue_bytes = limits->overruns ? ONE_OF(schedule, 3000, 8000, 30000) : 0,
         .like_verbs = limits->verbs,
     };
+    if (limits->verbs) {
+        schedule->hub_config.has_reads = schedule->seed % 4 != 0;
+        schedule->hub_config.loans_max = schedule->seed % 3 == 0 ? 2 : 0;
+        schedule->config.read_bytes = schedule->seed % 5 == 0 ? 2000 : 1;
+    }
 }
 
 static void make_faults(struct schedule *schedule)

@@ -23,7 +23,9 @@ struct world_options world_defaults(int members)
                                   .form = CO_AUTH_CHECK,
                                   .ack_radix = 16,
                                   .bytes_per_s = 25000000,
-                                  .like_verbs = world_is_like_verbs};
+                                  .like_verbs = world_is_like_verbs,
+                                  .has_reads = world_is_like_verbs,
+                                  .read_bytes = 1};
 }
 
 static uint64_t hub_now(void *hub)
@@ -72,6 +74,7 @@ static void open_endpoint(struct world *world, int rank)
                                      .collect_bytes = options->collect_bytes,
                                      .chains = options->chains,
                                      .ack_radix = options->ack_radix,
+                                     .read_bytes = options->read_bytes,
                                      .cutoff_ns = 200000};
     assert_int_equal(co_mcast_open(&world->mcast[rank], &config), 0);
     int members[WORLD_MAX];
@@ -94,7 +97,9 @@ void world_open(struct world *world, const struct world_options *options)
                                      .egress_queue_bytes = 64000,
                                      .ingress_queue_bytes = options->ingress_queue_bytes,
                                      .like_verbs = options->like_verbs,
-                                     .regions_max = options->regions_max};
+                                     .regions_max = options->regions_max,
+                                     .has_reads = options->has_reads,
+                                     .loans_max = options->loans_max};
     assert_int_equal(co_loopback_hub_open(&world->hub, &hub), 0);
     for (int rank = 0; rank < options->members; rank++) {
         open_endpoint(world, rank);

@@ -23,6 +23,9 @@ struct world_options {
     size_t ingress_queue_bytes;
     bool like_verbs;      // the transport has the manners of verbs
     unsigned regions_max; // then: of an endpoint, 0: unbounded
+    bool has_reads;       // then: of neighbours' memory
+    unsigned loans_max;   // then: of an endpoint, 0: unbounded
+    size_t read_bytes;
 };
 
 // Whether world_defaults has like_verbs: the same tests serve both.

@@ -174,20 +174,66 @@ static void fetch_body(void **state)
     static const uint8_t golden[] = {0x0b, 0x0a, 2, 0x43, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
     struct co_fetch_range ranges[] = {{0x01020304, 5}, {UINT32_MAX, 1}}, range;
     uint8_t data[sizeof(golden)];
-    struct co_fetch_body body = {0x0a0b, CO_FETCH_DEAF, co_wire_request_label(67)}, back;
+    struct co_fetch_body body = {0x0a0b, CO_FETCH_DEAF, co_wire_request_label(67), false}, back;
     assert_int_equal(co_wire_fetch_encode(data, &body, ranges, 2), sizeof(golden));
     assert_memory_equal(data, golden, sizeof(golden));
     co_wire_fetch_decode(&back, data);
     assert_int_equal(back.source, 0x0a0b);
     assert_int_equal(back.why, CO_FETCH_DEAF);
     assert_int_equal(back.label, 0x43);
+    assert_false(back.can_read);
     data[3] = 0x3f; // no label
     co_wire_fetch_decode(&back, data);
     assert_int_equal(back.label, 0);
+    body.can_read = true;
+    co_wire_fetch_encode(data, &body, ranges, 2);
+    assert_int_equal(data[2], 0x82);
+    co_wire_fetch_decode(&back, data);
+    assert_true(back.can_read);
+    assert_int_equal(back.why, CO_FETCH_DEAF);
     for (unsigned i = 0; i < 2; i++) {
         co_wire_range_decode(&range, data, i);
         assert_memory_equal(&range, &ranges[i], sizeof(range));
     }
+}
+
+static void lent_body(void **state)
+{
+    (void)state;
+    static const uint8_t golden[] = {0x0b, 0x0a, 0, 0x43, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
+                                     0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0, 0,
+                                     // chunks
+                                     9, 0, 0, 0, 0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf, //
+                                     7, 0, 0, 1, 0xb0, 1, 2, 3, 4, 5, 6, 0xb7, 0, 0, 0, 0, 0, 0, 0, 0};
+    struct co_lent_body body = {.source = 0x0a0b,
+                                .label = co_wire_request_label(67),
+                                .key = 0x01020304,
+                                .address = 0x1112131415161718,
+                                .block_bytes = 0x212223242526},
+                        back;
+    struct co_lent_chunk chunks[] = {{9, {0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf}},
+                                     {0x01000007, {0xb0, 1, 2, 3, 4, 5, 6, 0xb7}}};
+    uint8_t data[sizeof(golden)];
+    assert_int_equal(co_wire_lent_bytes(2), sizeof(golden));
+    co_wire_lent_encode(data, &body);
+    for (unsigned i = 2; i-- > 0;) {
+        co_wire_lent_chunk_encode(data, &chunks[i], i);
+    }
+    assert_memory_equal(data, golden, sizeof(golden));
+    co_wire_lent_decode(&back, data);
+    assert_int_equal(back.source, body.source);
+    assert_int_equal(back.label, body.label);
+    assert_int_equal(back.key, body.key);
+    assert_int_equal(back.address, body.address);
+    assert_int_equal(back.block_bytes, body.block_bytes);
+    for (unsigned i = 0; i < 2; i++) {
+        struct co_lent_chunk chunk;
+        co_wire_lent_chunk_decode(&chunk, data, i);
+        assert_memory_equal(&chunk, &chunks[i], sizeof(chunk));
+    }
+    data[3] = 0x80; // no label
+    co_wire_lent_decode(&back, data);
+    assert_int_equal(back.label, 0);
 }
 
 static int decode_chunk_with(size_t offset, uint8_t value, size_t bytes)
@@ -242,11 +288,12 @@ static void control_refused(void **state)
 {
     (void)state;
     static const size_t fixed[CO_CONTROL_TYPE_END] = {
-        [CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4, [CO_CONTROL_PARKED] = 4};
+        [CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4, [CO_CONTROL_PARKED] = 4, [CO_CONTROL_LENT] = 24};
+    static const size_t each[CO_CONTROL_TYPE_END] = {
+        [CO_CONTROL_PROGRESS] = 8, [CO_CONTROL_FETCH] = 8, [CO_CONTROL_LENT] = 20};
     for (unsigned type = 1; type < CO_CONTROL_TYPE_END; type++) {
         for (uint16_t entries = 0; entries < 40; entries++) {
-            bool has_entries = type == CO_CONTROL_PROGRESS || type == CO_CONTROL_FETCH;
-            size_t body = fixed[type] + (has_entries ? entries * 8U : 0);
+            size_t body = fixed[type] + entries * each[type];
             assert_int_equal(decode_control(type, entries, body, body), 0);
             assert_true(decode_control(type, entries, body, body + 1) < 0);
             assert_true(decode_control(type, entries, body + 1, body + 1) < 0);
@@ -313,17 +360,12 @@ static void chunk_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chunk_bytes),
-        cmocka_unit_test(contribution_bytes),
-        cmocka_unit_test(block_of_48_bits),
-        cmocka_unit_test(control_bytes),
-        cmocka_unit_test(progress_body),
-        cmocka_unit_test(fetch_body),
-        cmocka_unit_test(nonces),
-        cmocka_unit_test(chunks_refused),
-        cmocka_unit_test(control_refused),
-        cmocka_unit_test(too_short),
-        cmocka_unit_test(junk),
+        cmocka_unit_test(chunk_bytes),      cmocka_unit_test(contribution_bytes),
+        cmocka_unit_test(block_of_48_bits), cmocka_unit_test(control_bytes),
+        cmocka_unit_test(progress_body),    cmocka_unit_test(fetch_body),
+        cmocka_unit_test(lent_body),        cmocka_unit_test(nonces),
+        cmocka_unit_test(chunks_refused),   cmocka_unit_test(control_refused),
+        cmocka_unit_test(too_short),        cmocka_unit_test(junk),
         cmocka_unit_test(chunk_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

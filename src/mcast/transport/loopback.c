@@ -55,6 +55,7 @@ void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns)
     }
     for (int i = 0; i < hub->config.endpoints; i++) {
         co_loopback_unsent_leave(&hub->endpoints[i]);
+        co_loopback_reads_end(&hub->endpoints[i]);
     }
     while (hub->flights.count > 0 && hub->flights.heap[0].arrival_ns <= hub->now_ns) {
         struct co_loopback_flight flight = co_loopback_flights_pop(&hub->flights);
@@ -220,6 +221,7 @@ static void endpoint_stop(struct co_loopback_endpoint *endpoint)
     endpoint->open = false;
     endpoint->gone = true;
     endpoint->joined = 0;
+    co_loopback_reads_stop(endpoint);
     co_loopback_unsent_lose(endpoint);
     co_loopback_queue_clear(endpoint);
     endpoint->queue_first = endpoint->queue_bytes = 0;
@@ -228,7 +230,7 @@ static void endpoint_stop(struct co_loopback_endpoint *endpoint)
 static void loopback_close(struct co_transport *transport)
 {
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
-    assert(endpoint->regions == NULL);
+    assert(endpoint->regions == NULL && endpoint->reads.loan_count == 0);
     endpoint_stop(endpoint);
     free(endpoint->told_dead);
     free(endpoint->dead);
@@ -326,6 +328,9 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
         .dead = dead,
         .hosts = hosts,
     };
+    if (like_verbs && hub->config.has_reads) {
+        co_loopback_reads_open(endpoint);
+    }
     *out = &endpoint->transport;
     return 0;
 }
@@ -353,7 +358,7 @@ uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub)
         const struct co_loopback_endpoint *endpoint = &hub->endpoints[i];
         uint64_t room_ns = endpoint->open ? co_loopback_room_ns(endpoint) : 0;
         uint64_t leaves_ns = endpoint->is_awaited && endpoint->unsent_count > 0 ? endpoint->unsent_first->leaves_ns : 0;
-        next_ns = earlier(earlier(next_ns, room_ns), leaves_ns);
+        next_ns = earlier(earlier(next_ns, room_ns), earlier(leaves_ns, co_loopback_reads_next_ns(endpoint)));
     }
     return next_ns;
 }

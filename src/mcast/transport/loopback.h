@@ -28,6 +28,13 @@ struct co_loopback_config {
     // CO_LOOPBACK_BATCH datagrams at once and holds CO_LOOPBACK_SLOTS that have yet to leave.
     bool like_verbs;
     unsigned regions_max; // of an endpoint; 0: unbounded
+    bool has_reads;       // all are neighbours of all (reads.h), 64 endpoints at most; only like verbs
+    unsigned loans_max;   // of an endpoint; 0: unbounded
+};
+
+struct co_loopback_read_counts {
+    uint64_t done;
+    uint64_t refused; // by memory that was lent no more: then the connection has failed
 };
 
 // Datagrams with a payload that were taken, by where it stood. Only like verbs.
@@ -42,6 +49,10 @@ void co_loopback_hub_close(struct co_loopback_hub *hub); // after its endpoints
 int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub *hub, int rank);
 
 struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *hub);
+struct co_loopback_read_counts co_loopback_read_counts(const struct co_loopback_hub *hub);
+// Reads that are under way between the two fail, and so do all later ones.
+void co_loopback_cut_reads(struct co_loopback_hub *hub, int rank, int peer);
+void co_loopback_damage_reads(struct co_loopback_hub *hub); // from now on each brings a wrong byte
 uint64_t co_loopback_now_ns(const struct co_loopback_hub *hub);
 // Moves the clock; datagrams whose time has come become visible to poll.
 void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns);

@@ -21,7 +21,8 @@ struct co_loopback_parcel {
     const struct co_region *region; // until it has left
     const void *payload;
     size_t payload_at, payload_bytes;
-    bool is_lost; // never left
+    bool is_lost;         // never left
+    uint64_t read_number; // of the read that brought it, 0: none
     size_t bytes;
     uint32_t immediate;
     alignas(uint64_t) uint8_t data[];

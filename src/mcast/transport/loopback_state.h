@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to the loopback transport: its structs, shared by loopback.c (hub, clock, endpoints), loopback_send.c (what
-// leaves), loopback_regions.c (the manners of verbs) and loopback_queue.c (what has arrived).
+// leaves), loopback_regions.c and loopback_reads.c (the manners of verbs) and loopback_queue.c (what has arrived).
 #ifndef CASTOFF_MCAST_TRANSPORT_LOOPBACK_STATE_H
 #define CASTOFF_MCAST_TRANSPORT_LOOPBACK_STATE_H
 
@@ -11,8 +11,30 @@
 
 #include "mcast/transport/loopback.h"
 #include "mcast/transport/loopback_flights.h"
+#include "mcast/transport/reads.h"
 
 #define CO_LOOPBACK_GROUPS 16
+
+#define CO_LOOPBACK_READS 32 // of an endpoint, under way
+
+struct co_loopback_read {
+    uint64_t number, due_ns; // number 0: free
+    uint64_t address;
+    uint32_t key, bytes;
+    int peer;
+    struct co_loopback_parcel *parcel; // with a hole for what is read
+};
+
+// Of an endpoint.
+struct co_loopback_reads {
+    struct co_reads reads; // first: ops get a pointer to it
+    struct co_loopback_endpoint *endpoint;
+    struct co_loan *loans;
+    unsigned loan_count;
+    uint64_t failed; // bit for each peer: no connection any more
+    uint64_t started;
+    struct co_loopback_read under_way[CO_LOOPBACK_READS];
+};
 
 struct co_loopback_endpoint {
     struct co_transport transport; // first: ops get a pointer to it
@@ -33,6 +55,7 @@ struct co_loopback_endpoint {
     bool *told_dead; // peers known to be gone
     int *dead;       // of these, the ones that dead_peer has still to tell
     int dead_count;
+    struct co_loopback_reads reads;
     bool host_is_silent;
     bool *hosts; // by peer: asked, and answered at once
 };
@@ -43,6 +66,8 @@ struct co_loopback_hub {
     struct co_loopback_endpoint *endpoints;
     struct co_loopback_flights flights;
     struct co_loopback_payloads payloads;
+    struct co_loopback_read_counts read_counts;
+    bool damages_reads;
 };
 
 // loopback_queue.c. A full queue, or no memory for a longer one, loses the parcel as a socket would.
@@ -59,6 +84,12 @@ int co_loopback_send(struct co_transport *transport, struct co_destination to, c
                      unsigned count);
 // When a refused datagram will fit, 0: none was refused or it fits now.
 uint64_t co_loopback_room_ns(const struct co_loopback_endpoint *endpoint);
+
+// loopback_reads.c
+void co_loopback_reads_open(struct co_loopback_endpoint *endpoint);
+void co_loopback_reads_end(struct co_loopback_endpoint *endpoint);               // those whose time has come
+void co_loopback_reads_stop(struct co_loopback_endpoint *endpoint);              // all; its memory is lent no more
+uint64_t co_loopback_reads_next_ns(const struct co_loopback_endpoint *endpoint); // 0: none is under way
 
 // loopback_regions.c
 int co_loopback_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,

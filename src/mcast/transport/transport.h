@@ -21,6 +21,7 @@ struct co_destination {
     unsigned index; // group: subgroup number as joined; peer: world rank
 };
 
+struct co_reads;
 struct co_region; // memory that a transport was told of by region_open; the transport's own
 
 // One datagram in up to three pieces, so that payload leaves straight from the user's buffer. The pieces belong
@@ -156,6 +157,7 @@ struct co_transport {
                         // of which only the last tells that it has left); of more it may leave the rest
     size_t receive_buffer_bytes; // what the kernel granted, as payload of full datagrams: small ones may fill as much
                                  // of it. Bounds the window. 0: no bound
+    struct co_reads *reads;      // of neighbours' memory (reads.h), NULL: cannot be had; goes with the transport
 };
 
 #endif
