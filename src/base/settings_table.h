@@ -44,6 +44,7 @@ CO_SETTING(VERBS_DEVICE, "CASTOFF_VERBS_DEVICE", TEXT, "", 0, 0, NULL, true, "RD
 CO_SETTING(VERBS_RECEIVE, "CASTOFF_VERBS_RECEIVE", SIZE, "4M", 262144, 1073741824, NULL, true, "memory of a rank for what has come by verbs; it is locked, and bounds the window")
 CO_SETTING(VERBS_JOIN, "CASTOFF_VERBS_JOIN", TIME, "5s", 1000000, 60000000000, NULL, true, "longest wait at start for the fabric to let a multicast group be joined")
 CO_SETTING(VERBS_REGISTER, "CASTOFF_VERBS_REGISTER", SIZE, "256K", 4096, 1073741824, NULL, false, "smallest own block that leaves without a copy, from registered memory; 16 times that where it stays so for one use only")
+CO_SETTING(VERBS_READ, "CASTOFF_VERBS_READ", SIZE, "16K", 0, 1073741824, NULL, false, "smallest gap that is read from the memory of the neighbour who has it, in place of datagrams; 0: none")
 CO_SETTING(VERBS_KEEP, "CASTOFF_VERBS_KEEP", SIZE, "64M", 0, 68719476736, NULL, false, "memory of the program that stays registered after its use, for the next one, as long as it is the same; 0: none")
 CO_SETTING(COORDINATOR, "CASTOFF_COORDINATOR", TEXT, "", 0, 0, NULL, true, "HOST:PORT of castoff coordinator: large broadcasts and allgathers between hosts of one rank each go by RDMA writes; empty: none")
 CO_SETTING(COORDINATOR_SECRET, "CASTOFF_COORDINATOR_SECRET", TEXT, "", 0, 0, NULL, false, "file with the secret that the coordinator has, on each host")

@@ -103,6 +103,7 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
         .staging_bytes = co_network_staging_bytes((size_t)co_setting_number(CO_SET_MCAST_STAGING),
                                                   engine->bootstrap.node_rank, engine->bootstrap.node_size),
         .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
+        .read_bytes = (size_t)co_setting_number(CO_SET_VERBS_READ),
         .collect_bytes = (size_t)co_setting_number(CO_SET_MCAST_COLLECT),
         .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
         .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),

@@ -25,7 +25,8 @@ static void count(enum co_verbs_count what, uint64_t number)
         [CO_VERBS_REVIVED] = CO_COUNT_VERBS_REVIVED,       [CO_VERBS_EVENTS] = CO_COUNT_VERBS_EVENTS,
         [CO_VERBS_REFUSED] = CO_COUNT_SEND_REFUSED,        [CO_VERBS_UNCOPIED_BYTES] = CO_COUNT_VERBS_UNCOPIED,
         [CO_VERBS_REGISTERED] = CO_COUNT_VERBS_REGISTERED, [CO_VERBS_REUSED] = CO_COUNT_VERBS_REUSED,
-        [CO_VERBS_CHANGED] = CO_COUNT_VERBS_CHANGED,       [CO_VERBS_UNREGISTERED] = CO_COUNT_VERBS_UNREGISTERED};
+        [CO_VERBS_CHANGED] = CO_COUNT_VERBS_CHANGED,       [CO_VERBS_UNREGISTERED] = CO_COUNT_VERBS_UNREGISTERED,
+        [CO_VERBS_READS_DONE] = CO_COUNT_VERBS_READS,      [CO_VERBS_READ_BYTES] = CO_COUNT_VERBS_READ_BYTES};
     co_counter_add(ids[what], number);
 }
 
@@ -94,6 +95,21 @@ static void say_why_not(struct co_engine *engine, const struct co_rank_facts *fa
     }
 }
 
+// The rank of the same place on the next node in a direction that has one; -1: none.
+static int find_neighbour(const struct co_engine *engine, int direction)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    for (int step = 1; step < bootstrap->node_count; step++) {
+        int node = (bootstrap->node_index + direction * step + bootstrap->node_count) % bootstrap->node_count;
+        for (int rank = 0; rank < bootstrap->world_size; rank++) {
+            if (engine->node_of_rank[rank] == node && engine->place_of_rank[rank] == bootstrap->node_rank) {
+                return rank;
+            }
+        }
+    }
+    return -1;
+}
+
 // UDP stays beside it, for signs of life.
 static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
 {
@@ -108,7 +124,9 @@ static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
         facts[rank].datagram_bytes = facts[rank].verbs_datagram_bytes;
         facts[rank].receive_buffer_bytes = facts[rank].verbs_receive_bytes;
     }
-    int error = engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank);
+    const int neighbours[CO_VERBS_LINKS] = {find_neighbour(engine, -1), find_neighbour(engine, 1)};
+    int error =
+        engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank, neighbours);
     free(addresses);
     error = error == 0 ? co_signs_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns) : error;
     if (error == 0) {

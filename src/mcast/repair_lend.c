@@ -50,7 +50,7 @@ static const struct co_op_loan *find_loan(const struct co_mcast_op *op, size_t s
 }
 
 // NULL: it cannot be lent.
-static const struct co_op_loan *lend(struct co_mcast_op *op, size_t start, size_t end)
+static const struct co_op_loan *lend(struct co_mcast_op *op, size_t start, size_t end, bool may_change)
 {
     struct co_reads *reads = op->group->mcast->transport->reads;
     struct co_op_loan *loan = malloc(sizeof(*loan));
@@ -58,7 +58,7 @@ static const struct co_op_loan *lend(struct co_mcast_op *op, size_t start, size_
         return NULL;
     }
     *loan = (struct co_op_loan){.next = op->loans, .start = start, .end = end};
-    if (reads->ops->lend(reads, &loan->loan, op->buffer + start, end - start, &loan->key) != 0) {
+    if (reads->ops->lend(reads, &loan->loan, op->buffer + start, end - start, may_change, &loan->key) != 0) {
         free(loan);
         return NULL;
     }
@@ -155,7 +155,7 @@ int co_repair_lend(struct co_mcast *mcast)
     size_t end = block->offset + (last < block->bytes ? last : block->bytes);
     const struct co_op_loan *loan = find_loan(op, start, end);
     if (loan == NULL && end - start <= SPARSE * batch.count * full) {
-        loan = lend(op, start, end);
+        loan = lend(op, start, end, repair.source != op->group->self);
     }
     if (loan == NULL) {
         return refuse(mcast, &batch);

@@ -41,6 +41,7 @@ run_inside counters 400 --guests 4
 run_inside messages 500 --guests 4
 run_inside deaths 400 --guests 4
 run_inside troubles 300 --guests 3
+run_inside reads 400 --guests 3
 run_inside regions 300 --guests 2
 run_inside refusals 300 --guests 2
 run_inside no_device 300 --guests 2 --no-device

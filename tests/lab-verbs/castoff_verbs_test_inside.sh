@@ -294,9 +294,36 @@ case_troubles() {
     check "a link that stays away: it says so" says "port 1 is down"
     lab-in-guest 1 ip link set eth0 up
     lab-in-guest 1 ip route add 224.0.0.0/4 dev eth0
-    trouble "a device that is taken away" -- timeout 30 lab-in-guest 1 rdma link del rxe0
+    trouble "a device that is taken away" CASTOFF_P2P=yes -- timeout 30 lab-in-guest 1 rdma link del rxe0
     check "a device that is taken away: all get an MPI error" all_say "an error"
     check "a device that is taken away: it says so" says "the device is taken away"
+}
+
+# Lost chunks are read from the neighbour's memory, over the connections of the ring.
+case_reads() {
+    local lossy=(CASTOFF_TRANSPORT=verbs CASTOFF_VERBS_READ=1 CASTOFF_MCAST_EAGER=0) auth
+    lossy+=(CASTOFF_FAULT=miss=0.05,kind=data,seed=9)
+    for auth in yes no; do
+        works 3 bcast_rotating "broadcasts that miss chunks, CASTOFF_AUTH=$auth," "${lossy[@]}" CASTOFF_AUTH=$auth
+        check "broadcasts that miss chunks, CASTOFF_AUTH=$auth, read them" some verbs_reads
+        echo "($(counted verbs_reads) chunks and $(counted verbs_read_bytes) bytes read, $(counted fetch_bytes_sent) sent again)"
+    done
+    check "broadcasts that miss chunks: the report names the ring" grep -q "reads memory of rank" "$shared/report"
+    works 3 allgather_datatypes "allgathers that miss chunks" "${lossy[@]}"
+    check "allgathers that miss chunks read them" some verbs_reads
+    check "allgathers that miss chunks: nothing is not authentic" none dropped_not_authentic
+    works 3 bcast_rotating "broadcasts that miss chunks and may not read" "${lossy[@]}" CASTOFF_VERBS_READ=0
+    check "broadcasts that miss chunks and may not read do not" none verbs_reads
+    echo "($(counted fetch_bytes_sent) bytes sent again)"
+    trouble "connections of the ring that fail" "${lossy[@]}" -- connections_fail
+    check "connections of the ring that fail: all have the right bytes" all_say "no error"
+    check "connections of the ring that fail: it says so" says "cannot be read any more"
+    check "connections of the ring that fail: some was read" some verbs_reads
+}
+
+# The device gives up after half a second, Soft-RoCE never, and then castoff does after two.
+connections_fail() {
+    lab-loss 1 1000 connections && until_says "cannot be read any more" && lab-loss 1 0
 }
 
 # A job that could not have verbs goes on without them, and says why.

@@ -81,15 +81,18 @@ print_device_counters() {
 
 set_loss() {
     guest_index "${1-}"
-    [[ ${2-} =~ ^[0-9]{1,3}$|^1000$ && ${3-all} =~ ^(all|multicast)$ ]] ||
-        refuse "usage: lab-loss GUEST PERMILLE [all|multicast]"
-    local permille=$((10#$2)) which="" chance=""
-    [[ ${3-all} == all ]] || which="ip daddr 224.0.0.0/4"
+    [[ ${2-} =~ ^[0-9]{1,3}$|^1000$ && ${3-all} =~ ^(all|multicast|connections)$ ]] ||
+        refuse "usage: lab-loss GUEST PERMILLE [all|multicast|connections]"
+    local permille=$((10#$2)) which="" kind="" chance=""
+    case ${3-all} in
+    multicast) which="ip daddr 224.0.0.0/4" ;;
+    connections) kind="@th,64,8 < 0x20" ;; # the opcode, first in what follows UDP: of a reliable connection
+    esac
     # nft refuses a comparison that is always true.
     ((permille == 1000)) || chance="numgen random mod 1000 < $permille"
     {
         echo "flush chain bridge castoff_lab to$index"
-        ((permille == 0)) || echo "add rule bridge castoff_lab to$index $which udp dport 4791" \
+        ((permille == 0)) || echo "add rule bridge castoff_lab to$index $which udp dport 4791 $kind" \
             "$chance counter name lost$index drop"
     } | nft -f -
 }

@@ -230,6 +230,53 @@ static void what_the_owner_takes_back_early_is_not_read(void **state)
     close_pair(pair);
 }
 
+static void send_lent(struct world *world, int from, int to, uint32_t operation, uint64_t block_bytes)
+{
+    uint8_t body[200];
+    struct co_lent_body lent = {.key = 12345, .address = 1, .block_bytes = block_bytes};
+    co_wire_lent_encode(body, &lent);
+    for (unsigned i = 0; i < 3; i++) {
+        co_wire_lent_chunk_encode(body, &(struct co_lent_chunk){.psn = i * 300}, i); // of 401
+    }
+    co_control_send_member(world->group[from], to, CO_CONTROL_LENT, operation, 3, body, co_wire_lent_bytes(3));
+}
+
+static void what_is_lent_by_strangers_or_in_error(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(4);
+    options.faults = "script=0:1:2:3:4,kind=data";
+    options.like_verbs = options.has_reads = true;
+    struct world world;
+    struct co_mcast_op *ops[4];
+    unsigned char *data = calloc(4, BYTES);
+    world_open(&world, &options);
+    pattern_fill(data, BYTES, 1);
+    for (int rank = 0; rank < 4; rank++) {
+        assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, data + (size_t)rank * BYTES, BYTES,
+                                              co_loopback_now_ns(world.hub)),
+                         0);
+    }
+    uint64_t strays = co_counter_read(CO_COUNT_DROP_STRAY);
+    send_lent(&world, 3, 2, 0, BYTES); // its left neighbour is 1
+    send_lent(&world, 1, 2, 7, BYTES);
+    send_lent(&world, 1, 2, 0, BYTES + 1);
+    while (co_counter_read(CO_COUNT_DROP_STRAY) == strays) {
+        assert_true(world_turn(&world));
+    }
+    assert_int_equal(co_loopback_read_counts(world.hub).refused, 0);
+    send_lent(&world, 1, 2, 0, BYTES); // no such key
+    world_run(&world, ops, 4, LIMIT_NS);
+    assert_int_equal(co_loopback_read_counts(world.hub).refused, 1);
+    for (size_t rank = 0; rank < 4; rank++) {
+        assert_true(pattern_matches(data + rank * BYTES, BYTES, 1));
+        co_mcast_op_release(ops[rank]);
+    }
+    world_settle(&world, LIMIT_NS);
+    world_close(&world);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +288,7 @@ int main(void)
         cmocka_unit_test(damage_is_found_by_the_tag),
         cmocka_unit_test(a_connection_that_fails_in_mid_read),
         cmocka_unit_test(the_owner_is_told_when_nothing_is_read_any_more),
+        cmocka_unit_test(what_is_lent_by_strangers_or_in_error),
         cmocka_unit_test(what_the_owner_takes_back_early_is_not_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

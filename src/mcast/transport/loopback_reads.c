@@ -27,7 +27,8 @@ static bool is_connected(const struct co_reads *reads, int peer)
     return !mine->endpoint->is_broken && (mine->failed >> peer & 1) == 0;
 }
 
-static int lend(struct co_reads *reads, struct co_loan **out, const void *start, size_t bytes, uint32_t *key)
+static int lend(struct co_reads *reads, struct co_loan **out, const void *start, size_t bytes, bool may_change,
+                uint32_t *key)
 {
     static uint32_t last_key;
     struct co_loopback_reads *mine = of(reads);
@@ -38,6 +39,9 @@ static int lend(struct co_reads *reads, struct co_loan **out, const void *start,
     struct co_loan *loan = malloc(sizeof *loan);
     if (!loan) {
         return -ENOMEM;
+    }
+    if (may_change) {
+        *(volatile uint8_t *)(uintptr_t)start = *(const uint8_t *)start; // what cannot be written to faults here
     }
     *loan = (struct co_loan){.next = mine->loans, .start = (uintptr_t)start, .bytes = bytes, .key = ++last_key};
     mine->loans = loan;

@@ -28,9 +28,11 @@ struct co_reads;
 struct co_reads_ops {
     // There is a connection to that peer, and it has not failed. Both sides may read.
     bool (*is_connected)(const struct co_reads *reads, int peer);
-    // Until it is taken back the neighbours may read the memory, which stays as it is. 0, or -errno: -EAGAIN when too
-    // much is lent, -ENOMEM and others where it may not be pinned.
-    int (*lend)(struct co_reads *reads, struct co_loan **out, const void *start, size_t bytes, uint32_t *key);
+    // Until it is taken back the neighbours may read the memory, of which nobody is told before it is as it will stay.
+    // may_change: parts of which nobody has been told are still written to, so it must be writable. 0, or -errno:
+    // -EAGAIN when too much is lent, -ENOMEM and others where it may not be pinned.
+    int (*lend)(struct co_reads *reads, struct co_loan **out, const void *start, size_t bytes, bool may_change,
+                uint32_t *key);
     // Then nobody can read it any more. Who still tries loses his connection, and datagrams remain.
     void (*take_back)(struct co_reads *reads, struct co_loan *loan);
     // Begins. 0 and its number, or -EAGAIN when too many are under way, -ENOTCONN, -EMSGSIZE for what is larger than a

@@ -13,14 +13,20 @@
 
 #include "mcast/transport/transport.h"
 
-#define CO_VERBS_MODULE_VERSION 3
+#define CO_VERBS_MODULE_VERSION 4
 #define CO_VERBS_GROUPS_MAX 16
+#define CO_VERBS_LINKS 2 // to the left and the right neighbour
 
 // What peers must know to send to this process; exchanged by the bootstrap. Host byte order.
 struct co_verbs_address {
     uint8_t gid[16];
     uint32_t queue_pair;
-    uint16_t lid; // 0 on RoCE
+    uint16_t lid;  // 0 on RoCE
+    uint8_t mtu;   // enum ibv_mtu, of the connections to neighbours
+    uint8_t reads; // that one of them does at a time; 0: there are none
+    struct {
+        uint32_t queue_pair, first_number;
+    } links[CO_VERBS_LINKS];
 };
 
 // Where it is, for others who want to use the same.
@@ -44,7 +50,9 @@ enum co_verbs_count {
     CO_VERBS_REGISTERED,     // pieces of the program's memory
     CO_VERBS_REUSED,         // uses of one that was registered before
     CO_VERBS_CHANGED,        // registrations given up since the memory was another
-    CO_VERBS_UNREGISTERED    // refused: what stands there is copied
+    CO_VERBS_UNREGISTERED,   // refused: what stands there is copied
+    CO_VERBS_READS_DONE,     // pieces of neighbours' memory that were read
+    CO_VERBS_READ_BYTES      //
 };
 
 struct co_verbs_config {
@@ -69,8 +77,10 @@ struct co_verbs_module {
     // sentence, is written to why[why_room].
     int (*open)(struct co_transport **out, const struct co_verbs_config *config, struct co_verbs_address *mine,
                 char *why, size_t why_room);
-    // The addresses of all ranks, indexed by world rank (copied). Once.
-    int (*connect)(struct co_transport *verbs, const struct co_verbs_address *peers, int count, int self);
+    // The addresses of all ranks, indexed by world rank (copied). Once. With the neighbours it connects, -1: none; of
+    // two ranks each is left of the other or neither, so that their connections meet.
+    int (*connect)(struct co_transport *verbs, const struct co_verbs_address *peers, int count, int self,
+                   const int neighbours[CO_VERBS_LINKS]);
     // "rxe0 port 1, 10.77.0.1, group 239.192.7.4, mtu 4096, 512 slots" for info and the report.
     void (*describe)(const struct co_transport *verbs, char *text, size_t room);
     void (*port)(const struct co_transport *verbs, struct co_verbs_port *port);

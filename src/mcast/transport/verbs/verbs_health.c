@@ -88,6 +88,7 @@ static struct co_verbs_ring *ring_of(struct co_verbs *verbs, const struct ibv_qp
 static void take_event(struct co_verbs *verbs, const struct ibv_async_event *event)
 {
     struct co_verbs_ring *ring = NULL;
+    struct co_verbs_link *link = NULL;
     switch (event->event_type) {
     case IBV_EVENT_DEVICE_FATAL:
         co_verbs_break(verbs, -ENODEV, ibv_event_type_str(event->event_type));
@@ -99,12 +100,17 @@ static void take_event(struct co_verbs *verbs, const struct ibv_async_event *eve
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
         ring = ring_of(verbs, event->element.qp);
+        link = co_verbs_link_of(verbs, event->element.qp);
         break;
     default: // the port is asked for its state, others say nothing of us
         break;
     }
     if (ring != NULL) {
         co_verbs_ring_fail(verbs, ring);
+    }
+    if (link != NULL) {
+        link->bad_news =
+            ibv_event_type_str(event->event_type); // its queue pair cannot go before the event is acknowledged
     }
 }
 
@@ -252,6 +258,7 @@ void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained
     uint64_t now_ns = co_clock_now_ns();
     co_registration_sweep(verbs->registrations);
     hear_device(verbs, now_ns);
+    co_verbs_reads_look(verbs, now_ns);
     if (verbs->broken == 0 && !is_well(verbs)) {
         if (!verbs->is_failing) {
             note_failure(verbs, now_ns);
@@ -263,5 +270,8 @@ void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained
 
 uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs)
 {
-    return is_well(verbs) || verbs->broken != 0 ? 0 : verbs->is_failing ? verbs->retry_ns : 1;
+    uint64_t look_ns = is_well(verbs) ? 0 : verbs->is_failing ? verbs->retry_ns : 1;
+    uint64_t read_ns = verbs->broken != 0 ? 0 : co_verbs_reads_due_ns(verbs);
+    bool is_read = look_ns == 0 || (read_ns != 0 && read_ns < look_ns);
+    return verbs->broken != 0 ? 0 : is_read ? read_ns : look_ns;
 }

@@ -111,15 +111,19 @@ static void set_awake(struct co_verbs *verbs, bool is_awake)
     }
 }
 
+static bool is_armed(const struct co_verbs *verbs)
+{
+    return verbs->is_armed[0] || verbs->is_armed[1] || verbs->is_armed[2];
+}
+
 // What rang, so that the bell's descriptor is not readable for ever.
 static void hear_bell(struct co_verbs *verbs)
 {
     struct pollfd fd = {.fd = verbs->bell->fd, .events = POLLIN};
     struct ibv_cq *queue;
     void *unused;
-    while ((verbs->is_armed[0] || verbs->is_armed[1]) && poll(&fd, 1, 0) > 0 &&
-           ibv_get_cq_event(verbs->bell, &queue, &unused) == 0) {
-        verbs->is_armed[queue == verbs->sent] = false;
+    while (is_armed(verbs) && poll(&fd, 1, 0) > 0 && ibv_get_cq_event(verbs->bell, &queue, &unused) == 0) {
+        verbs->is_armed[queue == verbs->sent ? 1 : queue == verbs->reads.done ? 2 : 0] = false;
         ibv_ack_cq_events(queue, 1);
     }
 }
@@ -133,7 +137,7 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
     if (verbs->broken != 0) {
         return verbs->broken;
     }
-    bool has_slept = verbs->is_armed[0] || verbs->is_armed[1], was_early = false;
+    bool has_slept = is_armed(verbs), was_early = false;
     if (has_slept) {
         hear_bell(verbs);
     }
@@ -145,19 +149,20 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
         }
     } while (count == CO_VERBS_BATCH && taken.datagrams < budget && verbs->broken == 0);
     give_back(verbs, CO_VERBS_BATCH / 4);
+    unsigned read = co_verbs_reads_deliver(verbs, deliver, arg);
     co_verbs_reap(verbs);
     co_verbs_look_after(verbs, has_slept, count < CO_VERBS_BATCH && !was_early);
     if (taken.datagrams > 0) {
         verbs->config.count(CO_VERBS_RECEIVED, taken.datagrams);
         verbs->config.count(CO_VERBS_RECEIVED_BYTES, taken.bytes);
     }
-    return verbs->broken != 0 ? verbs->broken : (int)taken.datagrams;
+    return verbs->broken != 0 ? verbs->broken : (int)(taken.datagrams + read);
 }
 
-static void arm(struct co_verbs *verbs, bool is_sent)
+static void arm(struct co_verbs *verbs, unsigned which, struct ibv_cq *queue)
 {
-    if (!verbs->is_armed[is_sent]) {
-        verbs->is_armed[is_sent] = ibv_req_notify_cq(is_sent ? verbs->sent : verbs->received, 0) == 0;
+    if (!verbs->is_armed[which]) {
+        verbs->is_armed[which] = ibv_req_notify_cq(queue, 0) == 0;
     }
 }
 
@@ -167,9 +172,12 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
     if (verbs->has_let_go) {
         return 0;
     }
-    arm(verbs, false);
+    arm(verbs, 0, verbs->received);
+    if (verbs->reads.free_count < CO_VERBS_READS) {
+        arm(verbs, 2, verbs->reads.done);
+    }
     if (want_write) {
-        arm(verbs, true);
+        arm(verbs, 1, verbs->sent);
         co_verbs_reap(verbs);
     }
     if (verbs->early_count == 0) { // what came before it was armed rings no bell
@@ -178,7 +186,8 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
     }
     bool has_room =
         verbs->sent_slots - verbs->left_slots < CO_VERBS_SEND_SLOTS && verbs->left_slots >= verbs->awaited_slots;
-    bool is_ready = verbs->early_count > 0 || verbs->broken != 0 || (want_write && has_room);
+    bool is_ready =
+        verbs->early_count > 0 || co_verbs_reads_reap(verbs) || verbs->broken != 0 || (want_write && has_room);
     set_awake(verbs, is_ready);
     const int descriptors[] = {verbs->woken_fd, verbs->bell->fd, verbs->context->async_fd, verbs->events->fd};
     int count = 0;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the verbs_*.c files share. One queue pair for each group receives, one more receives what is for this rank alone
-// and sends everything; two completion queues. All memory is registered once.
+// and sends everything; two completion queues. All memory is registered once. Two reliable connections read neighbours'
+// memory.
 #ifndef CASTOFF_MCAST_TRANSPORT_VERBS_STATE_H
 #define CASTOFF_MCAST_TRANSPORT_VERBS_STATE_H
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include "mcast/transport/reads.h"
 #include "mcast/transport/registration_cache.h"
 #include "mcast/transport/verbs.h"
 
@@ -15,6 +17,8 @@
 #define CO_VERBS_BATCH 32       // work requests or completions at once
 #define CO_VERBS_SEND_SLOTS 256 // datagrams that have yet to leave
 #define CO_VERBS_PIECES 3       // of a datagram: head, payload, tail
+#define CO_VERBS_READS 128      // under way or to be delivered
+#define CO_VERBS_LOANS 64       // pieces of memory that neighbours may read
 
 // Failed: to be stopped; stopped: to be started anew (verbs_health.c).
 enum co_verbs_ring_state { CO_VERBS_RING_RUNS, CO_VERBS_RING_FAILED, CO_VERBS_RING_STOPPED };
@@ -51,6 +55,44 @@ struct co_verbs_peer {
     unsigned unreachable; // times that it could not be made
 };
 
+struct co_loan {
+    struct ibv_mr *region; // NULL: the device has gone
+    bool is_taken;
+};
+
+// A reliable connection to a neighbour on the ring of nodes.
+struct co_verbs_link {
+    struct ibv_qp *queue_pair;
+    uint32_t first_number; // packet sequence number
+    int peer;              // world rank; -1: none
+    const char *bad_news;  // of the device: it has failed; NULL: none
+    bool is_up;
+};
+
+struct co_verbs_read {
+    uint64_t number; // 0: the slot is free
+    uint64_t started_ns;
+    struct co_verbs_link *link;
+    bool has_ended;           // well, and waits to be delivered
+    size_t bytes, read_bytes; // of the datagram that it makes; of them, read
+};
+
+struct co_verbs_reads {
+    struct co_reads reads; // first: ops get a pointer to it
+    struct co_verbs *verbs;
+    struct ibv_cq *done;
+    struct ibv_mr *region; // the slots
+    uint8_t *memory;
+    size_t memory_bytes, slot_bytes;
+    uint8_t at_once; // that the device does of one connection
+    struct co_verbs_link links[CO_VERBS_LINKS];
+    uint64_t started;
+    struct co_verbs_read slots[CO_VERBS_READS];
+    uint16_t free_slots[CO_VERBS_READS], ended[CO_VERBS_READS]; // ended: to be delivered
+    unsigned free_count, ended_count;
+    struct co_loan loans[CO_VERBS_LOANS];
+};
+
 struct co_verbs {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_verbs_config config;
@@ -75,13 +117,14 @@ struct co_verbs {
     uint64_t sent_slots, left_slots; // numbers: taken so far, of them free again
     uint64_t awaited_slots;          // that somebody waits for: a region is busy till then
     struct co_registration_cache *registrations;
+    struct co_verbs_reads reads;
     struct co_verbs_peer *peers; // by world rank, after connect
     int peer_count;
     // Completions that came while somebody was about to sleep, for the next poll; then `woken_fd` is readable.
     union co_verbs_completion early[CO_VERBS_BATCH];
     int early_count, woken_fd;
     bool is_awake;    // woken_fd is readable
-    bool is_armed[2]; // received, sent: it rings the bell
+    bool is_armed[3]; // received, sent, read: it rings the bell
     int broken;       // 0, or -errno for good
     bool has_let_go;  // of the device, after that
     // Bad days (verbs_health.c).
@@ -136,6 +179,25 @@ uint32_t co_verbs_region_use(const struct co_region *region, uint64_t last);
 // verbs_receive.c
 int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
 int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
+
+// verbs_reads_open.c. Where they cannot be had, which is warned of, nobody is told any.
+void co_verbs_reads_open(struct co_verbs *verbs, struct co_verbs_address *mine);
+void co_verbs_reads_close(struct co_verbs *verbs);
+
+// verbs_reads.c
+extern const struct co_reads_ops co_verbs_reads_ops;
+bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some are to be delivered
+unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
+uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs); // when to look for those that last too long, 0: none
+void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns);
+struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair); // NULL: of none
+void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why);
+
+// verbs_links.c
+int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link); // 0 or -errno
+void co_verbs_links_tell(struct co_verbs *verbs, struct co_verbs_address *mine);
+void co_verbs_links_connect(struct co_verbs *verbs, const int neighbours[CO_VERBS_LINKS]);
+void co_verbs_links_describe(const struct co_verbs *verbs, char *text, size_t room); // what is appended
 
 // verbs_health.c: a completion with an error, of "a send" and the like; `said` has the bits of what was named before.
 void co_verbs_failed(struct co_verbs *verbs, struct co_verbs_ring *ring, const struct ibv_wc *completion,
