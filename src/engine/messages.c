@@ -217,6 +217,13 @@ void co_messages_close(struct co_engine *engine)
     }
 }
 
+void co_messages_let_go(struct co_engine *engine)
+{
+    if (engine->links_carrier != NULL) {
+        co_links_channel_let_go(engine->links_carrier);
+    }
+}
+
 void co_messages_lose(struct co_engine *engine, int place)
 {
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {

@@ -48,6 +48,7 @@ static void give_network_up(struct co_engine *engine, int error)
     co_store_relaxed(&engine->network_error, error); // relaxed: read under the lock
     co_store_relaxed(&engine->network_is_busy, false);
     co_mcast_give_up(engine->mcast, error);
+    co_messages_let_go(engine);
 }
 
 // Of operations; repeated questions of neighbours are events, too, but no progress.

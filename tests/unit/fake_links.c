@@ -38,7 +38,7 @@ struct rank {
     unsigned sent_to[FAKE_LINKS]; // frames in their inboxes
     struct read reads[READS];
     struct region lent[REGIONS];
-    bool is_broken[FAKE_LINKS], is_told[FAKE_LINKS];
+    bool is_broken[FAKE_LINKS], is_told[FAKE_LINKS], has_let_go;
     unsigned wanted_for[FAKE_LINKS]; // polls
     bool is_wanted[FAKE_LINKS];
 };
@@ -241,13 +241,29 @@ static bool is_idle(const struct co_links *links)
     return is_idle;
 }
 
+static void let_go(struct co_links *links)
+{
+    struct rank *self = rank_of(links);
+    for (int peer = 0; peer < fake_links_net.size; peer++) {
+        if (peer != self->number) {
+            fake_links_break(self->number, peer);
+        }
+    }
+    self->has_let_go = true;
+}
+
+bool fake_links_has_let_go(int rank)
+{
+    return ranks[rank].has_let_go;
+}
+
 static void close_links(struct co_links *links)
 {
     (void)links;
 }
 
-static const struct co_links_ops ops = {set_peer,  send_frame, poll_links, give_back, lend,
-                                        take_back, read_peer,  cut,        is_idle,   close_links};
+static const struct co_links_ops ops = {set_peer,  send_frame, poll_links, give_back, lend,       take_back,
+                                        read_peer, cut,        is_idle,    let_go,    close_links};
 
 void fake_links_open(int size)
 {

@@ -29,5 +29,6 @@ struct co_links *fake_links(int rank);
 void fake_links_upset(int rank, unsigned how); // any mix of the above
 void fake_links_calm(void);                    // nobody refuses or holds anything
 void fake_links_break(int rank, int peer);     // both find out when they poll
+bool fake_links_has_let_go(int rank);
 
 #endif

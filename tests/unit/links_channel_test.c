@@ -137,6 +137,23 @@ static void nothing_is_written_for_who_was_given_up(void **state)
     assert_true(co_p2p_send_is_done(&send) && send.result == -ECONNRESET);
 }
 
+static void a_device_that_is_taken_away_is_given_back_and_ends_everything(void **state)
+{
+    (void)state;
+    fake_links_net.holds_reads[1] = true;
+    struct co_p2p_send send = send_of(0, 1, 7, LARGE);
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    co_p2p_receive(&receive, 0, 7);
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    co_links_channel_let_go(world.carriers[1]);
+    assert_false(fake_links_has_let_go(1)); // whoever polls does it
+    p2p_world_settle(&world);
+    assert_true(fake_links_has_let_go(1) && !fake_links_has_let_go(0));
+    assert_true(co_p2p_receive_is_done(&receive) && receive.result == -ECONNRESET);
+    assert_true(co_p2p_send_is_done(&send) && send.result == -ECONNRESET);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +162,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_read_goes_in_pieces, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(messages_wait_for_their_connection, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(both_sides_learn_of_a_lost_connection, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(a_device_that_is_taken_away_is_given_back_and_ends_everything, open_hosts,
+                                        close_hosts),
         cmocka_unit_test_setup_teardown(nothing_is_written_for_who_was_given_up, open_hosts, close_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CO_LINKS_MODULE_VERSION 1
+#define CO_LINKS_MODULE_VERSION 2
 
 // Of a peer, exchanged at the start.
 struct co_link_address {
@@ -73,6 +73,9 @@ struct co_links_ops {
     // Ends the connection: nothing is written to a buffer, or read from one, any more, no event of this peer comes.
     void (*cut)(struct co_links *links, int peer);
     bool (*is_idle)(const struct co_links *links); // no frame and no read is under way
+    // The device is taken away: all peers are lost, and all that is the device's is given back, so that whoever takes
+    // it away need not wait. Other calls stay allowed.
+    void (*let_go)(struct co_links *links);
     void (*close)(struct co_links *links);
 };
 

@@ -131,6 +131,10 @@ static int poll_frames(struct co_channel *channel, int most, co_channel_handler 
 {
     struct co_links_channel *self = co_links_channel_of(channel);
     int count = 0;
+    if (co_load_relaxed(&self->must_let_go)) { // relaxed: nothing goes with it
+        co_store_relaxed(&self->must_let_go, false);
+        self->links->ops->let_go(self->links);
+    }
     fetch(self);
     while (count < most && self->pending_count > 0) {
         const struct co_link_event *event = &self->pending[self->pending_first];
@@ -229,6 +233,11 @@ void co_links_channel_set_peer(struct co_channel *channel, int peer, const struc
 {
     struct co_links *links = co_links_channel_of(channel)->links;
     links->ops->set_peer(links, peer, address);
+}
+
+void co_links_channel_let_go(struct co_channel *channel)
+{
+    co_store_relaxed(&co_links_channel_of(channel)->must_let_go, true);
 }
 
 bool co_links_channel_is_idle(const struct co_channel *channel)

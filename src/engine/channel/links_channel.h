@@ -20,6 +20,8 @@ int co_links_channel_open(struct co_channel **out, const struct co_links_channel
 void co_links_channel_set_peer(struct co_channel *channel, int peer, const struct co_link_address *address);
 size_t co_links_channel_frame_bytes(size_t eager);               // of frames that hold a message of so many bytes
 bool co_links_channel_is_idle(const struct co_channel *channel); // no body is under way, and nothing on its way out
+// The device is taken away: whoever polls next gives back what is open on it, and all peers are lost. Any thread.
+void co_links_channel_let_go(struct co_channel *channel);
 // Moves on when a frame has arrived, or a body has: tells slow from stuck.
 uint64_t co_links_channel_advances(const struct co_channel *channel);
 

@@ -76,6 +76,7 @@ struct co_links_channel {
     struct co_link_event pending[CO_LINKS_PENDING]; // a ring: frames that came and were not taken, in order
     unsigned pending_first, pending_count;
     struct co_links_body carried[CO_LINKS_BODIES], expected[CO_LINKS_BODIES];
+    _Atomic bool must_let_go; // of the device; written by any thread
     unsigned carried_count, expected_count, ended_count;
     int telling, lost; // peers that want to be told, or are lost and the engine does not know
     _Atomic uint64_t advances;

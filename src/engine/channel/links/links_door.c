@@ -64,9 +64,11 @@ void co_links_door_close(struct co_links_all *all)
 {
     if (all->door != NULL) {
         ibv_destroy_qp(all->door);
+        all->door = NULL;
     }
     if (all->door_done != NULL) {
         ibv_destroy_cq(all->door_done);
+        all->door_done = NULL;
     }
 }
 

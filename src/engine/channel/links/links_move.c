@@ -138,12 +138,12 @@ int co_links_poll(struct co_links *links, struct co_link_event *events, int most
     struct co_links_all *all = co_links_of(links);
     struct ibv_wc done[CO_LINKS_BATCH];
     int count = 0, polled;
-    if (all->waiting > 0 || all->polls++ % DOOR_EVERY == 0) {
+    if (all->context != NULL && (all->waiting > 0 || all->polls++ % DOOR_EVERY == 0)) {
         co_links_door_look(all);
     }
     do {
         int room = most - count < CO_LINKS_BATCH ? most - count : CO_LINKS_BATCH;
-        polled = room == 0 ? 0 : ibv_poll_cq(all->done, room, done);
+        polled = room == 0 || all->context == NULL ? 0 : ibv_poll_cq(all->done, room, done);
         for (int i = 0; i < polled; i++) {
             count += take(all, &done[i], &events[count]);
         }

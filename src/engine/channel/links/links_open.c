@@ -94,38 +94,75 @@ static int allocate(struct co_links_all *all)
     return 0;
 }
 
+// No peer has a queue pair any more, and no buffer is registered for a read.
+static void give_back_queues(struct co_links_all *all)
+{
+    for (int peer = 0; all->peers != NULL && peer < all->config.size; peer++) {
+        if (all->peers[peer].door != NULL) {
+            ibv_destroy_ah(all->peers[peer].door);
+            all->peers[peer].door = NULL;
+        }
+    }
+    co_links_door_close(all);
+    if (all->places != NULL) {
+        ibv_destroy_srq(all->places);
+        all->places = NULL;
+    }
+    if (all->done != NULL) {
+        ibv_destroy_cq(all->done);
+        all->done = NULL;
+    }
+}
+
+static void give_back_device(struct co_links_all *all)
+{
+    for (unsigned i = 0; i < CO_LINKS_REGIONS; i++) {
+        if (all->lent[i] != NULL) {
+            ibv_dereg_mr(all->lent[i]);
+            all->lent[i] = NULL;
+        }
+    }
+    if (all->region != NULL) {
+        ibv_dereg_mr(all->region);
+        all->region = NULL;
+    }
+    if (all->domain != NULL) {
+        ibv_dealloc_pd(all->domain);
+        all->domain = NULL;
+    }
+    if (all->context != NULL) {
+        ibv_close_device(all->context);
+        all->context = NULL;
+    }
+}
+
+// Frames that have come stay readable.
+static void let_go(struct co_links *links)
+{
+    struct co_links_all *all = co_links_of(links);
+    if (all->context == NULL) {
+        return;
+    }
+    for (int peer = 0; peer < all->config.size; peer++) {
+        if (peer != all->config.self && all->peers[peer].state != CO_LINK_BROKEN) {
+            co_links_lose(all, peer, "the device is taken away");
+        }
+    }
+    co_links_reads_let_go(all);
+    give_back_queues(all);
+    give_back_device(all);
+}
+
 static void close_links(struct co_links *links)
 {
     struct co_links_all *all = co_links_of(links);
     for (int peer = 0; all->peers != NULL && peer < all->config.size; peer++) {
         co_links_drop(all, peer);
         co_links_reads_drop(all, peer, false);
-        if (all->peers[peer].door != NULL) {
-            ibv_destroy_ah(all->peers[peer].door);
-        }
     }
-    co_links_door_close(all);
-    if (all->places != NULL) {
-        ibv_destroy_srq(all->places);
-    }
-    if (all->done != NULL) {
-        ibv_destroy_cq(all->done);
-    }
-    for (unsigned i = 0; i < CO_LINKS_REGIONS; i++) {
-        if (all->lent[i] != NULL) {
-            ibv_dereg_mr(all->lent[i]);
-        }
-    }
-    if (all->region != NULL) {
-        ibv_dereg_mr(all->region);
-    }
+    give_back_queues(all);
+    give_back_device(all);
     co_zeroed_pages_give(all->memory, all->memory_bytes);
-    if (all->domain != NULL) {
-        ibv_dealloc_pd(all->domain);
-    }
-    if (all->context != NULL) {
-        ibv_close_device(all->context);
-    }
     co_hash_map_close(&all->by_queue_pair);
     free(all->peers);
     free(all->frames);
@@ -140,7 +177,9 @@ static void set_peer(struct co_links *links, int peer, const struct co_link_addr
 
 static void give_back(struct co_links *links, unsigned frame)
 {
-    co_links_post_frame(co_links_of(links), frame);
+    if (co_links_of(links)->context != NULL) {
+        co_links_post_frame(co_links_of(links), frame);
+    }
 }
 
 static void cut(struct co_links *links, int peer)
@@ -168,6 +207,7 @@ static const struct co_links_ops ops = {.set_peer = set_peer,
                                         .read = co_links_read,
                                         .cut = cut,
                                         .is_idle = is_idle,
+                                        .let_go = let_go,
                                         .close = close_links};
 
 static int open_all(struct co_links_all *all)

@@ -9,6 +9,9 @@ int co_links_lend(struct co_links *links, const void *data, size_t bytes, struct
 {
     struct co_links_all *all = co_links_of(links);
     unsigned place = 0;
+    if (all->context == NULL) {
+        return -ENODEV;
+    }
     while (place < CO_LINKS_REGIONS && all->lent[place] != NULL) {
         place++;
     }
@@ -27,8 +30,10 @@ int co_links_lend(struct co_links *links, const void *data, size_t bytes, struct
 void co_links_take_back(struct co_links *links, const struct co_link_key *key)
 {
     struct co_links_all *all = co_links_of(links);
-    ibv_dereg_mr(all->lent[key->place]);
-    all->lent[key->place] = NULL;
+    if (all->lent[key->place] != NULL) { // or the device is gone
+        ibv_dereg_mr(all->lent[key->place]);
+        all->lent[key->place] = NULL;
+    }
 }
 
 static void push(struct co_links_all *all, struct co_link_read *read)
@@ -112,8 +117,10 @@ void co_links_read_part_done(struct co_links_all *all, const struct ibv_wc *done
 
 static void end(struct co_links_all *all, struct co_link_read *read)
 {
-    ibv_dereg_mr(read->region);
-    read->region = NULL;
+    if (read->region != NULL) {
+        ibv_dereg_mr(read->region);
+        read->region = NULL;
+    }
     read->peer = -1;
     all->reads_out--;
 }
@@ -129,6 +136,17 @@ void co_links_reads_drop(struct co_links_all *all, int peer, bool tells)
             if (!tells) {
                 end(all, read);
             }
+        }
+    }
+}
+
+// All have been dropped; their ends are still to be told.
+void co_links_reads_let_go(struct co_links_all *all)
+{
+    for (unsigned i = 0; i < CO_LINKS_READS; i++) {
+        if (all->reads[i].region != NULL) {
+            ibv_dereg_mr(all->reads[i].region);
+            all->reads[i].region = NULL;
         }
     }
 }

@@ -66,7 +66,7 @@ struct co_link_read {
 struct co_links_all {
     struct co_links links; // first: callers get a pointer to it
     struct co_links_config config;
-    struct ibv_context *context;
+    struct ibv_context *context; // NULL: the device was taken away
     struct ibv_pd *domain;
     struct ibv_cq *done;
     struct ibv_srq *places;
@@ -135,6 +135,7 @@ int co_links_read(struct co_links *links, int peer, void *buffer, size_t bytes, 
 void co_links_read_part_done(struct co_links_all *all, const struct ibv_wc *done);
 void co_links_reads_push(struct co_links_all *all);                       // parts for which there was no room
 void co_links_reads_drop(struct co_links_all *all, int peer, bool tells); // the peer has no queue pair any more
+void co_links_reads_let_go(struct co_links_all *all);                     // registered buffers
 int co_links_reads_ended(struct co_links_all *all, struct co_link_event *events, int most);
 
 // What a work request is known by: its kind, the attempt, the place.
