@@ -95,19 +95,25 @@ static void say_why_not(struct co_engine *engine, const struct co_rank_facts *fa
     }
 }
 
-// The rank of the same place on the next node in a direction that has one; -1: none.
-static int find_neighbour(const struct co_engine *engine, int direction)
+int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int ranks, int nodes, int rank,
+                         int direction)
 {
-    const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    for (int step = 1; step < bootstrap->node_count; step++) {
-        int node = (bootstrap->node_index + direction * step + bootstrap->node_count) % bootstrap->node_count;
-        for (int rank = 0; rank < bootstrap->world_size; rank++) {
-            if (engine->node_of_rank[rank] == node && engine->place_of_rank[rank] == bootstrap->node_rank) {
-                return rank;
+    for (int step = 1; step < nodes; step++) {
+        int node = (node_of_rank[rank] + direction * step + nodes) % nodes;
+        for (int other = 0; other < ranks; other++) {
+            if (node_of_rank[other] == node && place_of_rank[other] == place_of_rank[rank]) {
+                return other;
             }
         }
     }
     return -1;
+}
+
+static int find_neighbour(const struct co_engine *engine, int direction)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    return co_network_neighbour(engine->node_of_rank, engine->place_of_rank, bootstrap->world_size,
+                                bootstrap->node_count, bootstrap->world_rank, direction);
 }
 
 // UDP stays beside it, for signs of life.
