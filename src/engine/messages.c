@@ -221,6 +221,7 @@ void co_messages_let_go(struct co_engine *engine)
 {
     if (engine->links_carrier != NULL) {
         co_links_channel_let_go(engine->links_carrier);
+        co_store_relaxed(&engine->must_let_go, true); // relaxed: the channel has its own word
     }
 }
 

@@ -117,7 +117,12 @@ static int progress(struct co_engine *engine, bool moves_messages, bool inside)
         return 0;
     }
     int events = moves_messages ? co_messages_progress(engine, inside) : 0;
-    return events + move_operations(engine);
+    events += move_operations(engine);
+    if (co_load_relaxed(&engine->must_let_go)) { // relaxed: whoever sees it first
+        co_store_relaxed(&engine->must_let_go, false);
+        events += co_messages_progress(engine, inside); // the program may not come back for long
+    }
+    return events;
 }
 
 int co_engine_progress(struct co_engine *engine)

@@ -296,6 +296,7 @@ case_troubles() {
     lab-in-guest 1 ip route add 224.0.0.0/4 dev eth0
     trouble "a device that is taken away" CASTOFF_P2P=yes CASTOFF_LOG=info -- timeout 30 lab-in-guest 1 rdma link del rxe0
     check "a device that is taken away: messages had it, too" says "messages between hosts go by verbs"
+    check "a device that is taken away: they give it back" says "connection to rank . is lost: the device is taken away"
     check "a device that is taken away: all get an MPI error" all_say "an error"
     check "a device that is taken away: it says so" says "the device is taken away"
 }
