@@ -198,7 +198,7 @@ const struct co_command co_command_hop = {
     "  --switch PORTS      interfaces between which this is the switch\n"
     "  --nic WIRE,DEVICE   interface to the network, and the one behind which the RDMA device is\n"
     "  --serves ADDRESS    with --nic: IPv4 address of that device\n"
-    "  --coordinator PLACE HOST:PORT of the coordinator; without it this is a plain switch\n"
+    "  --coordinator PLACE HOST or HOST:PORT of the coordinator; without it this is a plain switch\n"
     "  --secret FILE       the secret that the coordinator has\n"
     "  --name NAME         how it is called there (this host's name)\n"
     "  --rules N           room for so many groups (1024)\n"

@@ -345,7 +345,7 @@ const struct co_command co_command_onesided_copy = {
     run,
     "--coordinator PLACE --secret FILE --group NAME --to N|--receive [OPTION...] FILE",
     "copy a file to N hosts by one stream of RDMA writes, which a hop multiplies; every host verifies it",
-    "  --coordinator PLACE HOST:PORT of castoff coordinator\n"
+    "  --coordinator PLACE HOST or HOST:PORT of castoff coordinator\n"
     "  --secret FILE       the secret that it has\n"
     "  --group NAME        the same at all ends, 58 letters, digits, '.', '_', '-' at most\n"
     "  --to N              send FILE to so many receivers\n"
