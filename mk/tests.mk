@@ -68,6 +68,11 @@ lab-verbs: deps
 lab-onesided: deps
 	@bash tests/run_all.sh build onesided_test
 
+# What README.md says of it, command by command, in guests.
+.PHONY: demo-onesided
+demo-onesided: deps
+	@bash tests/lab-verbs/onesided_demo.sh
+
 # FORCE: whether it is up to date is cheap to find out by writing it.
 .PHONY: FORCE
 env.example: FORCE $(BUILD)/env_template
