@@ -131,7 +131,7 @@ rm -rf "$work/trace"
 run mpirun -n 2 "$castoff" run --record "$work/trace" "$work/connected"
 ok "connected: the job" status_is 0
 run "$castoff" trace --no-cache --bins 1 "$work/trace"
-ok "connected: no call is named that was not made" out_has '^partial: .* first, rank 0, one that no recorded call made: '
+ok "connected: no call is named that was not made" out_has '^partial: .* first, rank [01], one that no recorded call made: '
 
 # Two jobs in a folder; one was spawned by the other, or was not.
 rm -rf "$work/trace" "$work/other"
