@@ -13,6 +13,7 @@ mib=${CASTOFF_TEST_ONESIDED_MIB:-128}
 queue=$((mib * 256 + 1000))
 room=$((mib * 4 < 512 ? mib * 4 : 512)) # MiB of a hop's port, for the same
 case_name=""
+patience=60 # of senders and receivers, in seconds
 coordinator=""
 hops=()
 receivers=()
@@ -140,7 +141,7 @@ receive() { # group guest...
     for guest in "$@"; do
         rm -f "$shared/said.$group.$guest"
         timeout 200 lab-in-guest "$guest" "$castoff" onesided-copy --coordinator "$place" --secret "$secret" \
-            --group "$group" --name "g$guest" --patience 60 --receive "/tmp/out.$group" >"$shared/said.$group.$guest" 2>&1 &
+            --group "$group" --name "g$guest" --patience "$patience" --receive "/tmp/out.$group" >"$shared/said.$group.$guest" 2>&1 &
         receivers[guest]=$!
     done
 }
@@ -149,7 +150,7 @@ send() { # group receivers options...
     local group=$1 count=$2
     shift 2
     timeout 200 lab-in-guest 0 "$castoff" onesided-copy --coordinator "$place" --secret "$secret" --group "$group" \
-        --name g0 --patience 60 --to "$count" "$@" "$shared/file" >"$shared/said.$group.0" 2>&1
+        --name g0 --patience "$patience" --to "$count" "$@" "$shared/file" >"$shared/said.$group.0" 2>&1
 }
 
 received() { # group guest...

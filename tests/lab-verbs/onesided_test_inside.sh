@@ -11,7 +11,7 @@ top=$1
 shift
 cases=("$@")
 ((${#cases[@]} > 0)) ||
-    cases=(refusals switch asleep loss forged hop_killed member_killed coordinator_killed two_groups nic \
+    cases=(refusals switch asleep slow loss forged hop_killed member_killed coordinator_killed two_groups nic \
         mpi mpi_loss mpi_refusals mpi_threads mpi_hop_killed mpi_coordinator_killed mpi_member_killed)
 # shellcheck source=tests/lab-verbs/onesided_rig.sh
 . "$top/tests/lab-verbs/onesided_rig.sh"
@@ -76,6 +76,17 @@ case_asleep() {
     check "and the copy has gone on" kill -0 "$sender"
     echo "asleep counts copies $copies switches_before ${before// /,} switches_after ${after// /,}"
     check "the copy ends well" wait "$sender"
+    check "every byte is there at each of them" received file 1 2 3
+    end_daemons
+}
+
+# Nothing is said while the sender writes, for longer than anybody waits: what comes is a sign of life, too.
+case_slow() {
+    local patience=8
+    start_coordinator
+    as_switch
+    begin_slowly 20 1 2 3
+    check "a transfer that takes longer than the patience ends well" wait "$sender"
     check "every byte is there at each of them" received file 1 2 3
     end_daemons
 }
@@ -162,7 +173,7 @@ case_two_groups() {
     send first 2 &
     sender=$!
     timeout 200 lab-in-guest 0 "$castoff" onesided-copy --coordinator "$place" --secret "$secret" --group second \
-        --name other --patience 60 --to 1 "$shared/file" >"$shared/said.second.0" 2>&1
+        --name other --patience "$patience" --to 1 "$shared/file" >"$shared/said.second.0" 2>&1
     check "two groups at once: the second one's sender" test $? -eq 0
     check "two groups at once: the first one's sender" wait "$sender"
     check "the first one's receivers" received first 1 2

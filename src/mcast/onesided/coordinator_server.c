@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "mcast/onesided/tcp_link.h"
 
-enum { TICK_MS = 100, LINE = 320 };
+enum { TICK_MS = 100, LINE = 320, READS_A_TURN = 16 };
 
 struct connection {
     bool is_used, is_known; // known: to the coordinator
@@ -26,6 +26,7 @@ struct server {
     const struct co_server_config *config;
     struct co_coordinator *coordinator;
     int listener;
+    uint64_t deaf_until_ns; // nobody is let in: there was no descriptor for the last one
     struct connection connections[CO_COORDINATOR_CLIENTS];
     struct pollfd entries[CO_COORDINATOR_CLIENTS + 1];
     unsigned who[CO_COORDINATOR_CLIENTS + 1]; // behind an entry
@@ -59,7 +60,13 @@ static void drop(void *context, unsigned client)
 static void accept_one(struct server *server, uint64_t now_ns)
 {
     struct co_tcp_link link;
-    if (co_tcp_accept(&link, server->listener, server->config->secret) != 0) {
+    int error = co_tcp_accept(&link, server->listener, server->config->secret);
+    if (error != 0) {
+        // The listener would be ready again at once, and for as long as that one waits.
+        if (error != -EAGAIN && error != -EINTR && error != -ECONNABORTED) {
+            tell(server, "the next connection", strerror(-error));
+            server->deaf_until_ns = now_ns + CO_NS_PER_S;
+        }
         return;
     }
     unsigned i = 0;
@@ -119,8 +126,9 @@ static void serve(struct server *server, unsigned client, short events, uint64_t
     if (events & POLLOUT) {
         error = co_tcp_send(&connection->link);
     }
-    // What a peer said before it left is heard first.
-    while (error == 0 && !connection->is_broken && (events & (POLLIN | POLLHUP | POLLERR))) {
+    // What a peer said before it left is heard first. One that says more has to wait for the others.
+    for (int i = 0; i < READS_A_TURN && error == 0 && !connection->is_broken && (events & (POLLIN | POLLHUP | POLLERR));
+         i++) {
         error = co_tcp_receive(&connection->link);
         hear(server, client, now_ns);
     }
@@ -135,7 +143,8 @@ static void serve(struct server *server, unsigned client, short events, uint64_t
 static unsigned watch(struct server *server)
 {
     unsigned count = 0;
-    server->entries[count++] = (struct pollfd){.fd = server->listener, .events = POLLIN};
+    bool is_deaf = co_clock_now_ns() < server->deaf_until_ns;
+    server->entries[count++] = (struct pollfd){.fd = is_deaf ? -1 : server->listener, .events = POLLIN};
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         const struct connection *connection = &server->connections[i];
         if (connection->is_used) {

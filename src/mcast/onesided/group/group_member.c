@@ -83,10 +83,26 @@ static int report(struct castoff_group *group, uint32_t round)
     return co_onesided_say(group, CO_SAY_MISSING);
 }
 
-int co_onesided_member_complete(struct castoff_group *group)
+// The next message. A sender that writes for longer than anybody waits says nothing meanwhile, but what it writes
+// comes.
+static int await_word(struct castoff_group *group)
 {
     for (;;) {
         int error = co_onesided_await(group, co_clock_now_ns() + group->patience_ns);
+        if (error != -ETIMEDOUT || group->is_over) {
+            return error;
+        }
+        int came = look(group);
+        if (came <= 0) {
+            return came < 0 ? came : co_onesided_fail(error, "group %s: nothing comes", group->name);
+        }
+    }
+}
+
+int co_onesided_member_complete(struct castoff_group *group)
+{
+    for (;;) {
+        int error = await_word(group);
         if (error != 0) {
             return error;
         }
