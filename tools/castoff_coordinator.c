@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "daemon.h"
@@ -115,6 +116,18 @@ static void log_line(void *context, const char *line)
     co_daemon_log(&co_command_coordinator, line);
 }
 
+// One for each connection, as far as this process may have them; beyond that the next one is said to find none.
+static void allow_descriptors(void)
+{
+    enum { OTHERS = 16 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < CO_COORDINATOR_CLIENTS + OTHERS) {
+        limit.rlim_cur =
+            limit.rlim_max < CO_COORDINATOR_CLIENTS + OTHERS ? limit.rlim_max : CO_COORDINATOR_CLIENTS + OTHERS;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
 static int serve(const struct choice *choice)
 {
     struct co_server_config config = {.listen = choice->listen, .coordinator = choice->config, .log = log_line};
@@ -123,6 +136,7 @@ static int serve(const struct choice *choice)
         return complain(why);
     }
     co_daemon_catch_signals();
+    allow_descriptors();
     return co_server_run(&config, &co_daemon_stop, why, sizeof why) != 0 ? complain(why) : TOOL_OK;
 }
 

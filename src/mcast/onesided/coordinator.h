@@ -10,7 +10,7 @@
 
 #include "mcast/onesided/control_wire.h"
 
-#define CO_COORDINATOR_CLIENTS 512
+#define CO_COORDINATOR_CLIENTS 2048 // connections: more than the members of the largest group
 #define CO_COORDINATOR_GROUPS 256
 #define CO_COORDINATOR_HOPS 64
 #define CO_COORDINATOR_PORT "4793"
