@@ -57,7 +57,8 @@ static void drop(void *context, unsigned client)
     connection->is_broken = true;
 }
 
-static void accept_one(struct server *server, uint64_t now_ns)
+// False: there is no other.
+static bool accept_one(struct server *server, uint64_t now_ns)
 {
     struct co_tcp_link link;
     int error = co_tcp_accept(&link, server->listener, server->config->secret);
@@ -67,7 +68,7 @@ static void accept_one(struct server *server, uint64_t now_ns)
             tell(server, "the next connection", strerror(-error));
             server->deaf_until_ns = now_ns + CO_NS_PER_S;
         }
-        return;
+        return false;
     }
     unsigned i = 0;
     while (i < CO_COORDINATOR_CLIENTS && server->connections[i].is_used) {
@@ -76,9 +77,10 @@ static void accept_one(struct server *server, uint64_t now_ns)
     if (i == CO_COORDINATOR_CLIENTS) {
         tell(server, link.place, "refused: there are as many connections as there can be");
         co_tcp_close(&link);
-        return;
+        return true;
     }
     server->connections[i] = (struct connection){.is_used = true, .since_ns = now_ns, .link = link};
+    return true;
 }
 
 static void close_broken(struct server *server, uint64_t now_ns)
@@ -172,8 +174,8 @@ static void turn(struct server *server)
     unsigned count = watch(server);
     int ready = poll(server->entries, count, TICK_MS);
     uint64_t now_ns = co_clock_now_ns();
-    if (ready > 0 && server->entries[0].revents != 0) {
-        accept_one(server, now_ns);
+    for (int i = 0; i < READS_A_TURN && ready > 0 && server->entries[0].revents != 0 && accept_one(server, now_ns);
+         i++) {
     }
     for (unsigned i = 1; ready > 0 && i < count; i++) {
         if (server->entries[i].revents != 0) {

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 
-enum { BACKLOG = 64, BLOCK = 16384, KEEP_IDLE_S = 3, KEEP_EVERY_S = 1, KEEP_TRIES = 5, SILENT_MS = 8000 };
+enum { BACKLOG = 1024, BLOCK = 16384, KEEP_IDLE_S = 3, KEEP_EVERY_S = 1, KEEP_TRIES = 5, SILENT_MS = 8000 };
 
 static bool split_place(const char *place, const char *port, char host[256], char number[32])
 {
