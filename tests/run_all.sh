@@ -103,7 +103,7 @@ if [ -e mk/fuzz.mk ]; then
 fi
 part mpi 2400 bash tests/mpi/run.sh
 for script in tests/mpi/*_test.sh tests/lab/*_test.sh tests/lab-verbs/*_test.sh; do
-    [ -e "$script" ] && part "$(basename "$script" .sh)" 1500 bash "$script"
+    [ -e "$script" ] && part "$(basename "$script" .sh)" 2400 bash "$script"
 done
 
 printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time

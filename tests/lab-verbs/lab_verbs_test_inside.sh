@@ -200,14 +200,16 @@ check_mpi() {
 }
 
 check_trouble() {
-    local caller status=0
+    local caller status
     lab-in-guest 2 ip link set eth0 down
     check "a port that is down says so" device_is 2 PORT_DOWN
     lab-in-guest 2 rdma link del rxe0
     check "a device can be removed" test "$(lab-in-guest 2 sh -c 'ls /sys/class/infiniband | wc -l')" = 0
-    lab-in-guest 3 sleep 1000 </dev/null 2>/dev/null &
+    lab-in-guest 3 sh -c 'echo runs; exec sleep 1000' </dev/null >"$shared/caller" 2>/dev/null &
     caller=$!
+    await_output "$shared/caller" runs "$caller"
     lab-kill-guest 3
+    status=0
     wait "$caller" || status=$?
     check "a command in a guest that is killed ends with 255" test "$status" -eq 255
     lab-in-guest 3 true </dev/null 2>/dev/null
