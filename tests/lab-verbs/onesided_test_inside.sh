@@ -11,7 +11,7 @@ top=$1
 shift
 cases=("$@")
 ((${#cases[@]} > 0)) ||
-    cases=(refusals switch asleep slow loss forged hop_killed member_killed coordinator_killed two_groups nic \
+    cases=(refusals switch asleep slow loss forged hop_killed member_killed stopped coordinator_killed two_groups nic \
         mpi mpi_loss mpi_refusals mpi_threads mpi_hop_killed mpi_coordinator_killed mpi_member_killed)
 # shellcheck source=tests/lab-verbs/onesided_rig.sh
 . "$top/tests/lab-verbs/onesided_rig.sh"
@@ -144,6 +144,37 @@ case_member_killed() {
     check "the others have every byte" received file 1 2
     check "no rule is left" settles rules_now 0
     wait "${receivers[3]}" 2>/dev/null
+    end_daemons
+}
+
+# For longer than a lease, which is how anybody else finds out, and then on. Each time the rules have gone meanwhile.
+case_stopped() {
+    local before
+    start_coordinator
+    as_switch
+    begin_slowly 8 1 2 3
+    kill -STOP "${hops[0]}"
+    check "the hop is stopped: its lease ends" await 60 grep -q "the hop is silent: its lease has ended" "$shared/daemons"
+    kill -CONT "${hops[0]}"
+    check "it goes on: the copy ends well" wait "$sender"
+    check "every byte is there at each of them" received file 1 2 3
+    : >"$shared/daemons"
+    begin_slowly 8 1 2 3
+    kill -STOP "$coordinator"
+    check "the coordinator is stopped: the hop goes" await 60 grep -q "silent: the lease has ended" "$shared/daemons"
+    kill -CONT "$coordinator"
+    check "it goes on: the copy ends well again" wait "$sender"
+    check "every byte is there again at each of them" received file 1 2 3
+    : >"$shared/daemons"
+    before=$(counter group_packets)
+    begin_slowly 4 1 2 3
+    lab-in-guest 2 pkill -STOP castoff
+    check "a receiver is stopped: all has been written" \
+        await 60 is_at_least group_packets $((before + 1025))
+    lab-in-guest 2 pkill -CONT castoff
+    check "it goes on: the copy ends well once more" wait "$sender"
+    check "every byte is there once more at each of them" received file 1 2 3
+    check "no rule is left" settles rules_now 0
     end_daemons
 }
 

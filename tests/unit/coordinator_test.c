@@ -127,6 +127,49 @@ static void a_silent_hop(void **state)
     assert_string_equal(rig_hears(M2, CO_SAY_REFUSED)->text, "no hop is connected");
 }
 
+// It says that it is there, and not what it was asked.
+static void mute_until(uint64_t until)
+{
+    while (rig_now < until) {
+        rig_now += 1000 * MS;
+        rig_message.report = (struct co_control_hop_report){.number = 7};
+        rig_say(HOP, CO_SAY_HOP_REPORT);
+        rig_hears(HOP, CO_SAY_HEARTBEAT);
+        co_coordinator_tick(rig_coordinator, rig_now);
+    }
+}
+
+static void a_mute_hop_at_the_beginning(void **state)
+{
+    (void)state;
+    uint64_t began = rig_now;
+    rig_set_up();
+    mute_until(began + PATIENCE - 1000 * MS);
+    assert_false(rig_dropped[HOP]);
+    mute_until(began + PATIENCE);
+    assert_true(rig_dropped[HOP]);
+    co_coordinator_tick(rig_coordinator, rig_now + LEASE); // it may have the rule until then
+    rig_hears_nothing(SENDER);
+    co_coordinator_tick(rig_coordinator, rig_now + LEASE + CO_COORDINATOR_MARGIN_NS);
+    assert_string_equal(rig_hears(SENDER, CO_SAY_ENDED)->text, "the hop was lost while it took the rules");
+    assert_int_equal(co_coordinator_groups(rig_coordinator), 0);
+}
+
+static void a_mute_hop_at_the_end(void **state)
+{
+    (void)state;
+    rig_open_group();
+    rig_say(SENDER, CO_SAY_CLOSE);
+    rig_hears(HOP, CO_SAY_RULE_REMOVE);
+    mute_until(rig_now + PATIENCE);
+    assert_true(rig_dropped[HOP]);
+    rig_hears_nothing(SENDER);
+    co_coordinator_tick(rig_coordinator, rig_now + LEASE + CO_COORDINATOR_MARGIN_NS);
+    rig_hears(SENDER, CO_SAY_DONE);
+    rig_hears(M1, CO_SAY_ENDED);
+    assert_int_equal(co_coordinator_groups(rig_coordinator), 0);
+}
+
 static void several_hops(void **state)
 {
     (void)state;
@@ -187,8 +230,15 @@ int main(void)
 {
 #define RUN(name) cmocka_unit_test_setup_teardown(name, rig_open, rig_close)
     const struct CMUnitTest tests[] = {
-        RUN(a_life),       RUN(a_member_leaves), RUN(the_sender_dies), RUN(the_hop_is_lost),
-        RUN(a_silent_hop), RUN(several_hops),    RUN(its_status),
+        RUN(a_life),
+        RUN(a_member_leaves),
+        RUN(the_sender_dies),
+        RUN(the_hop_is_lost),
+        RUN(a_silent_hop),
+        RUN(several_hops),
+        RUN(its_status),
+        RUN(a_mute_hop_at_the_beginning),
+        RUN(a_mute_hop_at_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

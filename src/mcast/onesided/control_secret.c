@@ -41,8 +41,9 @@ int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why,
         snprintf(why, why_room, "libsodium does not work here");
         return -ENOSYS;
     }
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &facts) != 0) {
+    // A pipe that nobody writes to is empty; one that somebody does is waited for.
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0 || fstat(file, &facts) != 0 || fcntl(file, F_SETFL, 0) != 0) {
         int error = errno;
         snprintf(why, why_room, "secret %s: %s", path, strerror(error));
         if (file >= 0) {

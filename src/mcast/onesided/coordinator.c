@@ -207,6 +207,15 @@ static void check_client(struct co_coordinator *coordinator, unsigned client, ui
     }
 }
 
+// One that reports but does not answer would hold its groups for ever.
+static void drop_mute_hops(struct co_coordinator *coordinator, uint64_t now_ns)
+{
+    unsigned hop;
+    while ((hop = co_coordinator_hops_find_mute(coordinator, now_ns)) < CO_COORDINATOR_CLIENTS) {
+        drop(coordinator, hop, "the hop does not answer", now_ns);
+    }
+}
+
 void co_coordinator_tick(struct co_coordinator *coordinator, uint64_t now_ns)
 {
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
@@ -214,6 +223,7 @@ void co_coordinator_tick(struct co_coordinator *coordinator, uint64_t now_ns)
             check_client(coordinator, i, now_ns);
         }
     }
+    drop_mute_hops(coordinator, now_ns);
     for (unsigned i = coordinator->group_count; i-- > 0;) { // from the end: a group may go meanwhile
         co_coordinator_group_check_deadline(coordinator, coordinator->groups[i], now_ns);
     }

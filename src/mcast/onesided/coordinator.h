@@ -10,9 +10,9 @@
 
 #include "mcast/onesided/control_wire.h"
 
-#define CO_COORDINATOR_CLIENTS 2048 // connections: more than the members of the largest group
+#define CO_COORDINATOR_CLIENTS 4096 // connections: more than the ends and hops of the largest group
 #define CO_COORDINATOR_GROUPS 256
-#define CO_COORDINATOR_HOPS 64
+#define CO_COORDINATOR_HOPS 1024 // in NIC mode one for each member
 #define CO_COORDINATOR_PORT "4793"
 #define CO_COORDINATOR_MARGIN_NS UINT64_C(250000000) // after a lease: hops look at the clock every 50 ms
 

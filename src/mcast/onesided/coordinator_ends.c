@@ -105,9 +105,8 @@ void co_coordinator_group_end(struct co_coordinator *coordinator, struct group *
         group->state = GROUP_ENDING;
         group->end_reason = reason;
         snprintf(group->end_text, sizeof group->end_text, "%s", text);
-        group->deadline_ns = now_ns + coordinator->config.patience_ns;
         coordinator->groups_failed += reason != CO_REASON_NONE;
-        co_coordinator_hops_sync(coordinator, group);
+        co_coordinator_hops_sync(coordinator, group, now_ns);
     }
     co_coordinator_group_settle(coordinator, group, now_ns);
 }
@@ -127,8 +126,7 @@ static void member_leaves(struct co_coordinator *coordinator, struct group *grou
         co_coordinator_log(coordinator, "group %s: %s", group->name, text);
         snprintf(coordinator->message.name, sizeof coordinator->message.name, "%s", member->open.name);
         co_coordinator_say(coordinator, group->sender, CO_SAY_MEMBER_LOST);
-        group->deadline_ns = now_ns + coordinator->config.patience_ns;
-        co_coordinator_hops_sync(coordinator, group);
+        co_coordinator_hops_sync(coordinator, group, now_ns);
     }
     co_coordinator_group_settle(coordinator, group, now_ns);
 }

@@ -220,6 +220,7 @@ static void join(struct co_coordinator *coordinator, struct group *group, unsign
         coordinator->groups_opened++;
     } else if (!add_member(group, client, &message->open)) {
         refuse(coordinator, client, CO_REASON_FULL, "no memory for a member");
+        co_coordinator_group_settle(coordinator, group, now_ns); // it may have been made for this one
         return;
     }
     coordinator->clients[client].group = group;
@@ -279,8 +280,7 @@ void co_coordinator_group_ready(struct co_coordinator *coordinator, unsigned cli
         }
     }
     group->state = GROUP_INSTALLING;
-    group->deadline_ns = now_ns + coordinator->config.patience_ns;
-    co_coordinator_hops_sync(coordinator, group);
+    co_coordinator_hops_sync(coordinator, group, now_ns);
     co_coordinator_group_settle(coordinator, group, now_ns);
 }
 

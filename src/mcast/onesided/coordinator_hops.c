@@ -47,7 +47,7 @@ static uint32_t list_targets(struct co_coordinator *coordinator, const struct gr
     for (unsigned i = 0; i < group->member_count && group->state != GROUP_ENDING; i++) {
         const struct member *member = &group->members[i];
         const struct co_control_end *end = &member->open.end;
-        if (!is_wanted(member) || co_coordinator_hops_for(coordinator, end->ip) != hop) {
+        if (!is_wanted(member) || member->hop != hop) {
             continue;
         }
         struct co_roce_target *target = &coordinator->message.rule.targets[count++];
@@ -82,7 +82,14 @@ static uint32_t new_request(struct co_coordinator *coordinator)
     return request;
 }
 
-static void sync_hop(struct co_coordinator *coordinator, struct group *group, unsigned hop)
+static void find_hops(const struct co_coordinator *coordinator, struct group *group)
+{
+    for (unsigned i = 0; i < group->member_count; i++) {
+        group->members[i].hop = co_coordinator_hops_for(coordinator, group->members[i].open.end.ip);
+    }
+}
+
+static void sync_hop(struct co_coordinator *coordinator, struct group *group, unsigned hop, uint64_t now_ns)
 {
     uint32_t count = list_targets(coordinator, group, hop);
     struct part *part = part_of(group, hop, count > 0);
@@ -92,6 +99,7 @@ static void sync_hop(struct co_coordinator *coordinator, struct group *group, un
     if (count > 0) {
         struct co_control_rule *rule = &coordinator->message.rule;
         part->has_rule = true;
+        part->asked_ns = now_ns;
         part->request = rule->request = new_request(coordinator);
         rule->config = (struct co_rule_config){.id = group->id,
                                                .group_ip = group->ip,
@@ -103,18 +111,38 @@ static void sync_hop(struct co_coordinator *coordinator, struct group *group, un
         co_coordinator_say(coordinator, hop, CO_SAY_RULE_SET);
     } else if (part->has_rule) {
         part->request = new_request(coordinator);
+        part->asked_ns = now_ns;
         coordinator->message.removal = (struct co_control_removal){.request = part->request, .id = group->id};
         co_coordinator_say(coordinator, hop, CO_SAY_RULE_REMOVE);
     }
 }
 
-void co_coordinator_hops_sync(struct co_coordinator *coordinator, struct group *group)
+void co_coordinator_hops_sync(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns)
 {
+    find_hops(coordinator, group);
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         if (is_hop(&coordinator->clients[i])) {
-            sync_hop(coordinator, group, i);
+            sync_hop(coordinator, group, i, now_ns);
         }
     }
+}
+
+static bool is_mute(const struct co_coordinator *coordinator, const struct part *part, uint64_t now_ns)
+{
+    return part->request != 0 && now_ns - part->asked_ns >= coordinator->config.patience_ns;
+}
+
+unsigned co_coordinator_hops_find_mute(const struct co_coordinator *coordinator, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < coordinator->group_count; i++) {
+        const struct group *group = coordinator->groups[i];
+        for (unsigned k = 0; k < group->part_count; k++) {
+            if (is_mute(coordinator, &group->parts[k], now_ns)) {
+                return group->parts[k].hop;
+            }
+        }
+    }
+    return CO_COORDINATOR_CLIENTS;
 }
 
 // Text of why this hop cannot be had beside those that are there; false: it can.
@@ -165,8 +193,8 @@ void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned clie
     for (unsigned i = 0; i < coordinator->group_count; i++) {
         struct group *group = coordinator->groups[i];
         if (group->state == GROUP_OPEN) {
-            group->deadline_ns = now_ns + coordinator->config.patience_ns;
-            sync_hop(coordinator, group, client);
+            find_hops(coordinator, group);
+            sync_hop(coordinator, group, client, now_ns);
         }
     }
 }

@@ -57,6 +57,38 @@ static void drop(void *context, unsigned client)
     connection->is_broken = true;
 }
 
+static void close_connection(struct server *server, unsigned client, uint64_t now_ns)
+{
+    struct connection *connection = &server->connections[client];
+    co_tcp_close(&connection->link);
+    connection->is_used = false;
+    if (connection->is_known) {
+        co_coordinator_left(server->coordinator, client, now_ns);
+    }
+}
+
+// A place for the next connection; where there is none, that of the oldest one which has not shown that it knows the
+// secret, so that strangers cannot keep others out. CO_COORDINATOR_CLIENTS: all are known.
+static unsigned find_place(struct server *server, uint64_t now_ns)
+{
+    unsigned oldest = CO_COORDINATOR_CLIENTS;
+    for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
+        const struct connection *connection = &server->connections[i];
+        if (!connection->is_used) {
+            return i;
+        }
+        if (!co_session_is_trusted(connection->link.session) &&
+            (oldest == CO_COORDINATOR_CLIENTS || connection->since_ns < server->connections[oldest].since_ns)) {
+            oldest = i;
+        }
+    }
+    if (oldest < CO_COORDINATOR_CLIENTS) {
+        tell(server, server->connections[oldest].link.place, "has not shown the secret, and its place is wanted");
+        close_connection(server, oldest, now_ns);
+    }
+    return oldest;
+}
+
 // False: there is no other.
 static bool accept_one(struct server *server, uint64_t now_ns)
 {
@@ -70,10 +102,7 @@ static bool accept_one(struct server *server, uint64_t now_ns)
         }
         return false;
     }
-    unsigned i = 0;
-    while (i < CO_COORDINATOR_CLIENTS && server->connections[i].is_used) {
-        i++;
-    }
+    unsigned i = find_place(server, now_ns);
     if (i == CO_COORDINATOR_CLIENTS) {
         tell(server, link.place, "refused: there are as many connections as there can be");
         co_tcp_close(&link);
@@ -86,14 +115,8 @@ static bool accept_one(struct server *server, uint64_t now_ns)
 static void close_broken(struct server *server, uint64_t now_ns)
 {
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
-        struct connection *connection = &server->connections[i];
-        if (connection->is_used && connection->is_broken) {
-            bool was_known = connection->is_known;
-            co_tcp_close(&connection->link);
-            connection->is_used = false;
-            if (was_known) {
-                co_coordinator_left(server->coordinator, i, now_ns);
-            }
+        if (server->connections[i].is_used && server->connections[i].is_broken) {
+            close_connection(server, i, now_ns);
         }
     }
 }

@@ -23,6 +23,7 @@ enum member_state { MEMBER_JOINED, MEMBER_READY, MEMBER_LEAVING, MEMBER_LOST };
 struct member {
     unsigned client;
     enum member_state state;
+    unsigned hop; // the one that led to it when the hops were told last
     struct co_control_open open;
     uint32_t round, missing; // what it said last
 };
@@ -39,7 +40,8 @@ enum group_state {
 struct part {
     unsigned hop;     // client
     uint32_t request; // the last one that it has not answered; 0: none
-    bool has_rule;    // or may have
+    uint64_t asked_ns;
+    bool has_rule; // or may have
 };
 
 struct group {
@@ -47,7 +49,8 @@ struct group {
     uint64_t id;
     uint32_t ip, qpn, key, mtu;
     enum group_state state;
-    uint64_t since_ns, deadline_ns;
+    uint64_t since_ns;
+    uint64_t deadline_ns;           // of those who gather or set up
     bool has_sender, sender_closes; // closes: it waits for DONE
     unsigned sender;
     struct co_control_open sender_open;
@@ -105,7 +108,9 @@ void co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned c
 // The hop that leads to an address, or CO_COORDINATOR_CLIENTS.
 unsigned co_coordinator_hops_for(const struct co_coordinator *coordinator, uint32_t ip);
 // Tells the hops what the group's members now need.
-void co_coordinator_hops_sync(struct co_coordinator *coordinator, struct group *group);
+void co_coordinator_hops_sync(struct co_coordinator *coordinator, struct group *group, uint64_t now_ns);
+// A hop that has owed an answer for longer than the patience, or CO_COORDINATOR_CLIENTS.
+unsigned co_coordinator_hops_find_mute(const struct co_coordinator *coordinator, uint64_t now_ns);
 bool co_coordinator_hops_have_any(const struct co_coordinator *coordinator);
 
 #endif

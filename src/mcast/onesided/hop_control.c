@@ -245,6 +245,10 @@ void co_hop_control_move(struct co_hop_control *control, uint64_t now_ns)
     if (control->is_linked) {
         receive(control, now_ns);
     }
+    // Its rules have ended, here and for a coordinator that reads on after a pause: it gives them anew to who logs in.
+    if (control->is_linked && control->is_logged_in && now_ns >= control->lease_until_ns) {
+        unlink_coordinator(control, "silent: the lease has ended");
+    }
     if (control->is_linked && !control->is_logged_in && now_ns - control->tried_ns > LOGIN_PATIENCE_NS) {
         unlink_coordinator(control, "no answer");
     }

@@ -11,6 +11,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -32,7 +33,9 @@ static bool split_place(const char *place, const char *port, char host[256], cha
         return false;
     }
     snprintf(host, 256, "%.*s", length, begin);
-    return snprintf(number, 32, "%s", colon != NULL && *colon == ':' ? colon + 1 : port) < 32;
+    const char *wanted = colon != NULL && *colon == ':' ? colon + 1 : port;
+    return strlen(wanted) <= 5 && strspn(wanted, "0123456789") == strlen(wanted) && atoi(wanted) <= UINT16_MAX &&
+           snprintf(number, 32, "%s", wanted) > 0;
 }
 
 static int find_addresses(struct addrinfo **out, const char *place, const char *port, int flags, char *why,
@@ -135,8 +138,13 @@ int co_tcp_accept(struct co_tcp_link *out, int listener, const uint8_t secret[CO
 static int wait_connected(int socket, int timeout_ms)
 {
     struct pollfd entry = {.fd = socket, .events = POLLOUT};
-    int error = 0, ready = poll(&entry, 1, timeout_ms);
+    uint64_t until_ns = co_clock_now_ns() + (uint64_t)timeout_ms * CO_NS_PER_MS, now_ns;
+    int error = 0, ready;
     socklen_t bytes = sizeof error;
+    do {
+        now_ns = co_clock_now_ns();
+        ready = poll(&entry, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / CO_NS_PER_MS) + 1 : 0);
+    } while (ready < 0 && errno == EINTR);
     if (ready <= 0) {
         return ready == 0 ? -ETIMEDOUT : -errno;
     }

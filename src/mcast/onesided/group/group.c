@@ -65,9 +65,9 @@ int castoff_group_check(const struct castoff_group_options *options)
         return co_onesided_fail(-ENOMEM, "no memory");
     }
     error = co_onesided_device_open(group, options);
-    co_onesided_device_close(group);
+    int kept = co_onesided_device_close(group);
     free(group);
-    return error;
+    return error != 0 ? error : kept;
 }
 
 static int open_all(struct castoff_group *group, const struct castoff_group_options *options)
@@ -143,11 +143,11 @@ int castoff_group_close(struct castoff_group *group)
         return 0;
     }
     int error = group->link.session != NULL ? co_onesided_leave(group) : 0;
-    co_onesided_device_close(group); // whatever the coordinator said: from here on nothing can be written
+    int kept = co_onesided_device_close(group); // whatever the coordinator said: from here on nothing can be written
     co_tcp_close(&group->link);
     free(group->peers);
     free(group);
-    return error;
+    return error != 0 ? error : kept;
 }
 
 void castoff_group_counts(const struct castoff_group *group, struct castoff_group_counts *out)

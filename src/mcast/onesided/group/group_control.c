@@ -24,7 +24,8 @@ static int error_of(uint8_t reason)
 static int fail_as_told(struct castoff_group *group)
 {
     const struct co_control_answer *answer = &group->message.answer;
-    group->is_over = true;
+    // Refused before it was let in, or told the end: there is nothing to leave.
+    group->is_over = group->message.kind == CO_SAY_ENDED || group->bytes == 0;
     if (answer->reason == CO_REASON_NONE) {
         return co_onesided_fail(-ECONNRESET, "group %s: the sender has closed it", group->name);
     }

@@ -64,7 +64,9 @@ int co_onesided_pair_connect(struct castoff_group *group); // as setup says
 // one has broken off behind its first packet: the packet that starts the next one is refused because the last never
 // ended.
 int co_onesided_pair_revive(struct castoff_group *group);
-void co_onesided_device_close(struct castoff_group *group);
+// -errno: the device has not given something back. The buffer is out of its reach all the same: the kernel takes what a
+// context holds when the context is closed.
+int co_onesided_device_close(struct castoff_group *group);
 
 // group_control.c
 int co_onesided_join(struct castoff_group *group, const struct castoff_group_options *options);

@@ -229,11 +229,9 @@ int co_onesided_pair_revive(struct castoff_group *group)
     return error != 0 ? error : co_onesided_pair_connect(group);
 }
 
-void co_onesided_device_close(struct castoff_group *group)
+int co_onesided_device_close(struct castoff_group *group)
 {
-    if (group->pair != NULL) {
-        ibv_destroy_qp(group->pair);
-    }
+    int error = group->pair != NULL ? ibv_destroy_qp(group->pair) : 0;
     if (group->queue != NULL) {
         ibv_destroy_cq(group->queue);
     }
@@ -241,7 +239,8 @@ void co_onesided_device_close(struct castoff_group *group)
         ibv_destroy_comp_channel(group->channel);
     }
     if (group->region != NULL) {
-        ibv_dereg_mr(group->region);
+        int kept = ibv_dereg_mr(group->region);
+        error = error != 0 ? error : kept;
     }
     if (group->domain != NULL) {
         ibv_dealloc_pd(group->domain);
@@ -249,4 +248,5 @@ void co_onesided_device_close(struct castoff_group *group)
     if (group->context != NULL) {
         ibv_close_device(group->context);
     }
+    return error == 0 ? 0 : co_onesided_fail(-error, "the RDMA device keeps something: %s", strerror(error));
 }

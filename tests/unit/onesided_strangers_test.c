@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who is not let in by a coordinator: other protocols, versions and secrets; and strangers on all of its connections.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "onesided_server_rig.h"
+#include "udp_namespace.h"
+
+static void say_raw(const char *bytes, size_t count, char *answer, size_t room)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(4793), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = 10};
+    int raw = socket(AF_INET, SOCK_STREAM, 0);
+    size_t at = 0;
+    ssize_t got;
+    setsockopt(raw, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    namespace_require(connect(raw, (struct sockaddr *)&address, sizeof address) == 0, "a stranger connects");
+    namespace_require(send(raw, bytes, count, MSG_NOSIGNAL) == (ssize_t)count, "a stranger speaks");
+    while (at < room && (got = recv(raw, answer + at, room - at, 0)) > 0) {
+        at += (size_t)got;
+    }
+    close(raw);
+}
+
+static int live_strangers(void)
+{
+    static const char hello[32] = {'c', 'a', 's', 't', 'o', 'f', 'f', 'G', 9};
+    char answer[256], why[200];
+    uint8_t other[CO_SECRET_BYTES] = {9};
+    struct co_tcp_link link;
+    server_start();
+    server_await(server_was_said, "listens at 127.0.0.1", "the server listens");
+    say_raw("GET / HTTP/1.1\r\n\r\n", 18, answer, sizeof answer);
+    server_await(server_was_said, "the other end is no castoff coordinator, hop or program",
+                 "a stranger is told apart");
+    say_raw(hello, sizeof hello, answer, sizeof answer);
+    server_await(server_was_said, "the other end speaks version 9 of the protocol, this one 1",
+                 "so is another version");
+    namespace_require(memcmp(answer, "castoffG\1", 9) == 0, "which hears the version that is spoken here");
+    namespace_require(co_tcp_connect(&link, server_place, "1", 5000, other, why, sizeof why) == 0, why);
+    namespace_require(co_tcp_await(&link, &server_message, co_clock_now_ns() + 10 * CO_NS_PER_S, why, sizeof why) ==
+                              -EACCES &&
+                          strcmp(why, "the other end has another secret") == 0,
+                      "another secret is found out");
+    co_tcp_close(&link);
+    server_await(server_was_said, "has it another secret?", "at both ends");
+    server_connect(0); // and all of that has done no harm
+    server_end();
+    namespace_require(co_tcp_connect(&link, server_place, "1", 1000, other, why, sizeof why) == -ECONNREFUSED &&
+                          strstr(why, "no coordinator at 127.0.0.1:4793: Connection refused") != NULL,
+                      why);
+    static const char *const wrong[] = {"1:2:3", "127.0.0.1:65536", "127.0.0.1:4793x", "127.0.0.1:-1", "[::1"};
+    for (unsigned i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        namespace_require(co_tcp_connect(&link, wrong[i], "1", 1000, other, why, sizeof why) == -EINVAL, wrong[i]);
+    }
+    co_tcp_close(&server_links[0]);
+    return 0;
+}
+
+// Strangers on all places but those of who knows the secret: who comes next has the server_place of the first of them.
+static int live_full_house(void)
+{
+    static int strangers[CO_COORDINATOR_CLIENTS];
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(4793), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    server_config.coordinator.patience_ns = 600 * CO_NS_PER_S; // none of them goes of itself
+    server_start();
+    server_await(server_was_said, "listens at 127.0.0.1", "the server listens");
+    server_connect(0);
+    for (int i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
+        strangers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        namespace_require(connect(strangers[i], (struct sockaddr *)&address, sizeof address) == 0, "one connects");
+    }
+    server_await(server_was_said, "has not shown the secret, and its place is wanted", "the first stranger has to go");
+    server_connect(1);
+    server_message.login = (struct co_control_login){.role = CO_ROLE_CLIENT, .name = "c"};
+    server_say(0, CO_SAY_CLOSE); // who was there before is there still
+    server_hears(0, CO_SAY_DONE);
+    char none;
+    namespace_require(recv(strangers[0], &none, 1, 0) == 0, "it is the first one");
+    namespace_require(recv(strangers[CO_COORDINATOR_CLIENTS - 1], &none, 1, MSG_DONTWAIT) < 0, "and not the last one");
+    server_end();
+    return 0;
+}
+
+static void strangers(void **state)
+{
+    (void)state;
+    namespace_enter_and(server_commands, live_strangers);
+}
+
+static void a_full_house(void **state)
+{
+    struct rlimit limit;
+    rlim_t wanted = 2 * CO_COORDINATOR_CLIENTS + 64;
+    (void)state;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max < wanted) {
+        skip(); // both ends of each connection are in this process
+    }
+    limit.rlim_cur = limit.rlim_cur < wanted ? wanted : limit.rlim_cur;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    namespace_enter_and(server_commands, live_full_house);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strangers), cmocka_unit_test(a_full_house)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
