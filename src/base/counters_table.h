@@ -34,6 +34,7 @@ CO_COUNTER(VERBS_EVENTS, "verbs_events", "events", "words of the RDMA device, or
 CO_COUNTER(VERBS_UNCOPIED, "verbs_uncopied_bytes", "bytes", "payload that left from the program's memory without a copy")
 CO_COUNTER(VERBS_READS, "verbs_reads", "chunks", "lost chunks that were read from the neighbour's memory")
 CO_COUNTER(VERBS_READ_BYTES, "verbs_read_bytes", "bytes", "payload of these")
+CO_COUNTER(VERBS_WORDS, "verbs_words", "datagrams", "of those sent, small ones that went to a neighbour by its reliable connection")
 CO_COUNTER(VERBS_REGISTERED, "verbs_registrations", "times", "memory of the program registered with the RDMA device")
 CO_COUNTER(VERBS_REUSED, "verbs_registrations_reused", "times", "memory that was registered already, by an earlier operation")
 CO_COUNTER(VERBS_CHANGED, "verbs_registrations_changed", "times", "registrations given up because other memory had come behind their addresses")

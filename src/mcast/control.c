@@ -16,17 +16,12 @@ uint64_t co_control_timeout_ns(const struct co_mcast *mcast)
     return trip->smoothed_ns == 0 ? ANSWER_UNKNOWN_NS : co_round_trip_timeout_ns(trip, ANSWER_LEAST_NS, ANSWER_MOST_NS);
 }
 
-int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
-                    enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
-                    size_t body_bytes)
+static int send_control(struct co_mcast *mcast, struct co_control control, uint64_t team_id, struct co_destination to,
+                        bool is_said_once, const void *body, size_t body_bytes)
 {
-    struct co_control control = {.type = type,
-                                 .source = (uint16_t)sender_index,
-                                 .entries = entries,
-                                 .team = (uint32_t)team_id,
-                                 .operation = operation,
-                                 .sequence = ++mcast->control_sequence};
     uint8_t head[CO_WIRE_HEAD_BYTES], tag[CO_AUTH_TAG_MAX], nonce[CO_AUTH_NONCE_BYTES];
+    control.team = (uint32_t)team_id;
+    control.sequence = ++mcast->control_sequence;
     co_wire_control_encode(head, &control, body_bytes);
     co_wire_control_nonce(nonce, control.sequence);
     co_auth_seal(mcast->config.auth, CO_AUTH_CONTROL, mcast->config.world_rank, team_id, nonce, head, sizeof(head),
@@ -36,7 +31,8 @@ int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, 
                                       .tail = tag,
                                       .head_bytes = sizeof(head),
                                       .payload_bytes = (uint32_t)body_bytes,
-                                      .tail_bytes = (uint32_t)mcast->tag_bytes};
+                                      .tail_bytes = (uint32_t)mcast->tag_bytes,
+                                      .by_connection = is_said_once};
     int sent = mcast->transport->ops->send(mcast->transport, to, &datagram, 1);
     if (sent > 0) {
         co_counter_add(CO_COUNT_CONTROL_SENT, 1);
@@ -44,9 +40,33 @@ int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, 
     return sent;
 }
 
+int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
+                    enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
+                    size_t body_bytes)
+{
+    struct co_control control = {
+        .type = type, .source = (uint16_t)sender_index, .entries = entries, .operation = operation};
+    return send_control(mcast, control, team_id, to, false, body, body_bytes);
+}
+
+static int send_member(struct co_mcast_group *group, int member, struct co_control control, bool is_said_once,
+                       const void *body, size_t body_bytes)
+{
+    struct co_destination to = {CO_TO_PEER, (unsigned)group->members[member]};
+    control.source = (uint16_t)group->self;
+    return send_control(group->mcast, control, group->team_id, to, is_said_once, body, body_bytes);
+}
+
 int co_control_send_member(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
                            uint16_t entries, const void *body, size_t body_bytes)
 {
-    struct co_destination to = {CO_TO_PEER, (unsigned)group->members[member]};
-    return co_control_send(group->mcast, group->team_id, group->self, to, type, operation, entries, body, body_bytes);
+    struct co_control control = {.type = type, .entries = entries, .operation = operation};
+    return send_member(group, member, control, false, body, body_bytes);
+}
+
+int co_control_send_once(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
+                         uint16_t entries, const void *body, size_t body_bytes)
+{
+    struct co_control control = {.type = type, .entries = entries, .operation = operation};
+    return send_member(group, member, control, true, body, body_bytes);
 }

@@ -247,6 +247,9 @@ int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, 
                     size_t body_bytes);
 int co_control_send_member(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
                            uint16_t entries, const void *body, size_t body_bytes);
+// By a reliable connection if there is one (transport.h).
+int co_control_send_once(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
+                         uint16_t entries, const void *body, size_t body_bytes);
 
 static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
 {

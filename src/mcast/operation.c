@@ -44,7 +44,7 @@ static void activate_successor(struct co_mcast_op *op)
     struct co_mcast_group *group = op->group;
     int successor = co_chain_successor(group->self, group->count, co_operation_senders(op));
     if (op->root < 0 && successor >= 0) {
-        co_control_send_member(group, successor, CO_CONTROL_ACTIVATE, op->number, 0, NULL, 0);
+        co_control_send_once(group, successor, CO_CONTROL_ACTIVATE, op->number, 0, NULL, 0);
     }
 }
 

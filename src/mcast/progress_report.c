@@ -82,7 +82,9 @@ void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
     }
     uint8_t bytes[CO_CONTROL_MAX];
     size_t size = co_wire_progress_encode(bytes, &body, entries, count);
-    co_control_send_member(group, member, CO_CONTROL_PROGRESS, group->next_operation, (uint16_t)count, bytes, size);
+    bool is_first = echo == 0 && member == group->left && group->unreported_done > 0; // of a handshake
+    (is_first ? co_control_send_once : co_control_send_member)(group, member, CO_CONTROL_PROGRESS,
+                                                               group->next_operation, (uint16_t)count, bytes, size);
     if (member == group->left) {
         group->unreported_done = 0;
     }

@@ -114,6 +114,7 @@ case_jobs() {
     works 3 allgather_datatypes "allgathers with faults" CASTOFF_TRANSPORT=verbs \
         CASTOFF_FAULT=drop=0.02,dup=0.01,reorder=0.01,seed=5
     check "allgathers with faults lose datagrams" some faults_injected
+    check "neighbours say things by their connections" some verbs_words
     lab-loss 1 20 multicast
     works 4 bcast_rotating "broadcasts over a lossy fabric" CASTOFF_TRANSPORT=verbs
     check "broadcasts over a lossy fabric fetch what was lost" some fetch_bytes_sent

@@ -33,6 +33,10 @@ struct co_tx_datagram {
     const struct co_region *region; // that all of the payload stands in; NULL: in none
     uint32_t head_bytes, payload_bytes, tail_bytes;
     uint32_t immediate; // arrives beside the bytes where has_immediate; others ignore it
+    // To a peer, alone: where there is a reliable connection to it and room there (verbs: to two neighbours), it goes
+    // by that, without its immediate; else like any other. For what is said once: what is said again had better take
+    // another way.
+    bool by_connection;
 };
 
 // Called during poll or lane_receive with the datagrams that came together, at least one, in the order in which they

@@ -13,7 +13,7 @@
 
 #include "mcast/transport/transport.h"
 
-#define CO_VERBS_MODULE_VERSION 4
+#define CO_VERBS_MODULE_VERSION 5
 #define CO_VERBS_GROUPS_MAX 16
 #define CO_VERBS_LINKS 2 // to the left and the right neighbour
 
@@ -52,7 +52,8 @@ enum co_verbs_count {
     CO_VERBS_CHANGED,        // registrations given up since the memory was another
     CO_VERBS_UNREGISTERED,   // refused: what stands there is copied
     CO_VERBS_READS_DONE,     // pieces of neighbours' memory that were read
-    CO_VERBS_READ_BYTES      //
+    CO_VERBS_READ_BYTES,     //
+    CO_VERBS_WORDS_SENT      // datagrams, of those sent, that went by a connection to a neighbour
 };
 
 struct co_verbs_config {

@@ -20,11 +20,13 @@
 
 int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link)
 {
-    struct ibv_qp_init_attr init = {
-        .send_cq = verbs->reads.done,
-        .recv_cq = verbs->reads.done,
-        .qp_type = IBV_QPT_RC,
-        .cap = {.max_send_wr = CO_VERBS_READS, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1}};
+    struct ibv_qp_init_attr init = {.send_cq = verbs->reads.done,
+                                    .recv_cq = verbs->reads.done,
+                                    .qp_type = IBV_QPT_RC,
+                                    .cap = {.max_send_wr = CO_VERBS_READS + CO_VERBS_WORDS,
+                                            .max_recv_wr = CO_VERBS_WORDS,
+                                            .max_send_sge = 1,
+                                            .max_recv_sge = 1}};
     link->peer = -1;
     link->queue_pair = ibv_create_qp(verbs->domain, &init);
     if (link->queue_pair == NULL) {

@@ -18,7 +18,7 @@ static struct co_verbs_reads *of(struct co_reads *reads)
     return (struct co_verbs_reads *)reads;
 }
 
-static struct co_verbs_link *find_link(struct co_verbs_reads *all, int peer)
+struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer)
 {
     struct co_verbs_link *link = all->links;
     while (link != all->links + CO_VERBS_LINKS && !(link->is_up && link->peer == peer)) {
@@ -27,9 +27,14 @@ static struct co_verbs_link *find_link(struct co_verbs_reads *all, int peer)
     return link != all->links + CO_VERBS_LINKS && all->verbs->broken == 0 ? link : NULL;
 }
 
+bool co_verbs_links_are_used(const struct co_verbs_reads *all)
+{
+    return all->links[0].is_up || all->links[1].is_up;
+}
+
 static bool is_connected(const struct co_reads *reads, int peer)
 {
-    return find_link(of((struct co_reads *)reads), peer) != NULL;
+    return co_verbs_link_to(of((struct co_reads *)reads), peer) != NULL;
 }
 
 // Pages that have yet to be written must be pinned as such, or those that will be written are others.
@@ -74,7 +79,7 @@ static uint8_t *slot_at(const struct co_verbs_reads *all, unsigned slot)
 static int start(struct co_reads *reads, const struct co_read *read, uint64_t *number)
 {
     struct co_verbs_reads *all = of(reads);
-    struct co_verbs_link *link = find_link(all, read->peer);
+    struct co_verbs_link *link = co_verbs_link_to(all, read->peer);
     if (link == NULL) {
         return -ENOTCONN;
     }
@@ -184,6 +189,10 @@ void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns)
 static void take(struct co_verbs *verbs, const struct ibv_wc *done)
 {
     struct co_verbs_reads *all = &verbs->reads;
+    if (done->wr_id & CO_VERBS_WORD) {
+        co_verbs_word_take(verbs, done);
+        return;
+    }
     unsigned slot = (unsigned)(done->wr_id % CO_VERBS_READS);
     struct co_verbs_read *read = &all->slots[slot];
     if (read->number != done->wr_id / CO_VERBS_READS) {
@@ -212,7 +221,7 @@ bool co_verbs_reads_reap(struct co_verbs *verbs)
 {
     struct co_verbs_reads *all = &verbs->reads;
     struct ibv_wc done[CO_VERBS_BATCH];
-    int count = all->free_count < CO_VERBS_READS ? CO_VERBS_BATCH : 0;
+    int count = co_verbs_links_are_used(all) ? CO_VERBS_BATCH : 0;
     while (count == CO_VERBS_BATCH) {
         count = ibv_poll_cq(all->done, CO_VERBS_BATCH, done);
         for (int i = 0; i < count; i++) {
@@ -222,7 +231,7 @@ bool co_verbs_reads_reap(struct co_verbs *verbs)
     if (count < 0) {
         co_verbs_break(verbs, -EIO, "its completions cannot be polled");
     }
-    return all->ended_count > 0;
+    return all->ended_count > 0 || all->heard_count > 0;
 }
 
 unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg)

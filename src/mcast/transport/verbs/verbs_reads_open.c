@@ -12,20 +12,22 @@
 #include "mcast/transport/verbs/verbs_state.h"
 
 #define LINE 64
+#define WORDS_BYTES (2 * (size_t)CO_VERBS_WORDS * CO_VERBS_WORD_BYTES) // of a link, both ways
+#define COMPLETIONS (2 * (CO_VERBS_READS + CO_VERBS_LINKS * 2 * CO_VERBS_WORDS))
 
 // Without it nothing is read; that is no reason to go without verbs.
 static int open_memory(struct co_verbs_reads *all)
 {
     struct co_verbs *verbs = all->verbs;
     all->slot_bytes = (verbs->mtu + LINE - 1) / LINE * LINE;
-    all->memory_bytes = CO_VERBS_READS * all->slot_bytes;
+    all->memory_bytes = CO_VERBS_READS * all->slot_bytes + CO_VERBS_LINKS * WORDS_BYTES;
     all->memory = co_zeroed_pages_take(all->memory_bytes);
     if (all->memory == NULL) {
         return -ENOMEM;
     }
     madvise(all->memory, all->memory_bytes, MADV_DONTFORK); // a child would take the pages away from the device
     all->region = ibv_reg_mr(verbs->domain, all->memory, all->memory_bytes, IBV_ACCESS_LOCAL_WRITE);
-    all->done = all->region == NULL ? NULL : ibv_create_cq(verbs->context, 2 * CO_VERBS_READS, NULL, verbs->bell, 0);
+    all->done = all->region == NULL ? NULL : ibv_create_cq(verbs->context, COMPLETIONS, NULL, verbs->bell, 0);
     return all->done != NULL ? 0 : errno != 0 ? -errno : -ENOMEM;
 }
 
@@ -38,7 +40,9 @@ void co_verbs_reads_open(struct co_verbs *verbs, struct co_verbs_address *mine)
     }
     int error = open_memory(all);
     for (unsigned i = 0; error == 0 && i < CO_VERBS_LINKS; i++) {
+        uint8_t *words = all->memory + CO_VERBS_READS * all->slot_bytes + i * WORDS_BYTES;
         error = co_verbs_link_open(verbs, &all->links[i]);
+        error = error != 0 ? error : co_verbs_words_open(verbs, &all->links[i], words);
     }
     if (error != 0) {
         char text[160];

@@ -174,6 +174,10 @@ int co_verbs_send(struct co_transport *transport, struct co_destination to, cons
     if (error == 0) {
         co_verbs_reap(verbs);
     }
+    if (error == 0 && count == 1 && batch->by_connection && to.kind == CO_TO_PEER &&
+        co_verbs_word_send(verbs, (int)to.index, batch)) {
+        return 1;
+    }
     while (error == 0 && done < count) {
         int posted = post(verbs, &target, batch + done, count - done < CO_VERBS_BATCH ? count - done : CO_VERBS_BATCH);
         if (posted <= 0) {

@@ -13,12 +13,15 @@
 #include "mcast/transport/registration_cache.h"
 #include "mcast/transport/verbs.h"
 
-#define CO_VERBS_GRH 40         // bytes in front of what a datagram queue pair receives
-#define CO_VERBS_BATCH 32       // work requests or completions at once
-#define CO_VERBS_SEND_SLOTS 256 // datagrams that have yet to leave
-#define CO_VERBS_PIECES 3       // of a datagram: head, payload, tail
-#define CO_VERBS_READS 128      // under way or to be delivered
-#define CO_VERBS_LOANS 64       // pieces of memory that neighbours may read
+#define CO_VERBS_GRH 40                   // bytes in front of what a datagram queue pair receives
+#define CO_VERBS_BATCH 32                 // work requests or completions at once
+#define CO_VERBS_SEND_SLOTS 256           // datagrams that have yet to leave
+#define CO_VERBS_PIECES 3                 // of a datagram: head, payload, tail
+#define CO_VERBS_READS 128                // under way or to be delivered
+#define CO_VERBS_WORDS 32                 // small datagrams under way to a neighbour, and as many from it
+#define CO_VERBS_WORD_BYTES 256           // of one at most
+#define CO_VERBS_WORD (UINT64_C(1) << 63) // bit of a work request's number: of a word, not of a read
+#define CO_VERBS_LOANS 64                 // pieces of memory that neighbours may read
 
 // Failed: to be stopped; stopped: to be started anew (verbs_health.c).
 enum co_verbs_ring_state { CO_VERBS_RING_RUNS, CO_VERBS_RING_FAILED, CO_VERBS_RING_STOPPED };
@@ -60,6 +63,14 @@ struct co_loan {
     bool is_taken;
 };
 
+// Counted from the beginning, modulo 2^32.
+struct co_verbs_words {
+    uint8_t *memory; // slots to send from, then those to receive into
+    uint32_t sent, left, peer_took;
+    uint32_t taken, told; // of those received: their slots are free again, and the other side knows
+    uint64_t sent_ns[CO_VERBS_WORDS];
+};
+
 // A reliable connection to a neighbour on the ring of nodes.
 struct co_verbs_link {
     struct ibv_qp *queue_pair;
@@ -67,6 +78,13 @@ struct co_verbs_link {
     int peer;              // world rank; -1: none
     const char *bad_news;  // of the device: it has failed; NULL: none
     bool is_up;
+    struct co_verbs_words words;
+};
+
+struct co_verbs_heard { // a word to be delivered
+    struct co_verbs_link *link;
+    unsigned slot;
+    uint32_t bytes;
 };
 
 struct co_verbs_read {
@@ -90,6 +108,8 @@ struct co_verbs_reads {
     struct co_verbs_read slots[CO_VERBS_READS];
     uint16_t free_slots[CO_VERBS_READS], ended[CO_VERBS_READS]; // ended: to be delivered
     unsigned free_count, ended_count;
+    struct co_verbs_heard heard[CO_VERBS_LINKS * CO_VERBS_WORDS];
+    unsigned heard_count;
     struct co_loan loans[CO_VERBS_LOANS];
 };
 
@@ -186,12 +206,21 @@ void co_verbs_reads_close(struct co_verbs *verbs);
 
 // verbs_reads.c
 extern const struct co_reads_ops co_verbs_reads_ops;
-bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some are to be delivered
+bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some, or words, are to be delivered
 unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
 uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs); // when to look for those that last too long, 0: none
 void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns);
 struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair); // NULL: of none
+struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer);                    // NULL: there is none
+bool co_verbs_links_are_used(const struct co_verbs_reads *all);
 void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why);
+
+// verbs_words.c
+int co_verbs_words_open(struct co_verbs *verbs, struct co_verbs_link *link, uint8_t *memory); // 0 or -errno
+// False: it cannot go this way.
+bool co_verbs_word_send(struct co_verbs *verbs, int peer, const struct co_tx_datagram *datagram);
+void co_verbs_word_take(struct co_verbs *verbs, const struct ibv_wc *done);
+unsigned co_verbs_words_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
 
 // verbs_links.c
 int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link); // 0 or -errno
