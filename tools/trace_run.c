@@ -65,8 +65,11 @@ static void complain(void *arg, const char *path, const struct co_note *note, en
     if (fate != CO_FATE_LOST && ++telling->partial > TOLD_MOST) {
         return;
     }
-    co_command_complain(&co_command_trace, "%s: at byte %" PRIu64 ": %s; %s", name_of(telling, path), note->offset,
-                        note->why, fates[fate]);
+    char place[32] = ""; // what is wrong with a file as a whole has none
+    if (note->offset > 0) {
+        snprintf(place, sizeof place, "at byte %" PRIu64 ": ", note->offset);
+    }
+    co_command_complain(&co_command_trace, "%s: %s%s; %s", name_of(telling, path), place, note->why, fates[fate]);
 }
 
 static void tell_files(void *arg, size_t done, size_t all)

@@ -50,18 +50,18 @@ run "$castoff" trace "$work/none"
 ok "no trace: status 1" status_is 1
 ok "no trace: said" err_has 'none holds no trace'
 run "$castoff" trace "$work/nowhere"
-ok "nowhere: said" err_has 'nowhere: at byte 0: No such file'
+ok "nowhere: said" err_has 'nowhere: No such file'
 cp "$work/app/app-0001.txt" "$work/bad/"
 : >"$work/bad/app-0000.bin"
 run "$castoff" trace --no-cache "$work/bad"
 ok "an empty file: status 1" status_is 1
-ok "an empty file: said" err_has 'app-0000.bin: at byte 0: it is empty; it is left out'
+ok "an empty file: said" err_has 'app-0000.bin: it is empty; it is left out'
 ok "a missing rank: said" err_has '1 of 2 ranks have no trace, the first of them rank 0'
 ok "the rest is analyzed" out_has 'ranks  *1 of 2'
 cp "$work/app/app-0000.txt" "$work/bad/again-0001.txt"
 run "$castoff" trace --no-cache "$work/bad"
 ok "two files of a rank: status 1" status_is 1
-ok "two files of a rank: said" err_has 'app-0001.txt: at byte 0: it is of rank 1, and so is .*again-0001.txt; it is left out'
+ok "two files of a rank: said" err_has 'app-0001.txt: it is of rank 1, and so is .*again-0001.txt; it is left out'
 ok "two files of a rank: the rest is analyzed" out_has 'ranks  *1 of 2, 2 files could not be read, or do not belong'
 rm "$work/bad"/*
 head -c 3000 "$work/app/app-0000.txt" >"$work/bad/app-0000.txt"
@@ -84,13 +84,13 @@ mv "$work/bad/app-0000.txt" "$work/bad/app-0002.txt"
 call Comm_rank comm=2 rank=0 >>"$work/bad/app-0002.txt"
 analyze_bad
 ok "a name that lies: status 0" status_is 0
-ok "a name that lies: said" err_has 'app-0002.txt: at byte 0: its name says rank 2, and MPI said rank 0; it is analyzed'
+ok "a name that lies: said" err_has 'app-0002.txt: its name says rank 2, and MPI said rank 0; it is analyzed'
 ok "a name that lies: MPI knows better" out_has 'ranks  *2 of 2, 1 of them partial'
 fresh
 call Comm_size comm=2 size=2 >>"$work/bad/app-0000.txt"
 call Comm_size comm=2 size=3 >>"$work/bad/app-0001.txt"
 analyze_bad
-ok "another number of ranks: said" err_has 'app-0001.txt: at byte 0: it tells of 3 ranks, and rank 0 of 2'
+ok "another number of ranks: said" err_has 'app-0001.txt: it tells of 3 ranks, and rank 0 of 2'
 fresh
 call Wtime | sed 's/time 1/time 0/' >>"$work/bad/app-0000.txt"
 analyze_bad
@@ -100,7 +100,7 @@ fresh
 rm "$work/bad/app-0000.txt"
 cp "$top/tests/fuzz/corpus/analyze/dumpi" "$work/bad/app-0000.bin"
 analyze_bad
-ok "mixed formats: said" err_has 'app-0001.txt: at byte 0: its format is DUMPI text, and that of rank 0 is DUMPI; it is'
+ok "mixed formats: said" err_has 'app-0001.txt: its format is DUMPI text, and that of rank 0 is DUMPI; it is'
 ok "mixed formats: all is analyzed" out_has 'ranks  *2 of 2, 2 of them partial'
 rm "$work/bad"/*
 cp "$top/tests/fuzz/corpus/analyze/dumpi" "$work/bad/app-0000.bin"
@@ -111,19 +111,19 @@ printf '\001' | dd of="$work/bad/app-0001.bin" bs=1 seek=$((rank + 33)) conv=not
 version=$(grep -obaP '\x01\x01\x00' "$work/bad/app-0001.bin" | tail -n 1 | cut -d : -f 1)
 printf '\001\000\003' | dd of="$work/bad/app-0001.bin" bs=1 seek="$version" conv=notrunc 2>/dev/null
 analyze_bad
-ok "mixed versions: said" err_has 'app-0001.bin: at byte 0: its version is 1.0.3, and that of rank 0 is 1.1.0; it is analyzed'
+ok "mixed versions: said" err_has 'app-0001.bin: its version is 1.0.3, and that of rank 0 is 1.1.0; it is analyzed'
 fresh
 printf 'IPMUD\335\252\377 and so on, as a machine of the other byte order would have written it' >"$work/bad/app-0001.txt"
 mv "$work/bad/app-0001.txt" "$work/bad/app-0001.bin"
 analyze_bad
 ok "wrong byte order: status 1" status_is 1
-ok "wrong byte order: said" err_has "app-0001.bin: at byte 0: its bytes stand in the other order than DUMPI's; it is left out"
+ok "wrong byte order: said" err_has "app-0001.bin: its bytes stand in the other order than DUMPI's; it is left out"
 ok "wrong byte order: the rest is analyzed" out_has 'ranks  *1 of 1, 1 files could not be read'
 fresh
 mv "$work/bad/app-0001.txt" "$work/bad/app-999999999.txt"
 analyze_bad
 ok "an enormous rank: status 1" status_is 1
-ok "an enormous rank: said" err_has 'app-999999999.txt: at byte 0: rank 999999999 of .*: more than 1048576 ranks are not followed'
+ok "an enormous rank: said" err_has 'app-999999999.txt: rank 999999999 of .*: more than 1048576 ranks are not followed'
 ok "nothing is left of files that were left out" [ -z "$(ls "$work/scratch")" ]
 fresh
 for rank in 0 1; do
