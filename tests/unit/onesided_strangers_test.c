@@ -87,7 +87,7 @@ static int live_full_house(void)
         strangers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
         namespace_require(connect(strangers[i], (struct sockaddr *)&address, sizeof address) == 0, "one connects");
     }
-    server_await(server_was_said, "has not shown the secret, and its place is wanted", "the first stranger has to go");
+    server_await(server_was_said, "has not shown the secret, and its slot is wanted", "the first stranger has to go");
     server_connect(1);
     server_message.login = (struct co_control_login){.role = CO_ROLE_CLIENT, .name = "c"};
     server_say(0, CO_SAY_CLOSE); // who was there before is there still

@@ -67,9 +67,9 @@ static void close_connection(struct server *server, unsigned client, uint64_t no
     }
 }
 
-// A place for the next connection; where there is none, that of the oldest one which has not shown that it knows the
+// A slot for the next connection; where none is free, that of the oldest one which has not shown that it knows the
 // secret, so that strangers cannot keep others out. CO_COORDINATOR_CLIENTS: all are known.
-static unsigned find_place(struct server *server, uint64_t now_ns)
+static unsigned find_slot(struct server *server, uint64_t now_ns)
 {
     unsigned oldest = CO_COORDINATOR_CLIENTS;
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
@@ -83,7 +83,7 @@ static unsigned find_place(struct server *server, uint64_t now_ns)
         }
     }
     if (oldest < CO_COORDINATOR_CLIENTS) {
-        tell(server, server->connections[oldest].link.place, "has not shown the secret, and its place is wanted");
+        tell(server, server->connections[oldest].link.place, "has not shown the secret, and its slot is wanted");
         close_connection(server, oldest, now_ns);
     }
     return oldest;
@@ -102,7 +102,7 @@ static bool accept_one(struct server *server, uint64_t now_ns)
         }
         return false;
     }
-    unsigned i = find_place(server, now_ns);
+    unsigned i = find_slot(server, now_ns);
     if (i == CO_COORDINATOR_CLIENTS) {
         tell(server, link.place, "refused: there are as many connections as there can be");
         co_tcp_close(&link);
