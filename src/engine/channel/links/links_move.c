@@ -148,6 +148,9 @@ int co_links_poll(struct co_links *links, struct co_link_event *events, int most
             count += take(all, &done[i], &events[count]);
         }
     } while (polled == CO_LINKS_BATCH);
+    if (polled < 0) { // or whoever waits for a message would wait for ever
+        co_links_lose_all(all, "the device's completions cannot be polled");
+    }
     if (all->reads_out > 0) {
         co_links_reads_push(all);
         count += co_links_reads_ended(all, events + count, most - count);

@@ -136,6 +136,15 @@ static void give_back_device(struct co_links_all *all)
     }
 }
 
+void co_links_lose_all(struct co_links_all *all, const char *why)
+{
+    for (int peer = 0; peer < all->config.size; peer++) {
+        if (peer != all->config.self && all->peers[peer].state != CO_LINK_BROKEN) {
+            co_links_lose(all, peer, why);
+        }
+    }
+}
+
 // Frames that have come stay readable.
 static void let_go(struct co_links *links)
 {
@@ -143,11 +152,7 @@ static void let_go(struct co_links *links)
     if (all->context == NULL) {
         return;
     }
-    for (int peer = 0; peer < all->config.size; peer++) {
-        if (peer != all->config.self && all->peers[peer].state != CO_LINK_BROKEN) {
-            co_links_lose(all, peer, "the device is taken away");
-        }
-    }
+    co_links_lose_all(all, "the device is taken away");
     co_links_reads_let_go(all);
     give_back_queues(all);
     give_back_device(all);

@@ -121,6 +121,9 @@ void co_links_met(struct co_links_all *all, int peer);  // the peer has sent on 
 void co_links_lose(struct co_links_all *all, int peer, const char *why);
 void co_links_drop(struct co_links_all *all, int peer); // queue pair, frames and reads; nothing is told
 
+// links_open.c
+void co_links_lose_all(struct co_links_all *all, const char *why);
+
 // links_move.c
 bool co_links_send(struct co_links *links, int peer, const void *head, size_t head_bytes, const void *first,
                    size_t first_bytes, const void *second, size_t second_bytes);

@@ -106,13 +106,18 @@ int co_verbs_groups_find_ways(struct co_verbs *verbs)
 {
     for (unsigned i = 0; i < verbs->group_count; i++) {
         struct co_verbs_group *group = &verbs->groups[i];
-        group->way.grh.sgid_index = verbs->gid_index;
-        struct ibv_ah *fresh = ibv_create_ah(verbs->domain, &group->way);
+        struct ibv_ah_attr way = group->way;
+        if (way.grh.sgid_index == verbs->gid_index) {
+            continue;
+        }
+        way.grh.sgid_index = verbs->gid_index;
+        struct ibv_ah *fresh = ibv_create_ah(verbs->domain, &way);
         if (fresh == NULL) {
             return errno != 0 ? -errno : -EIO;
         }
         ibv_destroy_ah(group->to);
         group->to = fresh;
+        group->way = way;
     }
     return 0;
 }

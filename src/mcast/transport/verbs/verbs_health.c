@@ -203,7 +203,8 @@ static bool find_ways(struct co_verbs *verbs)
             peer->unreachable = 0;
         }
     }
-    return moved == 0 || (moved > 0 && co_verbs_groups_find_ways(verbs) == 0);
+    return moved >= 0 &&
+           co_verbs_groups_find_ways(verbs) == 0; // of an earlier move, too, if some could not be made then
 }
 
 static void start_stopped(struct co_verbs *verbs, uint64_t now_ns)

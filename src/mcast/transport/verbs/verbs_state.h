@@ -171,7 +171,8 @@ int co_verbs_device_list(char *text, size_t room);
 // verbs_groups.c: joins all groups, each queue pair attached to its own.
 int co_verbs_groups_join(struct co_verbs *verbs, char *why, size_t why_room);
 void co_verbs_groups_leave(struct co_verbs *verbs);
-int co_verbs_groups_find_ways(struct co_verbs *verbs); // anew, when our address has moved; 0 or -errno
+// Anew, of those that were made with another address of ours. 0 or -errno: some are still to be made.
+int co_verbs_groups_find_ways(struct co_verbs *verbs);
 
 // verbs_rings.c: memory, queue pairs, and what they receive into.
 int co_verbs_rings_open(struct co_verbs *verbs, char *why, size_t why_room);
