@@ -43,8 +43,9 @@ $(BUILD)/tests/unit/engine_placed_test: private LDFLAGS_SAN += -Wl,--wrap=co_gro
 include mk/modules.mk
 
 # There the module's parts meet a device that is none.
-$(BUILD)/tests/unit/verbs_parts_test: $(VERBS_OBJ)
-$(BUILD)/tests/unit/verbs_parts_test: private STATIC_LIBS += -libverbs -lrdmacm
+VERBS_UNIT := $(BUILD)/tests/unit/verbs_parts_test $(BUILD)/tests/unit/verbs_join_test
+$(VERBS_UNIT): $(VERBS_OBJ)
+$(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
 
 # Known-wrong variants of the matcher's lanes, which the lanes' test must find out. They prove the test, not the build.
 MATCH_MUTANTS := $(if $(SAN),,$(patsubst %,$(BUILD)/tests/mutants/match_lane_%,1 2 3 4))
