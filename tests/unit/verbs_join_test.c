@@ -136,7 +136,7 @@ static int open_fabric(void **state)
     verbs->config.own_ip = htonl(0x0a000001);
     verbs->config.first_group_ip = 0xefc00000;
     verbs->config.join_ns = 20000000;
-    strcpy(verbs->device, "none0");
+    memcpy(verbs->device, "none0", sizeof "none0");
     for (int i = 0; i < GROUPS; i++) {
         verbs->rings[i].queue_pair = &pairs[i];
     }
