@@ -140,7 +140,7 @@ run mpirun -n 1 "$castoff" run --record "$work/other" "$work/calls" alone
 cp "$work/other/rank-00000.trace" "$work/trace/spawned-x-rank-00000.trace"
 run "$castoff" trace --no-cache --bins 1 "$work/trace"
 ok "of a spawned program: status 0" status_is 0
-ok "of a spawned program: said" err_has 'spawned-x-rank-00000.trace: at byte 0: it is of another job than .*/rank-0000[01].trace'
+ok "of a spawned program: said" err_has 'spawned-x-rank-00000.trace: it is of another job than .*/rank-0000[01].trace'
 ok "of a spawned program: left out" out_has 'ranks  *2 of 2, 1 of programs that they spawned left out'
 mv "$work/trace/spawned-x-rank-00000.trace" "$work/trace/again-00002.trace"
 run "$castoff" trace --no-cache --bins 1 "$work/trace"
