@@ -149,10 +149,10 @@ void server_end_hop(void)
     co_hop_close(hop);
 }
 
-// Ten seconds at most.
+// A minute at most.
 void server_await(bool (*holds)(const void *), const void *what, const char *text)
 {
-    for (int turn = 0; turn < 500; turn++) {
+    for (int turn = 0; turn < 3000; turn++) {
         if (holds(what)) {
             return;
         }
@@ -192,7 +192,7 @@ void server_hears(int client, uint16_t kind)
 {
     char why[200] = "";
     int result =
-        co_tcp_await(&server_links[client], &server_message, co_clock_now_ns() + 10 * CO_NS_PER_S, why, sizeof why);
+        co_tcp_await(&server_links[client], &server_message, co_clock_now_ns() + 60 * CO_NS_PER_S, why, sizeof why);
     if (result != 1 || server_message.kind != kind) {
         fprintf(stderr, "client %d: %d %s, kind %u, not %u\n", client, result, why, server_message.kind, kind);
     }
@@ -208,7 +208,7 @@ void server_say(int client, uint16_t kind)
 void server_connect(int client)
 {
     char why[200] = "";
-    int error = co_tcp_connect(&server_links[client], server_place, "1", 5000, server_config.secret, why, sizeof why);
+    int error = co_tcp_connect(&server_links[client], server_place, "1", 60000, server_config.secret, why, sizeof why);
     namespace_require(error == 0, why);
     server_hears(client, CO_SAY_WELCOME);
     server_message.login = (struct co_control_login){.role = CO_ROLE_CLIENT, .name = "c"};

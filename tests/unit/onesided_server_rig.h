@@ -21,7 +21,7 @@ void server_end(void);
 void server_start_hop(void);
 void server_end_hop(void);
 
-// Ten seconds at most; then the test fails with this text.
+// A minute at most; then the test fails with this text.
 void server_await(bool (*holds)(const void *), const void *what, const char *text);
 bool server_was_said(const void *text); // by coordinator or hop
 void server_forget_said(void);
