@@ -10,13 +10,12 @@
 
 #define TRY_EVERY 64 // datagrams to a peer to whom there was no way: finding that out may take a second
 
-static size_t bytes_of(const struct co_tx_datagram *datagram)
+size_t co_verbs_bytes_of(const struct co_tx_datagram *datagram)
 {
     return (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
 }
 
-// What of it is copied, one after the other. Payload that stands in a region is not.
-static uint32_t fill(uint8_t *slot, const struct co_tx_datagram *datagram)
+uint32_t co_verbs_fill(uint8_t *slot, const struct co_tx_datagram *datagram)
 {
     uint32_t at = datagram->head_bytes;
     if (datagram->head_bytes > 0) {
@@ -37,7 +36,7 @@ static uint32_t fill(uint8_t *slot, const struct co_tx_datagram *datagram)
 static int gather(const struct co_verbs *verbs, struct ibv_sge *pieces, uint8_t *slot,
                   const struct co_tx_datagram *datagram, uint64_t last)
 {
-    uint32_t filled = fill(slot, datagram), key = verbs->region->lkey;
+    uint32_t filled = co_verbs_fill(slot, datagram), key = verbs->region->lkey;
     int count = 0;
     if (datagram->region == NULL || datagram->payload_bytes == 0) {
         pieces[0] = (struct ibv_sge){.addr = (uintptr_t)slot, .length = filled, .lkey = key};
@@ -122,7 +121,7 @@ static int post(struct co_verbs *verbs, const struct target *target, const struc
     count = count < room ? count : (unsigned)room;
     for (unsigned i = 0; i < count; i++) {
         uint8_t *slot = verbs->send_slots + (verbs->sent_slots + i) % CO_VERBS_SEND_SLOTS * verbs->slot_bytes;
-        bytes += bytes_of(&batch[i]);
+        bytes += co_verbs_bytes_of(&batch[i]);
         uncopied += batch[i].region != NULL ? batch[i].payload_bytes : 0;
         int count_of_pieces = gather(verbs, pieces[i], slot, &batch[i], verbs->sent_slots + count);
         requests[i] = (struct ibv_send_wr){.wr_id = verbs->sent_slots + count,
@@ -157,7 +156,7 @@ int co_verbs_send(struct co_transport *transport, struct co_destination to, cons
     unsigned done = 0;
     for (unsigned i = 0; i < count; i++) {
         const struct co_tx_datagram *datagram = &batch[i];
-        if (bytes_of(datagram) > transport->max_datagram_bytes) {
+        if (co_verbs_bytes_of(datagram) > transport->max_datagram_bytes) {
             return -EMSGSIZE;
         }
         if (datagram->region != NULL &&

@@ -186,6 +186,9 @@ void co_verbs_ring_stop(struct co_verbs *verbs, struct co_verbs_ring *ring); // 
 int co_verbs_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                   unsigned count);
 void co_verbs_reap(struct co_verbs *verbs); // slots of what has left are free again
+size_t co_verbs_bytes_of(const struct co_tx_datagram *datagram);
+// What of it is copied, one after the other; payload that stands in a region is not. How many bytes.
+uint32_t co_verbs_fill(uint8_t *slot, const struct co_tx_datagram *datagram);
 
 // verbs_regions.c
 int co_verbs_regions_open(struct co_verbs *verbs);

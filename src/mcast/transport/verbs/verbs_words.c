@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Words: small datagrams to the two neighbours of the ring of nodes over their reliable connections, where nothing is
-// lost and nothing has to be said twice. A receive waits for each word that may be under way, so no sender is ever told
-// to wait: the immediate of a word says how many have been taken the other way, and who has heard that from nobody
-// for long hears it from an empty word. Who has no room for a word sends a datagram. Warm: one or two for each
-// operation.
+// Words: small datagrams to the two neighbours of the ring of nodes over their reliable connections, where the device
+// repeats what is lost. A receive waits for each word that may be under way, so no sender is ever told to wait: the
+// immediate of a word says how many have been taken the other way, and an empty word says so where there is no other
+// to say. Who has no room for a word sends a datagram. Warm: one or two for each operation.
 #include <arpa/inet.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "mcast/transport/verbs/verbs_state.h"
@@ -86,29 +84,18 @@ static bool is_late(const struct co_verbs_words *words, uint64_t now_ns)
     return words->left != words->sent && now_ns - words->sent_ns[words->left & SLOT_MASK] > LATE_NS;
 }
 
-static size_t put(uint8_t *to, const void *from, size_t bytes)
-{
-    if (bytes > 0) {
-        memcpy(to, from, bytes);
-    }
-    return bytes;
-}
-
 bool co_verbs_word_send(struct co_verbs *verbs, int peer, const struct co_tx_datagram *datagram)
 {
     struct co_verbs_link *link = co_verbs_link_to(&verbs->reads, peer);
-    size_t bytes = (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
-    uint64_t now_ns = co_clock_now_ns();
-    if (link == NULL || bytes > CO_VERBS_WORD_BYTES) {
+    size_t bytes = co_verbs_bytes_of(datagram);
+    if (link == NULL || bytes > CO_VERBS_WORD_BYTES || datagram->region != NULL) {
         return false;
     }
+    uint64_t now_ns = co_clock_now_ns();
     if (!has_room(&link->words, 1) || is_late(&link->words, now_ns)) { // one is left for an empty one
         return false;
     }
-    uint8_t *slot = sent_slot(link, link->words.sent & SLOT_MASK);
-    size_t at = put(slot, datagram->head, datagram->head_bytes);
-    at += put(slot + at, datagram->payload, datagram->payload_bytes);
-    put(slot + at, datagram->tail, datagram->tail_bytes);
+    co_verbs_fill(sent_slot(link, link->words.sent & SLOT_MASK), datagram);
     if (!post(verbs, link, (uint32_t)bytes, now_ns)) {
         return false;
     }
@@ -163,19 +150,16 @@ void co_verbs_word_take(struct co_verbs *verbs, const struct ibv_wc *done)
 unsigned co_verbs_words_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg)
 {
     struct co_verbs_reads *all = &verbs->reads;
-    unsigned count = all->heard_count;
+    unsigned count = all->heard_count; // no more come meanwhile: who sends takes nothing
     size_t bytes = 0;
     for (unsigned i = 0; i < count; i++) {
         struct co_verbs_heard *heard = &all->heard[i];
         struct co_arrival arrival = {.data = received_slot(heard->link, heard->slot), .bytes = heard->bytes};
         bytes += heard->bytes;
         deliver(arg, &arrival, 1);
+        give_back(verbs, heard->link, heard->slot);
     }
-    for (unsigned i = 0; i < count; i++) { // not before: what is delivered may send, and who sends takes more
-        give_back(verbs, all->heard[i].link, all->heard[i].slot);
-    }
-    all->heard_count -= count;
-    memmove(all->heard, all->heard + count, all->heard_count * sizeof *all->heard);
+    all->heard_count = 0;
     if (count > 0) {
         verbs->config.count(CO_VERBS_RECEIVED, count);
         verbs->config.count(CO_VERBS_RECEIVED_BYTES, bytes);
