@@ -32,6 +32,7 @@ static _Atomic int stop_server, stop_hop;
 static pthread_t server_thread, hop_thread;
 static char server_said[8192];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t news = PTHREAD_COND_INITIALIZER; // something was said, or the hop has moved
 
 static struct co_hop *hop;
 static struct co_hop_control *control;
@@ -44,15 +45,8 @@ static void take_line(void *context, const char *line)
     pthread_mutex_lock(&lock);
     size_t at = strlen(server_said);
     snprintf(server_said + at, sizeof server_said - at, "%s\n", line);
+    pthread_cond_signal(&news);
     pthread_mutex_unlock(&lock);
-}
-
-static bool has_said(const char *text)
-{
-    pthread_mutex_lock(&lock);
-    bool result = strstr(server_said, text) != NULL;
-    pthread_mutex_unlock(&lock);
-    return result;
 }
 
 void server_forget_said(void)
@@ -104,7 +98,7 @@ static void count_lost(void *context, struct co_control_hop_report *report)
 
 static unsigned rules;   // of the hop, under the lock
 static unsigned actions; // likewise, and below
-static uint64_t expired;
+static uint64_t expired, moved_ns;
 
 static void *run_hop(void *unused)
 {
@@ -119,6 +113,8 @@ static void *run_hop(void *unused)
         rules = co_match_rules(co_hop_table(hop));
         actions = co_match_actions(co_hop_table(hop));
         expired = co_hop_totals(hop)->expired;
+        moved_ns = now;
+        pthread_cond_signal(&news);
         pthread_mutex_unlock(&lock);
     }
     return NULL;
@@ -149,30 +145,42 @@ void server_end_hop(void)
     co_hop_close(hop);
 }
 
-// A minute at most.
 void server_await(bool (*holds)(const void *), const void *what, const char *text)
 {
-    for (int turn = 0; turn < 3000; turn++) {
-        if (holds(what)) {
-            return;
-        }
-        usleep(20000);
+    struct timespec end;
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 60;
+    pthread_mutex_lock(&lock);
+    int error = 0;
+    while (!holds(what) && error == 0) {
+        error = pthread_cond_timedwait(&news, &lock, &end);
     }
-    fprintf(stderr, "%s\n", server_said);
-    namespace_require(false, text);
+    if (error != 0) {
+        fprintf(stderr, "%s\n", server_said);
+    }
+    pthread_mutex_unlock(&lock);
+    namespace_require(error == 0, text);
 }
 
 bool server_was_said(const void *text)
 {
-    return has_said(text);
+    return strstr(server_said, text) != NULL;
 }
 
 static bool has_actions(const void *count)
 {
-    pthread_mutex_lock(&lock);
-    bool result = actions == *(const unsigned *)count && rules == (actions > 0);
-    pthread_mutex_unlock(&lock);
-    return result;
+    return actions == *(const unsigned *)count && rules == (actions > 0);
+}
+
+static bool has_moved_since(const void *when_ns)
+{
+    return moved_ns > *(const uint64_t *)when_ns;
+}
+
+void server_await_hop_for(uint64_t ns)
+{
+    uint64_t end_ns = co_clock_now_ns() + ns;
+    server_await(has_moved_since, &end_ns, "the hop moves");
 }
 
 bool server_hop_expired(uint64_t count)

@@ -21,9 +21,11 @@ void server_end(void);
 void server_start_hop(void);
 void server_end_hop(void);
 
-// A minute at most; then the test fails with this text.
+// Until it holds, which is looked at under a lock whenever coordinator or hop have done something. A minute at most;
+// then the test fails with this text.
 void server_await(bool (*holds)(const void *), const void *what, const char *text);
-bool server_was_said(const void *text); // by coordinator or hop
+bool server_was_said(const void *text); // by coordinator or hop: what server_await looks at
+void server_await_hop_for(uint64_t ns); // until the hop has moved for so long
 void server_forget_said(void);
 void server_await_actions(unsigned count, const char *text); // of the hop's rules
 bool server_hop_expired(uint64_t count);                     // rules whose lease had ended
