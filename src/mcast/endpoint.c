@@ -110,20 +110,6 @@ void co_mcast_close(struct co_mcast *mcast)
     release(mcast);
 }
 
-static void learn_of_dead_peers(struct co_mcast *mcast)
-{
-    int rank;
-    while ((rank = mcast->transport->ops->dead_peer(mcast->transport)) >= 0) {
-        if (rank < mcast->config.world_size && !mcast->peers[rank].is_dead) {
-            mcast->peers[rank].is_dead = true;
-            mcast->dead_peers++;
-            mcast->timer_ns = 0;
-            mcast->events++;
-            co_log(CO_LOG_INFO, CO_SUBSYS_MCAST, "rank %d is gone, or cannot be sent to", rank);
-        }
-    }
-}
-
 // Lets every active group act; takes those out of the list that have nothing left to do.
 static void progress_groups(struct co_mcast *mcast)
 {
@@ -148,7 +134,8 @@ static void progress_groups(struct co_mcast *mcast)
         uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
         timer = next < timer ? next : timer;
     }
-    mcast->timer_ns = timer;
+    uint64_t doubts_due = co_doubts_due_ns(mcast);
+    mcast->timer_ns = doubts_due < timer ? doubts_due : timer;
 }
 
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
@@ -165,12 +152,13 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     if (status < 0) {
         return status;
     }
-    learn_of_dead_peers(mcast);
+    co_doubts_hear_transport(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
         return 0;
     }
     mcast->wants_write = false;
     co_probe_progress(mcast);
+    co_doubts_progress(mcast);
     progress_groups(mcast);
     co_repair_serve(mcast);
     return mcast->events;

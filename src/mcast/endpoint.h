@@ -7,7 +7,7 @@
 //   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
 //   lengths.c    a block whose root gave another length
 //   collect.c    small allgathers by way of one member
-//   deadline.c   whose silence ends an operation
+//   deadline.c   whose silence ends an operation      doubts.c       peers that are said to be gone
 //   place.c      chunks into buffers, staging  transmit.c          first transmissions
 //   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
 //   repair_*.c   missing ranges (repair.h)    control.c           seal and send messages
@@ -20,6 +20,7 @@
 #include "base/fixed_pool.h"
 #include "base/hash_map.h"
 #include "mcast/chunk_bitmap.h"
+#include "mcast/liveness.h"
 #include "mcast/mcast.h"
 #include "mcast/receive_block.h"
 #include "mcast/receive_lane.h"
@@ -156,6 +157,7 @@ struct co_peer {
     uint64_t alive_ns;      // last control message, or answer of its host: a sign of life
     uint64_t unanswered_ns; // first question for a sign of life since the last one, 0: none
     uint64_t probed_ns;     // last question to itself
+    struct co_liveness liveness;
     bool is_dead;
 };
 
@@ -198,7 +200,8 @@ struct co_mcast {
     struct co_transport *transport;
     size_t tag_bytes;
     struct co_peer *peers; // by world rank
-    int dead_peers;
+    int dead_peers, doubtful_peers;
+    uint64_t doubts_due_ns;   // when to ask them
     struct co_hash_map seeds; // by the wire's half of the team id (seed.h)
     struct co_mcast_group *active;
     struct co_mcast_group *lingering_first, **lingering_end;
@@ -275,6 +278,12 @@ void co_landing_forget(const struct co_mcast_op *op);
 // deadline.c
 void co_deadline_look(struct co_mcast_group *group);
 uint64_t co_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
+
+// doubts.c
+void co_doubts_hear_transport(struct co_mcast *mcast);      // what it says of peers
+void co_doubts_hear_peer(struct co_mcast *mcast, int rank); // an authenticated word, not heard before
+void co_doubts_progress(struct co_mcast *mcast);            // asks whom it may concern
+uint64_t co_doubts_due_ns(const struct co_mcast *mcast);    // when to do so if nothing comes; CO_NEVER
 
 // group.c
 // Becomes the seed's, all but units. 0 or -ENOMEM. Bounded work: it may come up while datagrams are received.

@@ -231,6 +231,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[rank].alive_ns = mcast->now_ns;
+    co_doubts_hear_peer(mcast, rank);
     if (seed == NULL) {
         co_probe_take(mcast, &control);
     } else {

@@ -84,7 +84,8 @@ run_inside deaf 60 --hosts 4
 run_inside descriptors 60 --hosts 4
 run_inside refused 60 --hosts 4
 run_inside gone 120 --hosts 4
-run_inside hostile 100 --hosts 5 --segment
+run_inside shaken 120 --hosts 4
+run_inside hostile 150 --hosts 5 --segment
 
 passed=$(grep -c '^PASS ' "$log")
 failed=$(grep -c '^FAIL ' "$log")

@@ -290,6 +290,8 @@ case_deaf() {
 . "$top/tests/lab/castoff_test_deaths.sh"
 # shellcheck source=tests/lab/castoff_test_refusals.sh
 . "$top/tests/lab/castoff_test_refusals.sh"
+# shellcheck source=tests/lab/castoff_test_shaken.sh
+. "$top/tests/lab/castoff_test_shaken.sh"
 
 # Port of the group that a job on host h1 listens to; nothing while there is none.
 multicast_port() {
@@ -362,6 +364,7 @@ case_hostile() {
     check_attack "replayed datagrams" "counters['data_chunks_duplicate'] + counters['data_chunks_stale'] + counters['dropped_replayed'] > 0" mirror --as replay
     check_attack "datagrams cut short" "$dropped > 0" mirror --as truncate
     check_attack "datagrams with a flipped bit" "$dropped > 0" mirror --as flip
+    check_unreachable
 }
 
 "case_$case_name"

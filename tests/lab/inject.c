@@ -3,8 +3,9 @@
 // Hostile sender for the laboratory: puts UDP datagrams with any source address on the wire, as fast
 // as the link takes them. "send" makes them up, or takes the bytes from a file; "mirror" listens to
 // the multicast that passes and sends each datagram again: unchanged (replay), cut short, or with
-// one bit flipped; it prints "ready" when it listens. lab-inject builds it at first use and runs it
-// in one host; needs root there.
+// one bit flipped; it prints "ready" when it listens. "unreachable" sends ICMP "port unreachable", from the host's own
+// address or a forged one, as if a datagram from --to to --about had been refused. lab-inject builds it at first use
+// and runs it in one host; needs root there.
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netinet/ip.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/udp.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -30,10 +32,12 @@ enum {
 enum change { change_replay, change_truncate, change_flip };
 
 struct options {
-    bool mirrors;
+    bool mirrors, refuses;
     enum change change;
     struct sockaddr_in to;
     struct sockaddr_in from;
+    struct sockaddr_in about;
+    uint8_t code;   // of ICMP
     uint64_t count; // 0: until a signal ends it
     long bytes;     // -1: a random size each time
     const char *file;
@@ -57,12 +61,15 @@ static void stop(int signal_number)
 
 static _Noreturn void refuse(const char *what)
 {
-    fprintf(stderr,
-            "inject: %s\n"
-            "usage: inject send --to ADDRESS:PORT [--from ADDRESS:PORT] [--count N]\n"
-            "                   [--bytes N | --file FILE] [--seed N]\n"
-            "       inject mirror --as replay|truncate|flip [--to ANY:PORT] [--count N] [--seed N]\n",
-            what);
+    fprintf(
+        stderr,
+        "inject: %s\n"
+        "usage: inject send --to ADDRESS:PORT [--from ADDRESS:PORT] [--count N]\n"
+        "                   [--bytes N | --file FILE] [--seed N]\n"
+        "       inject unreachable --to ADDRESS:PORT --about ADDRESS:PORT [--from ADDRESS:0] [--code N] [--count N]\n"
+        "                          [--seed N]\n"
+        "       inject mirror --as replay|truncate|flip [--to ANY:PORT] [--count N] [--seed N]\n",
+        what);
     exit(2);
 }
 
@@ -167,6 +174,64 @@ static uint64_t send_made_up(int fd, struct options *options)
     return sent;
 }
 
+static uint16_t checksum(const unsigned char *bytes, size_t count)
+{
+    uint32_t sum = 0;
+
+    for (size_t i = 0; i + 1 < count; i += 2) {
+        sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+    }
+    while (sum >> 16 != 0) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return htons((uint16_t)~sum);
+}
+
+// Each quotes another datagram: the head is there, the rest is made up.
+static uint64_t send_refusals(int fd, struct options *options)
+{
+    enum { quoted_payload = 64 };
+    struct {
+        struct iphdr ip;
+        struct icmphdr icmp;
+        struct iphdr quoted_ip;
+        struct udphdr quoted_udp;
+        unsigned char payload[quoted_payload];
+    } packet = {
+        .ip = {.version = 4, .ihl = 5, .ttl = 1, .protocol = IPPROTO_ICMP, .tot_len = htons(sizeof(packet))},
+        .icmp = {.type = ICMP_DEST_UNREACH, .code = options->code},
+        .quoted_ip = {.version = 4,
+                      .ihl = 5,
+                      .ttl = 1,
+                      .protocol = IPPROTO_UDP,
+                      .tot_len = htons(header_bytes + quoted_payload)},
+    };
+    uint64_t sent = 0;
+
+    packet.ip.saddr = options->from.sin_addr.s_addr; // 0: the kernel fills in the own one
+    packet.ip.daddr = packet.quoted_ip.saddr = options->to.sin_addr.s_addr;
+    packet.quoted_ip.daddr = options->about.sin_addr.s_addr;
+    packet.quoted_udp = (struct udphdr){.source = options->to.sin_port,
+                                        .dest = options->about.sin_port,
+                                        .len = htons(sizeof(struct udphdr) + quoted_payload)};
+    while (!stopped && (options->count == 0 || sent < options->count)) {
+        for (size_t i = 0; i < quoted_payload; i++) {
+            packet.payload[i] = (unsigned char)next_random(&options->seed);
+        }
+        packet.icmp.checksum = 0;
+        packet.icmp.checksum = checksum((unsigned char *)&packet.icmp, sizeof(packet) - sizeof(packet.ip));
+        if (sendto(fd, &packet, sizeof(packet), 0, (const struct sockaddr *)&options->to, sizeof(options->to)) < 0) {
+            if (errno != EINTR && errno != ENOBUFS) {
+                fail("send");
+            }
+            continue;
+        }
+        sent++;
+        usleep(1000); // so that a real host's answers get through, too
+    }
+    return sent;
+}
+
 static int open_listener(void)
 {
     struct packet_mreq all = {.mr_type = PACKET_MR_ALLMULTI};
@@ -266,13 +331,15 @@ static enum change parse_change(const char *text)
 
 static struct options parse_options(int argc, char **argv)
 {
-    struct options options = {.bytes = -1, .seed = 1};
+    struct options options = {.bytes = -1, .seed = 1, .code = ICMP_PORT_UNREACH};
     bool has_target = false;
 
-    if (argc < 2 || (strcmp(argv[1], "send") != 0 && strcmp(argv[1], "mirror") != 0)) {
-        refuse("send or mirror?");
+    if (argc < 2 ||
+        (strcmp(argv[1], "send") != 0 && strcmp(argv[1], "mirror") != 0 && strcmp(argv[1], "unreachable") != 0)) {
+        refuse("send, mirror or unreachable?");
     }
     options.mirrors = strcmp(argv[1], "mirror") == 0;
+    options.refuses = strcmp(argv[1], "unreachable") == 0;
     for (int i = 2; i < argc; i += 2) {
         if (i + 1 == argc) {
             refuse("an option without its value");
@@ -283,6 +350,10 @@ static struct options parse_options(int argc, char **argv)
             has_target = true;
         } else if (strcmp(argv[i], "--from") == 0) {
             options.from = parse_address(value);
+        } else if (strcmp(argv[i], "--about") == 0) {
+            options.about = parse_address(value);
+        } else if (strcmp(argv[i], "--code") == 0) {
+            options.code = (uint8_t)atoi(value);
         } else if (strcmp(argv[i], "--as") == 0) {
             options.change = parse_change(value);
         } else if (strcmp(argv[i], "--count") == 0) {
@@ -298,7 +369,7 @@ static struct options parse_options(int argc, char **argv)
         }
     }
     if (options.bytes > largest_payload || (!options.mirrors && !has_target)) {
-        refuse("send needs --to, and at most 1472 bytes");
+        refuse("send and unreachable need --to, and at most 1472 bytes");
     }
     return options;
 }
@@ -312,7 +383,9 @@ int main(int argc, char **argv)
 
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGINT, &action, NULL);
-    sent = options.mirrors ? mirror_multicast(fd, &options) : send_made_up(fd, &options);
+    sent = options.mirrors   ? mirror_multicast(fd, &options)
+           : options.refuses ? send_refusals(fd, &options)
+                             : send_made_up(fd, &options);
     printf("%llu datagrams sent, seed %llu\n", (unsigned long long)sent, (unsigned long long)options.seed);
     close(fd);
     return 0;

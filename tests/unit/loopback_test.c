@@ -192,9 +192,9 @@ static void killed_endpoint_is_silent_and_deaf(void **state)
     assert_int_equal(send_many(&net, 1, (struct co_destination){CO_TO_PEER, 0}, 1, 10), 1);
     assert_int_equal(receive(&net, 0), 0);
     assert_int_equal(send_many(&net, 2, to_group_0, 1, 10), 1);
-    assert_int_equal(net.ends[2]->ops->dead_peer(net.ends[2]), -1); // multicast tells nobody
+    assert_int_equal(net.ends[2]->ops->refused_peer(net.ends[2]), -1); // multicast tells nobody
     assert_int_equal(send_many(&net, 2, to_peer_1, 1, 10), 1);
-    assert_int_equal(net.ends[2]->ops->dead_peer(net.ends[2]), 1);
+    assert_int_equal(net.ends[2]->ops->refused_peer(net.ends[2]), 1);
     close_net(&net);
 }
 

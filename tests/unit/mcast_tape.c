@@ -108,6 +108,11 @@ static int tape_dead_peer(struct co_transport *transport)
     return below_of(transport)->ops->dead_peer(below_of(transport));
 }
 
+static int tape_refused_peer(struct co_transport *transport)
+{
+    return below_of(transport)->ops->refused_peer(below_of(transport));
+}
+
 static void tape_close(struct co_transport *transport)
 {
     below_of(transport)->ops->close(below_of(transport));
@@ -125,6 +130,7 @@ static const struct co_transport_ops tape_ops = {.name = "tape",
                                                  .descriptors = tape_descriptors,
                                                  .next_event_ns = tape_next_event_ns,
                                                  .dead_peer = tape_dead_peer,
+                                                 .refused_peer = tape_refused_peer,
                                                  .close = tape_close};
 
 struct co_transport *tape_open(struct co_transport *below)

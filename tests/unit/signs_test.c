@@ -93,23 +93,23 @@ static void bytes_are_few(void **state)
     }
     assert_int_equal(heard_below, 20);
     assert_int_equal(heard_beside, 5);
-    assert_int_equal(signs->ops->dead_peer(signs), -1);
+    assert_int_equal(signs->ops->refused_peer(signs), -1);
 }
 
-static void who_is_gone_is_told_once(void **state)
+static void each_refusal_is_told_once(void **state)
 {
     (void)state;
     co_loopback_kill(beside, 2);
-    assert_int_equal(signs->ops->dead_peer(signs), -1);
+    assert_int_equal(signs->ops->refused_peer(signs), -1);
     int told = -1;
     for (int i = 0; i < 10 && told < 0; i++) {
         send_to(2);
         hear_all(1);
         now_ns += CO_SIGNS_EVERY_NS;
-        told = signs->ops->dead_peer(signs);
+        told = signs->ops->refused_peer(signs);
     }
     assert_int_equal(told, 2);
-    assert_int_equal(signs->ops->dead_peer(signs), -1);
+    assert_int_equal(signs->ops->refused_peer(signs), -1);
 }
 
 static void break_below(void)
@@ -133,12 +133,12 @@ static void last_words_go_beside(void **state)
     assert_int_equal(heard_below, 0);
     assert_int_equal(heard_beside, 1);
     signs->ops->hang_up(signs);
-    assert_int_equal(signs->ops->dead_peer(signs), -1);
+    assert_int_equal(signs->ops->refused_peer(signs), -1);
     assert_true(signs->ops->host_ask(signs, 1) < 0);
     const struct co_tx_datagram knock = {.head = "", .head_bytes = 1};
     others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &knock, 1);
     hear_all(1);
-    assert_int_equal(others_beside[1]->ops->dead_peer(others_beside[1]), 0);
+    assert_int_equal(others_beside[1]->ops->refused_peer(others_beside[1]), 0);
 }
 
 static void last_words_of_others_are_heard(void **state)
@@ -172,7 +172,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bytes_are_few, open_all, close_all),
-        cmocka_unit_test_setup_teardown(who_is_gone_is_told_once, open_all, close_all),
+        cmocka_unit_test_setup_teardown(each_refusal_is_told_once, open_all, close_all),
         cmocka_unit_test_setup_teardown(groups_go_below_alone, open_all, close_all),
         cmocka_unit_test_setup_teardown(last_words_go_beside, open_all, close_all),
         cmocka_unit_test_setup_teardown(last_words_of_others_are_heard, open_all, close_all),

@@ -14,13 +14,11 @@
 
 #define AT_ONCE 16 // datagrams that are delivered together
 
-// The port is unreachable: the sender hears of it once, as it would by ICMP.
-static void peer_is_dead(struct co_loopback_hub *hub, int sender, int peer)
+void co_loopback_refuse(struct co_loopback_hub *hub, int rank, int peer)
 {
-    struct co_loopback_endpoint *endpoint = &hub->endpoints[sender];
-    if (endpoint->open && !endpoint->told_dead[peer]) {
-        endpoint->told_dead[peer] = true;
-        endpoint->dead[endpoint->dead_count++] = peer;
+    struct co_loopback_endpoint *endpoint = &hub->endpoints[rank];
+    if (endpoint->open) {
+        endpoint->refused[peer] = true;
     }
 }
 
@@ -35,7 +33,7 @@ static void flight_land(struct co_loopback_hub *hub, const struct co_loopback_fl
         if (peer->open) {
             co_loopback_queue_push(peer, flight->parcel);
         } else if (peer->gone) {
-            peer_is_dead(hub, flight->from, (int)flight->to.index);
+            co_loopback_refuse(hub, flight->from, (int)flight->to.index);
         }
     } else {
         for (int i = 0; i < hub->config.endpoints; i++) {
@@ -189,8 +187,25 @@ static uint64_t loopback_next_event_ns(struct co_transport *transport)
 
 static int loopback_dead_peer(struct co_transport *transport)
 {
+    (void)transport; // it refuses nothing by itself
+    return -1;
+}
+
+static int tell_first(bool *noted, int count)
+{
+    for (int rank = 0; rank < count; rank++) {
+        if (noted[rank]) {
+            noted[rank] = false;
+            return rank;
+        }
+    }
+    return -1;
+}
+
+static int loopback_refused_peer(struct co_transport *transport)
+{
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
-    return endpoint->dead_count > 0 ? endpoint->dead[--endpoint->dead_count] : -1;
+    return tell_first(endpoint->refused, endpoint->hub->config.endpoints);
 }
 
 static int loopback_host_ask(struct co_transport *transport, int rank)
@@ -207,13 +222,7 @@ static int loopback_host_ask(struct co_transport *transport, int rank)
 static int loopback_host_told(struct co_transport *transport)
 {
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
-    for (int rank = 0; rank < endpoint->hub->config.endpoints; rank++) {
-        if (endpoint->hosts[rank]) {
-            endpoint->hosts[rank] = false;
-            return rank;
-        }
-    }
-    return -1;
+    return tell_first(endpoint->hosts, endpoint->hub->config.endpoints);
 }
 
 static void endpoint_stop(struct co_loopback_endpoint *endpoint)
@@ -232,13 +241,10 @@ static void loopback_close(struct co_transport *transport)
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
     assert(endpoint->regions == NULL && endpoint->reads.loan_count == 0);
     endpoint_stop(endpoint);
-    free(endpoint->told_dead);
-    free(endpoint->dead);
+    free(endpoint->refused);
     free(endpoint->hosts);
-    endpoint->told_dead = NULL;
-    endpoint->dead = NULL;
+    endpoint->refused = NULL;
     endpoint->hosts = NULL;
-    endpoint->dead_count = 0;
 }
 
 static const struct co_transport_ops loopback_ops = {
@@ -251,6 +257,7 @@ static const struct co_transport_ops loopback_ops = {
     .descriptors = loopback_descriptors,
     .next_event_ns = loopback_next_event_ns,
     .dead_peer = loopback_dead_peer,
+    .refused_peer = loopback_refused_peer,
     .host_ask = loopback_host_ask,
     .host_told = loopback_host_told,
     .close = loopback_close,
@@ -268,6 +275,7 @@ static const struct co_transport_ops verbs_ops = {
     .descriptors = loopback_descriptors,
     .next_event_ns = loopback_next_event_ns,
     .dead_peer = loopback_dead_peer,
+    .refused_peer = loopback_refused_peer,
     .close = loopback_close,
 };
 
@@ -300,17 +308,15 @@ void co_loopback_hub_close(struct co_loopback_hub *hub)
 
 int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub *hub, int rank)
 {
-    if (rank < 0 || rank >= hub->config.endpoints || hub->endpoints[rank].told_dead) {
+    if (rank < 0 || rank >= hub->config.endpoints || hub->endpoints[rank].refused) {
         return -EINVAL;
     }
     struct co_loopback_endpoint *endpoint = &hub->endpoints[rank];
     size_t count = (size_t)hub->config.endpoints;
-    bool *told = calloc(count, sizeof *told);
-    int *dead = calloc(count, sizeof *dead);
+    bool *refused = calloc(count, sizeof *refused);
     bool *hosts = calloc(count, sizeof *hosts);
-    if (!told || !dead || !hosts) {
-        free(told);
-        free(dead);
+    if (!refused || !hosts) {
+        free(refused);
         free(hosts);
         return -ENOMEM;
     }
@@ -324,8 +330,7 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
         .hub = hub,
         .rank = rank,
         .open = true,
-        .told_dead = told,
-        .dead = dead,
+        .refused = refused,
         .hosts = hosts,
     };
     if (like_verbs && hub->config.has_reads) {

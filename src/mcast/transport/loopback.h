@@ -58,8 +58,10 @@ uint64_t co_loopback_now_ns(const struct co_loopback_hub *hub);
 void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns);
 // When the next datagram in flight arrives or a send queue drains, 0: nothing in flight.
 uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub);
-// The endpoint stops existing: what is sent to it vanishes and its peers may learn of it by dead_peer.
+// The endpoint stops existing: what is sent to it vanishes and its peers may learn of it by refused_peer.
 void co_loopback_kill(struct co_loopback_hub *hub, int rank);
+// Somebody, with or without reason, tells `rank` that the port of `peer` is unreachable.
+void co_loopback_refuse(struct co_loopback_hub *hub, int rank, int peer);
 // From now on the endpoint's host answers no host_ask (unlike verbs only); its datagrams are the test's matter.
 void co_loopback_silence_host(struct co_loopback_hub *hub, int rank);
 

@@ -98,9 +98,6 @@ int co_loopback_send(struct co_transport *transport, struct co_destination to, c
     if (endpoint->is_broken) {
         return -EIO;
     }
-    if (to.kind == CO_TO_PEER && endpoint->told_dead[to.index]) {
-        return -ECONNREFUSED;
-    }
     unsigned accepted = 0, most = most_at_once(endpoint, count);
     endpoint->refused_bytes = 0;
     for (; accepted < most; accepted++) {

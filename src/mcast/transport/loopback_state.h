@@ -52,9 +52,7 @@ struct co_loopback_endpoint {
     struct co_loopback_parcel *unsent_first, *unsent_last; // in the order in which they leave; like verbs only
     unsigned unsent_count;
     bool is_awaited; // somebody waits for the first of them to leave
-    bool *told_dead; // peers known to be gone
-    int *dead;       // of these, the ones that dead_peer has still to tell
-    int dead_count;
+    bool *refused;   // by peer: something sent to it was, which refused_peer has yet to tell
     struct co_loopback_reads reads;
     bool host_is_silent;
     bool *hosts; // by peer: asked, and answered at once

@@ -313,6 +313,12 @@ static int lossy_dead_peer(struct co_transport *transport)
     return below_of(transport)->ops->dead_peer(below_of(transport));
 }
 
+static int lossy_refused_peer(struct co_transport *transport)
+{
+    const struct co_transport_ops *ops = below_of(transport)->ops;
+    return ops->refused_peer != NULL ? ops->refused_peer(below_of(transport)) : -1;
+}
+
 static int lossy_host_ask(struct co_transport *transport, int rank)
 {
     return below_of(transport)->ops->host_ask != NULL ? below_of(transport)->ops->host_ask(below_of(transport), rank)
@@ -358,21 +364,12 @@ static const struct co_transport_ops lossy_ops = {
     .woken = lossy_woken,
     .next_event_ns = lossy_next_event_ns,
     .dead_peer = lossy_dead_peer,
+    .refused_peer = lossy_refused_peer,
     .host_ask = lossy_host_ask,
     .host_told = lossy_host_told,
     .hang_up = lossy_hang_up,
     .close = lossy_close,
 };
-
-// A plan for one victim leaves the others alone.
-static struct co_fault_plan plan_for(const struct co_fault_plan *plan, int rank)
-{
-    struct co_fault_plan mine = *plan;
-    if (plan->victim >= 0 && plan->victim != rank) {
-        mine = (struct co_fault_plan){.kinds = CO_FAULT_ALL, .victim = plan->victim};
-    }
-    return mine;
-}
 
 int co_lossy_open(struct co_transport **out, struct co_transport *below, const struct co_fault_plan *plan, int rank,
                   co_classify_fn classify, co_now_fn now, void *now_arg)
@@ -387,7 +384,7 @@ int co_lossy_open(struct co_transport **out, struct co_transport *below, const s
     lossy->transport = *below;
     lossy->transport.ops = &lossy_ops;
     lossy->below = below;
-    lossy->plan = plan_for(plan, rank);
+    lossy->plan = co_lossy_plan_for(plan, rank);
     lossy->classify = classify;
     lossy->now = now;
     lossy->now_arg = now_arg;

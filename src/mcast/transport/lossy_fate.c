@@ -65,3 +65,12 @@ bool co_lossy_misses(const struct co_fault_plan *plan, uint64_t seed, uint64_t a
     const struct dice dice = {seed, arrived};
     return (kind & plan->kinds) && draw_hits(&dice, DRAW_DROP, plan->miss);
 }
+
+struct co_fault_plan co_lossy_plan_for(const struct co_fault_plan *plan, int rank)
+{
+    struct co_fault_plan mine = *plan;
+    if (plan->victim >= 0 && plan->victim != rank) {
+        mine = (struct co_fault_plan){.kinds = CO_FAULT_ALL, .victim = plan->victim};
+    }
+    return mine;
+}

@@ -28,4 +28,7 @@ struct co_lossy_fate co_lossy_fate(const struct co_fault_plan *plan, uint64_t se
 // Whether the next datagram is missed after so many that have arrived.
 bool co_lossy_misses(const struct co_fault_plan *plan, uint64_t seed, uint64_t arrived, enum co_fault_kind kind);
 
+// A plan for one victim leaves the others alone.
+struct co_fault_plan co_lossy_plan_for(const struct co_fault_plan *plan, int rank);
+
 #endif

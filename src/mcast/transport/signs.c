@@ -14,6 +14,7 @@ struct signs {
     struct co_transport *below, *beside; // beside: NULL once hung up
     bool is_broken;                      // below
     unsigned polls;                      // since beside was polled
+    unsigned knocks;
     uint64_t (*now_ns)(void);
     int peers;
     uint64_t told_ns[]; // by world rank: when it last got a byte
@@ -47,12 +48,12 @@ static void deliver_words(void *arg, const struct co_arrival *arrivals, unsigned
 // The refusal comes back to the socket, and is found by the next call that uses it.
 static void knock(struct signs *signs, unsigned rank)
 {
-    static const uint8_t byte;
-    const struct co_tx_datagram datagram = {.head = &byte, .head_bytes = SIGN_BYTES};
     uint64_t now_ns = signs->now_ns();
     if (rank >= (unsigned)signs->peers || now_ns - signs->told_ns[rank] < CO_SIGNS_EVERY_NS) {
         return;
     }
+    const uint8_t byte = (uint8_t)++signs->knocks; // each another one, so that refusals can be told apart
+    const struct co_tx_datagram datagram = {.head = &byte, .head_bytes = SIGN_BYTES};
     signs->told_ns[rank] = now_ns;
     signs->beside->ops->send(signs->beside, (struct co_destination){CO_TO_PEER, rank}, &datagram, 1);
 }
@@ -143,6 +144,12 @@ static int dead_peer(struct co_transport *transport)
     return rank >= 0 ? rank : signs->below->ops->dead_peer(signs->below);
 }
 
+static int refused_peer(struct co_transport *transport)
+{
+    struct co_transport *beside = ((struct signs *)transport)->beside;
+    return beside != NULL && beside->ops->refused_peer != NULL ? beside->ops->refused_peer(beside) : -1;
+}
+
 static int host_ask(struct co_transport *transport, int rank)
 {
     struct co_transport *beside = ((struct signs *)transport)->beside;
@@ -188,6 +195,7 @@ static const struct co_transport_ops ops = {.name = "signs",
                                             .descriptors = descriptors,
                                             .next_event_ns = next_event_ns,
                                             .dead_peer = dead_peer,
+                                            .refused_peer = refused_peer,
                                             .host_ask = host_ask,
                                             .host_told = host_told,
                                             .hang_up = hang_up,

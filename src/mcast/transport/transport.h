@@ -78,9 +78,9 @@ struct co_transport_ops {
     void (*leave)(struct co_transport *transport, unsigned index);
 
     // Hands datagrams to the network. Returns how many were accepted (0 ... count): fewer than count means the
-    // local queue is full, try again later. Negative errno only when the transport is broken for good, or
-    // -ECONNREFUSED when the peer is known to be gone. -EINVAL for a group or peer that does not exist, -EMSGSIZE for
-    // a datagram above max_datagram_bytes, -EFAULT for a payload outside its region: mistakes of the caller.
+    // local queue is full, try again later. Negative errno only when the transport is broken for good.
+    // -EINVAL for a group or peer that does not exist, -EMSGSIZE for a datagram above max_datagram_bytes, -EFAULT for a
+    // payload outside its region: mistakes of the caller.
     int (*send)(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count);
 
@@ -132,9 +132,11 @@ struct co_transport_ops {
     // Earliest moment at which poll has something to do of its own accord (delays, virtual time), 0: none.
     uint64_t (*next_event_ns)(struct co_transport *transport);
 
-    // World rank of a peer whose process is known to be gone (port unreachable), or to whom this host has refused to
-    // send for the deadline; -1: none. Each is told once.
+    // World rank of a peer to whom this host has refused to send for the deadline; -1: none.
     int (*dead_peer)(struct co_transport *transport);
+    // World rank of a peer whose host, or who speaks in its name, has refused something that was sent to it since the
+    // last call that told so; -1: none. A hint and no more: who judges is liveness.h (NULL: none come).
+    int (*refused_peer)(struct co_transport *transport);
 
     // Signs of life of hosts, whatever their processes do (NULL: cannot be had). host_ask puts a question to the kernel
     // of a peer's host, of which CO_TRANSPORT_HOSTS_ASKED can be open; 1, 0 while an earlier one to it is open, or

@@ -83,8 +83,9 @@ static void udp_close(struct co_transport *transport)
     co_udp_hosts_close(udp);
     free(udp->receiver.slots);
     free(udp->peers);
-    free((void *)udp->peer_is_dead);
-    free(udp->dead);
+    co_udp_told_close(&udp->unreachable);
+    free((void *)udp->quotes);
+    co_udp_told_close(&udp->given_up);
     free(udp->refusals);
     free(udp);
 }
@@ -103,7 +104,8 @@ static const struct co_transport_ops udp_ops = {
     .descriptors = udp_descriptors,
     .woken = co_udp_woken,
     .next_event_ns = udp_next_event_ns,
-    .dead_peer = co_udp_dead_tell,
+    .dead_peer = co_udp_given_up_tell,
+    .refused_peer = co_udp_unreachable_tell,
     .host_ask = co_udp_host_ask,
     .host_told = co_udp_host_tell,
     .close = udp_close,
@@ -233,21 +235,28 @@ static int hear_own_host(struct co_udp *udp)
     return co_udp_socket_loop(udp->unicast_fd, wanted);
 }
 
+static int allocate_by_rank(struct co_udp *udp, size_t count)
+{
+    udp->quotes = calloc(count, sizeof *udp->quotes);
+    udp->refusals = calloc(count, sizeof *udp->refusals);
+    bool is_there = udp->quotes != NULL && udp->refusals != NULL;
+    return is_there && co_udp_told_open(&udp->unreachable, (int)count) == 0 &&
+                   co_udp_told_open(&udp->given_up, (int)count) == 0
+               ? 0
+               : -ENOMEM;
+}
+
 int co_udp_connect(struct co_transport *transport, const struct co_udp_address *peers, int count, int self)
 {
     struct co_udp *udp = (struct co_udp *)transport;
     if (count < 1 || self < 0 || self >= count || udp->peers) {
         return -EINVAL;
     }
+    if (allocate_by_rank(udp, (size_t)count) != 0) {
+        return -ENOMEM; // closing frees
+    }
     struct sockaddr_in *addresses = calloc((size_t)count, sizeof *addresses);
-    _Atomic bool *is_dead = calloc((size_t)count, sizeof *is_dead);
-    int *dead = calloc((size_t)count, sizeof *dead);
-    struct co_udp_refusals *refusals = calloc((size_t)count, sizeof *refusals);
-    if (!addresses || !is_dead || !dead || !refusals) {
-        free(addresses);
-        free((void *)is_dead);
-        free(dead);
-        free(refusals);
+    if (!addresses) {
         return -ENOMEM;
     }
     for (int i = 0; i < count; i++) {
@@ -255,9 +264,6 @@ int co_udp_connect(struct co_transport *transport, const struct co_udp_address *
             (struct sockaddr_in){.sin_family = AF_INET, .sin_port = peers[i].port, .sin_addr.s_addr = peers[i].ip};
     }
     udp->peers = addresses;
-    udp->peer_is_dead = is_dead;
-    udp->dead = dead;
-    udp->refusals = refusals;
     udp->peer_count = count;
     udp->self = self;
     return hear_own_host(udp);

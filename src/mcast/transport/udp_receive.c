@@ -122,7 +122,7 @@ static int descriptor_of(const struct co_udp *udp, int socket)
 static int judge(struct co_udp *udp, int socket, int error)
 {
     if (socket == CO_UDP_UNICAST) {
-        co_udp_dead_note(udp);
+        co_udp_unreachable_note(udp);
     }
     return co_udp_receive_error(-error);
 }
@@ -177,7 +177,7 @@ static uint32_t ask(struct co_udp *udp)
         return 0;
     }
     if (fds[0].revents & POLLERR) {
-        co_udp_dead_note(udp);
+        co_udp_unreachable_note(udp);
     }
     return ready_bits(udp, fds, (int)count);
 }

@@ -61,7 +61,7 @@ bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct s
         return false;
     }
     if (to.kind == CO_TO_PEER) {
-        co_udp_dead_mark(udp, (int)to.index);
+        co_udp_told_note(&udp->given_up, (int)to.index);
     }
     return true;
 }

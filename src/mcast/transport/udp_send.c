@@ -171,7 +171,7 @@ static int find_address(const struct co_udp *udp, struct co_destination to, stru
         return -EINVAL;
     }
     *address = udp->peers[to.index];
-    return co_load_relaxed(&udp->peer_is_dead[to.index]) ? -ECONNREFUSED : 0; // relaxed: a hint, dead_peer tells
+    return 0;
 }
 
 static void end_refusals(struct co_udp_refusals *row)
@@ -208,6 +208,9 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
         }
         switch (judge(-sent, offloaded && run > 1)) {
         case REFUSED:
+            if (co_udp_unreachable_note(udp) && ++retries <= RETRIES) { // ICMP's word on an earlier datagram
+                break;
+            }
             co_counter_add(CO_COUNT_SEND_REFUSED, 1);
             co_udp_refused(udp, to, &address, -sent);
             done += offloaded ? run : 1;
@@ -219,10 +222,9 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
             done += offloaded ? run : 1; // a queue that never moves
             break;
         case AGAIN:
-            co_udp_dead_note(udp);
-            error = find_address(udp, to, &address);
-            if (error || ++retries > RETRIES) {
-                return error && done == 0 ? error : (int)done;
+            co_udp_unreachable_note(udp);
+            if (++retries > RETRIES) {
+                return (int)done;
             }
             break;
         case NO_OFFLOAD:

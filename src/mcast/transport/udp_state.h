@@ -112,6 +112,12 @@ struct co_udp_question {
     bool has_answer; // it came at once
 };
 
+// Peers that there is something to tell of, each once; any thread notes.
+struct co_udp_told {
+    _Atomic bool *by_rank;
+    _Atomic unsigned count;
+};
+
 struct co_udp {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_udp_interface interface;
@@ -124,10 +130,9 @@ struct co_udp {
     size_t receive_buffer_asked;
     struct sockaddr_in *peers; // by world rank, after co_udp_connect
     int peer_count, self;
-    struct co_trylock dead_lock; // of the next three: whoever sends may learn of a death
-    _Atomic bool *peer_is_dead;
-    int *dead; // peers that dead_peer has still to tell
-    int dead_count;
+    struct co_udp_told unreachable;   // refused_peer's
+    _Atomic uint64_t *quotes;         // by world rank: of what was refused last, 0: nothing
+    struct co_udp_told given_up;      // dead_peer's
     uint64_t give_up_ns;              // of refusals in a row
     struct co_udp_refusals *refusals; // by world rank
     struct co_udp_refusals group_refusals[CO_UDP_GROUPS_MAX];
@@ -205,10 +210,14 @@ int co_udp_receive_error(int error);
 struct co_udp_refusals *co_udp_refusals_of(struct co_udp *udp, struct co_destination to);
 bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct sockaddr_in *address, int error);
 
-// udp_dead.c: reads the error queue of the unicast socket and notes whose port is unreachable.
-void co_udp_dead_note(struct co_udp *udp);
-void co_udp_dead_mark(struct co_udp *udp, int rank); // or another thread does so soon
-int co_udp_dead_tell(struct co_transport *transport);
+// udp_unreachable.c. note: reads the error queue of the unicast socket; false: there was
+// nothing. told_open: 0 or -ENOMEM; told_close: of zeros, too.
+int co_udp_told_open(struct co_udp_told *told, int peers);
+void co_udp_told_close(struct co_udp_told *told);
+void co_udp_told_note(struct co_udp_told *told, int rank);
+bool co_udp_unreachable_note(struct co_udp *udp);
+int co_udp_unreachable_tell(struct co_transport *transport);
+int co_udp_given_up_tell(struct co_transport *transport);
 
 // udp_hosts.c
 void co_udp_hosts_open(struct co_udp *udp);

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who is gone by what is said of him: a kernel that refuses again and again, and neither a firewall's moment, nor a
+// stranger's flood, nor anything at all of a peer that speaks.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mcast/liveness.h"
+
+#define MS CO_NS_PER_MS
+
+// Of refusals every so often, from `first` on: when the peer is gone, 0: not by `last`.
+static uint64_t gone_ns(struct co_liveness *liveness, uint64_t first, uint64_t every, uint64_t last)
+{
+    for (uint64_t now = first; now <= last; now += every) {
+        if (co_liveness_refused(liveness, now)) {
+            return now;
+        }
+    }
+    return 0;
+}
+
+static void one_refusal_is_nothing(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    assert_false(co_liveness_refused(&liveness, 5 * MS));
+    assert_true(co_liveness_is_doubtful(&liveness));
+}
+
+static void a_flood_of_a_moment_is_nothing(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    assert_int_equal(gone_ns(&liveness, 5 * MS, CO_NS_PER_US, 55 * MS), 0);         // 50,000 of them in 50 ms
+    assert_int_equal(gone_ns(&liveness, 55 * MS, MS, 5 * MS + CO_NS_PER_S - 1), 0); // and on for almost a second
+}
+
+static void a_second_of_refusals_is_the_end(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    assert_int_equal(gone_ns(&liveness, 5 * MS, CO_LIVENESS_ASK_NS, 10 * CO_NS_PER_S), 5 * MS + CO_NS_PER_S);
+    // A kernel that says so once a second is heard, too.
+    liveness = (struct co_liveness){0};
+    assert_int_equal(gone_ns(&liveness, 5 * MS, CO_NS_PER_S, 10 * CO_NS_PER_S),
+                     5 * MS + (CO_LIVENESS_REFUSALS - 1) * CO_NS_PER_S);
+}
+
+// Two moments apart are no second of refusals.
+static void few_are_nothing_however_far_apart(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    assert_false(co_liveness_refused(&liveness, 5 * MS));
+    assert_false(co_liveness_refused(&liveness, 1500 * MS));
+    assert_int_equal(
+        gone_ns(&liveness, 1500 * MS + CO_LIVENESS_PAUSE_NS + 1, CO_LIVENESS_PAUSE_NS + 1, 100 * CO_NS_PER_S), 0);
+}
+
+static void a_word_ends_a_row(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    uint64_t now = 5 * MS;
+    for (int i = 0; i < 20; i++) { // a word in each second, and it lives for ever
+        assert_int_equal(gone_ns(&liveness, now, MS, now + 990 * MS), 0);
+        co_liveness_heard(&liveness);
+        assert_false(co_liveness_is_doubtful(&liveness));
+        now += CO_NS_PER_S;
+    }
+    assert_int_equal(gone_ns(&liveness, now, CO_LIVENESS_ASK_NS, now + 10 * CO_NS_PER_S), now + CO_NS_PER_S);
+}
+
+static void who_is_in_doubt_is_asked(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    assert_false(co_liveness_is_to_be_asked(&liveness, 5 * MS));
+    co_liveness_refused(&liveness, 5 * MS);
+    unsigned questions = 0;
+    for (uint64_t now = 5 * MS; now < 5 * MS + CO_NS_PER_S; now += MS) {
+        questions += co_liveness_is_to_be_asked(&liveness, now);
+    }
+    assert_int_equal(questions, 10);
+    assert_true(co_liveness_is_doubtful(&liveness));
+    assert_false(co_liveness_is_to_be_asked(&liveness, 6 * MS + CO_LIVENESS_PAUSE_NS)); // nothing came of it
+    assert_false(co_liveness_is_doubtful(&liveness));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_refusal_is_nothing),
+        cmocka_unit_test(a_flood_of_a_moment_is_nothing),
+        cmocka_unit_test(a_second_of_refusals_is_the_end),
+        cmocka_unit_test(few_are_nothing_however_far_apart),
+        cmocka_unit_test(a_word_ends_a_row),
+        cmocka_unit_test(who_is_in_doubt_is_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
