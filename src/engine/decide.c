@@ -85,6 +85,9 @@ enum co_reason co_decide_messages(const struct co_team_facts *facts, const struc
     if (policy == CO_NO) {
         return CO_DISABLED;
     }
+    if (ways->on_devices) {
+        return CO_DEVICE_MEMORY;
+    }
     if (policy == CO_AUTO && (facts->nodes > 1 || facts->is_oversubscribed)) {
         return CO_STOCK_FASTER;
     }

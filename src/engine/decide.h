@@ -23,6 +23,7 @@ enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COU
     X(STOCK_FASTER, "stock_is_faster")                                                                                 \
     X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
     X(NO_TRANSPORT, "no_transport")                                                                                    \
+    X(DEVICE_MEMORY, "native_takes_device_memory")                                                                     \
     X(SEVERAL_NODES, "several_nodes")                                                                                  \
     X(NOT_STARTED, "castoff_not_started")                                                                              \
     X(UNKNOWN_COMMUNICATOR, "communicator_not_followed")                                                               \
@@ -71,6 +72,7 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
 struct co_message_ways {
     bool is_open;     // all ranks have opened theirs
     bool has_carrier; // the MPI below carries them between hosts
+    bool on_devices;  // it takes buffers on devices, which castoff cannot read
 };
 
 // All messages of a communicator or none: decided when it is made. CO_AUTO takes those of one node whose ranks have

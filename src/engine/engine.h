@@ -31,9 +31,10 @@ struct co_bootstrap {
     int (*node_barrier)(void *arg);                    // among the ranks of this node
     int (*node_minimum)(void *arg, int mine);          // likewise
     int node_rank, node_size, node_index, node_count;
-    const int *node_of_rank;        // [world_size], node_index of each; valid during open only
-    void (*native_progress)(void);  // moves the MPI below, NULL: none
-    const struct co_native *native; // carries messages between hosts, valid during open only; NULL: on no rank
+    const int *node_of_rank;         // [world_size], node_index of each; valid during open only
+    void (*native_progress)(void);   // moves the MPI below, NULL: none
+    bool native_takes_device_memory; // on some rank, so all messages are its own; the same on all ranks
+    const struct co_native *native;  // carries messages between hosts, valid during open only; NULL: on no rank
     void *arg;
 };
 

@@ -289,7 +289,8 @@ int co_messages_progress(struct co_engine *engine, bool inside)
 
 enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
 {
-    const struct co_message_ways ways = {engine->has_messages, engine->has_carrier};
+    const struct co_message_ways ways = {engine->has_messages, engine->has_carrier,
+                                         engine->bootstrap.native_takes_device_memory};
     return co_decide_messages(facts, &ways, engine->message_policy);
 }
 

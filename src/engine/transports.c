@@ -139,7 +139,12 @@ static int open_parts(struct co_engine *engine, const struct co_job_secret *secr
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
     int shm_status = open_shm(engine, secret->tag);
     mine.carrier_status = -ENOTSUP;
-    mine.message_status = shm_status == 0 ? co_messages_open(engine, secret->tag, &mine.carrier_status) : shm_status;
+    mine.message_status = shm_status;
+    if (bootstrap->native_takes_device_memory) {
+        mine.message_status = -ENOTSUP;
+    } else if (shm_status == 0) {
+        mine.message_status = co_messages_open(engine, secret->tag, &mine.carrier_status);
+    }
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, secret, &mine.address);
         co_network_open_verbs(engine, secret, &mine);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Bcast: the program's buffer when its bytes lie in a row, else packed at the root and unpacked elsewhere. Hot.
+// MPI_Bcast: the program's buffer when its bytes lie in a row of the host's memory, else packed at the root and
+// unpacked elsewhere. Hot.
 #include "base/spare_memory.h"
 #include "pmpi/failure.h"
 #include "pmpi/layer.h"
@@ -16,6 +17,7 @@ struct broadcast {
     struct co_communicator *communicator;
     struct co_datatype facts;
     size_t bytes;
+    bool is_packed;
 };
 
 static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm)
@@ -56,13 +58,15 @@ static int broadcast_packed(const struct broadcast *broadcast)
     return error != 0 ? error : unpack_error;
 }
 
-static int take(const struct broadcast *broadcast, MPI_Comm comm)
+static int take(struct broadcast *broadcast, MPI_Comm comm)
 {
+    broadcast->is_packed =
+        co_packing_is_needed(broadcast->buffer, (size_t)broadcast->count, broadcast->type, &broadcast->facts);
     int error = co_communicator_need_team(broadcast->communicator);
     if (error == 0) {
-        error = broadcast->facts.is_contiguous ? co_team_bcast(broadcast->communicator->team, broadcast->root,
-                                                               broadcast->buffer, broadcast->bytes, NULL)
-                                               : broadcast_packed(broadcast);
+        error = !broadcast->is_packed ? co_team_bcast(broadcast->communicator->team, broadcast->root, broadcast->buffer,
+                                                      broadcast->bytes, NULL)
+                                      : broadcast_packed(broadcast);
     }
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Bcast", error);
 }

@@ -5,6 +5,7 @@
 #include "pmpi/bootstrap.h"
 
 #include "base/settings.h"
+#include "pmpi/device_memory.h"
 #include "pmpi/layer.h"
 #include "pmpi/native_carrier.h"
 
@@ -172,6 +173,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_count = co_layer.node_count,
                                        .node_of_rank = nodes,
                                        .native_progress = co_next.progress,
+                                       .native_takes_device_memory = co_device_memory_is_taken,
                                        .native = co_native_carrier_open(co_layer.node_count)};
     co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
     co_next.Comm_size(co_layer.node, &bootstrap->node_size);

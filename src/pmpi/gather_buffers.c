@@ -56,7 +56,8 @@ static int prepare_mine(struct co_gather_buffers *buffers, const struct co_gathe
     if (call->send == MPI_IN_PLACE) {
         return buffers->packed_all == NULL ? 0 : pack_own_place(buffers, call);
     }
-    if (call->send_facts.is_contiguous && (size_t)call->send_count * call->send_facts.bytes == call->block_bytes) {
+    if ((size_t)call->send_count * call->send_facts.bytes == call->block_bytes &&
+        !co_packing_is_needed(call->send, (size_t)call->send_count, call->send_type, &call->send_facts)) {
         buffers->mine = call->send;
         return 0;
     }
@@ -66,8 +67,10 @@ static int prepare_mine(struct co_gather_buffers *buffers, const struct co_gathe
 int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
     *buffers = (struct co_gather_buffers){.all = call->receive};
-    if (!call->receive_facts.is_contiguous) {
-        buffers->packed_all = malloc(call->block_bytes * (size_t)call->communicator->seed.facts.ranks);
+    size_t blocks = (size_t)call->communicator->seed.facts.ranks;
+    if (co_packing_is_needed(call->receive, (size_t)call->receive_count * blocks, call->receive_type,
+                             &call->receive_facts)) {
+        buffers->packed_all = malloc(call->block_bytes * blocks);
         buffers->all = buffers->packed_all;
         if (buffers->packed_all == NULL) {
             return -ENOMEM;

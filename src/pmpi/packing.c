@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define PIECE_BYTES ((size_t)1 << 30)
@@ -101,11 +102,11 @@ static int unpack_end(void *element, const char *packed, size_t bytes, MPI_Datat
     return error;
 }
 
-int co_unpack_part(void *buffer, const void *packed, size_t bytes, size_t count, MPI_Datatype type,
-                   const struct co_datatype *facts)
+static int unpack_part(void *buffer, const void *packed, size_t bytes, size_t count, MPI_Datatype type,
+                       const struct co_datatype *facts)
 {
     size_t whole = bytes / facts->bytes, rest = bytes % facts->bytes;
-    int error = co_unpack(buffer, packed, whole, type, facts);
+    int error = move((char *)(uintptr_t)packed, buffer, whole, type, facts, false);
     if (error == 0 && rest > 0 && whole < count) {
         error = unpack_end((char *)buffer + (ptrdiff_t)whole * facts->extent,
                            (const char *)packed + whole * facts->bytes, rest, type);
@@ -113,12 +114,96 @@ int co_unpack_part(void *buffer, const void *packed, size_t bytes, size_t count,
     return error;
 }
 
+// Where the bytes of so many elements lie, seen from their address.
+struct span {
+    ptrdiff_t begin, end;
+};
+
+static bool measure_span(struct span *span, size_t count, MPI_Datatype type, const struct co_datatype *facts)
+{
+    MPI_Count lower = 0, extent = 0;
+    ptrdiff_t last = count == 0 ? 0 : (ptrdiff_t)(count - 1) * facts->extent;
+    if (co_next.Type_get_true_extent_x(type, &lower, &extent) != MPI_SUCCESS) {
+        return false;
+    }
+    *span =
+        (struct span){(ptrdiff_t)lower + (last < 0 ? last : 0), (ptrdiff_t)(lower + extent) + (last > 0 ? last : 0)};
+    return true;
+}
+
+bool co_packing_is_on_device(const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
+{
+    struct span span;
+    return co_device_memory_is_taken && count * facts->bytes > 0 && measure_span(&span, count, type, facts) &&
+           co_device_memory_find((const char *)buffer + span.begin);
+}
+
+static int pack_from_device(void *packed, const char *buffer, size_t count, MPI_Datatype type,
+                            const struct co_datatype *facts)
+{
+    struct span span;
+    if (facts->is_contiguous) {
+        return co_device_memory_read(packed, buffer, count * facts->bytes);
+    }
+    if (!measure_span(&span, count, type, facts)) {
+        return -EIO;
+    }
+    char *host = malloc((size_t)(span.end - span.begin));
+    int error =
+        host == NULL ? -ENOMEM : co_device_memory_read(host, buffer + span.begin, (size_t)(span.end - span.begin));
+    if (error == 0) {
+        error = move(packed, (char *)((uintptr_t)host - (uintptr_t)span.begin), count, type, facts, true);
+    }
+    free(host);
+    return error;
+}
+
+// What lies between the elements is written back as it was, so one thread at a time may do this: two receives into
+// gaps of each other are legal.
+static int unpack_to_device(char *buffer, const void *packed, size_t bytes, size_t count, MPI_Datatype type,
+                            const struct co_datatype *facts)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    struct span span;
+    if (facts->is_contiguous) {
+        return co_device_memory_write(buffer, packed, bytes);
+    }
+    if (!measure_span(&span, count, type, facts)) {
+        return -EIO;
+    }
+    size_t room = (size_t)(span.end - span.begin);
+    char *host = malloc(room);
+    pthread_mutex_lock(&lock);
+    int error = host == NULL ? -ENOMEM : co_device_memory_read(host, buffer + span.begin, room);
+    if (error == 0) {
+        error = unpack_part((char *)((uintptr_t)host - (uintptr_t)span.begin), packed, bytes, count, type, facts);
+    }
+    if (error == 0) {
+        error = co_device_memory_write(buffer + span.begin, host, room);
+    }
+    pthread_mutex_unlock(&lock);
+    free(host);
+    return error;
+}
+
+int co_unpack_part(void *buffer, const void *packed, size_t bytes, size_t count, MPI_Datatype type,
+                   const struct co_datatype *facts)
+{
+    return co_packing_is_on_device(buffer, count, type, facts)
+               ? unpack_to_device(buffer, packed, bytes, count, type, facts)
+               : unpack_part(buffer, packed, bytes, count, type, facts);
+}
+
 int co_pack(void *packed, const void *buffer, size_t count, MPI_Datatype type, const struct co_datatype *facts)
 {
-    return move(packed, (char *)(uintptr_t)buffer, count, type, facts, true);
+    return co_packing_is_on_device(buffer, count, type, facts)
+               ? pack_from_device(packed, buffer, count, type, facts)
+               : move(packed, (char *)(uintptr_t)buffer, count, type, facts, true);
 }
 
 int co_unpack(void *buffer, const void *packed, size_t count, MPI_Datatype type, const struct co_datatype *facts)
 {
-    return move((char *)(uintptr_t)packed, buffer, count, type, facts, false);
+    return co_packing_is_on_device(buffer, count, type, facts)
+               ? unpack_to_device(buffer, packed, count * facts->bytes, count, type, facts)
+               : move((char *)(uintptr_t)packed, buffer, count, type, facts, false);
 }

@@ -12,6 +12,7 @@
 #include "pmpi/bootstrap.h"
 #include "pmpi/communicator_follow.h"
 #include "pmpi/datatypes.h"
+#include "pmpi/device_memory.h"
 #include "pmpi/known_types.h"
 #include "pmpi/layer.h"
 #include "pmpi/placeholders.h"
@@ -192,6 +193,7 @@ static void start_serving(void)
     int error = -EIO;
     if (co_bootstrap_open() == 0) {
         co_layer.counts = co_agreement_any(co_report_is_wanted());
+        co_device_memory_is_taken = co_agreement_any(co_device_memory_is_native());
         error = open_all(why);
     }
     if (error != 0) {

@@ -21,9 +21,11 @@ mpi_tests_c := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%,$(wildcar
 mpi_tests_cxx := $(patsubst $(mpi_tests_source)/%.cpp,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.cpp))
 mpi_tests_fortran := $(patsubst $(mpi_tests_source)/%.f90,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.f90))
 mpi_tests_tool := $(mpi_tests_build)/libbcast_counter.so
+# They stand for drivers, by whose names the library finds them.
+mpi_tests_drivers := $(mpi_tests_build)/libdevice_driver_cuda.so $(mpi_tests_build)/libdevice_driver_rocm.so
 
 .PHONY: mpi-tests
-mpi-tests: $(mpi_tests_c) $(mpi_tests_cxx) $(mpi_tests_fortran) $(mpi_tests_tool)
+mpi-tests: $(mpi_tests_c) $(mpi_tests_cxx) $(mpi_tests_fortran) $(mpi_tests_tool) $(mpi_tests_drivers)
 
 $(mpi_tests_build)/oracle/%.o: $(mpi_tests_source)/oracle/%.c $(mpi_tests_headers)
 	$(Q)mkdir -p $(@D)
@@ -32,6 +34,9 @@ $(mpi_tests_build)/oracle/%.o: $(mpi_tests_source)/oracle/%.c $(mpi_tests_header
 $(mpi_tests_c): $(mpi_tests_build)/%: $(mpi_tests_source)/%.c $(mpi_tests_oracle) $(mpi_tests_headers)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
+
+# It answers for the MPI library, by a function that Debian's lacks.
+$(mpi_tests_build)/device_buffers: private MPI_TESTS_CFLAGS += -rdynamic
 
 $(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
 	$(Q)mkdir -p $(@D)
@@ -44,3 +49,9 @@ $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
 $(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@
+
+$(mpi_tests_build)/libdevice_driver_cuda.so: private MPI_TESTS_CFLAGS += -DDEVICE_IS_CUDA -Wl,-soname,libcuda.so.1
+$(mpi_tests_build)/libdevice_driver_rocm.so: private MPI_TESTS_CFLAGS += -Wl,-soname,libamdhip64.so.6
+$(mpi_tests_drivers): $(mpi_tests_source)/tool/device_driver.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(MPI_TESTS_CFLAGS) -shared -fPIC $< -o $@

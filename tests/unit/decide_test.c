@@ -193,7 +193,8 @@ static void words_of_the_report(void **state)
 
 static void messages_are_decided_by_communicator(void **state)
 {
-    const struct co_message_ways all = {true, true}, rings = {true, false}, none = {false, false};
+    const struct co_message_ways all = {true, true, false}, rings = {true, false, false}, none = {false, false, false};
+    const struct co_message_ways devices = {.on_devices = true};
     struct co_team_facts crowded = one_node;
 
     (void)state;
@@ -201,6 +202,8 @@ static void messages_are_decided_by_communicator(void **state)
     assert_int_equal(co_decide_messages(&one_node, &all, CO_NO), CO_DISABLED);
     assert_int_equal(co_decide_messages(&one_node, &rings, CO_AUTO), CO_TAKE);
     assert_int_equal(co_decide_messages(&one_node, &none, CO_AUTO), CO_NO_TRANSPORT);
+    assert_int_equal(co_decide_messages(&one_node, &devices, CO_YES), CO_DEVICE_MEMORY);
+    assert_int_equal(co_decide_messages(&one_node, &devices, CO_NO), CO_DISABLED);
     assert_int_equal(co_decide_messages(&crowded, &all, CO_AUTO), CO_STOCK_FASTER);
     assert_int_equal(co_decide_messages(&crowded, &all, CO_YES), CO_TAKE);
     for (const struct co_team_facts *facts = &hosts; facts != NULL; facts = facts == &hosts ? &mixed : NULL) {
