@@ -2,10 +2,14 @@
 //
 // The `castoff` command: finds the subcommand in a table and hands over. Owns messages and usage texts that all
 // subcommands share. Runs once; single thread.
+#define _GNU_SOURCE // vasprintf
 #include "command.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "plain_text.h"
 
 static const struct co_command *const commands[] = {
     &co_command_mpirun, &co_command_run,         &co_command_ab,  &co_command_bench,         &co_command_info,
@@ -16,12 +20,17 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 void co_command_complain(const struct co_command *command, const char *format, ...)
 {
     va_list arguments;
+    char *text = NULL;
     va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0) {
+        text = NULL;
+    }
+    va_end(arguments);
     fflush(stdout);
     fprintf(stderr, "castoff %s: ", command->name);
-    vfprintf(stderr, format, arguments);
+    co_plain_put(stderr, text != NULL ? text : format);
     fputc('\n', stderr);
-    va_end(arguments);
+    free(text);
 }
 
 void co_command_usage(const struct co_command *command, FILE *stream)

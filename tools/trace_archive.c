@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tar unpacks; it keeps away from places outside its directory by itself. An archive's own folders are gone through to
-// the first that holds more than one thing.
+// tar lists, and what it lists is looked at before it unpacks: files and folders only, so that no name leads anywhere
+// else, and no more of them than there is room for. By itself it keeps away from places outside its directory. An
+// archive's own folders are gone through to the first that holds more than one thing.
 #include "trace_archive.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -41,6 +44,84 @@ static char *join(const char *directory, const char *name)
     return path;
 }
 
+#define FILES_MOST (1U << 20)
+
+// What an archive holds, by its listing: a line for each thing, which begins with its kind.
+struct listing {
+    char line[256]; // its beginning
+    size_t length;
+    unsigned files;
+    uint64_t bytes;
+    char refused[256]; // the first line that is neither file nor folder
+};
+
+static void take_line(struct listing *listing)
+{
+    unsigned long long bytes = 0;
+    listing->line[listing->length] = '\0';
+    if (listing->line[0] == '-' && sscanf(listing->line, "%*s %*s %llu", &bytes) == 1) {
+        listing->bytes = listing->bytes + bytes < bytes ? UINT64_MAX : listing->bytes + bytes;
+    } else if (listing->line[0] != 'd' && listing->refused[0] == '\0') {
+        snprintf(listing->refused, sizeof listing->refused, "%s", listing->length == 0 ? "?" : listing->line);
+    }
+    listing->files++;
+    listing->length = 0;
+}
+
+static void take_listing(void *arg, const char *bytes, size_t count)
+{
+    struct listing *listing = arg;
+    for (size_t i = 0; i < count; i++) {
+        if (bytes[i] == '\n') {
+            take_line(listing);
+        } else if (listing->length + 1 < sizeof listing->line) {
+            listing->line[listing->length++] = bytes[i];
+        }
+    }
+}
+
+static int refuse(const char *archive, const char *why)
+{
+    co_command_complain(&co_command_trace, "%s is not unpacked: %s", archive, why);
+    return -EINVAL;
+}
+
+// A name with a colon is a name and no host; what users or programs of this machine have set for tar does not count.
+static int run_tar(char *const *argv, co_child_output_fn output, void *arg)
+{
+    struct co_child_result result = {.status = 0};
+    unsetenv("TAR_OPTIONS");
+    int error = co_child_run(&result, argv, output, NULL, arg);
+    return error != 0 ? error : result.status != 0 ? -EINVAL : 0;
+}
+
+static int check(const char *archive, const char *directory)
+{
+    char *argv[] = {"tar",
+                    "--list",
+                    "--verbose",
+                    "--numeric-owner",
+                    "--quoting-style=escape",
+                    "--force-local",
+                    "--file",
+                    (char *)(uintptr_t)archive,
+                    NULL};
+    struct listing *listing = calloc(1, sizeof *listing);
+    struct statvfs place;
+    int error = listing == NULL ? -ENOMEM : run_tar(argv, take_listing, listing);
+    char why[400] = "";
+    if (error == 0 && listing->refused[0] != '\0') {
+        snprintf(why, sizeof why, "it holds what is neither file nor folder: %s", listing->refused);
+    } else if (error == 0 && listing->files > FILES_MOST) {
+        snprintf(why, sizeof why, "it holds %u files, more than %u", listing->files, FILES_MOST);
+    } else if (error == 0 && statvfs(directory, &place) == 0 && listing->bytes / place.f_frsize >= place.f_bavail / 2) {
+        snprintf(why, sizeof why, "its %" PRIu64 " bytes are more than half of what is free in %s", listing->bytes,
+                 co_scratch_place());
+    }
+    free(listing);
+    return why[0] != '\0' ? refuse(archive, why) : error != 0 ? refuse(archive, "tar cannot read it") : 0;
+}
+
 static void drop_output(void *arg, const char *bytes, size_t count)
 {
     (void)arg;
@@ -50,15 +131,26 @@ static void drop_output(void *arg, const char *bytes, size_t count)
 
 static int unpack(const char *archive, const char *directory)
 {
-    char *argv[] = {"tar", "-x", "-f", (char *)(uintptr_t)archive, "-C", (char *)(uintptr_t)directory, NULL};
-    struct co_child_result result = {.status = 0};
-    int error = mkdir(directory, 0700) != 0 ? -errno : co_child_run(&result, argv, drop_output, NULL, NULL);
-    if (error != 0 || result.status != 0) {
-        co_command_complain(&co_command_trace, "%s cannot be unpacked%s%s", archive, error != 0 ? ": " : "",
-                            error != 0 ? strerror(-error) : ", as tar said");
-        return error != 0 ? error : -EINVAL;
+    char *argv[] = {"tar",
+                    "--extract",
+                    "--no-same-owner",
+                    "--no-same-permissions",
+                    "--force-local",
+                    "--file",
+                    (char *)(uintptr_t)archive,
+                    "--directory",
+                    (char *)(uintptr_t)directory,
+                    NULL};
+    if (mkdir(directory, 0700) != 0) {
+        int error = -errno;
+        co_command_complain(&co_command_trace, "%s: %s", directory, strerror(-error));
+        return error;
     }
-    return 0;
+    int error = check(archive, directory);
+    if (error == 0 && (error = run_tar(argv, drop_output, NULL)) != 0) {
+        refuse(archive, "tar cannot read it");
+    }
+    return error;
 }
 
 // The only thing in a directory, if it is a directory; the caller frees.

@@ -8,6 +8,7 @@
 
 #include "command.h"
 #include "trace_output.h"
+#include "plain_text.h"
 
 static void row(const char *what, double left, double right, int digits)
 {
@@ -61,7 +62,8 @@ static void print_verdict(const char *name, const struct co_analysis *analysis)
 {
     char text[256];
     co_trace_verdict_text(analysis, text, sizeof text);
-    printf("%s: %s\n", name, text);
+    co_plain_put(stdout, name);
+    printf(": %s\n", text);
 }
 
 static void print(char **paths, const struct co_trace_run *left, const struct co_trace_run *right)

@@ -102,7 +102,7 @@ static int open_application(struct co_trace_run *run, const struct co_trace_run_
     const struct co_application_config config = {
         .cache = options->cache,
         .scratch = run->scratch.path != NULL ? run->scratch.path : co_scratch_place(),
-        .has_no_cache = options->has_no_cache,
+        .has_no_cache = options->has_no_cache || (options->cache == NULL && telling->unpacked != NULL),
         .threads = cores > 0 ? (unsigned)cores : 1,
         .complain = complain,
         .progress = tell_files,
@@ -112,8 +112,10 @@ static int open_application(struct co_trace_run *run, const struct co_trace_run_
     int error = co_application_open(&run->application, (const char *const *)paths, path_count, &config);
     run->is_open = true;
     clear_bar(telling);
-    if (options->cache != NULL && !options->has_no_cache && run->application.scratch != NULL) {
-        co_command_complain(&co_command_trace, "--cache %s cannot be written to: parsed traces are not kept",
+    if (options->cache != NULL && !options->has_no_cache && run->application.is_scratch) {
+        co_command_complain(&co_command_trace,
+                            "--cache %s cannot be written to, or others can write to it, too: parsed traces are "
+                            "not kept",
                             options->cache);
     }
     if (error == -ENOENT && run->application.lost == 0) {

@@ -2,6 +2,7 @@
 //
 // The summary on a terminal: what to do, then why, in a page.
 #include "trace_output.h"
+#include "plain_text.h"
 
 #include <inttypes.h>
 
@@ -174,7 +175,8 @@ void co_trace_summary_print(const struct co_trace_output *output, FILE *stream)
     const struct co_analysis *analysis = output->analysis;
     char verdict[256];
     co_trace_verdict_text(analysis, verdict, sizeof verdict);
-    fprintf(stream, "%s: %s\n\n", output->name, verdict);
+    co_plain_put(stream, output->name);
+    fprintf(stream, ": %s\n\n", verdict);
     print_ranks(output->application, stream);
     print_calls(analysis, stream);
     print_receives(&analysis->replay, stream);

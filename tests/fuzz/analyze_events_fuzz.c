@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     size_t half = bytes / 2 / sizeof(struct co_event) * sizeof(struct co_event);
     int files[] = {make_file(data, half, paths[0]), make_file(data + half, bytes - half, paths[1])};
     struct co_application_rank ranks[2] = {{.rank = 0, .is_there = true}, {.rank = 1, .is_there = true}};
-    struct co_application application = {.ranks = ranks, .rank_count = 2, .size = 3, .missing = 1};
+    struct co_application application = {.directory = -1, .ranks = ranks, .rank_count = 2, .size = 3, .missing = 1};
     for (int i = 0; i < 2; i++) {
         ranks[i].events = paths[i];
         ranks[i].head.events = (i == 0 ? half : bytes - half) / sizeof(struct co_event);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Files of events as the cache: used when they fit, made anew when they are stale, cut off or of another version.
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +73,7 @@ static void a_receive_learns_what_it_got(void **state)
     struct co_event_reader reader;
     struct co_event_head head;
     snprintf(path, sizeof path, "%s/events", directory);
-    assert_int_equal(co_event_writer_open(&writer, path), 0);
+    assert_int_equal(co_event_writer_open(&writer, AT_FDCWD, path), 0);
     for (uint32_t i = 0; i < EVENTS; i++) {
         struct co_event event = {.op = CO_EVENT_POST, .number = i, .got_source = CO_CALL_NOT_KNOWN};
         assert_int_equal(co_event_writer_add(&writer, &event), i);
@@ -80,9 +81,9 @@ static void a_receive_learns_what_it_got(void **state)
     co_event_writer_patch(&writer, 3, CO_EVENT_NOTHING, 5, 6);
     co_event_writer_patch(&writer, EVENTS - 1, CO_EVENT_POST, 7, 8);
     assert_int_equal(co_event_writer_close(&writer, path), 0);
-    assert_true(co_event_head_read(path, &head));
+    assert_true(co_event_head_read(AT_FDCWD, path, &head));
     assert_int_equal(head.events, EVENTS);
-    assert_int_equal(co_event_reader_open(&reader, path, head.events), 0);
+    assert_int_equal(co_event_reader_open(&reader, AT_FDCWD, path, head.events), 0);
     for (uint32_t i = 0; i < EVENTS; i++) {
         const struct co_event *event = co_event_reader_peek(&reader);
         assert_non_null(event);

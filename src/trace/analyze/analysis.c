@@ -16,7 +16,8 @@ static int find_published(struct co_analysis *analysis, const struct co_applicat
     struct co_event_reader *readers = calloc(application->rank_count + 1, sizeof *readers);
     int error = readers == NULL ? -ENOMEM : 0;
     for (size_t i = 0; error == 0 && i < application->rank_count; i++) {
-        error = co_event_reader_open(&readers[i], application->ranks[i].events, application->ranks[i].head.events);
+        error = co_event_reader_open(&readers[i], application->directory, application->ranks[i].events,
+                                     application->ranks[i].head.events);
     }
     if (error == 0) {
         error = co_published_depths(readers, application->rank_count, analysis->published, analysis->published_count);

@@ -4,6 +4,7 @@
 #include "trace/analyze/application.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +19,6 @@ struct parsing {
     struct co_application *application;
     const struct co_application_config *config;
     size_t next, done;
-    bool may_be_cached;
     pthread_mutex_t lock;
 };
 
@@ -30,7 +30,7 @@ static void *work(void *arg)
     while (parsing->next < parsing->application->rank_count) {
         struct co_application_rank *rank = &parsing->application->ranks[parsing->next++];
         pthread_mutex_unlock(&parsing->lock);
-        co_application_parse(rank, parsing->may_be_cached);
+        co_application_parse(parsing->application, rank);
         pthread_mutex_lock(&parsing->lock);
         if (config->progress != NULL) {
             config->progress(config->arg, ++parsing->done, parsing->application->rank_count);
@@ -40,11 +40,10 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void parse_all(struct co_application *application, const struct co_application_config *config, bool is_cache)
+static void parse_all(struct co_application *application, const struct co_application_config *config)
 {
     enum { THREADS_MAX = 64 };
-    struct parsing parsing = {
-        .application = application, .config = config, .may_be_cached = is_cache, .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct parsing parsing = {.application = application, .config = config, .lock = PTHREAD_MUTEX_INITIALIZER};
     pthread_t threads[THREADS_MAX];
     unsigned started = 0, wanted = config->threads < THREADS_MAX ? config->threads : THREADS_MAX;
     while (started + 1 < wanted && started + 1 < application->rank_count &&
@@ -68,40 +67,54 @@ static char *join(const char *directory, const char *name, const char *end)
     return path;
 }
 
-static bool can_be_written(const char *directory)
+// Whoever can write to a directory decides what its names lead to: it has to be ours alone. -1: it is not, or there is
+// none.
+static int open_own(const char *path, int flags)
 {
-    return (mkdir(directory, 0777) == 0 || errno == EEXIST) && access(directory, W_OK | X_OK) == 0;
+    struct stat state;
+    int directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | flags);
+    if (directory >= 0 &&
+        (fstat(directory, &state) != 0 || state.st_uid != geteuid() || (state.st_mode & (S_IWGRP | S_IWOTH)) != 0 ||
+         faccessat(directory, ".", W_OK | X_OK, 0) != 0)) {
+        close(directory);
+        return -1;
+    }
+    return directory;
+}
+
+static void open_cache(struct co_application *application, const struct co_application_config *config,
+                       const char *trace)
+{
+    const char *slash = strrchr(trace, '/');
+    char *beside = strndup(slash == NULL ? "." : trace, slash == NULL ? 1 : (size_t)(slash - trace) + (slash == trace));
+    bool is_asked_for = config->cache != NULL;
+    application->place = is_asked_for     ? strdup(config->cache)
+                         : beside != NULL ? join(beside, ".castoff-cache", "")
+                                          : NULL;
+    free(beside);
+    if (application->place != NULL && (mkdir(application->place, 0755) == 0 || errno == EEXIST)) {
+        application->directory = open_own(application->place, is_asked_for ? 0 : O_NOFOLLOW);
+    }
 }
 
 // Where events go: the directory asked for, one beside the first trace, or one that is removed in the end.
-static char *choose_directory(struct co_application *application, const struct co_application_config *config,
-                              const char *trace)
+static int open_directory(struct co_application *application, const struct co_application_config *config,
+                          const char *trace)
 {
-    char *directory = NULL;
-    if (!config->has_no_cache && config->cache != NULL) {
-        directory = strdup(config->cache);
-    } else if (!config->has_no_cache) {
-        const char *slash = strrchr(trace, '/');
-        char *beside =
-            strndup(slash == NULL ? "." : trace, slash == NULL ? 1 : (size_t)(slash - trace) + (slash == trace));
-        directory = beside == NULL ? NULL : join(beside, ".castoff-cache", "");
-        free(beside);
+    if (!config->has_no_cache) {
+        open_cache(application, config, trace);
     }
-    if (directory != NULL && can_be_written(directory)) {
-        return directory;
+    if (application->directory < 0) {
+        free(application->place);
+        application->place = join(config->scratch, "castoff-trace-XXXXXX", "");
+        application->is_scratch = application->place != NULL && mkdtemp(application->place) != NULL;
+        application->directory = application->is_scratch ? open_own(application->place, O_NOFOLLOW) : -1;
     }
-    free(directory);
-    application->scratch = join(config->scratch, "castoff-trace-XXXXXX", "");
-    if (application->scratch == NULL || mkdtemp(application->scratch) == NULL) {
-        free(application->scratch);
-        application->scratch = NULL;
-        return NULL;
-    }
-    return strdup(application->scratch);
+    return application->directory < 0 ? -ENOMEM : 0;
 }
 
 // By its name beside the trace. In a directory that may hold those of other applications, too, also by its place.
-static char *name_events(const char *directory, const char *trace, bool is_beside)
+static char *name_events(const char *trace, bool is_beside)
 {
     const char *slash = strrchr(trace, '/'), *name = slash == NULL ? trace : slash + 1;
     char end[40] = ".events";
@@ -114,7 +127,12 @@ static char *name_events(const char *directory, const char *trace, bool is_besid
         free(place);
         snprintf(end, sizeof end, ".%016" PRIx64 ".events", hash);
     }
-    return join(directory, name, end);
+    size_t room = strlen(name) + strlen(end) + 1;
+    char *events = malloc(room);
+    if (events != NULL) {
+        snprintf(events, room, "%s%s", name, end);
+    }
+    return events;
 }
 
 static bool are_beside(const char *left, const char *right)
@@ -128,18 +146,15 @@ static bool are_beside(const char *left, const char *right)
 static int name_ranks(struct co_application *application, const struct co_application_config *config,
                       const struct co_application_files *files)
 {
-    char *directory = choose_directory(application, config, files->paths[0]);
-    int error = directory == NULL ? -ENOMEM : 0;
+    int error = open_directory(application, config, files->paths[0]);
     for (size_t i = 0; error == 0 && i < files->count; i++) {
         struct co_application_rank *rank = &application->ranks[i];
-        bool is_beside = application->scratch == NULL && config->cache == NULL;
+        bool is_beside = !application->is_scratch && config->cache == NULL;
         rank->trace = strdup(files->paths[i]);
-        rank->events =
-            name_events(directory, files->paths[i], is_beside && are_beside(files->paths[i], files->paths[0]));
+        rank->events = name_events(files->paths[i], is_beside && are_beside(files->paths[i], files->paths[0]));
         application->rank_count = i + 1;
         error = rank->trace == NULL || rank->events == NULL ? -ENOMEM : 0;
     }
-    free(directory);
     return error;
 }
 
@@ -147,7 +162,7 @@ int co_application_open(struct co_application *application, const char *const *p
                         const struct co_application_config *config)
 {
     struct co_application_files files = {.paths = NULL};
-    *application = (struct co_application){.ranks = NULL};
+    *application = (struct co_application){.directory = -1};
     int error = 0;
     for (size_t i = 0; error == 0 && i < path_count; i++) {
         error = co_application_files_add(&files, paths[i]);
@@ -166,7 +181,7 @@ int co_application_open(struct co_application *application, const char *const *p
     }
     co_application_files_close(&files);
     if (error == 0) {
-        parse_all(application, config, application->scratch == NULL);
+        parse_all(application, config);
         co_application_sort(application, config);
         error = application->rank_count == 0 ? -ENOENT : 0;
     }
@@ -176,16 +191,19 @@ int co_application_open(struct co_application *application, const char *const *p
 void co_application_close(struct co_application *application)
 {
     for (size_t i = 0; i < application->rank_count; i++) {
-        if (application->scratch != NULL && application->ranks[i].is_there) {
-            unlink(application->ranks[i].events);
+        if (application->is_scratch && application->ranks[i].is_there) {
+            unlinkat(application->directory, application->ranks[i].events, 0);
         }
         free(application->ranks[i].trace);
         free(application->ranks[i].events);
     }
-    if (application->scratch != NULL) {
-        rmdir(application->scratch);
+    if (application->is_scratch) {
+        rmdir(application->place);
     }
-    free(application->scratch);
+    if (application->directory >= 0) {
+        close(application->directory);
+    }
+    free(application->place);
     free(application->ranks);
-    *application = (struct co_application){.ranks = NULL};
+    *application = (struct co_application){.directory = -1};
 }

@@ -8,7 +8,8 @@
 #include "trace/analyze/event_file.h"
 
 struct co_application_rank {
-    char *trace, *events; // paths
+    char *trace;  // path
+    char *events; // name in the application's directory
     struct co_event_head head;
     int32_t rank;  // by what MPI told, else by the file's name; -1: nobody knows
     bool is_there; // its events are
@@ -24,8 +25,10 @@ enum co_application_fate {
 };
 
 struct co_application_config {
-    const char *cache;   // directory for events, made where its parent is there; NULL: beside the traces
-    const char *scratch; // directory where they go when that cannot be written
+    // Directory for events, made where its parent is there; NULL: .castoff-cache beside the traces, which must be no
+    // link. It is ours, and nobody else can write to it, or it is not used.
+    const char *cache;
+    const char *scratch; // directory where they go otherwise
     bool has_no_cache;   // always there
     unsigned threads;    // at least 1
     // About a file: what is wrong with it, at which byte. From one thread at a time.
@@ -37,12 +40,14 @@ struct co_application_config {
 struct co_application {
     struct co_application_rank *ranks; // in order of their ranks, those that are there
     size_t rank_count;
-    size_t lost;    // files that could not be read, or do not belong to the rest
-    size_t others;  // files of programs that it spawned: left out, too
-    int32_t size;   // of the world: as told, or as many as there are; at least rank_count
-    size_t partial; // ranks
-    size_t missing; // ranks of the world without a trace
-    char *scratch;  // own directory, removed at close; NULL: none
+    size_t lost;     // files that could not be read, or do not belong to the rest
+    size_t others;   // files of programs that it spawned: left out, too
+    int32_t size;    // of the world: as told, or as many as there are; at least rank_count
+    size_t partial;  // ranks
+    size_t missing;  // ranks of the world without a trace
+    char *place;     // where events are
+    int directory;   // the same, open; -1: not
+    bool is_scratch; // it is removed at close
 };
 
 enum { CO_APPLICATION_RANKS_MAX = 1 << 20 };
@@ -66,6 +71,6 @@ int32_t co_application_rank_by_name(const char *path);
 void co_application_sort(struct co_application *application, const struct co_application_config *config);
 
 // application_parse.c: one trace to events, or the events that are there already.
-void co_application_parse(struct co_application_rank *rank, bool may_be_cached);
+void co_application_parse(const struct co_application *application, struct co_application_rank *rank);
 
 #endif

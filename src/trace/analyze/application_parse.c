@@ -69,13 +69,13 @@ static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
     head->format = reader->format;
 }
 
-static void tell_unwritten(struct co_application_rank *rank, const char *events, int error)
+static void tell_unwritten(struct co_application_rank *rank, const char *place, int error)
 {
     rank->head.note.count = 0;
-    co_note_add(&rank->head.note, 0, "its events cannot be written: %s: %s", strerror(-error), events);
+    co_note_add(&rank->head.note, 0, "its events cannot be written: %s: %s", strerror(-error), place);
 }
 
-static int parse(struct co_application_rank *rank, const char *events)
+static int parse(const struct co_application *application, struct co_application_rank *rank, const char *events)
 {
     struct co_reader reader;
     struct co_event_writer writer;
@@ -90,7 +90,7 @@ static int parse(struct co_application_rank *rank, const char *events)
     if (error != 0) {
         return error;
     }
-    error = co_event_writer_open(&writer, events);
+    error = co_event_writer_open(&writer, application->directory, events);
     if (error == 0) {
         writer.head.trace_bytes = bytes;
         writer.head.trace_changed_ns = changed_ns;
@@ -99,33 +99,35 @@ static int parse(struct co_application_rank *rank, const char *events)
         rank->head = writer.head;
     }
     if (error != 0) {
-        tell_unwritten(rank, events, error);
+        tell_unwritten(rank, application->place, error);
     }
     co_reader_close(&reader);
     return error;
 }
 
-static bool is_cached(struct co_application_rank *rank)
+static bool is_cached(const struct co_application *application, struct co_application_rank *rank)
 {
     uint64_t bytes = 0, changed_ns = 0;
-    return co_event_head_read(rank->events, &rank->head) && identify(rank->trace, &bytes, &changed_ns) == 0 &&
-           rank->head.trace_bytes == bytes && rank->head.trace_changed_ns == changed_ns;
+    return co_event_head_read(application->directory, rank->events, &rank->head) &&
+           identify(rank->trace, &bytes, &changed_ns) == 0 && rank->head.trace_bytes == bytes &&
+           rank->head.trace_changed_ns == changed_ns;
 }
 
-void co_application_parse(struct co_application_rank *rank, bool may_be_cached)
+void co_application_parse(const struct co_application *application, struct co_application_rank *rank)
 {
     size_t room = strlen(rank->events) + 32;
     char *fresh = malloc(room);
-    rank->is_from_cache = may_be_cached && is_cached(rank);
+    rank->is_from_cache = !application->is_scratch && is_cached(application, rank);
     rank->is_there = rank->is_from_cache;
     if (!rank->is_there && fresh != NULL) {
         rank->head = (struct co_event_head){.rank = -1};
         snprintf(fresh, room, "%s.%ld", rank->events, (long)getpid());
-        rank->error = parse(rank, fresh);
-        if (rank->error == 0 && rename(fresh, rank->events) != 0) {
+        (void)unlinkat(application->directory, fresh, 0); // of a process that had our number, and was killed
+        rank->error = parse(application, rank, fresh);
+        if (rank->error == 0 && renameat(application->directory, fresh, application->directory, rank->events) != 0) {
             rank->error = -errno;
-            tell_unwritten(rank, rank->events, rank->error);
-            unlink(fresh);
+            tell_unwritten(rank, application->place, rank->error);
+            unlinkat(application->directory, fresh, 0);
         }
         rank->is_there = rank->error == 0;
     }

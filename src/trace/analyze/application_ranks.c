@@ -2,6 +2,7 @@
 //
 // Which traces belong together, and which of them is whose. What does not fit is left out or marked, and said: two
 // files of a rank, a name that lies, files of other jobs, of other formats or versions than the rest.
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,8 +175,8 @@ void co_application_sort(struct co_application *application, const struct co_app
     mark_differences(application, config);
     while (application->rank_count > 0 && !ranks[application->rank_count - 1].is_there) {
         struct co_application_rank *lost = &ranks[--application->rank_count];
-        if (application->scratch != NULL) {
-            (void)unlink(lost->events); // of one that was read, and then left out
+        if (application->is_scratch) {
+            (void)unlinkat(application->directory, lost->events, 0); // of one that was read, and then left out
         }
         free(lost->trace);
         free(lost->events);

@@ -55,14 +55,14 @@ static uint64_t place_of(uint64_t event)
     return sizeof(struct co_event_head) + event * sizeof(struct co_event);
 }
 
-int co_event_writer_open(struct co_event_writer *writer, const char *path)
+int co_event_writer_open(struct co_event_writer *writer, int directory, const char *name)
 {
-    *writer = (struct co_event_writer){.head = {.rank = -1, .size = -1}};
+    *writer = (struct co_event_writer){.directory = directory, .head = {.rank = -1, .size = -1}};
     writer->buffer = malloc(WRITE_EVENTS * sizeof *writer->buffer);
     if (writer->buffer == NULL) {
         return -ENOMEM;
     }
-    writer->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    writer->file = openat(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (writer->file < 0) {
         int error = -errno;
         free(writer->buffer);
@@ -111,7 +111,7 @@ void co_event_writer_patch(struct co_event_writer *writer, uint64_t position, un
     }
 }
 
-int co_event_writer_close(struct co_event_writer *writer, const char *path)
+int co_event_writer_close(struct co_event_writer *writer, const char *name)
 {
     struct co_event_head *head = &writer->head;
     flush(writer);
@@ -128,15 +128,16 @@ int co_event_writer_close(struct co_event_writer *writer, const char *path)
     free(writer->buffer);
     writer->buffer = NULL;
     if (writer->error != 0) {
-        unlink(path);
+        unlinkat(writer->directory, name, 0);
     }
     return writer->error;
 }
 
-bool co_event_head_read(const char *path, struct co_event_head *head)
+bool co_event_head_read(int directory, const char *name, struct co_event_head *head)
 {
     struct stat state;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); // nobody may have left a pipe there
+    // Nobody may have left a link or a pipe there.
+    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (file < 0) {
         return false;
     }
@@ -149,9 +150,9 @@ bool co_event_head_read(const char *path, struct co_event_head *head)
            place_of(head->events) == (uint64_t)state.st_size && memchr(head->note.why, '\0', CO_NOTE_MAX) != NULL;
 }
 
-int co_event_reader_open(struct co_event_reader *reader, const char *path, uint64_t events)
+int co_event_reader_open(struct co_event_reader *reader, int directory, const char *name, uint64_t events)
 {
-    *reader = (struct co_event_reader){.path = path, .events = events};
+    *reader = (struct co_event_reader){.directory = directory, .name = name, .events = events};
     reader->buffer = malloc(READ_EVENTS * sizeof *reader->buffer);
     return reader->buffer == NULL ? -ENOMEM : 0;
 }
@@ -189,7 +190,7 @@ bool co_event_reader_more(struct co_event_reader *reader)
     if (wanted == 0 || reader->is_damaged) {
         return false;
     }
-    int file = open(reader->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = openat(reader->directory, reader->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = file < 0 || !is_same(reader, file)
                       ? -1
                       : read_all(file, reader->buffer, wanted * sizeof *reader->buffer, place_of(reader->next));

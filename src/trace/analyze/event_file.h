@@ -36,20 +36,23 @@ struct co_event_writer {
     struct co_event_head head;
     struct co_event *buffer;
     size_t buffered;
-    int file;
+    int directory, file;
     int error; // the first, -errno; what comes after it goes nowhere
 };
 
-int co_event_writer_open(struct co_event_writer *writer, const char *path);
+// A new file `name` in `directory`, a descriptor that stays open as long as the writer; -EEXIST: there is something of
+// that name, which is left as it is, whatever it leads to.
+int co_event_writer_open(struct co_event_writer *writer, int directory, const char *name);
 // Its position, for co_event_writer_patch.
 uint64_t co_event_writer_add(struct co_event_writer *writer, const struct co_event *event);
 // What a receive that was posted at `position` has got; `op` in place of its own.
 void co_event_writer_patch(struct co_event_writer *writer, uint64_t position, unsigned op, int32_t source, int32_t tag);
 // 0 or -errno; then there is no file.
-int co_event_writer_close(struct co_event_writer *writer, const char *path);
+int co_event_writer_close(struct co_event_writer *writer, const char *name);
 
 struct co_event_reader {
-    const char *path; // the caller's
+    int directory; // the caller's, and below
+    const char *name;
     struct co_event *buffer;
     size_t at, count; // in the buffer
     uint64_t next, events;
@@ -58,8 +61,8 @@ struct co_event_reader {
 };
 
 // False: there is none, or not a whole one of this version.
-bool co_event_head_read(const char *path, struct co_event_head *head);
-int co_event_reader_open(struct co_event_reader *reader, const char *path, uint64_t events);
+bool co_event_head_read(int directory, const char *name, struct co_event_head *head);
+int co_event_reader_open(struct co_event_reader *reader, int directory, const char *name, uint64_t events);
 void co_event_reader_close(struct co_event_reader *reader);
 bool co_event_reader_more(struct co_event_reader *reader);
 

@@ -48,7 +48,7 @@ static int open_ranks(struct co_replay *replay, const struct co_application *app
         const struct co_application_rank *from = &application->ranks[i];
         struct co_replay_rank *rank = &replay->ranks[from->rank];
         uint64_t span = from->head.end_ns - from->head.begin_ns;
-        if (co_event_reader_open(&rank->events, from->events, from->head.events) != 0) {
+        if (co_event_reader_open(&rank->events, application->directory, from->events, from->head.events) != 0) {
             return -ENOMEM;
         }
         rank->is_traced = true;
