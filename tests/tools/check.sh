@@ -17,6 +17,9 @@ export TOOL_TEST_NOTES="$work/notes"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 unset LD_PRELOAD
+# As in the Makefile.
+warnings_fail=""
+[ "${CI:-}" != true ] && [ "${DEV:-}" != 1 ] || warnings_fail=-Werror
 
 make -s -C "$top" tools bench-programs >"$work/make" 2>&1 || {
     cat "$work/make"

@@ -7,7 +7,7 @@
 . "$(dirname "$0")/check.sh"
 
 rv64=riscv64-linux-gnu
-flags="-std=gnu17 -O2 -I$top/src -fPIC -fvisibility=hidden -Wall -Wextra -Werror -ffreestanding -nostdlib -r"
+flags="-std=gnu17 -O2 -I$top/src -fPIC -fvisibility=hidden -Wall -Wextra $warnings_fail -ffreestanding -nostdlib -r"
 
 # Whether a freestanding object of the file leaves no name open.
 is_free() { # architecture's prefix, file

@@ -3,7 +3,7 @@
 #
 # The documents agree with the code: blocks of README.md that come from the program are up to date, links lead to files
 # that exist, every setting, reason and counter that the documents name is one that the code has, and the other way
-# round, and the lines that they quote are said.
+# round, the lines that they quote are said, and make help lists the targets.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
@@ -73,6 +73,18 @@ unsaid_lines() {
     ! grep . "$work/unsaid"
 }
 
+# Targets that `make help` does not list, and the other way round. FORCE, kernel-programs and the like are steps of others;
+# env.example is a file.
+unlisted_targets() {
+    {
+        sed -n 's/^\.PHONY: //p' Makefile mk/*.mk tests/mpi/build.mk | tr ' ' '\n' |
+            grep -vx 'FORCE\|forge-frames\|fuzz-programs\|kernel-programs'
+        echo env.example
+    } | sort >"$work/targets"
+    make -s --no-print-directory help | sed -n 's/^  \([a-z.-]*\)  *[^ ].*/\1/p' | sort >"$work/listed"
+    diff "$work/targets" "$work/listed"
+}
+
 ok "README.md: its blocks are up to date (make readme)" bash scripts/readme.sh --check
 ok "README.md: all lines about the measured machine" cut_lines
 ok "links lead to files" dead_links
@@ -80,5 +92,6 @@ ok "documents name settings that exist" unknown_settings
 ok "docs/clusters.md quotes lines that castoff says" unsaid_lines
 ok "docs/columns.md lists every counter" same_words 's/^CO_COUNTER([A-Z_]*, "\([a-z_]*\)".*/\1/p' src/base/counters_table.h
 ok "docs/columns.md lists every reason" same_words '/TAKE,/d; s/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide.h
+ok "make help lists every target" unlisted_targets
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -125,16 +125,17 @@ static unsigned land(struct co_loopback_endpoint *endpoint, unsigned budget, voi
     return landed;
 }
 
-// Of what has landed nobody may have known; so where anything may, all else comes one by one.
+// Of what has landed nobody may have known; so where anything may, all else comes one by one. There is a datagram and
+// room for it: nobody is given an empty delivery.
 static unsigned hand_over(struct co_loopback_endpoint *endpoint, unsigned budget, co_deliver_fn deliver, void *arg)
 {
     struct co_loopback_parcel *parcels[AT_ONCE];
     struct co_arrival arrivals[AT_ONCE];
     unsigned count = 0, most = endpoint->lander != NULL ? 1 : budget < AT_ONCE ? budget : AT_ONCE;
-    for (; count < most && endpoint->queue_count > 0; count++) {
+    do {
         parcels[count] = co_loopback_queue_pop(endpoint);
         arrivals[count] = arrival_of(endpoint, parcels[count]);
-    }
+    } while (++count < most && endpoint->queue_count > 0);
     deliver(arg, arrivals, count);
     for (unsigned i = 0; i < count; i++) {
         co_loopback_parcel_drop(parcels[i]);
