@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Buffers that the processor cannot touch, on an MPI below that says it takes such: this program answers in its place,
-// and loads a library that stands for the driver only after MPI_Init. All three collectives, each side on the device or
-// not by turns, blocks in a row and with gaps, in place and not, two Iallgathers at a time into gaps of each other.
+// and loads a library that stands for the driver only after MPI_Init. All three collectives, each side by turns on the
+// device, in managed memory that is there, or on the host, registered or not; blocks in a row and with gaps, in
+// place and not, two Iallgathers at a time into gaps of each other.
 // ranks: 2 3
 // arguments: cuda
 // arguments: rocm
@@ -23,12 +24,13 @@
 
 #define INTS 20000
 #define MOST_RANKS 8
+#define DEVICE_BYTES ((size_t)64 << 20) // as in tool/device_driver.c
 
 int MPIX_Query_cuda_support(void);
 int MPIX_Query_rocm_support(void);
 
 static const char *kind = "none";
-static char *device; // the driver's memory, its second half for what is sent
+static char *device; // the driver's memory, the upper half of it managed
 static void (*fill)(void *to, const void *from, size_t bytes);
 static int (*contexts)(void);
 static int host_area[2][INTS * MOST_RANKS];
@@ -57,18 +59,21 @@ static bool load_driver(void)
     if (library == NULL) {
         return false;
     }
-    void *(*open_device)(void) = NULL;
+    void *(*open_device)(const void *host, size_t bytes) = NULL;
     *(void **)&open_device = dlsym(library, "device_driver_open");
     *(void **)&fill = dlsym(library, "device_driver_fill");
     *(void **)&contexts = dlsym(library, "device_driver_contexts");
-    device = open_device();
+    device = open_device(host_area[0], sizeof host_area[0]);
     return device != NULL;
 }
 
-// Where a buffer lies: this turn's choice, other ranks have others.
-static void *area(int which, bool on_device)
+enum where { HOST, DEVICE, MANAGED }; // of the host the first area is registered, the second not
+
+// This turn's choice, other ranks have others.
+static void *area(int which, enum where where)
 {
-    return on_device ? (void *)(device + (size_t)which * sizeof host_area[0]) : (void *)host_area[which];
+    size_t begin = where == MANAGED ? DEVICE_BYTES / 2 : 0;
+    return where == HOST ? (void *)host_area[which] : (void *)(device + begin + (size_t)which * sizeof host_area[0]);
 }
 
 static int copy[INTS * MOST_RANKS];
@@ -81,7 +86,7 @@ static void put(void *to, int ints, int stride, uint64_t seed)
     fill(to, copy, (size_t)(ints * stride) * sizeof(int));
 }
 
-// Every other int is a gap where the stride is 2, which keeps what it had, or holds `other`.
+// Every other int is a gap where the stride is 2, which keeps what it had.
 static void check(const void *from, int ints, int stride, uint64_t seed, const char *what)
 {
     int wrong = 0;
@@ -101,11 +106,11 @@ static MPI_Datatype make_type(int stride)
     return type;
 }
 
-static void broadcast(int turn, int ints, int stride, bool on_device)
+static void broadcast(int turn, int ints, int stride, enum where where)
 {
     int root = turn % co_test_size();
     MPI_Datatype type = make_type(stride);
-    void *buffer = area(0, on_device);
+    void *buffer = area(0, where);
     uint64_t seed = co_test_seed(root, turn, (size_t)ints);
     put(buffer, ints, stride, co_test_rank() == root ? seed : seed + 1);
     MPI_Bcast(buffer, ints, stride == 1 ? MPI_INT : type, root, MPI_COMM_WORLD);
@@ -113,12 +118,12 @@ static void broadcast(int turn, int ints, int stride, bool on_device)
     MPI_Type_free(&type);
 }
 
-static void gather(int turn, int ints, int stride, bool on_device, bool is_blocking)
+static void gather(int turn, int ints, int stride, enum where where, bool is_blocking)
 {
     MPI_Datatype type = make_type(stride), given = stride == 1 ? MPI_INT : type;
     bool in_place = (turn + co_test_rank()) % 3 == 0;
-    int *all = area(0, on_device);
-    void *mine = area(1, (turn / 2 + co_test_rank()) % 2 == 0);
+    int *all = area(0, where);
+    void *mine = area(1, (enum where)((turn + co_test_rank() / 2) % 3));
     uint64_t seed = co_test_seed(co_test_rank(), turn, (size_t)ints);
     MPI_Request request = MPI_REQUEST_NULL;
     for (int rank = 0; rank < co_test_size(); rank++) {
@@ -146,7 +151,7 @@ static void gather(int turn, int ints, int stride, bool on_device, bool is_block
 static void gather_into_gaps(int ints)
 {
     MPI_Datatype type = make_type(2);
-    int *all = area(0, true), *mine = area(1, true), ranks = co_test_size(), wrong = 0;
+    int *all = area(0, DEVICE), *mine = area(1, DEVICE), ranks = co_test_size(), wrong = 0;
     MPI_Request requests[2];
     for (int way = 0; way < 2; way++) {
         put(mine + way * ints, ints, 1, co_test_seed(co_test_rank(), way, 5));
@@ -172,10 +177,10 @@ int main(int argc, char **argv)
     }
     for (int turn = 0; turn < 48; turn++) {
         int ints = turn % 4 == 0 ? INTS / 2 : 1 + turn * 37, stride = 1 + turn % 2;
-        bool on_device = (turn / 2 + co_test_rank()) % 3 != 0;
-        broadcast(turn, ints, stride, on_device);
-        gather(turn, ints, stride, on_device, true);
-        gather(turn + 1, ints, stride, on_device, false);
+        enum where where = (enum where)((turn / 2 + co_test_rank()) % 3);
+        broadcast(turn, ints, stride, where);
+        gather(turn, ints, stride, where, true);
+        gather(turn + 1, ints, stride, where, false);
     }
     gather_into_gaps(1000);
     int given = co_test_rank(), got = -1, next = (given + 1) % co_test_size();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stands for the drivers of CUDA and ROCm: "device memory" is an address range without access, whose bytes lie in a
-// second mapping that only the functions here reach. Who touches such an address ends by SIGSEGV. The build gives the
-// library a driver's name. Functions of the drivers have the types that they are called with, not the names.
+// second mapping that only the functions here reach. Who touches such an address ends by SIGSEGV. So it is with managed
+// memory, and host memory that is registered is known, but no memory to copy to or from. The build gives the library a
+// driver's name. Functions of the drivers have the types that they are called with, not the names.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <string.h>
@@ -11,15 +12,19 @@
 #define DEVICE_BYTES ((size_t)64 << 20)
 
 static unsigned char *device, *shadow;
+static uintptr_t registered;
+static size_t registered_bytes;
 static int contexts;
 
-void *device_driver_open(void);
+void *device_driver_open(const void *host, size_t bytes);
 void device_driver_fill(void *to, const void *from, size_t bytes);
 int device_driver_contexts(void);
 
-// All of its memory, or NULL.
-void *device_driver_open(void)
+// All of its memory, of which the upper half is managed, or NULL; `host` is registered.
+void *device_driver_open(const void *host, size_t bytes)
 {
+    registered = (uintptr_t)host;
+    registered_bytes = bytes;
     int file = memfd_create("device", 0);
     if (file < 0 || ftruncate(file, (off_t)DEVICE_BYTES) != 0) {
         return NULL;
@@ -33,6 +38,16 @@ void *device_driver_open(void)
 static int is_device(uintptr_t address)
 {
     return device != NULL && address - (uintptr_t)device < DEVICE_BYTES;
+}
+
+static int is_managed(uintptr_t address)
+{
+    return is_device(address) && address - (uintptr_t)device >= DEVICE_BYTES / 2;
+}
+
+static int is_registered(uintptr_t address)
+{
+    return address - registered < registered_bytes;
 }
 
 static unsigned char *place(uintptr_t address)
@@ -69,7 +84,7 @@ int cuStreamSynchronize(void *stream);
 
 int cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer)
 {
-    if (!is_device(pointer)) {
+    if (!is_device(pointer) && !is_registered(pointer)) {
         return 1;
     }
     switch (attribute) {
@@ -77,10 +92,10 @@ int cuPointerGetAttribute(void *data, int attribute, uintptr_t pointer)
         *(void **)data = &context_mark;
         return 0;
     case 2:
-        *(unsigned *)data = 2;
+        *(unsigned *)data = is_registered(pointer) || is_managed(pointer) ? 1 : 2;
         return 0;
     default:
-        *(unsigned *)data = 0;
+        *(unsigned *)data = (unsigned)is_managed(pointer);
         return 0;
     }
 }
@@ -136,10 +151,15 @@ int hipGetLastError(void);
 
 int hipPointerGetAttributes(struct attributes *attributes, const void *pointer)
 {
-    if (!is_device((uintptr_t)pointer)) {
+    uintptr_t address = (uintptr_t)pointer;
+    if (!is_device(address) && !is_registered(address)) {
         return 1;
     }
-    *attributes = (struct attributes){.kind = 2, .on_device = (void *)(uintptr_t)pointer};
+    void *both = (void *)address;
+    *attributes = (struct attributes){.kind = is_registered(address) ? 1 : 2,
+                                      .on_device = both,
+                                      .on_host = is_registered(address) || is_managed(address) ? both : NULL,
+                                      .is_managed = is_managed(address)};
     return 0;
 }
 
