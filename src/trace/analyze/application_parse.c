@@ -69,10 +69,11 @@ static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
     head->format = reader->format;
 }
 
-static void tell_unwritten(struct co_application_rank *rank, const char *place, int error)
+static void tell_unwritten(const struct co_application *application, struct co_application_rank *rank, int error)
 {
     rank->head.note.count = 0;
-    co_note_add(&rank->head.note, 0, "its events cannot be written: %s: %s", strerror(-error), place);
+    co_note_add(&rank->head.note, 0, "its events cannot be written: %s: %s/%s", strerror(-error), application->place,
+                rank->events);
 }
 
 static int parse(const struct co_application *application, struct co_application_rank *rank, const char *events)
@@ -99,7 +100,7 @@ static int parse(const struct co_application *application, struct co_application
         rank->head = writer.head;
     }
     if (error != 0) {
-        tell_unwritten(rank, application->place, error);
+        tell_unwritten(application, rank, error);
     }
     co_reader_close(&reader);
     return error;
@@ -126,7 +127,7 @@ void co_application_parse(const struct co_application *application, struct co_ap
         rank->error = parse(application, rank, fresh);
         if (rank->error == 0 && renameat(application->directory, fresh, application->directory, rank->events) != 0) {
             rank->error = -errno;
-            tell_unwritten(rank, application->place, rank->error);
+            tell_unwritten(application, rank, rank->error);
             unlinkat(application->directory, fresh, 0);
         }
         rank->is_there = rank->error == 0;
