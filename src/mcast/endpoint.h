@@ -37,6 +37,7 @@
 #define CO_REQUESTS_TIMED 32 // at most CO_WIRE_REQUEST_LABELS
 #define CO_CONTROL_MAX 1200  // body bytes of one control message
 #define CO_FETCH_RANGES_MAX 128
+#define CO_EARLY_CHAINS 1024
 #define CO_EARLY_FETCHES 16 // requests kept for operations that have yet to begin
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
 #define CO_LINGERING_GROUPS 16
@@ -83,7 +84,8 @@ struct co_mcast_op {
 };
 
 struct co_early_chunk {
-    struct co_early_chunk *next;
+    struct co_early_chunk *next, *next_in_chain;
+    struct co_mcast_group *group;
     struct co_chunk chunk;
     size_t bytes;
     uint8_t payload[];
@@ -208,6 +210,7 @@ struct co_mcast {
     int lingering_count;
     size_t lingering_bytes;
     struct co_fixed_pool early;
+    struct co_early_chunk *early_chains[CO_EARLY_CHAINS]; // the same, to be found
     size_t kept_bytes;
     size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
@@ -343,14 +346,16 @@ bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
 // place.c. A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
 void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
                    const uint8_t *payload, size_t bytes);
-// Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation.
-void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+// Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation. True:
+// it is new; of a contribution never.
+bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 // What co_chunk_place concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
 void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
                         unsigned taken);
 void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.
-void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+// False: it was kept before.
+bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_replay(struct co_mcast_op *op); // places what was kept for it
 void co_early_drop_all(struct co_mcast_group *group);
 

@@ -62,14 +62,13 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     size_t payload_bytes = bytes - CO_WIRE_HEAD_BYTES;
     bool is_first = !chunk.is_repair && !chunk.is_contribution;
     mcast->events++;
-    if (is_first) {
-        co_repair_hear(group, &chunk);
-        if (mcast->lane != NULL && !mcast->lane_datagram->is_verified) {
-            co_receive_lane_learn(mcast->lane, &chunk, group->team_id, group->members[chunk.source]);
-        }
+    if (is_first && mcast->lane != NULL && !mcast->lane_datagram->is_verified) {
+        co_receive_lane_learn(mcast->lane, &chunk, group->team_id, group->members[chunk.source]);
     }
     if (!co_serial_before(chunk.operation, group->next_operation)) {
-        co_early_keep(group, &chunk, payload, payload_bytes);
+        if (co_early_keep(group, &chunk, payload, payload_bytes) && is_first) {
+            co_repair_hear(group, &chunk, true);
+        }
         return NULL;
     }
     struct co_mcast_op *op = co_operation_find(group, chunk.operation);
@@ -77,8 +76,11 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
         co_counter_add(CO_COUNT_DATA_STALE, 1);
         return NULL;
     }
-    co_chunk_place(op, &chunk, payload, payload_bytes);
+    bool is_new = co_chunk_place(op, &chunk, payload, payload_bytes);
     *source = chunk.source;
+    if (is_first) {
+        co_repair_hear(group, &chunk, is_new);
+    }
     return is_first ? op : NULL;
 }
 

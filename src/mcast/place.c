@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/counters.h"
+#include "base/mix_bits.h"
 #include "mcast/endpoint.h"
 
 // The widest silence inside recent blocks, so that the next block's cutoff starts from what is normal here.
@@ -74,12 +75,12 @@ void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow
     }
 }
 
-void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
     if (chunk->is_contribution) {
         co_collect_place(op, chunk, payload, bytes);
-        return;
+        return false;
     }
     struct co_receive_block *block = co_operation_block(op, chunk->source);
     int error = block == NULL                        ? -EMSGSIZE
@@ -94,15 +95,15 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         }
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
         co_operation_fail(op, error);
-        return;
+        return false;
     }
     bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, group->mcast->now_ns);
-    if (chunk->is_repair) {
-        co_repair_answered(group, chunk->label);
-    }
     if (!is_new) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
-        return;
+        return false;
+    }
+    if (chunk->is_repair) {
+        co_repair_answered(group, chunk->label);
     }
     co_chunk_copy(op, block, chunk, payload, bytes);
     if (!chunk->is_repair) {
@@ -117,17 +118,59 @@ void co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, chunk->source);
     }
+    return true;
 }
 
-void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+static struct co_early_chunk **early_chain(struct co_mcast *mcast, const struct co_mcast_group *group,
+                                           const struct co_chunk *chunk)
+{
+    uint64_t which = (uint64_t)chunk->operation << 32 | chunk->psn;
+    return &mcast->early_chains[co_mix_bits(which ^ group->team_id ^ chunk->source) % CO_EARLY_CHAINS];
+}
+
+static bool is_same_chunk(const struct co_chunk *left, const struct co_chunk *right)
+{
+    return left->operation == right->operation && left->psn == right->psn && left->source == right->source &&
+           left->is_contribution == right->is_contribution;
+}
+
+static bool is_kept_already(const struct co_early_chunk *early, const struct co_mcast_group *group,
+                            const struct co_chunk *chunk)
+{
+    while (early != NULL && (early->group != group || !is_same_chunk(&early->chunk, chunk))) {
+        early = early->next_in_chain;
+    }
+    return early != NULL;
+}
+
+static void early_give(struct co_early_chunk *early)
+{
+    struct co_mcast *mcast = early->group->mcast;
+    struct co_early_chunk **link = early_chain(mcast, early->group, &early->chunk);
+    while (*link != early) {
+        link = &(*link)->next_in_chain;
+    }
+    *link = early->next_in_chain;
+    co_fixed_pool_give(&mcast->early, early);
+}
+
+bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast *mcast = group->mcast;
+    struct co_early_chunk **chain = early_chain(mcast, group, chunk);
+    if (is_kept_already(*chain, group, chunk)) { // copies of one would take the room of all
+        co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
+        return false;
+    }
     struct co_early_chunk *early = co_fixed_pool_take(&mcast->early);
     if (early == NULL) {
         co_counter_add(CO_COUNT_STAGING_FULL, 1);
-        return;
+        return true;
     }
     early->next = NULL;
+    early->next_in_chain = *chain;
+    *chain = early;
+    early->group = group;
     early->chunk = *chunk;
     early->bytes = bytes;
     memcpy(early->payload, payload, bytes);
@@ -135,6 +178,7 @@ void co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     group->early_end = &early->next;
     co_counter_add(CO_COUNT_DATA_EARLY, 1);
     co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept_bytes);
+    return true;
 }
 
 void co_early_replay(struct co_mcast_op *op)
@@ -151,7 +195,7 @@ void co_early_replay(struct co_mcast_op *op)
         if (op->state == 0) {
             co_chunk_place(op, &early->chunk, early->payload, early->bytes);
         }
-        co_fixed_pool_give(&group->mcast->early, early);
+        early_give(early);
     }
     group->early_end = link;
     co_chunks_count(group->mcast);
@@ -162,7 +206,7 @@ void co_early_drop_all(struct co_mcast_group *group)
     while (group->early_first != NULL) {
         struct co_early_chunk *early = group->early_first;
         group->early_first = early->next;
-        co_fixed_pool_give(&group->mcast->early, early);
+        early_give(early);
     }
     group->early_end = &group->early_first;
 }

@@ -29,8 +29,9 @@ struct co_repair {
 // repair_request.c
 void co_repair_request(struct co_mcast_group *group);
 uint64_t co_repair_due_ns(struct co_mcast_group *group);
-void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk); // a first transmission
-void co_repair_answered(struct co_mcast_group *group, uint8_t label);            // 0: of no request
+// A first transmission of an operation that is not over; is_new: it was not here before.
+void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new);
+void co_repair_answered(struct co_mcast_group *group, uint8_t label); // 0: of no request
 void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
 void co_repair_nudged(struct co_mcast_group *group, int source);
 void co_repair_block_arrived(struct co_mcast_op *op, int source);

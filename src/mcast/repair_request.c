@@ -118,14 +118,19 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
     }
 }
 
-// A source sends its blocks in order: what it sends now says that everything before has left.
-void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk)
+// A source sends its blocks in order: what it sends now says that everything before has left. Only what is new says
+// anything of now: anybody can send old chunks again. One that a repair had brought before still proves that multicast
+// comes here; who sends it again makes us as patient with a deaf block as with any other, no more.
+void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new)
 {
-    group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
     if (group->unheard[chunk->source] >= DEAF_BLOCKS) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d comes again", group->members[chunk->source]);
     }
     group->unheard[chunk->source] = 0;
+    if (!is_new) {
+        return;
+    }
+    group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
     group->credit_every[chunk->source] = chunk->credit_shift == 0 ? 0 : UINT32_C(1) << (chunk->credit_shift - 1);
     if (!co_serial_before(group->latest[chunk->source], chunk->operation)) {
         return;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Authentic chunks that somebody sends again: they keep no dead source alive, take no room, and say nothing of the time
+// that an answer takes. In virtual time.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/counters.h"
+#include "mcast/endpoint.h"
+#include "mcast_world.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define DEADLINE_NS (2 * SECOND_NS)
+#define AGAIN_NS UINT64_C(20000000)
+
+enum { MEMBERS = 3, BYTES = 40000 };
+
+struct heard {
+    uint8_t data[200];
+    size_t bytes;
+};
+
+// A chunk of rank 0, as any member could have taken it off the network.
+static struct heard chunk_of_source(struct world *world, uint32_t operation, uint32_t psn, uint8_t label)
+{
+    struct heard heard;
+    unsigned char block[BYTES];
+    uint8_t payload[100], nonce[CO_AUTH_NONCE_BYTES];
+    uint64_t team = world->group[0]->team_id;
+    struct co_chunk chunk = {.is_repair = label != 0,
+                             .label = label,
+                             .team = (uint32_t)team,
+                             .operation = operation,
+                             .psn = psn,
+                             .block_bytes = BYTES,
+                             .chunk_bytes = sizeof(payload)};
+    pattern_fill(block, sizeof(block), 1);
+    memcpy(payload, block + psn * sizeof(payload), sizeof(payload));
+    co_wire_chunk_encode(heard.data, &chunk);
+    co_wire_chunk_nonce(nonce, &chunk);
+    memcpy(heard.data + CO_WIRE_HEAD_BYTES, payload, sizeof(payload));
+    co_auth_seal(world->auth[0], co_chunk_domain(&chunk), 0, team, nonce, heard.data, CO_WIRE_HEAD_BYTES, payload,
+                 sizeof(payload), heard.data + CO_WIRE_HEAD_BYTES + sizeof(payload));
+    heard.bytes = CO_WIRE_HEAD_BYTES + sizeof(payload) + world->mcast[1]->tag_bytes;
+    return heard;
+}
+
+static void send_again(struct co_mcast *to, const struct heard *heard, int times)
+{
+    struct co_arrival arrival = {.data = heard->data, .bytes = heard->bytes};
+    for (int i = 0; i < times; i++) {
+        co_endpoint_deliver(to, &arrival, 1);
+    }
+}
+
+static struct co_mcast_op *start(struct world *world, int rank, unsigned char *buffer)
+{
+    struct co_mcast_op *op;
+    assert_int_equal(co_mcast_bcast_start(&op, world->group[rank], 0, buffer, BYTES, co_loopback_now_ns(world->hub)),
+                     0);
+    return op;
+}
+
+// From operation `which` of a source that has stopped in operation 1 one chunk comes again and again.
+static void given_up_in_spite_of(uint32_t which)
+{
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        world.mcast[rank]->config.deadline_ns = DEADLINE_NS;
+        co_mcast_expect_signs(world.mcast[rank], CO_SIGNS_OF_MEMBERS);
+    }
+    struct heard heard = chunk_of_source(&world, which, 0, 0);
+    world_bcast(&world, 0, BYTES, 1);
+    struct co_mcast *source = world.mcast[0];
+    struct co_mcast_op *ops[MEMBERS];
+    unsigned char *buffers = calloc(MEMBERS, BYTES);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        ops[rank] = start(&world, rank, buffers + rank * BYTES);
+    }
+    world.mcast[0] = NULL;
+    uint64_t end_ns = co_loopback_now_ns(world.hub) + 4 * DEADLINE_NS, again_ns = 0;
+    while (co_mcast_op_state(ops[1]) == 0 && co_loopback_now_ns(world.hub) < end_ns) {
+        if (co_loopback_now_ns(world.hub) >= again_ns) {
+            send_again(world.mcast[1], &heard, 1);
+            send_again(world.mcast[2], &heard, 1);
+            again_ns = co_loopback_now_ns(world.hub) + AGAIN_NS;
+        }
+        world_turn(&world);
+    }
+    assert_int_equal(co_mcast_op_state(ops[1]), -ETIMEDOUT);
+    world_run(&world, ops + 1, MEMBERS - 1, DEADLINE_NS);
+    for (int rank = 1; rank < MEMBERS; rank++) {
+        co_mcast_op_release(ops[rank]);
+    }
+    world.mcast[0] = source;
+    world_close(&world);
+    free(buffers);
+}
+
+static void old_chunks_keep_nobody_alive(void **state)
+{
+    (void)state;
+    given_up_in_spite_of(0); // is over
+    given_up_in_spite_of(1); // under way, and this chunk is here
+}
+
+static void copies_of_an_early_chunk_take_the_room_of_one(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast *late = world.mcast[1];
+    uint64_t duplicates = co_counter_read(CO_COUNT_DATA_DUPLICATE);
+    for (uint32_t psn = 0; psn < 3; psn++) {
+        struct heard heard = chunk_of_source(&world, 0, psn, 0);
+        send_again(late, &heard, 1000);
+        assert_int_equal(late->early.in_use, psn + 1);
+    }
+    assert_int_equal(co_counter_read(CO_COUNT_DATA_DUPLICATE) - duplicates, 3 * 999);
+    struct heard next = chunk_of_source(&world, 1, 0, 0);
+    send_again(late, &next, 2);
+    assert_int_equal(late->early.in_use, 4); // another operation's
+    world_bcast(&world, 0, BYTES, 1);        // finds its own, byte for byte
+    assert_int_equal(late->early.in_use, 1);
+    world_close(&world);
+}
+
+static void copies_of_answers_are_no_answers(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast *asker = world.mcast[1];
+    unsigned char *buffer = calloc(1, BYTES);
+    struct co_mcast_op *op = start(&world, 1, buffer);
+    struct heard first = chunk_of_source(&world, 0, 0, 0), again = chunk_of_source(&world, 0, 0, 64);
+    send_again(asker, &first, 1);
+    world.group[1]->requests = CO_WIRE_REQUEST_LABELS; // the last one has label 64
+    send_again(asker, &again, 3);
+    assert_int_equal(asker->answer_trip.smoothed_ns, 0);
+    struct heard answer = chunk_of_source(&world, 0, 1, 64);
+    send_again(asker, &answer, 1);
+    assert_true(asker->answer_trip.smoothed_ns > 0);
+    co_mcast_group_fail(world.group[1], -ECONNRESET);
+    co_mcast_op_release(op);
+    world_close(&world);
+    free(buffer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(old_chunks_keep_nobody_alive),
+        cmocka_unit_test(copies_of_an_early_chunk_take_the_room_of_one),
+        cmocka_unit_test(copies_of_answers_are_no_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
