@@ -23,7 +23,7 @@ static int send_control(struct co_mcast *mcast, struct co_control control, uint6
     control.team = (uint32_t)team_id;
     control.sequence = ++mcast->control_sequence;
     co_wire_control_encode(head, &control, body_bytes);
-    co_wire_control_nonce(nonce, control.sequence);
+    co_wire_control_nonce(nonce, &control, to.index);
     co_auth_seal(mcast->config.auth, CO_AUTH_CONTROL, mcast->config.world_rank, team_id, nonce, head, sizeof(head),
                  body, body_bytes, tag);
     struct co_tx_datagram datagram = {.head = head,

@@ -213,7 +213,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
         return;
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
-    co_wire_control_nonce(nonce, control.sequence);
+    co_wire_control_nonce(nonce, &control, (unsigned)mcast->config.world_rank);
     struct co_mcast_seed *seed = NULL;
     int rank = control.source;
     if (is_probe(control.type)) {

@@ -304,8 +304,11 @@ void co_wire_chunk_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_chu
     memcpy(nonce, words, sizeof(words));
 }
 
-void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint64_t sequence)
+void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_control *control, unsigned receiver)
 {
-    uint32_t words[3] = {htole32((uint32_t)sequence), htole32((uint32_t)(sequence >> 32)), 0};
+    bool is_for_all = control->type == CO_CONTROL_PROBE || control->type == CO_CONTROL_SENT;
+    uint64_t sequence = control->sequence;
+    uint32_t words[3] = {htole32((uint32_t)sequence), htole32((uint32_t)(sequence >> 32)),
+                         is_for_all ? 0 : htole32(receiver + 1)};
     memcpy(nonce, words, sizeof(words));
 }

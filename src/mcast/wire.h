@@ -30,7 +30,7 @@
 
 #include "mcast/auth.h"
 
-#define CO_WIRE_VERSION 1
+#define CO_WIRE_VERSION 2
 #define CO_WIRE_HEAD_BYTES 24
 #define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_SENT
 #define CO_WIRE_CREDIT_SHIFT_MAX 32
@@ -162,7 +162,8 @@ static inline void co_wire_head_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const 
     nonce[0] = head[1];
     memcpy(nonce + 4, head + 8, 8);
 }
-void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], uint64_t sequence);
+// Names the receiver, a world rank, so that nobody else takes the message. What is for all who hear it names nobody.
+void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_control *control, unsigned receiver);
 
 // Bodies, encoded in place (`to` has room) and decoded from a body that co_wire_control_decode accepted.
 size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,

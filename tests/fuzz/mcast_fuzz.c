@@ -68,12 +68,15 @@ static void seal(struct world *world, size_t bytes, uint64_t team)
     int rank = data[2] % MEMBERS;
 
     if ((data[0] & 15) == CO_WIRE_CONTROL) {
-        memcpy(nonce, data + 12, 8);
+        struct co_control control = {.type = data[1]};
+        memcpy(&control.sequence, data + 12, 8);
+        control.sequence = le64toh(control.sequence);
+        co_wire_control_nonce(nonce, &control, SELF);
     } else {
         domain = (data[0] & 15) == CO_WIRE_CONTRIBUTION ? CO_AUTH_CONTRIBUTION
                  : data[1] & 1                          ? CO_AUTH_REPAIR
                                                         : CO_AUTH_CHUNK;
-        memcpy(nonce, data + 4, 12); // team, operation, PSN
+        co_wire_head_nonce(nonce, data);
     }
     co_auth_seal(world->auth, domain, rank, team, nonce, data, bytes, NULL, 0, data + bytes);
     world->wire.bytes = bytes + co_auth_tag_bytes(world->auth);

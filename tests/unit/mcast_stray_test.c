@@ -178,6 +178,30 @@ static void strangers_are_not_served(void **state)
     world_close(&world);
 }
 
+// What was said to one member, sent on to another by somebody who heard it.
+static void what_was_said_to_another_is_not_taken(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    uint64_t team = world.group[0]->team_id, forged = co_counter_read(CO_COUNT_DROP_FORGED);
+    uint8_t data[CO_WIRE_HEAD_BYTES + CO_AUTH_TAG_MAX], nonce[CO_AUTH_NONCE_BYTES];
+    struct co_control control = {.type = CO_CONTROL_FAILED, .team = (uint32_t)team, .sequence = 1000};
+    size_t bytes = CO_WIRE_HEAD_BYTES + world.mcast[2]->tag_bytes;
+    co_wire_control_encode(data, &control, 0);
+    co_wire_control_nonce(nonce, &control, 1);
+    co_auth_seal(world.auth[0], CO_AUTH_CONTROL, 0, team, nonce, data, CO_WIRE_HEAD_BYTES, NULL, 0,
+                 data + CO_WIRE_HEAD_BYTES);
+    struct co_arrival arrival = {.data = data, .bytes = bytes};
+    co_endpoint_deliver(world.mcast[2], &arrival, 1);
+    assert_int_equal(world.group[2]->broken, 0);
+    assert_int_equal(co_counter_read(CO_COUNT_DROP_FORGED) - forged, 1);
+    co_endpoint_deliver(world.mcast[1], &arrival, 1);
+    assert_true(world.group[1]->broken != 0);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +209,7 @@ int main(void)
         cmocka_unit_test(a_turn_comes_along_the_chain),
         cmocka_unit_test(who_was_not_asked_has_parked_nothing),
         cmocka_unit_test(strangers_are_not_served),
+        cmocka_unit_test(what_was_said_to_another_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

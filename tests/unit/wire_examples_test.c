@@ -147,6 +147,7 @@ static const uint8_t *check_control(const struct example *example, enum co_contr
     assert_int_equal(control.sequence, sequence);
     assert_int_equal(control.entries, entries);
     put_number(nonce, sequence, 8);
+    put_number(nonce + 8, 2 + 1, 4); // for rank 2
     check_tags(example, CO_AUTH_CONTROL, 6, nonce);
     return example->bytes + CO_WIRE_HEAD_BYTES;
 }

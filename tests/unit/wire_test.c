@@ -13,11 +13,11 @@
 
 #include "mcast/wire.h"
 
-static const uint8_t GOLDEN_CHUNK[CO_WIRE_HEAD_BYTES] = {0x11, 0x01, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12,
+static const uint8_t GOLDEN_CHUNK[CO_WIRE_HEAD_BYTES] = {0x21, 0x01, 0x34, 0x12, 0x78, 0x56, 0x34, 0x12,
                                                          0xef, 0xcd, 0xab, 0x89, 0x04, 0x00, 0x00, 0x00,
                                                          0x2d, 0x01, 0x00, 0x00, 0x00, 0x00, 0x40, 0x00};
 
-static const uint8_t GOLDEN_CONTROL[CO_WIRE_HEAD_BYTES] = {0x12, 0x03, 0x02, 0x01, 0x78, 0x56, 0x34, 0x12,
+static const uint8_t GOLDEN_CONTROL[CO_WIRE_HEAD_BYTES] = {0x22, 0x03, 0x02, 0x01, 0x78, 0x56, 0x34, 0x12,
                                                            0x44, 0x33, 0x22, 0x11, 0x08, 0x07, 0x06, 0x05,
                                                            0x04, 0x03, 0x02, 0x01, 0x14, 0x00, 0x02, 0x00};
 
@@ -84,7 +84,7 @@ static void contribution_bytes(void **state)
     chunk.is_repair = false;
     chunk.is_contribution = true;
     co_wire_chunk_encode(data, &chunk);
-    assert_int_equal(data[0], 0x13);
+    assert_int_equal(data[0], 0x23);
     assert_int_equal(data[1], 0);
     assert_memory_equal(data + 2, GOLDEN_CHUNK + 2, sizeof(GOLDEN_CHUNK) - 2);
     assert_int_equal(co_wire_kind(data, sizeof(data)), CO_WIRE_CONTRIBUTION);
@@ -111,9 +111,14 @@ static void nonces(void **state)
         co_wire_chunk_nonce(nonce, &chunk);
         assert_int_equal(nonce[0], head[1]);
     }
-    co_wire_control_nonce(nonce, UINT64_C(0x0102030405060708));
-    static const uint8_t control[] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0};
-    assert_memory_equal(nonce, control, sizeof(control));
+    static const uint8_t to_rank_7[] = {8, 7, 6, 5, 4, 3, 2, 1, 8, 0, 0, 0};
+    static const uint8_t to_all[] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0};
+    for (enum co_control_type type = CO_CONTROL_PROGRESS; type < CO_CONTROL_TYPE_END; type++) {
+        struct co_control control = {.type = type, .sequence = UINT64_C(0x0102030405060708)};
+        bool is_for_all = type == CO_CONTROL_PROBE || type == CO_CONTROL_SENT;
+        co_wire_control_nonce(nonce, &control, 7);
+        assert_memory_equal(nonce, is_for_all ? to_all : to_rank_7, sizeof(nonce));
+    }
 }
 
 static void block_of_48_bits(void **state)
@@ -249,12 +254,12 @@ static void chunks_refused(void **state)
 {
     (void)state;
     const size_t good = CO_WIRE_HEAD_BYTES + 45;
-    assert_int_equal(decode_chunk_with(0, 0x11, good), 0);
-    assert_true(decode_chunk_with(0, 0x21, good) < 0); // another version
+    assert_int_equal(decode_chunk_with(0, 0x21, good), 0);
+    assert_true(decode_chunk_with(0, 0x11, good) < 0); // another version
     assert_true(decode_chunk_with(0, 0x01, good) < 0);
-    assert_true(decode_chunk_with(0, 0x10, good) < 0); // another kind
-    assert_true(decode_chunk_with(0, 0x12, good) < 0);
-    assert_true(decode_chunk_with(0, 0x13, good) < 0);
+    assert_true(decode_chunk_with(0, 0x20, good) < 0); // another kind
+    assert_true(decode_chunk_with(0, 0x22, good) < 0);
+    assert_true(decode_chunk_with(0, 0x23, good) < 0);
     assert_true(decode_chunk_with(1, 3, good) < 0); // a repair with what is no label of a request
     assert_int_equal(decode_chunk_with(1, CO_WIRE_CREDIT_SHIFT_MAX << 1, good), 0);
     assert_true(decode_chunk_with(1, (CO_WIRE_CREDIT_SHIFT_MAX + 1) << 1, good) < 0); // more than can be counted
@@ -265,7 +270,7 @@ static void chunks_refused(void **state)
     assert_true(decode_chunk_with(22, 0, good) < 0); // chunks of no bytes
     assert_true(decode_chunk_with(16, 0x2e, good) < 0);
     for (size_t bytes = 0; bytes < 200; bytes++) {
-        assert_int_equal(decode_chunk_with(0, 0x11, bytes) == 0, bytes == good);
+        assert_int_equal(decode_chunk_with(0, 0x21, bytes) == 0, bytes == good);
     }
     struct co_chunk empty = golden_chunk(), back;
     uint8_t data[CO_WIRE_HEAD_BYTES];
