@@ -53,7 +53,8 @@ while read -r -u 3 program arguments ranks settings; do
     options="ignore_noninstrumented_modules=1 suppressions=$log/suppressions exitcode=66 log_path=$log/race"
     arguments=${arguments#-}
     # shellcheck disable=SC2086 # a list of arguments
-    timeout -k 5 $limit mpirun --oversubscribe --bind-to none -n "$ranks" "${exports[@]}" -x TSAN_OPTIONS="$options" \
+    python3 -S tests/bounded.py $limit $((limit * (ranks + 1))) \
+        mpirun --oversubscribe --bind-to none -n "$ranks" "${exports[@]}" -x TSAN_OPTIONS="$options" \
         "$programs/$program" ${arguments/_/ } >"$log/output" 2>&1 </dev/null &
     job=$!
     wait $job

@@ -42,6 +42,7 @@ says ./good "1 passed, 0 failed, 0 skipped" 's  ok$'
 says ./some "1 passed, 0 failed, 0 skipped" 's  ok, 1 of its tests skipped$'
 says ./some "1 passed, 0 failed, 0 skipped" 'SKIPPED \] one$'
 says ./none "0 passed, 0 failed, 1 skipped" 's  skipped$'
+says ./none-there "0 passed, 1 failed, 0 skipped" 'FAILED, status 127$'
 says ./bad "0 passed, 1 failed, 0 skipped" 'FAILED, status 1$'
 says "./good ./some ./none ./bad" "2 passed, 1 failed, 1 skipped" 's  ok$'
 echo "$passed passed, $failed failed, 0 skipped"
