@@ -4,8 +4,7 @@
 # on across a network with seeded faults of either kind, and requires the same bytes on standard output from all of them.
 # What a program needs (ranks, arguments, settings, exit status) stands in its first comment; README.md in
 # this folder lists the keys. A run that hangs (tests/bounded.py) is killed with all its ranks and its log is shown.
-# Closes with the line "N passed, N failed, N skipped"; one run of one program in one mode counts as one. Run from
-# anywhere; needs only bash, Open MPI and python3.
+# Closes with the line "N passed, N failed, N skipped"; one run of one program in one mode counts as one. Needs python3.
 set -u -o pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
