@@ -78,7 +78,7 @@ part() {
 }
 
 build_all() {
-    if make -s -j "$jobs" all; then
+    if make -s -j "$jobs" all bench-programs bench-micro; then
         echo "1 passed, 0 failed, 0 skipped"
     else
         echo "0 passed, 1 failed, 0 skipped"

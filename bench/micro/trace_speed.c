@@ -4,6 +4,7 @@
 // file. Each in the best of some turns, for others use the machine, too. A line for each file:
 //   file megabytes calls calls_mb_per_s events_mb_per_s
 //   trace_speed FILE...
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,22 +46,24 @@ static int read_calls(const char *path, struct co_tracker *tracker)
     return error;
 }
 
-static int make_events(const char *path, const char *events)
+static int make_events(const char *path, int folder)
 {
+    static const char name[] = "events";
     struct co_event_writer writer;
     struct co_tracker tracker;
-    int error = co_event_writer_open(&writer, events);
+    int error = co_event_writer_open(&writer, folder, name);
     if (error == 0) {
         co_tracker_open(&tracker, &writer);
         error = read_calls(path, &tracker);
         co_tracker_close(&tracker);
-        int closed = co_event_writer_close(&writer, events);
+        int closed = co_event_writer_close(&writer, name);
         error = error != 0 ? error : closed;
+        unlinkat(folder, name, 0);
     }
     return error;
 }
 
-static int measure(const char *path, const char *events)
+static int measure(const char *path, int folder)
 {
     double best[2] = {0, 0};
     FILE *file = fopen(path, "rb");
@@ -72,7 +75,7 @@ static int measure(const char *path, const char *events)
     fclose(file);
     for (int turn = 0; turn < 2 * TURNS; turn++) {
         double before = seconds_now();
-        if ((turn % 2 == 0 ? read_calls(path, NULL) : make_events(path, events)) != 0) {
+        if ((turn % 2 == 0 ? read_calls(path, NULL) : make_events(path, folder)) != 0) {
             return 1;
         }
         double speed = megabytes / (seconds_now() - before);
@@ -84,17 +87,22 @@ static int measure(const char *path, const char *events)
 
 int main(int argc, char **argv)
 {
-    char events[] = "/tmp/castoff-events-XXXXXX";
-    int file = mkstemp(events), failed = 0;
-    if (argc < 2 || file < 0) {
+    char path[] = "/tmp/castoff-events-XXXXXX";
+    int failed = 0;
+    if (argc < 2) {
         fprintf(stderr, "usage: trace_speed FILE...\n");
         return 2;
     }
-    close(file);
+    int folder = mkdtemp(path) == NULL ? -1 : open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0) {
+        perror(path);
+        return 1;
+    }
     printf("# file megabytes calls calls_mb_per_s events_mb_per_s\n");
     for (int i = 1; i < argc; i++) {
-        failed |= measure(argv[i], events);
+        failed |= measure(argv[i], folder);
     }
-    unlink(events);
+    close(folder);
+    rmdir(path);
     return failed;
 }

@@ -59,9 +59,9 @@ test_run_unit() {
 # A project whose parts say and return what they are told: unit_says, unit_status, mpi_says, mpi_status.
 make_project() {
     mkdir -p "$work/project/tests/mpi" "$work/project/tests/lab" "$work/project/.ci"
-    cp "$top/tests/run_all.sh" "$work/project/tests/"
+    cp "$top/tests/run_all.sh" "$top/tests/bounded.py" "$work/project/tests/"
     cp "$top/.ci/run" "$work/project/.ci/"
-    printf '%s\n' 'all deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
+    printf '%s\n' 'all bench-programs bench-micro deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
         '	@echo "1 passed, 0 failed, 0 skipped"' 'test:' '	@bash tests/run_all.sh' '.PHONY: all deps unit check-style test' \
         >"$work/project/Makefile"
     printf '#!/bin/bash\necho "$mpi_says"\nexit "$mpi_status"\n' >"$work/project/tests/mpi/run.sh"
