@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <setjmp.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +17,11 @@
 
 #include <cmocka.h>
 
+#include "mcast/auth.h"
 #include "mcast/onesided/control_session.h"
+
+#define HELLO_BYTES 32
+#define VERSION_AT 8
 
 static struct co_session *client, *server;
 static struct co_control_message message;
@@ -123,18 +128,81 @@ static void another_secret(void **state)
     assert_false(co_session_is_trusted(client) || co_session_is_trusted(server));
 }
 
+static void take_hello(struct co_session *from, uint8_t hello[HELLO_BYTES])
+{
+    const uint8_t *data;
+    assert_int_equal(co_session_out(from, &data), HELLO_BYTES);
+    memcpy(hello, data, HELLO_BYTES);
+    co_session_sent(from, HELLO_BYTES);
+}
+
 static void another_version(void **state)
 {
     (void)state;
-    uint8_t hello[32];
+    uint8_t hello[HELLO_BYTES];
     const uint8_t *data;
-    assert_int_equal(co_session_out(client, &data), sizeof hello);
-    memcpy(hello, data, sizeof hello);
-    hello[8] = 9;
+    take_hello(client, hello);
+    hello[VERSION_AT] = 9;
     co_session_feed(server, hello, sizeof hello);
     assert_int_equal(next(server), -EPROTONOSUPPORT);
-    assert_string_equal(why, "the other end speaks version 9 of the protocol, this one 1");
+    assert_string_equal(why, "the other end speaks version 9 of the protocol, this one 2");
     assert_int_equal(co_session_out(server, &data), sizeof hello); // so that it can tell its user, too
+}
+
+// Of no byte of a HELLO: what decides about the version, or may decide about anything once there is another one, is
+// under the key.
+static void hello_changed_on_its_way(void **state)
+{
+    (void)state;
+    for (int from_client = 0; from_client < 2; from_client++) {
+        for (size_t at = 0; at < HELLO_BYTES; at++) {
+            uint8_t hello[HELLO_BYTES];
+            close_ends(NULL);
+            open_ends(NULL);
+            take_hello(client, hello);
+            hello[at] ^= from_client ? 4 : 0;
+            co_session_feed(server, hello, sizeof hello);
+            int heard = next(server);
+            if (heard == 0) {
+                take_hello(server, hello);
+                hello[at] ^= from_client ? 0 : 4;
+                co_session_feed(client, hello, sizeof hello);
+                heard = next(client);
+            }
+            if (heard == 0) { // nothing is wrong yet: then no message passes
+                say(client, CO_SAY_READY);
+                carry(client, server);
+                heard = next(server);
+            }
+            assert_int_equal(heard, at < VERSION_AT ? -EPROTO : at < VERSION_AT + 2 ? -EPROTONOSUPPORT : -EACCES);
+        }
+    }
+}
+
+// As docs/wire-format.md has it, which another program could do, too.
+static void key_of_both_hellos(void **state)
+{
+    (void)state;
+    struct {
+        char label[16];
+        uint8_t client[HELLO_BYTES], server[HELLO_BYTES];
+    } from = {.label = "castoff control"};
+    uint8_t key[CO_AUTH_KEY_BYTES];
+    const uint8_t *data, nonce[CO_AUTH_NONCE_BYTES] = {0};
+    struct co_auth *auth;
+    take_hello(client, from.client);
+    co_session_feed(server, from.client, HELLO_BYTES);
+    assert_int_equal(next(server), 0);
+    take_hello(server, from.server);
+    co_session_feed(client, from.server, HELLO_BYTES);
+    assert_int_equal(next(client), 0);
+    crypto_generichash(key, sizeof key, (const uint8_t *)&from, sizeof from, secret, sizeof secret);
+    assert_int_equal(co_auth_open(&auth, key, 2, CO_AUTH_KEYED), 0);
+    co_auth_use_portable(auth);
+    say(client, CO_SAY_READY);
+    size_t covered = co_session_out(client, &data) - CO_CONTROL_TAG_BYTES;
+    assert_true(co_auth_verify(auth, CO_AUTH_CONTROL, 0, 0, nonce, data, covered));
+    co_auth_close(auth);
 }
 
 static void no_peer(void **state)
@@ -253,6 +321,8 @@ int main(void)
         ENDS(byte_by_byte),
         ENDS(another_secret),
         ENDS(another_version),
+        ENDS(hello_changed_on_its_way),
+        ENDS(key_of_both_hellos),
         ENDS(no_peer),
         ENDS(changed),
         ENDS(repeated),

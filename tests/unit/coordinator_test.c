@@ -216,7 +216,7 @@ static void its_status(void **state)
     *rig_status = '\0';
     rig_say(OTHER, CO_SAY_STATUS);
     rig_hears(OTHER, CO_SAY_STATUS_TEXT);
-    assert_non_null(strstr(rig_status, "coordinator version 1 hops 1 groups 1 groups_opened 1 groups_failed 0\n"));
+    assert_non_null(strstr(rig_status, "coordinator version 2 hops 1 groups 1 groups_opened 1 groups_failed 0\n"));
     assert_non_null(
         strstr(rig_status, "hop leaf at 10.0.0.9:5 mode switch rules_max 16 actions_max 64 heard 0.0 s ago\n"));
     assert_non_null(strstr(rig_status, "  group_packets 8 copies 24 "));

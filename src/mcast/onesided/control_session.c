@@ -30,21 +30,25 @@ struct co_session {
     bool is_client, is_trusted;
     struct co_auth *auth; // NULL until the peer's HELLO has come
     uint8_t secret[CO_SECRET_BYTES];
-    uint8_t own_nonce[NONCE_BYTES];
+    uint8_t own_hello[HELLO_BYTES];
     uint64_t said, heard; // messages
     size_t in_bytes, out_at, out_bytes;
     uint8_t in[IN_ROOM];
     uint8_t out[OUT_ROOM];
 };
 
-static void queue_hello(struct co_session *session)
+static void make_hello(uint8_t hello[HELLO_BYTES])
 {
-    uint8_t *hello = session->out + session->out_bytes;
     memset(hello, 0, HELLO_BYTES);
     memcpy(hello, magic, sizeof magic);
     hello[8] = CO_CONTROL_VERSION & 0xff;
     hello[9] = CO_CONTROL_VERSION >> 8;
-    memcpy(hello + NONCE_AT, session->own_nonce, NONCE_BYTES);
+    randombytes_buf(hello + NONCE_AT, NONCE_BYTES);
+}
+
+static void queue_hello(struct co_session *session)
+{
+    memcpy(session->out + session->out_bytes, session->own_hello, HELLO_BYTES);
     session->out_bytes += HELLO_BYTES;
 }
 
@@ -59,7 +63,7 @@ int co_session_open(struct co_session **out, bool is_client, const uint8_t secre
     }
     session->is_client = is_client;
     memcpy(session->secret, secret, CO_SECRET_BYTES);
-    randombytes_buf(session->own_nonce, NONCE_BYTES);
+    make_hello(session->own_hello);
     if (is_client) {
         queue_hello(session); // the other end answers, so that it says nothing to who is no peer of ours
     }
@@ -90,15 +94,16 @@ static void drop_in(struct co_session *session, size_t bytes)
     memmove(session->in, session->in + bytes, session->in_bytes);
 }
 
-static int make_key(struct co_session *session, const uint8_t peer_nonce[NONCE_BYTES])
+// Of both HELLOs whole: where somebody on the way has changed a byte of one, versions above all, no tag holds.
+static int make_key(struct co_session *session, const uint8_t peer_hello[HELLO_BYTES])
 {
     struct {
         char label[16];
-        uint8_t client[NONCE_BYTES], server[NONCE_BYTES];
+        uint8_t client[HELLO_BYTES], server[HELLO_BYTES];
     } from = {.label = "castoff control"};
     uint8_t key[CO_AUTH_KEY_BYTES];
-    memcpy(session->is_client ? from.client : from.server, session->own_nonce, NONCE_BYTES);
-    memcpy(session->is_client ? from.server : from.client, peer_nonce, NONCE_BYTES);
+    memcpy(session->is_client ? from.client : from.server, session->own_hello, HELLO_BYTES);
+    memcpy(session->is_client ? from.server : from.client, peer_hello, HELLO_BYTES);
     crypto_generichash(key, sizeof key, (const uint8_t *)&from, sizeof from, session->secret, CO_SECRET_BYTES);
     int error = co_auth_open(&session->auth, key, ENDS, CO_AUTH_KEYED);
     sodium_memzero(key, sizeof key);
@@ -120,7 +125,7 @@ static int take_hello(struct co_session *session, char *why, size_t why_room)
         return 0;
     }
     unsigned version = session->in[8] | (unsigned)session->in[9] << 8;
-    int error = make_key(session, session->in + NONCE_AT);
+    int error = make_key(session, session->in);
     if (error != 0) {
         snprintf(why, why_room, "no memory for a connection");
         return error;

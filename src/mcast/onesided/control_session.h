@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One control connection without its socket: bytes go in and out, messages come and go. Begins with a HELLO in each
-// direction, which carries the version and 16 random bytes; from both and the shared secret comes the key of the
-// connection. Every message after that has a tag over its head and body, by its number in its direction, so none can be
-// forged, changed, repeated or left out; nothing is hidden. One thread; cold.
+// direction, which carries the version and 16 random bytes; from both, whole, and the shared secret comes the key of
+// the connection. Every message after that has a tag over its head and body, by its number in its direction, so none
+// can be forged, changed, repeated or left out; nothing is hidden. One thread; cold.
 #ifndef CASTOFF_MCAST_ONESIDED_CONTROL_SESSION_H
 #define CASTOFF_MCAST_ONESIDED_CONTROL_SESSION_H
 

@@ -8,7 +8,7 @@
 
 #include "mcast/onesided/hop.h"
 
-#define CO_CONTROL_VERSION 1
+#define CO_CONTROL_VERSION 2
 #define CO_CONTROL_HEAD_BYTES 8
 #define CO_CONTROL_TAG_BYTES 16
 #define CO_CONTROL_BODY_MAX 60000
