@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Waitany and MPI_Testany over arrays with requests of ours. Ours are looked at from a moving start, and ours and
-// native ones take turns at being asked first, so that no request starves. Native answers "flag, but index undefined"
-// when all that it sees is inactive: that is no hit while one of ours is there. Hot; any thread.
+// MPI_Waitany and MPI_Testany over arrays with requests of ours. The first in the array that is done is taken,
+// whoever's it is: MPI lets any be taken, but programs lean on the order of Open MPI, which goes by the array. Native
+// answers "flag, but index undefined" when all that it sees is inactive: that is no hit while one of ours is there.
+// Hot; any thread.
 #include "pmpi/requests.h"
-
-// Where the search among ours begins, and who is asked first.
-static _Thread_local unsigned turn;
 
 // What find_done says instead of the index of a request of ours that is done.
 enum { NONE_OURS = -1, NONE_DONE = -2 };
 
+// The first.
 static int find_done(int count, const MPI_Request handles[])
 {
     int found = NONE_OURS;
-    unsigned start = turn++;
     for (int i = 0; i < count; i++) {
-        int index = (int)((start + (unsigned)i) % (unsigned)count);
-        struct co_request *request = co_request_of(handles[index]);
+        struct co_request *request = co_request_of(handles[i]);
         if (request != NULL) {
             if (co_request_is_done(request)) {
-                return index;
+                return i;
             }
             found = NONE_DONE;
         }
@@ -37,9 +34,8 @@ struct any {
     int code;
 };
 
-static bool try_ours(struct any *any)
+static bool try_ours(struct any *any, int found)
 {
-    int found = find_done(any->count, any->handles);
     if (found < 0) {
         return false;
     }
@@ -49,7 +45,8 @@ static bool try_ours(struct any *any)
     return true;
 }
 
-static bool try_native(struct any *any)
+// Among the first `count` of the array.
+static bool try_native(struct any *any, int count)
 {
     int flag = 0;
     // Not the program's status: an answer that is no hit must not write there.
@@ -58,8 +55,7 @@ static bool try_native(struct any *any)
     if (wants_status) {
         status.MPI_ERROR = any->status->MPI_ERROR;
     }
-    any->code =
-        co_next.Testany(any->count, any->handles, any->index, &flag, wants_status ? &status : MPI_STATUS_IGNORE);
+    any->code = co_next.Testany(count, any->handles, any->index, &flag, wants_status ? &status : MPI_STATUS_IGNORE);
     if (any->code == MPI_SUCCESS && (!flag || *any->index == MPI_UNDEFINED)) {
         return false;
     }
@@ -69,13 +65,11 @@ static bool try_native(struct any *any)
     return true;
 }
 
-// One round over both sides.
+// One round over both sides: native is asked for what stands before the first of ours that is done.
 static bool try_both(struct any *any)
 {
-    if (turn % 2 == 0) {
-        return try_ours(any) || try_native(any);
-    }
-    return try_native(any) || try_ours(any);
+    int found = find_done(any->count, any->handles), before = found < 0 ? any->count : found;
+    return (before > 0 && try_native(any, before)) || try_ours(any, found);
 }
 
 static bool has_ours(int count, const MPI_Request handles[])
@@ -105,7 +99,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     *flag = try_both(&any);
     if (!*flag) {
         co_engine_glance(co_layer.engine);
-        *flag = try_ours(&any);
+        *flag = try_ours(&any, find_done(count, handles));
     }
     if (!*flag) {
         *index = MPI_UNDEFINED;

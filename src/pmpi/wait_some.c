@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Waitsome and MPI_Testsome over arrays with requests of ours. Indices and statuses are packed: entry i of both
-// belongs to the i-th completion, native ones first. Native's "undefined" only means that it sees nothing active.
-// Hot; any thread.
+// belongs to the i-th completion, in the order of the array, as Open MPI gives them and programs expect. Native's
+// "undefined" only means that it sees nothing active. Hot; any thread.
+#include <stdlib.h>
+#include <string.h>
+
 #include "pmpi/requests.h"
 
 struct some {
@@ -44,6 +47,37 @@ static void append_ours(struct some *some)
     some->code = co_request_conclude_array(&failure, some->code, some->call);
 }
 
+// Native's `first` entries and ours behind them, each in order, become one. Without memory they stay as they are, which
+// MPI allows.
+static void merge(const struct some *some, int first)
+{
+    int left = first - 1, right = *some->outcount - 1;
+    bool has_statuses = some->statuses != MPI_STATUSES_IGNORE;
+    if (first == 0 || right < first || some->indices[left] < some->indices[first]) {
+        return;
+    }
+    size_t ours = (size_t)(right - left);
+    MPI_Status *statuses = malloc(ours * (sizeof *statuses + sizeof *some->indices));
+    if (statuses == NULL) {
+        return;
+    }
+    int *indices = (int *)(statuses + ours);
+    memcpy(indices, some->indices + first, ours * sizeof *indices);
+    if (has_statuses) {
+        memcpy(statuses, some->statuses + first, ours * sizeof *statuses);
+    }
+    for (int to = right, own = (int)ours - 1; own >= 0; to--) {
+        bool is_own = left < 0 || indices[own] > some->indices[left];
+        some->indices[to] = is_own ? indices[own] : some->indices[left];
+        if (has_statuses) {
+            some->statuses[to] = is_own ? statuses[own] : some->statuses[left];
+        }
+        own -= is_own;
+        left -= !is_own;
+    }
+    free(statuses);
+}
+
 // Completes what is done on both sides; true: at least one, or an error of native.
 static bool collect(struct some *some)
 {
@@ -54,7 +88,9 @@ static bool collect(struct some *some)
     if (some->code != MPI_SUCCESS && some->code != MPI_ERR_IN_STATUS && *some->outcount == 0) {
         return true;
     }
+    int native = *some->outcount;
     append_ours(some);
+    merge(some, native);
     return *some->outcount > 0;
 }
 
