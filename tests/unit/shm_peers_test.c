@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A peer whose process is gone is noticed; one that is stopped is not taken for dead and loses nothing.
+// A peer whose process is gone is noticed, and who has its number then is left alone; one that is stopped is not taken
+// for dead and loses nothing.
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -15,6 +17,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
+#include "mcast/shm/shm_node.h"
 #include "shm_job.h"
 
 static int one_is_killed(struct shm_rank *self)
@@ -34,6 +37,59 @@ static int one_is_killed(struct shm_rank *self)
     while (co_shm_node_dead_peer(self->node) != 1) {
         SHM_CHECK(co_shm_op_progress(&op) == 0);
         sched_yield();
+    }
+    return 0;
+}
+
+static int copy_both_ways(struct co_shm_node *node, char *secret)
+{
+    char local[8] = "local";
+    int error = co_shm_node_read(node, 1, local, (uint64_t)(uintptr_t)secret, sizeof local);
+
+    if (error == 0 || strcmp(local, "local") != 0) {
+        return 0;
+    }
+    return co_shm_node_write(node, 1, local, (uint64_t)(uintptr_t)secret, sizeof local);
+}
+
+// The kernel gives the number of rank 1 to a process that is no rank: ours stands for it.
+static int number_is_used_again(struct shm_rank *self)
+{
+    struct co_shm_process *peer = &self->node->processes[1];
+    char secret[8] = "secret";
+
+    shm_job_barrier(self);
+    if (self->rank == 1) {
+        raise(SIGKILL);
+    }
+    while (co_shm_node_dead_peer(self->node) != 1) {
+        sched_yield();
+    }
+    peer->pid = (uint64_t)getpid();
+    peer->started++;                              // another's: ours is not later than that of a rank forked after us
+    co_store_relaxed(&self->node->seen_ns[1], 0); // long ago
+    SHM_CHECK(co_shm_node_dead_peer(self->node) == 1);
+    SHM_CHECK(co_shm_node_is_gone(self->node, 1));
+    SHM_CHECK(copy_both_ways(self->node, secret) == -ESRCH);
+    SHM_CHECK(strcmp(secret, "secret") == 0);
+    return 0;
+}
+
+// Who lives is copied from, and stays so.
+static int neighbour_is_the_same(struct shm_rank *self)
+{
+    int next = (self->rank + 1) % self->size;
+    int read = -1;
+
+    *shm_job_word(self, self->rank) = (long)(intptr_t)&self->rank;
+    shm_job_barrier(self);
+    if (co_shm_node_single_copy(self->node)) {
+        for (int i = 0; i < 3; i++) {
+            co_store_relaxed(&self->node->seen_ns[next], 0);
+            uint64_t from = (uint64_t)*shm_job_word(self, next);
+            SHM_CHECK(co_shm_node_read(self->node, next, &read, from, sizeof read) == 0);
+            SHM_CHECK(read == next);
+        }
     }
     return 0;
 }
@@ -133,6 +189,18 @@ static void a_killed_process_is_noticed(void **state)
     assert_int_equal(shm_job_names_left(), 0);
 }
 
+static void a_number_used_again_is_left_alone(void **state)
+{
+    struct shm_job_options options = {.size = 2, .single_copy = CO_YES};
+
+    (void)state;
+    assert_int_equal(shm_job_run_with_victim(&options, number_is_used_again, 1), 0);
+    assert_int_equal(shm_job_run(&options, neighbour_is_the_same), 0);
+    options.by_number = true;
+    assert_int_equal(shm_job_run_with_victim(&options, number_is_used_again, 1), 0);
+    assert_int_equal(shm_job_run(&options, neighbour_is_the_same), 0);
+}
+
 static void a_stopped_process_loses_nothing(void **state)
 {
     struct shm_job_options options = {.size = 3, .single_copy = CO_NO};
@@ -148,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_process_is_noticed),
+        cmocka_unit_test(a_number_used_again_is_left_alone),
         cmocka_unit_test(a_stopped_process_loses_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

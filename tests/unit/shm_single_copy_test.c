@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The probe for single copy and the copies themselves: what is allowed is used, what is switched off is not, an address
-// that is not there is an error and no crash.
+// that is not there is an error and no crash; and Yama, played by the functions below, is asked to let others in only
+// where that is needed and helps.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +13,9 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -16,6 +23,102 @@
 #include "base/settings.h"
 #include "mcast/shm/shm_team.h"
 #include "shm_job.h"
+
+// Yama of ptrace_scope 0, 1 or 3 (for which no word helps) as the processes of a job see it, while `job` is set.
+static struct shm_rank *job;
+static int scope;
+
+enum { WORD_LETS = 4, WORD_ASKED = 8 }; // and the rank: what each has told last, and how often
+
+static bool is_let_in(pid_t pid)
+{
+    for (int rank = 0; rank < job->size; rank++) {
+        if (shm_job_pid(job, rank) == pid) {
+            return scope == 0 || (scope == 1 && *shm_job_word(job, WORD_LETS + rank) != 0);
+        }
+    }
+    return false;
+}
+
+static ssize_t copy_under_yama(long call, pid_t pid, const struct iovec *local, const struct iovec *remote)
+{
+    if (job && pid != getpid() && !is_let_in(pid)) {
+        errno = EPERM;
+        return -1;
+    }
+    return syscall(call, pid, local, 1ul, remote, 1ul, 0ul);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count, const struct iovec *remote,
+                         unsigned long remote_count, unsigned long flags)
+{
+    (void)local_count, (void)remote_count, (void)flags;
+    return copy_under_yama(SYS_process_vm_readv, pid, local, remote);
+}
+
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long local_count, const struct iovec *remote,
+                          unsigned long remote_count, unsigned long flags)
+{
+    (void)local_count, (void)remote_count, (void)flags;
+    return copy_under_yama(SYS_process_vm_writev, pid, local, remote);
+}
+
+int prctl(int option, ...)
+{
+    va_list list;
+    unsigned long arguments[4];
+
+    va_start(list, option);
+    for (int i = 0; i < 4; i++) {
+        arguments[i] = va_arg(list, unsigned long);
+    }
+    va_end(list);
+    if (job && option == PR_SET_PTRACER) {
+        *shm_job_word(job, WORD_LETS + job->rank) = (long)arguments[0];
+        *shm_job_word(job, WORD_ASKED + job->rank) += 1;
+        return 0;
+    }
+    return (int)syscall(SYS_prctl, option, arguments[0], arguments[1], arguments[2], arguments[3]);
+}
+
+// `expected`: is single copy allowed, and is Yama told to let others in, and how often so far.
+static int open_under_yama(struct shm_rank *self, int yama, bool is_allowed, bool lets, int asked)
+{
+    struct co_shm_node *node;
+
+    job = self;
+    scope = yama;
+    shm_job_barrier(self);
+    SHM_CHECK(co_shm_node_open(&node, &self->config) == 0);
+    SHM_CHECK(co_shm_node_single_copy(node) == is_allowed);
+    SHM_CHECK((*shm_job_word(self, WORD_LETS + self->rank) != 0) == lets);
+    SHM_CHECK(*shm_job_word(self, WORD_ASKED + self->rank) == asked);
+    shm_job_barrier(self);
+    co_shm_node_close(node);
+    SHM_CHECK(*shm_job_word(self, WORD_LETS + self->rank) == 0);
+    job = NULL;
+    return 0;
+}
+
+static int where_it_helps(struct shm_rank *self)
+{
+    return open_under_yama(self, 1, true, true, 1);
+}
+
+static int where_nothing_helps(struct shm_rank *self)
+{
+    return open_under_yama(self, 3, false, false, 2);
+}
+
+static int where_nobody_asked(struct shm_rank *self)
+{
+    return open_under_yama(self, 1, false, false, 0);
+}
+
+static int where_nothing_forbids(struct shm_rank *self)
+{
+    return open_under_yama(self, 0, true, false, 0);
+}
 
 static int may_copy(struct shm_rank *self)
 {
@@ -100,6 +203,22 @@ static void what_is_switched_off_is_not(void **state)
     run(1, false, CO_AUTO, may_not_copy);
 }
 
+static void others_are_let_in_only_where_it_helps(void **state)
+{
+    struct shm_job_options options = {.size = 3, .single_copy = CO_YES, .leave_closed = true};
+    char word = 'a', copy = 0;
+
+    (void)state;
+    if (co_shm_copy_from(getpid(), &copy, (uint64_t)(uintptr_t)&word, 1) != 0) {
+        skip(); // a kernel without the call, or a filter
+    }
+    assert_int_equal(shm_job_run(&options, where_it_helps), 0);
+    assert_int_equal(shm_job_run(&options, where_nothing_helps), 0);
+    assert_int_equal(shm_job_run(&options, where_nothing_forbids), 0);
+    options.single_copy = CO_AUTO;
+    assert_int_equal(shm_job_run(&options, where_nobody_asked), 0);
+}
+
 static void copies_are_whole_or_an_error(void **state)
 {
     size_t page = 4096;
@@ -127,9 +246,8 @@ static void copies_are_whole_or_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_allowed_is_used),
-        cmocka_unit_test(rings_that_can_borrow_come_first),
-        cmocka_unit_test(what_is_switched_off_is_not),
+        cmocka_unit_test(what_is_allowed_is_used),      cmocka_unit_test(rings_that_can_borrow_come_first),
+        cmocka_unit_test(what_is_switched_off_is_not),  cmocka_unit_test(others_are_let_in_only_where_it_helps),
         cmocka_unit_test(copies_are_whole_or_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,8 @@ void co_shm_node_close(struct co_shm_node *node);
 int co_shm_node_try(int ranks, uint64_t key, size_t team_bytes);
 
 bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go straight between processes
-// Reads memory of another rank of the node, where single copy is allowed. The whole length or -errno.
+// Reads memory of another rank of the node, where single copy is allowed. The whole length or -errno; -ESRCH: its
+// process is gone, whoever has the number now.
 int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes);
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or "allowed"
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).

@@ -38,8 +38,8 @@ static int read_piece(struct co_shm_op *op)
     }
     size_t left = op->bytes - op->position;
     size_t length = left < PIECE_BYTES ? left : PIECE_BYTES;
-    pid_t pid = (pid_t)team->node->processes[team->members[op->peer]].pid;
-    if (co_shm_copy_from(pid, block + op->position, op->remote + op->position, length) != 0) {
+    int rank = team->members[op->peer];
+    if (co_shm_node_read(team->node, rank, block + op->position, op->remote + op->position, length) != 0) {
         op->stuck = 1; // the rest of this block through the bounce page; position stays
     } else {
         op->position += length;

@@ -23,7 +23,7 @@
 #include "base/order.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 5
+#define CO_SHM_VERSION 6
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512) // a slot of the bulk ring
 #define CO_SHM_ENTRIES_MAX 4096
@@ -59,6 +59,7 @@ struct co_shm_process {
     uint64_t pid_namespace; // pids of another namespace say nothing
     uint64_t probe_address; // of a word in that process
     uint64_t probe_value;   // what the word holds
+    uint64_t started;       // when, in clock ticks since the start of the machine; 0: no /proc to tell
 };
 
 // One team. Guarded by the header's lock but for the atomic ones.

@@ -147,8 +147,8 @@ static void introduce_self(struct co_shm_node *node)
 
     self->pid = (uint64_t)getpid();
     self->pid_namespace = stat("/proc/self/ns/pid", &state) == 0 ? (uint64_t)state.st_ino : 0;
+    self->started = co_shm_peers_started();
     node->probe_word = node->config.job_key * UINT64_C(0x9e3779b97f4a7c15) + (uint64_t)node->config.rank + 1;
-    node->probe_target = 0;
     self->probe_address = (uint64_t)(uintptr_t)&node->probe_word;
     self->probe_value = node->probe_word;
 }
@@ -201,6 +201,7 @@ void co_shm_node_close(struct co_shm_node *node)
     if (!node) {
         return;
     }
+    co_shm_single_copy_end(node);
     co_shm_peers_close(node);
     co_shm_segment_close(&node->segment);
     free(node);

@@ -25,8 +25,10 @@ struct co_shm_node {
     struct co_shm_loan *loans;
     char *areas;
 
-    struct pollfd *watched; // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
+    struct pollfd *watched;    // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
+    _Atomic uint64_t *seen_ns; // [size] when the process was last seen to be the one that met us
     bool single_copy;
+    bool lets_others_in;                                              // we told Yama
     size_t direct_bcast_min, direct_allgather_min, direct_gather_min; // smallest blocks copied straight; SIZE_MAX: none
     size_t cache_bytes;                                               // last level
     char reason[96];
@@ -44,12 +46,18 @@ static inline char *co_shm_node_area(const struct co_shm_node *node, uint32_t en
 // shm_peers.c: who is still there.
 int co_shm_peers_open(struct co_shm_node *node);
 void co_shm_peers_close(struct co_shm_node *node);
+uint64_t co_shm_peers_started(void); // this process; see co_shm_process
+// Does the number of this rank still mean its process? Asked before bytes are copied.
+bool co_shm_peer_is_same(const struct co_shm_node *node, int rank);
 
 // shm_single_copy.c: straight between processes. The whole length or -errno; part of it may have been copied then.
 int co_shm_copy_from(pid_t pid, void *local, uint64_t remote, size_t bytes);
 int co_shm_copy_to(pid_t pid, const void *local, uint64_t remote, size_t bytes);
+// Like co_shm_node_read, which is their other half; -ESRCH from both: the process is gone.
+int co_shm_node_write(const struct co_shm_node *node, int rank, const void *local, uint64_t remote, size_t bytes);
 // Collective over the node: sets single_copy and reason. Negative only when an exchange failed.
 int co_shm_single_copy_probe(struct co_shm_node *node);
+void co_shm_single_copy_end(struct co_shm_node *node);
 
 // shm_directory.c: the entry of a team.
 int co_shm_directory_init(struct co_shm_header *header);

@@ -60,11 +60,8 @@ static int try_neighbour(struct co_shm_node *node)
     int next = (node->config.rank + 1) % node->config.size;
     const struct co_shm_process *peer = &node->processes[next];
     uint64_t word = 0;
+    int result = co_shm_node_read(node, next, &word, peer->probe_address, sizeof word);
 
-    if (peer->pid_namespace != node->processes[node->config.rank].pid_namespace) {
-        return -ESRCH; // the number means another process here
-    }
-    int result = co_shm_copy_from((pid_t)peer->pid, &word, peer->probe_address, sizeof word);
     if (result != 0) {
         return result;
     }
@@ -73,7 +70,39 @@ static int try_neighbour(struct co_shm_node *node)
     }
     uint64_t target =
         peer->probe_address + offsetof(struct co_shm_node, probe_target) - offsetof(struct co_shm_node, probe_word);
-    return co_shm_copy_to((pid_t)peer->pid, &word, target, sizeof word);
+    return co_shm_node_write(node, next, &word, target, sizeof word);
+}
+
+// All try; the worst verdict of all.
+static int try_all(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+
+    node->probe_target = 0;
+    int error = config->barrier(config->arg);
+    int verdict = error != 0 ? error : config->all_agree(config->arg, try_neighbour(node));
+    if (verdict == 0) { // a word that did not arrive though all tries succeeded
+        verdict = config->all_agree(config->arg, node->probe_target == node->probe_word ? 0 : -EFAULT);
+    }
+    return verdict;
+}
+
+// Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in, as long as it
+// lasts. What the program had told Yama before cannot be read, and is lost with it.
+static void let_others_in(struct co_shm_node *node, bool lets)
+{
+#ifdef PR_SET_PTRACER
+    if (node->lets_others_in != lets) {
+        node->lets_others_in = prctl(PR_SET_PTRACER, lets ? PR_SET_PTRACER_ANY : 0, 0, 0, 0) == 0 && lets;
+    }
+#else
+    (void)node, (void)lets;
+#endif
+}
+
+void co_shm_single_copy_end(struct co_shm_node *node)
+{
+    let_others_in(node, false);
 }
 
 static void set_reason(struct co_shm_node *node, int verdict)
@@ -120,22 +149,14 @@ int co_shm_single_copy_probe(struct co_shm_node *node)
     int verdict = -EOPNOTSUPP;
 
     if (config->size > 1 && config->single_copy != CO_NO) {
-#ifdef PR_SET_PTRACER
-        if (config->single_copy == CO_YES) {
-            // Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in.
-            prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+        verdict = try_all(node);
+        if (verdict == -EPERM && config->single_copy == CO_YES) { // the least of all errors: nothing else is wrong
+            let_others_in(node, true);
+            verdict = try_all(node);
+            if (verdict != 0) {
+                let_others_in(node, false);
+            }
         }
-#endif
-        int error = config->barrier(config->arg);
-        verdict = try_neighbour(node);
-        error = error == 0 ? config->barrier(config->arg) : error;
-        if (error != 0) {
-            return error;
-        }
-        if (verdict == 0 && node->probe_target != node->probe_word) {
-            verdict = -EFAULT; // the other neighbour's word did not arrive
-        }
-        verdict = config->all_agree(config->arg, verdict);
     }
     node->single_copy = verdict == 0;
     set_reason(node, verdict);
@@ -153,7 +174,14 @@ bool co_shm_node_single_copy(const struct co_shm_node *node)
 
 int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes)
 {
-    return co_shm_copy_from((pid_t)node->processes[rank].pid, local, remote, bytes);
+    return co_shm_peer_is_same(node, rank) ? co_shm_copy_from((pid_t)node->processes[rank].pid, local, remote, bytes)
+                                           : -ESRCH;
+}
+
+int co_shm_node_write(const struct co_shm_node *node, int rank, const void *local, uint64_t remote, size_t bytes)
+{
+    return co_shm_peer_is_same(node, rank) ? co_shm_copy_to((pid_t)node->processes[rank].pid, local, remote, bytes)
+                                           : -ESRCH;
 }
 
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node)

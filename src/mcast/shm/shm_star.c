@@ -70,11 +70,6 @@ static int64_t take_piece(struct co_shm_op *op, int leaf, bool front)
     }
 }
 
-static pid_t pid_of(const struct co_shm_team *team, int member)
-{
-    return (pid_t)team->node->processes[team->members[member]].pid;
-}
-
 static void leaf_claim(struct co_shm_op *op)
 {
     struct co_shm_control *control = co_shm_control(op->team, op->team->self);
@@ -107,11 +102,13 @@ static void leaf_meet(struct co_shm_op *op, const struct co_shm_introduction *it
 
 static void leaf_copy(struct co_shm_op *op, uint64_t piece)
 {
+    const struct co_shm_node *node = op->team->node;
     uint64_t offset = piece * op->piece_bytes;
-    pid_t pid = pid_of(op->team, op->root);
+    int rank = op->team->members[op->root];
     size_t length = piece_length(op, piece);
-    int error = op->call == CO_SHM_BCAST ? co_shm_copy_from(pid, op->target + offset, op->remote + offset, length)
-                                         : co_shm_copy_to(pid, op->mine + offset, op->remote + offset, length);
+    int error = op->call == CO_SHM_BCAST
+                    ? co_shm_node_read(node, rank, op->target + offset, op->remote + offset, length)
+                    : co_shm_node_write(node, rank, op->mine + offset, op->remote + offset, length);
     if (error != 0) {
         op->stuck = piece + 1;
         op->position = 0;
@@ -197,14 +194,15 @@ static int leaf_step(struct co_shm_op *op)
 static void centre_copy(struct co_shm_op *op, int leaf, uint64_t address, uint64_t piece)
 {
     struct co_shm_control *control = co_shm_control(op->team, leaf);
+    const struct co_shm_node *node = op->team->node;
+    int rank = op->team->members[leaf];
     uint64_t helped = co_load_relaxed(&control->helped); // relaxed: ours since acquire R1 of the leaf's line
     uint64_t offset = piece * op->piece_bytes;
     uint64_t remote = address + offset;
     size_t length = piece_length(op, piece);
-    int error =
-        op->call == CO_SHM_BCAST
-            ? co_shm_copy_to(pid_of(op->team, leaf), op->mine + offset, remote, length)
-            : co_shm_copy_from(pid_of(op->team, leaf), op->target + (size_t)leaf * op->bytes + offset, remote, length);
+    char *block = op->target + (size_t)leaf * op->bytes;
+    int error = op->call == CO_SHM_BCAST ? co_shm_node_write(node, rank, op->mine + offset, remote, length)
+                                         : co_shm_node_read(node, rank, block + offset, remote, length);
     if (error != 0) {
         op->stuck = 1; // from now on the leaves do it alone
         helped |= (piece + 1) << FAILED_SHIFT;
