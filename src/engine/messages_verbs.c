@@ -68,14 +68,14 @@ static int open_links(struct co_engine *engine, uint64_t job, uint32_t *door, ch
 }
 
 // Wanted where the MPI below would carry messages otherwise.
-void co_network_open_links(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
+void co_network_open_links(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine)
 {
     char why[200] = "";
     mine->link_status = -ENOTSUP;
     if (engine->bootstrap.native == NULL || mine->carrier_status != 0 || mine->verbs_status != 0) {
         return;
     }
-    mine->link_status = open_links(engine, secret->tag, &mine->link_door, why, sizeof why);
+    mine->link_status = open_links(engine, offer->tag, &mine->link_door, why, sizeof why);
     if (mine->link_status != 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts go by the MPI below, not by verbs: %s", why);
     }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,11 +25,22 @@ void co_network_say(struct co_engine *engine, const char *format, ...)
     va_end(arguments);
 }
 
-int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine)
+static int open_auth(struct co_engine *engine)
 {
-    uint32_t near_ip = co_shared_network_find(engine, secret); // collective, so before anything that may fail
-    int status = co_auth_open(&engine->auth, secret->key, engine->bootstrap.world_size,
+    uint8_t key[CO_AUTH_KEY_BYTES];
+    int status = co_job_key_share(engine, key);
+    if (status == 0) {
+        status = co_auth_open(&engine->auth, key, engine->bootstrap.world_size,
                               (enum co_auth_form)co_setting_number(CO_SET_AUTH));
+    }
+    sodium_memzero(key, sizeof(key));
+    return status;
+}
+
+int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, struct co_udp_address *mine)
+{
+    uint32_t near_ip = co_shared_network_find(engine, offer); // collective, so before anything that may fail
+    int status = open_auth(engine);                           // likewise
     if (status < 0) {
         co_network_say(engine, "no keys for datagrams (%s)", strerror(-status));
         return status;
@@ -42,7 +54,7 @@ int co_network_open(struct co_engine *engine, const struct co_job_secret *secret
     }
     struct co_udp_config config = {.interface = co_setting_text(CO_SET_UDP_INTERFACE),
                                    .group_range = co_setting_text(CO_SET_UDP_GROUP),
-                                   .job_tag = secret->tag,
+                                   .job_tag = offer->tag,
                                    .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
                                    .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
                                    .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),

@@ -9,9 +9,8 @@
 #include "mcast/transport/udp.h"
 #include "mcast/transport/verbs.h"
 
-// Drawn by rank 0 for the job. The tag shows in names and addresses: nothing of the key is in it.
-struct co_job_secret {
-    uint8_t key[CO_AUTH_KEY_BYTES];
+// What rank 0 tells all others first. The tag is random and shows in names and addresses.
+struct co_job_offer {
     uint64_t tag;
     int status;
     uint32_t addresses[CO_UDP_CANDIDATES_MAX]; // of rank 0's host, for the choice of a network
@@ -34,13 +33,18 @@ struct co_rank_facts {
 
 // shared_network.c. Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective) find
 // the first of them to which all other hosts have a way, better without routers: network byte order, 0: none.
-void co_shared_network_offer(struct co_job_secret *secret);
-uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_job_secret *secret);
+void co_shared_network_offer(struct co_job_offer *offer);
+uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_job_offer *offer);
 // The choice, from the worst way (enum co_udp_way) of any host to each address: an index, -1 for none.
 int co_shared_network_pick(const int *ways, int count);
 
+// job_key.c. Collective: rank 0 draws the key of the job, and every rank gets it sealed for a key pair that it made for
+// this only, so that who listens to the MPI below learns nothing. 0, or -errno on ranks that did not get it. The key is
+// the caller's to wipe.
+int co_job_key_share(struct co_engine *engine, uint8_t key[CO_AUTH_KEY_BYTES]);
+
 // Collective: opens keys and sockets of this rank; the reason of a failure goes to engine->network.
-int co_network_open(struct co_engine *engine, const struct co_job_secret *secret, struct co_udp_address *mine);
+int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, struct co_udp_address *mine);
 
 // Collective: connects, probes, agrees. Sets engine->has_multicast, or engine->network says why not.
 void co_network_connect(struct co_engine *engine, struct co_rank_facts *facts);
@@ -50,7 +54,7 @@ void co_network_connect(struct co_engine *engine, struct co_rank_facts *facts);
 int co_network_probe(struct co_engine *engine);
 
 // network_verbs.c. After co_network_open, by this rank alone: tries the device of the same interface.
-void co_network_open_verbs(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine);
+void co_network_open_verbs(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine);
 // By all that was told, so with the same answer everywhere: verbs takes the place of UDP where every rank has it. 0, or
 // -errno: it was to, and cannot.
 int co_network_choose_verbs(struct co_engine *engine, struct co_rank_facts *facts);
@@ -60,7 +64,7 @@ int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int 
 
 // messages_verbs.c. Connections for messages between hosts on the same device: by this rank alone, after
 // co_network_open_verbs.
-void co_network_open_links(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine);
+void co_network_open_links(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine);
 // Once the network is agreed: they take the place of the MPI below on all ranks, or on none.
 void co_network_choose_links(struct co_engine *engine, const struct co_rank_facts *facts);
 

@@ -36,7 +36,7 @@ static void warn(const char *text)
     co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "%s", text);
 }
 
-static int try_device(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
+static int try_device(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine)
 {
     char *why = engine->verbs_text;
     size_t room = sizeof(engine->verbs_text);
@@ -52,7 +52,7 @@ static int try_device(struct co_engine *engine, const struct co_job_secret *secr
                                      .own_ip = mine->address.ip,
                                      .first_group_ip = co_udp_first_group(engine->transport),
                                      .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-                                     .key = (uint32_t)(secret->tag >> 32) & INT32_MAX, // the top bit is the kernel's
+                                     .key = (uint32_t)(offer->tag >> 32) & INT32_MAX, // the top bit is the kernel's
                                      .receive_bytes = (size_t)co_setting_number(CO_SET_VERBS_RECEIVE),
                                      .register_bytes = (size_t)co_setting_number(CO_SET_VERBS_REGISTER),
                                      .kept_bytes = (size_t)co_setting_number(CO_SET_VERBS_KEEP),
@@ -63,13 +63,13 @@ static int try_device(struct co_engine *engine, const struct co_job_secret *secr
     return engine->verbs_module->open(&engine->verbs, &config, &mine->verbs_address, why, room);
 }
 
-void co_network_open_verbs(struct co_engine *engine, const struct co_job_secret *secret, struct co_rank_facts *mine)
+void co_network_open_verbs(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine)
 {
     if (co_setting_number(CO_SET_TRANSPORT) == CO_ALLOW_UDP || mine->udp_status < 0) {
         mine->verbs_status = -ENOTSUP;
         return;
     }
-    mine->verbs_status = try_device(engine, secret, mine);
+    mine->verbs_status = try_device(engine, offer, mine);
     if (mine->verbs_status == 0) {
         mine->verbs_datagram_bytes = (uint32_t)engine->verbs->max_datagram_bytes;
         mine->verbs_receive_bytes = (uint32_t)engine->verbs->receive_buffer_bytes;

@@ -5,10 +5,10 @@
 #include "base/settings.h"
 #include "engine/network.h"
 
-void co_shared_network_offer(struct co_job_secret *secret)
+void co_shared_network_offer(struct co_job_offer *offer)
 {
-    secret->address_count =
-        co_udp_candidates(co_setting_text(CO_SET_UDP_INTERFACE), secret->addresses, CO_UDP_CANDIDATES_MAX);
+    offer->address_count =
+        co_udp_candidates(co_setting_text(CO_SET_UDP_INTERFACE), offer->addresses, CO_UDP_CANDIDATES_MAX);
 }
 
 int co_shared_network_pick(const int *ways, int count)
@@ -23,18 +23,18 @@ int co_shared_network_pick(const int *ways, int count)
     return -1;
 }
 
-uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_job_secret *secret)
+uint32_t co_shared_network_find(const struct co_engine *engine, const struct co_job_offer *offer)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     bool is_offering_host = engine->node_of_rank[0] == bootstrap->node_index;
     int ways[CO_UDP_CANDIDATES_MAX] = {0};
-    for (int i = 0; i < secret->address_count; i++) {
+    for (int i = 0; i < offer->address_count; i++) {
         ways[i] = is_offering_host ? CO_UDP_WAY_DIRECT
-                                   : (int)co_udp_way_to(co_setting_text(CO_SET_UDP_INTERFACE), secret->addresses[i]);
+                                   : (int)co_udp_way_to(co_setting_text(CO_SET_UDP_INTERFACE), offer->addresses[i]);
     }
     if (bootstrap->minimum(bootstrap->arg, ways, CO_UDP_CANDIDATES_MAX) < 0) {
         return 0;
     }
-    int pick = co_shared_network_pick(ways, secret->address_count);
-    return pick < 0 ? 0 : secret->addresses[pick];
+    int pick = co_shared_network_pick(ways, offer->address_count);
+    return pick < 0 ? 0 : offer->addresses[pick];
 }

@@ -89,18 +89,17 @@ static void tell_mine(struct co_engine *engine, struct co_rank_facts *mine, int 
     }
 }
 
-static int draw_secret(struct co_engine *engine, struct co_job_secret *secret)
+static int make_offer(struct co_engine *engine, struct co_job_offer *offer)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     if (bootstrap->world_rank == 0) {
-        uint8_t public[CO_AUTH_KEY_BYTES];
-        secret->status = co_auth_random_key(secret->key);
-        secret->status = secret->status == 0 ? co_auth_random_key(public) : secret->status;
-        memcpy(&secret->tag, public, sizeof(secret->tag));
-        co_shared_network_offer(secret);
+        uint8_t random[CO_AUTH_KEY_BYTES];
+        offer->status = co_auth_random_key(random);
+        memcpy(&offer->tag, random, sizeof(offer->tag));
+        co_shared_network_offer(offer);
     }
-    int status = bootstrap->broadcast(bootstrap->arg, 0, secret, sizeof(*secret));
-    return status < 0 ? status : secret->status;
+    int status = bootstrap->broadcast(bootstrap->arg, 0, offer, sizeof(*offer));
+    return status < 0 ? status : offer->status;
 }
 
 // Once all is agreed: is anything left to serve?
@@ -131,24 +130,24 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
 }
 
 // Everything that can fail on one rank alone, then what all say about it.
-static int open_parts(struct co_engine *engine, const struct co_job_secret *secret)
+static int open_parts(struct co_engine *engine, const struct co_job_offer *offer)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     struct co_rank_facts mine = {.udp_status = 0};
     struct co_rank_facts *all = engine->exchange;
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
-    int shm_status = open_shm(engine, secret->tag);
+    int shm_status = open_shm(engine, offer->tag);
     mine.carrier_status = -ENOTSUP;
     mine.message_status = shm_status;
     if (bootstrap->native_takes_device_memory) {
         mine.message_status = -ENOTSUP;
     } else if (shm_status == 0) {
-        mine.message_status = co_messages_open(engine, secret->tag, &mine.carrier_status);
+        mine.message_status = co_messages_open(engine, offer->tag, &mine.carrier_status);
     }
     if (wants_network(engine)) {
-        mine.udp_status = co_network_open(engine, secret, &mine.address);
-        co_network_open_verbs(engine, secret, &mine);
-        co_network_open_links(engine, secret, &mine);
+        mine.udp_status = co_network_open(engine, offer, &mine.address);
+        co_network_open_verbs(engine, offer, &mine);
+        co_network_open_links(engine, offer, &mine);
     } else if (bootstrap->node_count > 1) {
         co_network_say(engine, "CASTOFF_TRANSPORT=%s keeps off the network", co_setting_text(CO_SET_TRANSPORT));
     }
@@ -173,18 +172,18 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
         snprintf(why, why_room, "CASTOFF_TRANSPORT=none allows no transport");
         return -ENOTSUP;
     }
-    struct co_job_secret secret = {.status = 0};
-    int status = draw_secret(engine, &secret);
+    struct co_job_offer offer = {.status = 0};
+    int status = make_offer(engine, &offer);
     if (status < 0) {
-        snprintf(why, why_room, "no random key for the job (%s)", strerror(-status));
+        snprintf(why, why_room, "no random numbers for the job (%s)", strerror(-status));
         return status;
     }
-    status = open_parts(engine, &secret);
+    status = open_parts(engine, &offer);
     if (status < 0) {
         snprintf(why, why_room, "the ranks could not compare their transports (%s)", strerror(-status));
         return status;
     }
-    co_placed_open(engine, secret.tag);
+    co_placed_open(engine, offer.tag);
     return conclude(engine, why, why_room);
 }
 

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Tags of datagrams. Every (sender, domain, team) has its own key, so that a nonce needs to be unique only within it;
-// a sender's expanded keys are made at first use and kept for the teams used last. Called by the multicast protocol
-// for each datagram sent and received: hot. One thread at a time for one struct co_auth.
+// a sender's expanded keys are made at first use and kept for the teams used last. All of them lie in pages of their
+// own that no core file has, and are wiped at the end. Called by the multicast protocol for each datagram sent and
+// received: hot. One thread at a time for one struct co_auth.
 #include "mcast/auth.h"
 
 #include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <sodium.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/zeroed_pages.h"
+
 #define TEAMS_KEPT 4
 #define SCRATCH_BYTES 65536 // no UDP datagram is larger
 #define CHECK_BYTES 8
+#define STACK_BYTES 4096 // more than libsodium takes to make a key
 
 // An expanded key: the AES schedule with GHASH powers, or the plain ChaCha key.
 struct keyed_state {
@@ -30,7 +33,7 @@ struct keyed_state {
 };
 
 struct sender {
-    struct keyed_state states[CO_AUTH_DOMAIN_COUNT][TEAMS_KEPT];
+    _Alignas(64) struct keyed_state states[CO_AUTH_DOMAIN_COUNT][TEAMS_KEPT];
 };
 
 struct co_auth {
@@ -38,11 +41,15 @@ struct co_auth {
     bool has_aes;
     int ranks;
     uint8_t key[CO_AUTH_KEY_BYTES];
-    struct sender **senders; // keyed: by rank, NULL until first used
-    struct sender *spare;    // keyed: stands in when there is no memory for one more sender
-    uint64_t check_seed;     // not keyed
+    uint64_t check_seed; // not keyed
     uint8_t scratch[SCRATCH_BYTES];
+    struct sender senders[]; // keyed: by rank; one that is not used takes no memory
 };
+
+static size_t room_of(int ranks, enum co_auth_form form)
+{
+    return sizeof(struct co_auth) + (form == CO_AUTH_KEYED ? (size_t)ranks * sizeof(struct sender) : 0);
+}
 
 static void derive_key(const struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
                        uint8_t key[CO_AUTH_KEY_BYTES])
@@ -67,32 +74,15 @@ static void make_state(const struct co_auth *auth, struct keyed_state *state, en
         memcpy(state->chacha, key, sizeof state->chacha);
     }
     sodium_memzero(key, sizeof key);
+    sodium_stackzero(STACK_BYTES);
     state->team = team;
     state->made = true;
 }
 
-static struct sender *make_sender(struct co_auth *auth, int rank)
-{
-    struct sender *sender = aligned_alloc(64, (sizeof *sender + 63) / 64 * 64);
-    if (!sender) {
-        // One set shared by all that come too late: forget whose keys it held, then it is right, only slower.
-        sender = auth->spare;
-        memset(sender, 0, sizeof *sender);
-        return sender;
-    }
-    memset(sender, 0, sizeof *sender);
-    auth->senders[rank] = sender;
-    return sender;
-}
-
 static const struct keyed_state *find_state(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team)
 {
-    struct sender *sender = auth->senders[rank];
-    if (!sender) {
-        sender = make_sender(auth, rank);
-    }
     // Fibonacci hashing: team numbers of communicators in use at once are often neighbours.
-    struct keyed_state *state = &sender->states[domain][(team * UINT64_C(0x9E3779B97F4A7C15)) >> 62];
+    struct keyed_state *state = &auth->senders[rank].states[domain][(team * UINT64_C(0x9E3779B97F4A7C15)) >> 62];
     static_assert(TEAMS_KEPT == 4, "the shift above leaves two bits");
     if (!state->made || state->team != team) {
         make_state(auth, state, domain, rank, team);
@@ -203,7 +193,7 @@ int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int
     if (sodium_init() < 0) { // may be called again and from any thread
         return -ENOSYS;
     }
-    struct co_auth *auth = calloc(1, sizeof *auth);
+    struct co_auth *auth = co_zeroed_pages_take_secret(room_of(ranks, form));
     if (!auth) {
         return -ENOMEM;
     }
@@ -212,14 +202,6 @@ int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int
     auth->ranks = ranks;
     memcpy(auth->key, key, sizeof auth->key);
     auth->check_seed = XXH3_64bits(key, CO_AUTH_KEY_BYTES);
-    if (form == CO_AUTH_KEYED) {
-        auth->senders = calloc((size_t)ranks, sizeof(struct sender *));
-        auth->spare = aligned_alloc(64, (sizeof *auth->spare + 63) / 64 * 64);
-        if (!auth->senders || !auth->spare) {
-            co_auth_close(auth);
-            return -ENOMEM;
-        }
-    }
     *out = auth;
     return 0;
 }
@@ -240,36 +222,40 @@ bool co_auth_is_portable(const struct co_auth *auth)
     return auth->form == CO_AUTH_KEYED && !auth->has_aes;
 }
 
-void co_auth_use_portable(struct co_auth *auth)
+static void wipe_sender(struct sender *sender)
 {
-    auth->has_aes = false;
-    for (int i = 0; auth->senders && i < auth->ranks; i++) {
-        if (auth->senders[i]) {
-            sodium_memzero(auth->senders[i], sizeof *auth->senders[i]); // the kept keys are of the other form
+    for (int domain = 0; domain < CO_AUTH_DOMAIN_COUNT; domain++) {
+        for (int i = 0; i < TEAMS_KEPT; i++) {
+            if (sender->states[domain][i].made) { // pages that were never written stay so
+                sodium_memzero(&sender->states[domain][i], sizeof sender->states[domain][i]);
+            }
         }
     }
 }
 
-static void wipe_sender(struct sender *sender)
+static void wipe_senders(struct co_auth *auth)
 {
-    if (sender) {
-        sodium_memzero(sender, sizeof *sender);
-        free(sender);
+    for (int rank = 0; auth->form == CO_AUTH_KEYED && rank < auth->ranks; rank++) {
+        wipe_sender(&auth->senders[rank]);
+    }
+}
+
+void co_auth_use_portable(struct co_auth *auth)
+{
+    if (auth->has_aes) {
+        auth->has_aes = false;
+        wipe_senders(auth); // they are of the other form
     }
 }
 
 void co_auth_close(struct co_auth *auth)
 {
-    if (!auth) {
-        return;
+    if (auth) {
+        size_t bytes = room_of(auth->ranks, auth->form);
+        wipe_senders(auth);
+        sodium_memzero(auth, sizeof *auth);
+        co_zeroed_pages_give(auth, bytes);
     }
-    for (int i = 0; auth->senders && i < auth->ranks; i++) {
-        wipe_sender(auth->senders[i]);
-    }
-    wipe_sender(auth->spare);
-    free(auth->senders);
-    sodium_memzero(auth, sizeof *auth);
-    free(auth);
 }
 
 size_t co_auth_tag_bytes(const struct co_auth *auth)

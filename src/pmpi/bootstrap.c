@@ -97,6 +97,12 @@ static int exchange_node_minimum(void *arg, int mine)
     return code == MPI_SUCCESS ? least : -EIO;
 }
 
+static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
+{
+    (void)arg;
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_layer.node));
+}
+
 int co_bootstrap_agree(int mine)
 {
     int all = 0;
@@ -169,6 +175,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .barrier = exchange_barrier,
                                        .node_barrier = exchange_node_barrier,
                                        .node_minimum = exchange_node_minimum,
+                                       .node_broadcast = exchange_node_broadcast,
                                        .node_index = co_layer.node_index,
                                        .node_count = co_layer.node_count,
                                        .node_of_rank = nodes,

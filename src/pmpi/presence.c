@@ -17,7 +17,7 @@
 
 #define PRESENCE_KEY "castoff.presence"
 // Ranks of different marks must not meet: raise it when the exchanges at start change.
-#define PRESENCE_MARK UINT64_C(2)
+#define PRESENCE_MARK UINT64_C(3)
 
 #define PMIX_OK 0
 #define PMIX_SCOPE_GLOBAL 3

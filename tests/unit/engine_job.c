@@ -19,12 +19,22 @@ void job_require(bool condition, const char *what)
     }
 }
 
+void (*engine_job_listener)(unsigned char *data, size_t bytes);
+
+static void hear(unsigned char *data, size_t bytes)
+{
+    if (engine_job_listener != NULL) {
+        engine_job_listener(data, bytes);
+    }
+}
+
 static int board_allgather(void *arg, const void *mine, void *all, size_t bytes)
 {
     struct job_rank *rank = arg;
     struct engine_job *job = rank->job;
     job_require(bytes <= 512, "an exchange larger than the board");
     memcpy(job->board + (size_t)rank->rank * bytes, mine, bytes);
+    hear(job->board + (size_t)rank->rank * bytes, bytes);
     pthread_barrier_wait(&job->all);
     memcpy(all, job->board, bytes * (size_t)job->size);
     pthread_barrier_wait(&job->all);
@@ -37,6 +47,7 @@ static int board_broadcast(void *arg, int root, void *data, size_t bytes)
     struct engine_job *job = rank->job;
     if (rank->rank == root) {
         memcpy(job->board, data, bytes);
+        hear(job->board, bytes);
     }
     pthread_barrier_wait(&job->all);
     memcpy(data, job->board, bytes);
@@ -98,6 +109,21 @@ static int one_node_minimum(void *arg, int mine)
     return least;
 }
 
+static int one_node_broadcast(void *arg, void *data, size_t bytes)
+{
+    struct job_rank *rank = arg;
+    unsigned char *board = rank->job->node_bytes[rank->node];
+    job_require(bytes <= sizeof(rank->job->node_bytes[0]), "a broadcast larger than the node's board");
+    if (rank->node_rank == 0) {
+        memcpy(board, data, bytes);
+        hear(board, bytes);
+    }
+    one_node_barrier(arg);
+    memcpy(data, board, bytes);
+    one_node_barrier(arg);
+    return 0;
+}
+
 void (*engine_job_before_open)(struct job_rank *rank);
 
 static void open_engine(struct job_rank *rank)
@@ -111,6 +137,7 @@ static void open_engine(struct job_rank *rank)
                                      .barrier = all_barrier,
                                      .node_barrier = one_node_barrier,
                                      .node_minimum = one_node_minimum,
+                                     .node_broadcast = one_node_broadcast,
                                      .node_rank = rank->node_rank,
                                      .node_size = rank->node_size,
                                      .node_index = rank->node,

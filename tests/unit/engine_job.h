@@ -34,11 +34,15 @@ struct engine_job {
     pthread_barrier_t all, by_node[JOB_RANKS_MAX];
     unsigned char board[JOB_RANKS_MAX * 512];
     int node_board[JOB_RANKS_MAX][JOB_RANKS_MAX];
+    unsigned char node_bytes[JOB_RANKS_MAX][JOB_RANKS_MAX * 64];
     void (*body)(struct job_rank *rank);
 };
 
 // Called on every rank right before its engine opens, in its thread; NULL: not.
 extern void (*engine_job_before_open)(struct job_rank *rank);
+
+// Hears, and may change, what goes through the exchanges; called in any rank's thread, at the same time. NULL: nobody.
+extern void (*engine_job_listener)(unsigned char *data, size_t bytes);
 
 // Runs `body` on every rank with an open engine (or open_status < 0), then closes the engines.
 void engine_job_run(int size, const int *node_of_rank, void (*body)(struct job_rank *rank));

@@ -7,9 +7,9 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/zeroed_pages.h"
 #include "mcast/auth.h"
 
 enum {
@@ -57,7 +57,7 @@ int co_session_open(struct co_session **out, bool is_client, const uint8_t secre
     if (sodium_init() < 0) {
         return -ENOSYS;
     }
-    struct co_session *session = calloc(1, sizeof *session);
+    struct co_session *session = co_zeroed_pages_take_secret(sizeof *session);
     if (session == NULL) {
         return -ENOMEM;
     }
@@ -76,7 +76,7 @@ void co_session_close(struct co_session *session)
     if (session != NULL) {
         co_auth_close(session->auth);
         sodium_memzero(session->secret, sizeof session->secret);
-        free(session);
+        co_zeroed_pages_give(session, sizeof *session);
     }
 }
 

@@ -2,6 +2,7 @@
 //
 // The conversation of a group's end with the coordinator.
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,6 +70,7 @@ static int log_in(struct castoff_group *group, const struct castoff_group_option
         error = co_tcp_connect(&group->link, options->coordinator, CO_COORDINATOR_PORT,
                                (int)(group->patience_ns / CO_NS_PER_MS), secret, why, sizeof why);
     }
+    sodium_memzero(secret, sizeof secret);
     if (error != 0) {
         return co_onesided_fail(error, "%s", why);
     }

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// By /proc/self/smaps, which says what a core file leaves out (dd), and /proc/self/mem.
+#define _GNU_SOURCE
+#include "key_hunt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MASK = 0x5a, BLOCK = 65536, REGIONS = 16384, RUN = 8 };
+
+// Larger ones are the sanitizers' own.
+#define REGION_MAX ((uint64_t)1 << 30)
+
+static struct region {
+    uint64_t start, end;
+    int is_left_out;
+} regions[REGIONS];
+
+static uint8_t block[BLOCK];
+
+void key_hunt_learn(struct key_hunt *hunt, const uint8_t key[KEY_HUNT_BYTES])
+{
+    *hunt = (struct key_hunt){.found = 0};
+    for (int i = 0; i < KEY_HUNT_BYTES; i++) {
+        hunt->masked[i] = key[i] ^ MASK;
+    }
+}
+
+// The first of all, before anything is read: reading changes no mapping.
+static int list_regions(void)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[512], mode[8], flags[400];
+    int count = 0;
+    struct region region;
+    if (maps == NULL) {
+        return -errno;
+    }
+    while (fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %7s", &region.start, &region.end, mode) == 3 && count < REGIONS &&
+            mode[0] == 'r' && region.end - region.start < REGION_MAX) {
+            region.is_left_out = 0;
+            regions[count++] = region;
+        } else if (count > 0 && sscanf(line, "VmFlags: %399[^\n]", flags) == 1 && strstr(flags, "dd ") != NULL) {
+            regions[count - 1].is_left_out = 1;
+        }
+    }
+    fclose(maps);
+    return count;
+}
+
+static unsigned count_in_block(const struct key_hunt *hunt, size_t bytes)
+{
+    unsigned found = 0;
+    for (size_t at = 0; at + KEY_HUNT_BYTES <= bytes; at++) {
+        int i = 0;
+        while (i < KEY_HUNT_BYTES && (block[at + (size_t)i] ^ MASK) == hunt->masked[i]) {
+            i++;
+        }
+        found += i == KEY_HUNT_BYTES;
+    }
+    return found;
+}
+
+static unsigned count_in_region(const struct key_hunt *hunt, int memory, const struct region *region)
+{
+    unsigned found = 0;
+    for (uint64_t at = region->start; at < region->end; at += BLOCK - KEY_HUNT_BYTES + 1) {
+        uint64_t left = region->end - at;
+        ssize_t got = pread(memory, block, left < BLOCK ? left : BLOCK, (off_t)at);
+        found += got > 0 ? count_in_block(hunt, (size_t)got) : 0;
+        memset(block, 0, sizeof block); // or it would be found here
+    }
+    return found;
+}
+
+int key_hunt_go(struct key_hunt *hunt)
+{
+    int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), count = list_regions();
+    hunt->found = hunt->dumped = 0;
+    if (memory < 0 || count <= 0) {
+        return -EIO;
+    }
+    for (int i = 0; i < count; i++) {
+        unsigned found = count_in_region(hunt, memory, &regions[i]);
+        hunt->found += found;
+        hunt->dumped += regions[i].is_left_out ? 0 : found;
+    }
+    close(memory);
+    return 0;
+}
+
+int key_hunt_is_in(const struct key_hunt *hunt, const uint8_t *data, size_t bytes)
+{
+    for (size_t at = 0; at + RUN <= bytes; at++) {
+        for (int from = 0; from + RUN <= KEY_HUNT_BYTES; from++) {
+            int i = 0;
+            while (i < RUN && (data[at + (size_t)i] ^ MASK) == hunt->masked[from + i]) {
+                i++;
+            }
+            if (i == RUN) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
