@@ -18,9 +18,15 @@ static int to_errno(int code)
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 
-static int duplicate(MPI_Comm comm, MPI_Comm *copy)
+// A communicator like the predefined `comm`, of which `group` is. Not by Comm_dup: that chooses a context id by
+// nonblocking collectives on `comm`, each of which takes a tag, counting down, and in Open MPI 4.1 the 24th and 25th
+// tag are those by which MPI_Dist_graph_create receives from anybody (topo_base_dist_graph_create.c): a graph that is
+// made just then hangs. What castoff makes must not bring programs nearer to that than they are; Comm_create_group
+// takes none of these tags.
+static int duplicate(MPI_Comm comm, MPI_Group group, MPI_Comm *copy)
 {
-    if (co_next.Comm_dup(comm, copy) != MPI_SUCCESS) {
+    enum { ANY_TAG_OF_A_USER = 0x0ca5 };
+    if (co_next.Comm_create_group(comm, group, ANY_TAG_OF_A_USER, copy) != MPI_SUCCESS) {
         *copy = NULL;
         return -EIO;
     }
@@ -29,10 +35,19 @@ static int duplicate(MPI_Comm comm, MPI_Comm *copy)
 
 int co_bootstrap_open(void)
 {
-    int error = duplicate(co_next.comm_world, &co_layer.world);
-    int error_self = duplicate(co_next.comm_self, &co_layer.self);
-    int error_group = to_errno(co_next.Comm_group(co_next.comm_world, &co_layer.world_group));
-    return error != 0 ? error : error_self != 0 ? error_self : error_group;
+    MPI_Group self = NULL;
+    int error = to_errno(co_next.Comm_group(co_next.comm_world, &co_layer.world_group));
+    if (error == 0) {
+        error = duplicate(co_next.comm_world, co_layer.world_group, &co_layer.world);
+    }
+    if (error == 0) {
+        error = to_errno(co_next.Comm_group(co_next.comm_self, &self));
+    }
+    if (error == 0) {
+        error = duplicate(co_next.comm_self, self, &co_layer.self);
+        co_next.Group_free(&self);
+    }
+    return error;
 }
 
 static void release(MPI_Comm *comm)
