@@ -54,12 +54,12 @@ static int run_inline(struct co_team *team, struct co_shm_op *op, const char *ca
     if (state == 1) {
         return 0;
     }
-    free(op->whole);
-    if (state == CO_SHM_TRUNCATED) {
-        return -EMSGSIZE;
+    if (state < 0) {
+        co_team_break(team, state);
+        co_shm_op_abandon(op);
     }
-    co_team_break(team, state);
-    return state;
+    free(op->whole);
+    return state == CO_SHM_TRUNCATED ? -EMSGSIZE : state;
 }
 
 static int run_blocking(struct co_task *task, const char *call)

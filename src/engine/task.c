@@ -114,6 +114,8 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
         co_team_break(team, status); // the group with it, so that the operation below is over
         if (task->net != NULL) {
             co_mcast_op_release(task->net);
+        } else if (task->is_in_memory) {
+            co_shm_op_abandon(&task->shm);
         }
     }
     note_memory(task, false);

@@ -71,7 +71,7 @@ struct co_shm_op {
     int (*step)(struct co_shm_op *op); // 0: under way, 1: done, -errno
     uint64_t tick;                     // first slot of the ring that carries it
     uint64_t ticks;
-    uint64_t sequence; // number among the team's large operations, from 1
+    uint64_t sequence; // number among the team's large operations, from 1; 0: none of them
     unsigned ring;
     int root;
     int call; // enum co_shm_call
@@ -88,6 +88,7 @@ struct co_shm_op {
     uint64_t least_slots;   // that a member read from has for its stream
     uint64_t stuck;         // piece that the kernel refused, + 1
     uint32_t asked;         // bytes asked of the other side because of that
+    bool was_refused;       // a piece that the centre was to copy
     bool past_cache;        // too much for the cache: stores go past it
     uint64_t number;        // among the team's operations with bytes, from 1
     uint64_t stream;        // among those through the bulk ring
@@ -117,6 +118,11 @@ static inline int co_shm_op_progress(struct co_shm_op *op)
 {
     return op->step(op);
 }
+
+// To be called when it has failed, before the buffers are the caller's again: afterwards no other member writes to
+// them, and none takes what it reads there for the operation's. Waits for a member that is copying a piece this very
+// moment; the team is broken.
+void co_shm_op_abandon(struct co_shm_op *op);
 
 // Changes when the operation has moved: tells slow from stuck.
 static inline uint64_t co_shm_op_moved(const struct co_shm_op *op)

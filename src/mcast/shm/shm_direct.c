@@ -41,6 +41,8 @@ static int read_piece(struct co_shm_op *op)
     int rank = team->members[op->peer];
     if (co_shm_node_read(team->node, rank, block + op->position, op->remote + op->position, length) != 0) {
         op->stuck = 1; // the rest of this block through the bounce page; position stays
+    } else if (co_load_acquire(&co_shm_control(team, op->peer)->claim) == co_shm_closed(op)) {
+        return -ECONNRESET; // acquire F1: its block was its program's again, perhaps before we had read it
     } else {
         op->position += length;
     }
@@ -89,6 +91,12 @@ static void end_reading(struct co_shm_op *op)
     op->position = 0;
     op->peer = next_member(team, team->self);
     op->phase = PHASE_OWN;
+}
+
+void co_shm_direct_abandon(struct co_shm_op *op)
+{
+    // F1: before the program writes to our block. The kernel's copies end with a full barrier.
+    atomic_exchange(&co_shm_control(op->team, op->team->self)->claim, co_shm_closed(op));
 }
 
 int co_shm_direct_step(struct co_shm_op *op)

@@ -98,8 +98,10 @@ struct co_shm_control {
     _Atomic uint64_t touched;
     _Atomic uint64_t last_stream;
     _Atomic uint64_t streams[CO_SHM_STREAMS];
-    // The member and the centre of a star, by compare-and-swap: pieces not yet taken.
+    // The member and the centre of a star, by compare-and-swap: pieces not yet taken, or closed. The member alone:
+    // pieces that it took and is done with.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
+    _Atomic uint64_t copied;
     // The peer: pieces it copied for this member, and requests it answered.
     alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
     _Atomic uint64_t reply;

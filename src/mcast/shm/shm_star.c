@@ -7,12 +7,19 @@
 #include "mcast/shm/shm_team.h"
 
 #include <errno.h>
+#include <sched.h>
 
 #define PIECE_BYTES_MIN ((size_t)16 << 10)
+#define LOOK_EVERY 64 // turns of a wait for a member that may be gone
 
-// Pieces not yet taken: a tag of the operation, the first and the end. The tag makes a late compare-and-swap of the
-// centre fail when the leaf is in its next operation already; it comes back after 2^16 operations, but the centre is
-// at most a ring of lines behind.
+// The claim. Pieces not yet taken: a tag of the operation, the first and the end. The tag makes a late compare-and-swap
+// of the centre fail when the leaf is in its next operation already; it comes back after 2^16 operations, but the
+// centre is at most a ring of lines behind.
+//
+// Whose operation fails closes the claims, so that nobody takes a piece any more, and waits for the one that is being
+// copied: `copied` and `helped` tell when. A leaf that comes later finds the centre's own claim closed, which a centre
+// needs for nothing else. A leaf opens its claim and then looks at the centre's; the centre closes its own and then
+// looks at the leaf's; both stores and both looks are sequentially consistent, since one of the two must see the other.
 #define FIELD_BITS 24
 #define FIELD_MASK (((uint64_t)1 << FIELD_BITS) - 1)
 #define FAILED_SHIFT FIELD_BITS // in `helped`: piece that the centre could not copy, + 1
@@ -76,8 +83,9 @@ static void leaf_claim(struct co_shm_op *op)
 
     choose_piece(op);
     // relaxed: published by release R1 of our line; the centre does not look before it has seen that.
-    co_store_relaxed(&control->claim, pack(op->sequence & 0xffff, 0, piece_count(op)));
     co_store_relaxed(&control->helped, 0);
+    co_store_relaxed(&control->copied, 0);
+    atomic_store(&control->claim, pack(op->sequence & 0xffff, 0, piece_count(op)));
 }
 
 // The centre has come, with another length: it does not help this leaf, which meets it again with that length.
@@ -91,13 +99,17 @@ static int leaf_resize(struct co_shm_op *op, size_t bytes)
     return error;
 }
 
-static void leaf_meet(struct co_shm_op *op, const struct co_shm_introduction *its)
+static int leaf_meet(struct co_shm_op *op, const struct co_shm_introduction *its)
 {
+    if (atomic_load(&co_shm_control(op->team, op->root)->claim) == co_shm_closed(op)) {
+        return -ECONNRESET;
+    }
     op->remote = its->address;
     if (op->call == CO_SHM_GATHER) {
         op->remote += (uint64_t)op->team->self * op->bytes;
     }
     op->phase = PHASE_COPY;
+    return 0;
 }
 
 static void leaf_copy(struct co_shm_op *op, uint64_t piece)
@@ -115,6 +127,8 @@ static void leaf_copy(struct co_shm_op *op, uint64_t piece)
     } else {
         op->read++;
     }
+    _Atomic uint64_t *copied = &co_shm_control(op->team, op->team->self)->copied;
+    co_store_release(copied, co_load_relaxed(copied) + 1); // release S3: our copy; relaxed: our own word
 }
 
 static void leaf_bounce(struct co_shm_op *op)
@@ -143,6 +157,7 @@ static int leaf_end(struct co_shm_op *op)
 
     if (helped >> FAILED_SHIFT != 0) {
         op->stuck = helped >> FAILED_SHIFT;
+        op->was_refused = true;
         op->position = 0;
         // relaxed: the centre helps nobody any more after a failure, the word is ours again
         co_store_relaxed(&control->helped, helped & FIELD_MASK);
@@ -175,7 +190,10 @@ static int leaf_step(struct co_shm_op *op)
         if (its.bytes != op->bytes) {
             return leaf_resize(op, its.bytes);
         }
-        leaf_meet(op, &its);
+        int error = leaf_meet(op, &its);
+        if (error != 0) {
+            return error;
+        }
     }
     if (op->stuck != 0) {
         leaf_bounce(op);
@@ -273,4 +291,61 @@ static int centre_step(struct co_shm_op *op)
 int co_shm_star_step(struct co_shm_op *op)
 {
     return op->root == op->team->self ? centre_step(op) : leaf_step(op);
+}
+
+// No piece of this leaf is taken any more. How many its side had taken, or with `back` the centre's; 0 also where
+// nobody of this operation can be copying.
+static uint64_t close_claim(const struct co_shm_op *op, int leaf, bool back)
+{
+    _Atomic uint64_t *claim = &co_shm_control(op->team, leaf)->claim;
+    uint64_t now = atomic_load(claim);
+
+    while (now >> (2 * FIELD_BITS) == (op->sequence & 0xffff) && now != co_shm_closed(op)) {
+        if (atomic_compare_exchange_weak(claim, &now, co_shm_closed(op))) {
+            return back ? piece_count(op) - (now & FIELD_MASK) : now >> FIELD_BITS & FIELD_MASK;
+        }
+    }
+    return 0;
+}
+
+// For the end of a copy, which takes well under a millisecond of a processor. False: the member's process is gone.
+static bool may_end(const struct co_shm_op *op, int member, unsigned turn)
+{
+    sched_yield();
+    return turn % LOOK_EVERY != LOOK_EVERY - 1 || !co_shm_node_is_gone(op->team->node, op->team->members[member]);
+}
+
+static void leaf_abandon(struct co_shm_op *op)
+{
+    struct co_shm_control *control = co_shm_control(op->team, op->team->self);
+    uint64_t taken = close_claim(op, op->team->self, true), over = 0;
+
+    for (unsigned turn = 0; over < taken && may_end(op, op->root, turn); turn++) {
+        uint64_t helped = co_load_acquire(&control->helped); // acquire S1
+        over = (helped & FIELD_MASK) + (helped >> FAILED_SHIFT != 0 || op->was_refused);
+    }
+}
+
+static void centre_abandon(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    atomic_store(&co_shm_control(team, team->self)->claim, co_shm_closed(op));
+    for (int leaf = 0; leaf < team->count; leaf++) {
+        uint64_t taken = leaf == team->self ? 0 : close_claim(op, leaf, false);
+        unsigned turn = 0;
+        // acquire S3: the leaf's copies out of or into our memory
+        while (co_load_acquire(&co_shm_control(team, leaf)->copied) < taken && may_end(op, leaf, turn)) {
+            turn++;
+        }
+    }
+}
+
+void co_shm_star_abandon(struct co_shm_op *op)
+{
+    if (op->root == op->team->self) {
+        centre_abandon(op);
+    } else {
+        leaf_abandon(op);
+    }
 }

@@ -42,7 +42,7 @@ static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
 
 bool co_shm_op_is_large(const struct co_shm_op *op)
 {
-    return op->step == co_shm_star_step || op->step == co_shm_direct_step;
+    return op->sequence != 0;
 }
 
 static void choose_path(struct co_shm_op *op)
@@ -51,6 +51,7 @@ static void choose_path(struct co_shm_op *op)
     bool is_bcast = op->call == CO_SHM_BCAST, is_allgather = op->call == CO_SHM_ALLGATHER;
     unsigned ring = ring_for(team, op->bytes);
 
+    op->sequence = 0;
     if (ring == CO_SHM_LINES) {
         take_ticks(op, ring, 1);
         op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_flow_step;
@@ -97,6 +98,7 @@ void co_shm_op_begin(struct co_shm_op *op)
     op->read = 0;
     op->position = 0;
     op->stuck = 0;
+    op->was_refused = false;
     op->asked = 0;
     op->peer = team->self + 1 == team->count ? 0 : team->self + 1;
     op->helped_peer = op->root;
@@ -110,6 +112,7 @@ static void start(struct co_shm_op *op)
 {
     op->whole = NULL;
     op->looks = 0;
+    op->sequence = 0;
     if (op->bytes == 0 || op->team->count == 1) {
         op->phase = 0;
         op->peer = op->team->self;
@@ -153,6 +156,15 @@ void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int roo
     op->target = all;
     op->bytes = bytes;
     start(op);
+}
+
+void co_shm_op_abandon(struct co_shm_op *op)
+{
+    if (co_shm_op_is_large(op) && op->call == CO_SHM_ALLGATHER) {
+        co_shm_direct_abandon(op);
+    } else if (co_shm_op_is_large(op)) {
+        co_shm_star_abandon(op);
+    }
 }
 
 void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room)

@@ -181,9 +181,18 @@ void co_shm_loan_begin(struct co_shm_team *team, size_t bytes);
 void co_shm_loan_rest(struct co_shm_team *team);
 char *co_shm_loan_memory(const struct co_shm_team *team); // NULL: nothing is lent
 
+// What the claim of a member reads whose large operation has failed. It only ends what has this number, of which 16
+// bits are kept: nobody is that far behind.
+static inline uint64_t co_shm_closed(const struct co_shm_op *op)
+{
+    return op->sequence << 48 | UINT64_MAX >> 16;
+}
+
 // shm_star.c: large bcast and gather. shm_direct.c: large allgather.
 int co_shm_star_step(struct co_shm_op *op);
 int co_shm_direct_step(struct co_shm_op *op);
+void co_shm_star_abandon(struct co_shm_op *op);
+void co_shm_direct_abandon(struct co_shm_op *op);
 
 // shm_bounce.c: for bytes that the kernel does not let this process copy. The member at the other end copies them for
 // us, a page or less at a time, through our lane.
