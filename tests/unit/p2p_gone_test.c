@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "engine/channel/ring.h"
 #include "fake_native.h"
 #include "p2p_world.h"
 
@@ -278,6 +279,32 @@ static void awaited_ones_are_named_in_turn(void **state)
     assert_int_equal(offer.result, -ECANCELED);
 }
 
+// The writer's process can write what it likes into the memory of a ring, also by a fault of the program.
+static void a_ring_is_written_over(void **state)
+{
+    (void)state;
+    open_world(3, true);
+    struct co_p2p_receive lost = receive_at(0, 100), other = receive_at(0, 100);
+    co_p2p_receive(&lost, 1, 5);
+    co_p2p_receive(&other, 2, 5);
+    struct co_channel *channel = world.channels[0];
+    struct co_ring *ring =
+        (struct co_ring *)((char *)channel->ops->gate(channel, 1, false) - offsetof(struct co_ring, gate));
+    ring->slots[0].kind_and_bytes = (uint32_t)CO_PACKET_EAGER << 24 | UINT32_C(0xffffff);
+    ring->slots[0].context = 1;
+    ring->slots[0].source = 1;
+    ring->slots[0].tag = 5;
+    co_store_release(&ring->slots[0].stamp, 1); // a packet, as the reader sees it
+    p2p_world_settle(&world);
+    check_lost(&lost);
+    struct co_p2p_send send = send_of(2, 0, 5, 10);
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    assert_true(co_p2p_receive_is_done(&other) && other.result == 0);
+    assert_false(channel->ops->has_more(channel, 1));
+    p2p_world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sends_fail),
@@ -286,6 +313,7 @@ int main(void)
                                        cmocka_unit_test(probes_find_what_came_and_then_an_end),
                                        cmocka_unit_test(in_the_middle),
                                        cmocka_unit_test(native_fails),
+                                       cmocka_unit_test(a_ring_is_written_over),
                                        cmocka_unit_test(awaited_ones_are_named_in_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

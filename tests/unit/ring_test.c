@@ -123,6 +123,34 @@ static void stamps_wrap(void **state)
     }
 }
 
+// What the slot says is more than any packet has, up to the end of the area and beyond it.
+static void more_bytes_than_a_packet_has(void **state)
+{
+    (void)state;
+    struct co_packet packet;
+    static const uint32_t lies[] = {AREA / 2 + 1, AREA, AREA + 1, 0xffffff};
+    for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+        ring->slots[0].kind_and_bytes = (uint32_t)CO_PACKET_EAGER << 24 | lies[i];
+        co_store_relaxed(&ring->slots[0].stamp, 1);
+        assert_non_null(co_ring_front(&reader, AREA, &packet));
+        assert_int_equal(packet.kind, CO_PACKET_BROKEN);
+        assert_int_equal(packet.bytes, 0);
+    }
+}
+
+// What the reader says that it has read is wrong: the writer stays inside of the ring all the same.
+static void more_is_read_than_was_written(void **state)
+{
+    (void)state;
+    static const uint64_t lies[] = {1, CO_RING_SLOTS, UINT64_C(1) << 40, UINT64_MAX};
+    for (uint64_t number = 0; number < 1000; number++) {
+        co_store_relaxed(&ring->read_slots, lies[number % 4]);
+        co_store_relaxed(&ring->read_bytes, lies[number / 4 % 4]);
+        write_number(number);
+    }
+    assert_true(writer.slots > CO_RING_SLOTS);
+}
+
 static void *write_all(void *arg)
 {
     (void)arg;
@@ -149,9 +177,12 @@ static void two_threads(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(around, open_ring, close_ring),
-                                       cmocka_unit_test_setup_teardown(full_of_slots, open_ring, close_ring),
-                                       cmocka_unit_test_setup_teardown(stamps_wrap, open_ring, close_ring),
-                                       cmocka_unit_test_setup_teardown(two_threads, open_ring, close_ring)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(around, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(full_of_slots, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(stamps_wrap, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(more_bytes_than_a_packet_has, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(more_is_read_than_was_written, open_ring, close_ring),
+        cmocka_unit_test_setup_teardown(two_threads, open_ring, close_ring)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,6 +44,7 @@ struct co_ring_side {
     uint64_t slots, bytes;           // written, or read, so far
     uint64_t slots_told, bytes_told; // by the other side when it was last looked at; by the reader: last told
     uint64_t given_back, given_back_told;
+    bool is_broken; // reader: a packet was CO_PACKET_BROKEN
 };
 
 // Where a payload stands that does not fit a slot: in a row, so the end of the area may stay empty.
@@ -107,7 +108,8 @@ static inline bool co_ring_write(struct co_ring_side *writer, size_t area, const
     return true;
 }
 
-// The next packet, or NULL. It stays until co_ring_drop.
+// The next packet, or NULL. It stays until co_ring_drop. CO_PACKET_BROKEN: the memory, which the writer's process can
+// write to as it likes, says more bytes than a packet has.
 static inline const unsigned char *co_ring_front(const struct co_ring_side *reader, size_t area,
                                                  struct co_packet *packet)
 {
@@ -121,6 +123,11 @@ static inline const unsigned char *co_ring_front(const struct co_ring_side *read
     packet->source = slot->source;
     packet->tag = slot->tag;
     if (packet->bytes <= CO_RING_INLINE) {
+        return slot->payload;
+    }
+    if (packet->bytes > area / 2) { // somebody wrote over it: there are no such bytes
+        packet->kind = CO_PACKET_BROKEN;
+        packet->bytes = 0;
         return slot->payload;
     }
     return &reader->ring->bytes[(size_t)co_ring_place(reader->bytes, packet->bytes, area) & (area - 1)];

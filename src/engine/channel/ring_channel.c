@@ -54,8 +54,11 @@ static int poll_ring(struct ring_channel *rings, int peer, int most, co_channel_
     struct co_packet packet;
     const unsigned char *payload;
     int count = 0;
-    while (count < most && (payload = co_ring_front(reader, rings->area, &packet)) != NULL &&
-           handler(arg, peer, &packet, payload)) {
+    while (count < most && !reader->is_broken && (payload = co_ring_front(reader, rings->area, &packet)) != NULL) {
+        reader->is_broken = packet.kind == CO_PACKET_BROKEN;
+        if (!handler(arg, peer, &packet, payload)) {
+            break;
+        }
         co_ring_drop(reader, rings->area, packet.bytes);
         count++;
     }
@@ -78,7 +81,7 @@ static bool has_more(const struct co_channel *channel, int peer)
 {
     const struct ring_channel *rings = (const struct ring_channel *)channel;
     struct co_packet packet;
-    return co_ring_front(&rings->readers[peer], rings->area, &packet) != NULL;
+    return !rings->readers[peer].is_broken && co_ring_front(&rings->readers[peer], rings->area, &packet) != NULL;
 }
 
 static _Atomic uint64_t *gate(struct co_channel *channel, int peer, bool is_writer)

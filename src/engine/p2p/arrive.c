@@ -171,6 +171,9 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     struct co_p2p *p2p = way->p2p;
     int peer = way->peers == NULL ? place : way->peers[place];
     switch (packet->kind) {
+    case CO_PACKET_BROKEN:
+        p2p->peers[peer].is_broken = p2p->has_broken_one = true;
+        return true;
     case CO_PACKET_EAGER:
         return on_eager(p2p, peer, packet, payload);
     case CO_PACKET_EAGER_SYNC:
@@ -194,6 +197,19 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     return true;
 }
 
+// Not from within a poll: giving up a peer polls.
+static void lose_broken(struct co_p2p *p2p)
+{
+    p2p->has_broken_one = false;
+    for (int peer = 0; peer < p2p->config.size; peer++) {
+        if (p2p->peers[peer].is_broken) {
+            p2p->peers[peer].is_broken = false;
+            co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "the shared memory of messages from rank %d was written over", peer);
+            co_p2p_lose_held(p2p, peer);
+        }
+    }
+}
+
 int co_p2p_poll(struct co_p2p *p2p, int most)
 {
     int count = 0;
@@ -205,6 +221,9 @@ int co_p2p_poll(struct co_p2p *p2p, int most)
     }
     if (p2p->blocks != NULL) {
         co_p2p_block_match(p2p); // nobody posts or looks for anything before
+    }
+    if (p2p->has_broken_one) {
+        lose_broken(p2p);
     }
     return count;
 }

@@ -71,6 +71,7 @@ struct co_p2p_peer {
     bool is_waiting;              // one of them holds something
     bool messages_are_next;       // for room
     bool is_gone;
+    bool is_broken;    // its channel is, and it has not been given up yet
     bool lacks_credit; // since the last message that went
     int exchanges;     // 0, or offers to it before it has to show again that both send at once
     uint64_t charged;  // credit taken so far
@@ -148,6 +149,7 @@ struct co_p2p {
     bool background_begins;            // and nobody has been told
     unsigned caller_moves, moves_seen; // by the program's threads; by the thread that has the background
     _Atomic bool has_lost_one;         // of the peers; written with the lock
+    bool has_broken_one;               // struct co_p2p_peer
     _Atomic int probed;                // for whose messages somebody has looked in vain, -1: nobody has
     _Atomic uint64_t advances;
 };
