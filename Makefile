@@ -14,12 +14,21 @@ CFLAGS  ?= -O2 -g
 # A warning of a compiler that we have not met is no reason to build nothing; where we work on castoff, it is one to mend it.
 WARNINGS_FAIL := $(if $(filter 1,$(DEV))$(filter true,$(CI)),-Werror)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(WARNINGS_FAIL)
+# Hardening, of all that runs, above all of the daemons, which run as root; HARDEN=no is for measuring what it costs. What a
+# compiler does not know for its machine is left out; sanitizers see more than _FORTIFY_SOURCE and do not go with it.
+HARDEN   ?= yes
+takes     = $(shell $(CC) -Werror $(1) -include string.h -x c -c -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
+FORTIFY  := $(if $(SAN),,$(if $(filter -O -O1 -O2 -O3 -Os -Og,$(CFLAGS)),yes))
+FORTIFY  := $(if $(FORTIFY),$(or $(call takes,-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3),$(call takes,-O2 -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)))
+HARDEN_C := $(if $(filter yes,$(HARDEN)),$(call takes,-fstack-protector-strong) $(call takes,-fcf-protection) $\
+  $(call takes,-mbranch-protection=standard) $(filter-out -O2,$(FORTIFY)))
+HARDEN_LD := $(if $(filter yes,$(HARDEN)),-Wl$(comma)-z$(comma)relro -Wl$(comma)-z$(comma)now)
 # The preload is linked as one program: a small message passes through four folders. Objects hold machine code, too, for
 # all that is linked otherwise.
 LTO     := $(if $(SAN),,$(shell $(CC) --version 2>/dev/null | grep -q 'Free Software' && echo -flto=auto -ffat-lto-objects))
-ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(WARN) -Isrc -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
-LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto))
+LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(HARDEN_LD)
 
 # The dynamic linker takes LD_PRELOAD apart at blanks and colons: a library below such a folder reaches no program.
 PLACE_FAULT := $(if $(filter-out 1,$(words $(CURDIR))),blank,$(if $(findstring :,$(CURDIR)),colon))
@@ -56,7 +65,7 @@ tools: $(BUILD)/castoff
 # Into its place in one step: a job may begin at any moment.
 $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/pmpi/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(LTO),$(LDFLAGS_SAN)) -Wl,--version-script=src/pmpi/exports.map \
+	$(Q)$(CC) -shared -o $@.new $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/pmpi/exports.map \
 	  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,libcastoff.so $(STATIC_LIBS) -pthread -ldl && \
 	  mv -f $@.new $@
 
@@ -65,12 +74,12 @@ $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/obj/src/pmpi/%.o: src/pmpi/%.c
+$(BUILD)/obj/src/pmpi/%.o: src/pmpi/%.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(MPI_CFLAGS) -c $< -o $@
 
-$(BUILD)/obj/%.o: %.c
+$(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@

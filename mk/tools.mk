@@ -14,7 +14,7 @@ $(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o $(BUILD)/obj/tool
 
 $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/libcore.a
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
+	$(Q)$(CC) -pie -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
 # Pure parts for their unit tests, without main.
 $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/castoff.o,$(TOOLS_OBJ))
