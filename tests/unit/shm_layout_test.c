@@ -132,12 +132,12 @@ static void a_small_memory_gets_few_entries(void **state)
 }
 
 // Changing any of these needs a new CO_SHM_VERSION.
-static void version_five_is_as_it_was(void **state)
+static void version_six_is_as_it_was(void **state)
 {
     struct co_shm_shape shape;
 
     (void)state;
-    assert_int_equal(CO_SHM_VERSION, 5);
+    assert_int_equal(CO_SHM_VERSION, 6);
     assert_int_equal(offsetof(struct co_shm_header, taken_areas), 80);
     co_shm_shape_compute(&shape, 4, 1 << 20);
     assert_int_equal(shape.ring[CO_SHM_LINES].offset, 512);
@@ -150,9 +150,11 @@ static void version_five_is_as_it_was(void **state)
     assert_int_equal(shape.lane_bytes, 512 + 64 * 128 + 16 * 640 + 256 * 512);
     assert_int_equal(offsetof(struct co_shm_header, version), 8);
     assert_int_equal(offsetof(struct co_shm_process, probe_address), 16);
+    assert_int_equal(offsetof(struct co_shm_process, started), 32);
     assert_int_equal(offsetof(struct co_shm_entry, area), 20);
     assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
+    assert_int_equal(offsetof(struct co_shm_control, copied), 2 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, memory), 128 + 5 * 8);
     assert_int_equal(offsetof(struct co_shm_control, streams), 128 + 8 * 8);
     assert_int_equal(offsetof(struct co_shm_control, touched), 128 + 6 * 8);
@@ -168,7 +170,7 @@ int main(void)
         cmocka_unit_test(a_small_memory_gets_few_entries),
         cmocka_unit_test(a_team_keeps_within_its_bytes),
         cmocka_unit_test(more_bytes_make_deeper_rings),
-        cmocka_unit_test(version_five_is_as_it_was),
+        cmocka_unit_test(version_six_is_as_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
