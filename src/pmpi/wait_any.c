@@ -102,6 +102,8 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
         *flag = try_ours(&any, find_done(count, handles));
     }
     if (!*flag) {
+        co_next
+            .progress(); // which it does not do where it sees no request of its own; gives up a crowded processor, too
         *index = MPI_UNDEFINED;
     }
     return any.code;

@@ -45,6 +45,43 @@ static void in_pieces(void **state)
     }
 }
 
+// Its receiver does not run while the ring is full: later ones are read, until that has been tried for long enough.
+static void who_was_away_reads(void **state)
+{
+    enum { BYTES = 200000, VAIN = 10 };
+    (void)state;
+    int offers = 0;
+    open_streams(2, 1 << 20);
+    for (int vain = 0; vain <= VAIN; vain += VAIN) { // longer the second time
+        struct co_p2p_receive receive = receive_at(1, BYTES);
+        struct co_p2p_send send = send_of(0, 1, 5, BYTES);
+        co_p2p_send(&send);
+        streams_move(0);
+        co_p2p_receive(&receive, 0, 5);
+        streams_move(1); // the ring is empty, and the rest asked for
+        streams_move(0); // it is full
+        for (int i = 0; i < vain; i++) {
+            wait_in_vain(0);
+        }
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 5, BYTES);
+        assert_true(send.early > 0);
+    }
+    assert_int_equal(reads, 0);
+    for (size_t early = 0; early == 0; offers++) {
+        struct co_p2p_receive receive = receive_at(1, BYTES);
+        struct co_p2p_send send = send_of(0, 1, 5, BYTES);
+        co_p2p_receive(&receive, 0, 5);
+        co_p2p_send(&send);
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 5, BYTES);
+        early = send.early;
+    }
+    assert_in_range(offers, 2, 100);
+    assert_int_equal(reads, offers - 1);
+    close_streams(false);
+}
+
 static void larger_ones_are_read(void **state)
 {
     (void)state;
@@ -188,6 +225,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(in_pieces),
                                        cmocka_unit_test(larger_ones_are_read),
+                                       cmocka_unit_test(who_was_away_reads),
                                        cmocka_unit_test(what_is_behind_a_long_one),
                                        cmocka_unit_test(both_ways),
                                        cmocka_unit_test(credit_bounds_what_comes_unasked),

@@ -74,6 +74,8 @@ struct co_p2p_peer {
     bool is_broken;    // its channel is, and it has not been given up yet
     bool lacks_credit; // since the last message that went
     int exchanges;     // 0, or offers to it before it has to show again that both send at once
+    int absences;      // likewise, that it was away while the ring to it was full
+    uint64_t full_ns;  // when pieces last found that ring full and have not gone on since, 0: they have
     uint64_t charged;  // credit taken so far
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;

@@ -6,13 +6,17 @@
 // has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
 // for: it waits for its receive as every offer does. A receiver that sees its sender stop may read the rest instead
 // (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take
-// twice as long as one. There large messages are left to the kernel, too. Hot; lock held.
+// twice as long as one. There large messages are left to the kernel, too; and so they are where the two do not run at
+// the same time, be it that others use the processors or that one computes: a ring holds few pieces, and each time that
+// it is full costs a turn of both, where one reading takes all. Hot; lock held.
 #include "engine/p2p/p2p_state.h"
 
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
 #define PIECE_MOST ((size_t)4096)
 #define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the early ones that are worth a call of the kernel
 #define EXCHANGE_OFFERS 64
+#define ABSENCE_OFFERS 64
+#define AWAY 10 // of what a receiver's patience is
 
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
 {
@@ -27,11 +31,21 @@ void co_p2p_sees_exchange(struct co_p2p *p2p, int peer)
 static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 {
     struct co_p2p_peer *to = &p2p->peers[peer];
-    if (to->exchanges == 0 || !co_p2p_is_read_in_exchange(p2p, bytes)) {
+    if ((to->exchanges == 0 && to->absences == 0) || !co_p2p_is_read_in_exchange(p2p, bytes)) {
         return false;
     }
-    to->exchanges--;
+    to->exchanges -= to->exchanges > 0;
+    to->absences -= to->absences > 0;
     return true;
+}
+
+// The ring was full, and is not any more.
+static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
+{
+    if (p2p->config.now_ns() - to->full_ns > AWAY * p2p->config.patience_ns) {
+        to->absences = ABSENCE_OFFERS;
+    }
+    to->full_ns = 0;
 }
 
 bool co_p2p_goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
@@ -76,7 +90,9 @@ static bool push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, en
 static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
 {
     _Atomic uint64_t *gate = co_p2p_gate(p2p, peer, true);
+    struct co_p2p_peer *to = &p2p->peers[peer];
     uint64_t nobody = 0;
+    size_t before = send->streamed;
     // acquire P3: as the receiver left it
     if (!atomic_compare_exchange_strong_explicit(gate, &nobody, CO_GATE_WRITING, memory_order_acquire,
                                                  memory_order_relaxed)) {
@@ -84,6 +100,12 @@ static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co
     }
     bool has_gone = push_open(p2p, peer, send, kind, end);
     co_store_release(gate, 0); // release P3: the pieces are in the ring
+    if (to->full_ns != 0 && send->streamed > before) {
+        see_how_long_it_was_full(p2p, to);
+    }
+    if (!has_gone && to->full_ns == 0) {
+        to->full_ns = p2p->config.now_ns();
+    }
     return has_gone;
 }
 
