@@ -266,6 +266,39 @@ static void random_keys_differ(void **state)
 #test " check", test, NULL, NULL, &forms[2]                                                                    \
     }
 
+// A tag that a job of more ranks would make: nobody here may be asked for its key.
+static void ranks_beyond_the_last_have_no_key(void **state)
+{
+    uint8_t key[CO_AUTH_KEY_BYTES] = {9}, data[40 + CO_AUTH_TAG_MAX];
+    struct co_auth *more, *auth;
+    enum co_auth_form form = *(enum form *)*state == CHECK ? CO_AUTH_CHECK : CO_AUTH_KEYED;
+
+    assert_int_equal(co_auth_open(&more, key, RANKS + 1, form), 0);
+    assert_int_equal(co_auth_open(&auth, key, RANKS, form), 0);
+    fill(data, 40);
+    co_auth_seal(more, CO_AUTH_CHUNK, RANKS, TEAM, nonce, data, 40, NULL, 0, data + 40);
+    assert_true(co_auth_verify(more, CO_AUTH_CHUNK, RANKS, TEAM, nonce, data, 40));
+    assert_false(co_auth_verify(auth, CO_AUTH_CHUNK, RANKS, TEAM, nonce, data, 40));
+    assert_false(co_auth_verify(auth, CO_AUTH_CHUNK, -1, TEAM, nonce, data, 40));
+    co_auth_close(more);
+    co_auth_close(auth);
+}
+
+static void aes_given_up_after_use(void **state)
+{
+    (void)state;
+    struct co_auth *late = open_form(KEYED, 1), *portable = open_form(PORTABLE, 1);
+    uint8_t *by_aes = sealed(late, 40, 0), *data;
+
+    co_auth_use_portable(late);
+    data = sealed(late, 40, 0);
+    assert_true(verifies(portable, data, 40));
+    free(by_aes);
+    free(data);
+    co_auth_close(late);
+    co_auth_close(portable);
+}
+
 int main(void)
 {
     static enum form forms[] = {KEYED, PORTABLE, CHECK};
@@ -276,7 +309,9 @@ int main(void)
         IN_ALL_FORMS(truncation_is_found),
         IN_ALL_FORMS(identity_is_covered),
         IN_ALL_FORMS(foreign_ranks_never_verify),
+        IN_ALL_FORMS(ranks_beyond_the_last_have_no_key),
         IN_ALL_FORMS(many_teams_take_turns),
+        cmocka_unit_test(aes_given_up_after_use),
         cmocka_unit_test(a_head_alone_is_covered),
         cmocka_unit_test(control_is_covered_whole),
         cmocka_unit_test(forms_have_names_and_sizes),

@@ -191,6 +191,7 @@ static void nonsense_is_refused(void **state)
     size_t bytes = co_control_write(body, &message);
     body[36] = 1, body[37] = 4; // 1025 actions
     assert_int_equal(read_as(CO_SAY_RULE_SET, bytes), -EPROTO);
+    assert_int_equal(read_as(CO_SAY_RULE_SET, bytes + 30), -EPROTO); // though all of them are there
 }
 
 static void at_random(void **state)

@@ -51,6 +51,14 @@ static void a_second_of_refusals_is_the_end(void **state)
                      5 * MS + (CO_LIVENESS_REFUSALS - 1) * CO_NS_PER_S);
 }
 
+static void two_moments_are_no_second(void **state)
+{
+    (void)state;
+    struct co_liveness liveness = {0};
+    assert_int_equal(gone_ns(&liveness, 5 * MS, MS, 55 * MS), 0);
+    assert_int_equal(gone_ns(&liveness, 1500 * MS, MS, 1550 * MS), 0); // a hundred, and yet two
+}
+
 // Two moments apart are no second of refusals.
 static void few_are_nothing_however_far_apart(void **state)
 {
@@ -98,6 +106,7 @@ int main(void)
         cmocka_unit_test(one_refusal_is_nothing),
         cmocka_unit_test(a_flood_of_a_moment_is_nothing),
         cmocka_unit_test(a_second_of_refusals_is_the_end),
+        cmocka_unit_test(two_moments_are_no_second),
         cmocka_unit_test(few_are_nothing_however_far_apart),
         cmocka_unit_test(a_word_ends_a_row),
         cmocka_unit_test(who_is_in_doubt_is_asked),

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "mcast/auth.h"
+#include "mcast/endpoint.h"
 #include "mcast/wire.h"
 
 enum { EXAMPLES_MAX = 16, BYTES_MAX = 256, KEYED_BYTES = 16, CHECK_BYTES = 8, RANKS = 16 };
@@ -129,6 +130,7 @@ static void check_chunk(const struct example *example, bool is_repair)
     assert_int_equal(chunk.chunk_bytes, 1432);
     assert_memory_equal(example->bytes + CO_WIRE_HEAD_BYTES, "hello", 5);
     make_nonce(nonce, example->bytes[1], chunk.operation, chunk.psn);
+    assert_int_equal(co_chunk_domain(&chunk), is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK);
     check_tags(example, is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK, 5, nonce);
 }
 

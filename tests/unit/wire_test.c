@@ -274,6 +274,9 @@ static void chunks_refused(void **state)
     }
     struct co_chunk empty = golden_chunk(), back;
     uint8_t data[CO_WIRE_HEAD_BYTES];
+    empty.block_bytes = (uint64_t)empty.psn * empty.chunk_bytes;
+    co_wire_chunk_encode(data, &empty);
+    assert_true(co_wire_chunk_decode(&back, data, sizeof(data)) < 0); // right behind the last chunk, of no bytes
     empty.block_bytes = empty.psn = 0;
     co_wire_chunk_encode(data, &empty);
     assert_true(co_wire_chunk_decode(&back, data, sizeof(data)) < 0); // a block of no bytes has no chunk
