@@ -62,6 +62,11 @@ $(BUILD)/tests/mutants/match_lane_%: tests/unit/match_lane_test.c tests/unit/mat
 unit: $(UNIT_PROGS) $(MATCH_MUTANTS) modules
 	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),tests/unit/match_mutants.sh)
 
+# Do the unit tests notice small faults (tests/mutants/list.txt)? MUTANTS="replay staging" chooses by parts of names.
+.PHONY: mutants
+mutants:
+	@python3 -S tests/mutants/run.py $(MUTANTS)
+
 # Parts build what they need themselves, so that one broken part does not hide the others. PARTS="unit style" chooses.
 test: deps
 	@bash tests/run_all.sh $(PARTS)
