@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mcast/onesided/control_session.h"
+#include "mcast/onesided/transfer_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
@@ -19,6 +20,18 @@ static void must(bool holds)
     }
 }
 
+// What the group library divides by, and where it marks chunks.
+static void check_sense(void)
+{
+    if (message.kind == CO_SAY_SETUP || message.kind == CO_SAY_GO) {
+        must(co_transfer_chunks(message.setup.bytes) - 1 < CO_TRANSFER_CHUNKS_MAX);
+    }
+    for (uint32_t i = 0; message.kind == CO_SAY_MISSING && i < message.missing.range_count; i++) {
+        const struct co_control_range *range = &message.missing.ranges[i];
+        must(range->first < CO_TRANSFER_CHUNKS_MAX && range->count <= CO_TRANSFER_CHUNKS_MAX - range->first);
+    }
+}
+
 static void check_message(const uint8_t *data, size_t bytes)
 {
     uint8_t *copy = malloc(bytes ? bytes : 1); // exactly as long, so that reading on is seen
@@ -27,6 +40,7 @@ static void check_message(const uint8_t *data, size_t bytes)
     if (co_control_read(&message, copy, bytes) == 0) {
         must(co_control_write(body, &message) == bytes);
         must(memcmp(body, copy, bytes) == 0);
+        check_sense();
     }
     free(copy);
 }

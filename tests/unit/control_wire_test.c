@@ -51,7 +51,7 @@ static void fill_missing(struct co_control_missing *missing)
 {
     snprintf(missing->name, sizeof missing->name, "%s", "h3");
     missing->round = 2;
-    missing->range_count = CO_CONTROL_RANGES_MAX;
+    missing->missing = missing->range_count = CO_CONTROL_RANGES_MAX;
     for (uint32_t i = 0; i < missing->range_count; i++) {
         missing->ranges[i] = (struct co_control_range){2 * i, 1};
     }
@@ -91,7 +91,8 @@ static void fill(uint16_t kind)
         break;
     case CO_SAY_SETUP:
     case CO_SAY_GO:
-        message.setup = (struct co_control_setup){.ip = 1, .psn = 2, .qpn = 3, .key = 4, .mtu = 1024, .bytes = 5};
+        message.setup =
+            (struct co_control_setup){.ip = 1, .psn = 2, .qpn = 3, .key = 4, .mtu = 1024, .members = 3, .bytes = 5};
         break;
     case CO_SAY_ROUND:
         message.round = (struct co_control_round){.round = 1, .chunk_bytes = 65536, .chunks = 16};
@@ -194,6 +195,79 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(read_as(CO_SAY_RULE_SET, bytes + 30), -EPROTO); // though all of them are there
 }
 
+static void set_ups_that_cannot_be(void **state)
+{
+    (void)state;
+    static const uint64_t lengths[] = {
+        0, CO_TRANSFER_BYTES_MAX + 1, (UINT64_C(1) << 43) - 1, UINT64_C(1) << 43, (UINT64_C(1) << 43) + 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        for (uint16_t kind = CO_SAY_SETUP; kind <= CO_SAY_GO; kind += CO_SAY_GO - CO_SAY_SETUP) {
+            fill(kind);
+            message.setup.bytes = lengths[i];
+            assert_int_equal(write_and_read(), -EPROTO);
+        }
+    }
+    fill(CO_SAY_SETUP);
+    message.setup.bytes = CO_TRANSFER_BYTES_MAX;
+    assert_int_equal(write_and_read(), 0);
+    static const uint32_t members[] = {0, CO_RULE_ACTIONS_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        message.setup.members = members[i];
+        assert_int_equal(write_and_read(), -EPROTO);
+    }
+    fill(CO_SAY_GO);
+    message.setup.mtu = 0;
+    assert_int_equal(write_and_read(), -EPROTO);
+    fill(CO_SAY_GO);
+    message.setup.qpn = CO_ROCE_PSN_MASK + 1;
+    assert_int_equal(write_and_read(), -EPROTO);
+    fill(CO_SAY_GO);
+    message.setup.psn = CO_ROCE_PSN_MASK + 1;
+    assert_int_equal(write_and_read(), -EPROTO);
+}
+
+static void rounds_that_cannot_be(void **state)
+{
+    (void)state;
+    static const uint32_t chunks[] = {0, CO_TRANSFER_CHUNKS_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        fill(CO_SAY_ROUND);
+        message.round.chunks = chunks[i];
+        assert_int_equal(write_and_read(), -EPROTO);
+    }
+    fill(CO_SAY_ROUND);
+    message.round.chunk_bytes = CO_TRANSFER_CHUNK_BYTES_MAX + 1;
+    assert_int_equal(write_and_read(), -EPROTO);
+}
+
+// Two ranges.
+static int read_missing(uint32_t first, uint32_t count, uint32_t second, uint32_t second_count, uint32_t total)
+{
+    fill(CO_SAY_MISSING);
+    message.missing.range_count = 2;
+    message.missing.missing = total;
+    message.missing.ranges[0] = (struct co_control_range){first, count};
+    message.missing.ranges[1] = (struct co_control_range){second, second_count};
+    return write_and_read();
+}
+
+static void ranges_that_cannot_be(void **state)
+{
+    (void)state;
+    const uint32_t most = CO_TRANSFER_CHUNKS_MAX;
+    assert_int_equal(read_missing(0, 2, 3, most - 3, most - 1), 0);
+    assert_int_equal(read_missing(0, 2, 3, most - 2, most), -EPROTO); // ends beyond
+    assert_int_equal(read_missing(0, 2, most, 1, 3), -EPROTO);        // begins there
+    assert_int_equal(read_missing(5, 2, 1, 2, 4), -EPROTO);           // falling
+    assert_int_equal(read_missing(5, 2, 6, 2, 4), -EPROTO);           // one chunk twice
+    assert_int_equal(read_missing(5, 2, 7, 2, 4), -EPROTO);           // touching
+    assert_int_equal(read_missing(0, 0, 3, 1, 1), -EPROTO);           // nothing
+    assert_int_equal(read_missing(0, 1, 3, UINT32_MAX, 0), -EPROTO);
+    assert_int_equal(read_missing(UINT32_MAX, 1, 0, 1, 2), -EPROTO);
+    assert_int_equal(read_missing(0, UINT32_MAX, 1, 1, 0), -EPROTO);
+    assert_int_equal(read_missing(0, 2, 3, 1, 4), -EPROTO); // others than are missing
+}
+
 static void at_random(void **state)
 {
     (void)state;
@@ -221,6 +295,9 @@ int main(void)
         cmocka_unit_test(there_and_back),
         cmocka_unit_test(golden_bytes),
         cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(set_ups_that_cannot_be),
+        cmocka_unit_test(rounds_that_cannot_be),
+        cmocka_unit_test(ranges_that_cannot_be),
         cmocka_unit_test(at_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,8 @@ static void what_makes_no_sense(void **state)
     (void)state;
     rig_open_as(SENDER, CO_SAY_OPEN_SENDER, 0);
     rig_hears(SENDER, CO_SAY_REFUSED);
+    rig_open_as(SENDER, CO_SAY_OPEN_SENDER, CO_TRANSFER_BYTES_MAX + 1);
+    rig_hears(SENDER, CO_SAY_REFUSED);
     rig_open_as(M1, CO_SAY_OPEN_MEMBER, 0);
     rig_hears(M1, CO_SAY_REFUSED);
     rig_open_as(M1, CO_SAY_OPEN_MEMBER, 3999);

@@ -31,6 +31,25 @@ static void all_bytes_once(void **state)
     assert_int_equal(co_transfer_chunk_bytes((128 << 20) + 1), 69632);
 }
 
+// The coordinator may say anything: no end writes or reads behind its buffer for it.
+static void set_ups_that_were_not_asked_for(void **state)
+{
+    (void)state;
+    struct co_control_setup setup = {.bytes = 4000, .members = 3};
+    assert_true(co_transfer_setup_fits(&setup, true, 4000, 3));
+    assert_true(co_transfer_setup_fits(&setup, false, 4000, 0));
+    assert_true(co_transfer_setup_fits(&setup, false, 4001, 0));
+    assert_false(co_transfer_setup_fits(&setup, false, 3999, 0));
+    assert_false(co_transfer_setup_fits(&setup, true, 3999, 3));
+    assert_false(co_transfer_setup_fits(&setup, true, 4001, 3));
+    assert_false(co_transfer_setup_fits(&setup, true, 4000, 2));
+    assert_false(co_transfer_setup_fits(&setup, true, 4000, 4));
+    setup.bytes = 0;
+    assert_false(co_transfer_setup_fits(&setup, false, 4000, 0));
+    setup.bytes = CO_TRANSFER_BYTES_MAX + 1;
+    assert_false(co_transfer_setup_fits(&setup, false, UINT64_MAX, 0));
+}
+
 static void immediate_data(void **state)
 {
     (void)state;
@@ -97,9 +116,9 @@ static void the_pace(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_bytes_once),    cmocka_unit_test(immediate_data),
-        cmocka_unit_test(missing_as_ranges), cmocka_unit_test(as_many_ranges_as_can_be),
-        cmocka_unit_test(the_pace),
+        cmocka_unit_test(all_bytes_once),           cmocka_unit_test(set_ups_that_were_not_asked_for),
+        cmocka_unit_test(immediate_data),           cmocka_unit_test(missing_as_ranges),
+        cmocka_unit_test(as_many_ranges_as_can_be), cmocka_unit_test(the_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,6 +97,11 @@ static void pass_name(struct cursor *cursor, char name[CO_CONTROL_NAME_MAX])
     need(cursor, cursor->is_wrong || co_control_name_is_good(name));
 }
 
+static bool mtu_is_good(uint32_t mtu)
+{
+    return mtu >= 256 && mtu <= 4096 && (mtu & (mtu - 1)) == 0;
+}
+
 static void pass_count(struct cursor *cursor, uint32_t *count, uint32_t most)
 {
     pass_32(cursor, count);
@@ -190,7 +195,7 @@ static void pass_open(struct cursor *cursor, struct co_control_open *open)
     pass_32(cursor, &end->rkey);
     pass_64(cursor, &end->address);
     need(cursor, end->psn <= CO_ROCE_PSN_MASK && end->qpn <= CO_ROCE_PSN_MASK);
-    need(cursor, end->mtu >= 256 && end->mtu <= 4096 && (end->mtu & (end->mtu - 1)) == 0);
+    need(cursor, mtu_is_good(end->mtu));
 }
 
 static void pass_setup(struct cursor *cursor, struct co_control_setup *setup)
@@ -202,6 +207,9 @@ static void pass_setup(struct cursor *cursor, struct co_control_setup *setup)
     pass_32(cursor, &setup->mtu);
     pass_32(cursor, &setup->members);
     pass_64(cursor, &setup->bytes);
+    need(cursor, setup->psn <= CO_ROCE_PSN_MASK && setup->qpn <= CO_ROCE_PSN_MASK && mtu_is_good(setup->mtu));
+    need(cursor, setup->members > 0 && setup->members <= CO_RULE_ACTIONS_MAX);
+    need(cursor, setup->bytes > 0 && setup->bytes <= CO_TRANSFER_BYTES_MAX);
 }
 
 static void pass_round(struct cursor *cursor, struct co_control_round *round)
@@ -210,9 +218,11 @@ static void pass_round(struct cursor *cursor, struct co_control_round *round)
     pass_32(cursor, &round->round);
     pass_32(cursor, &round->chunk_bytes);
     pass_32(cursor, &round->chunks);
-    need(cursor, round->chunk_bytes > 0);
+    need(cursor, round->chunk_bytes > 0 && round->chunk_bytes <= CO_TRANSFER_CHUNK_BYTES_MAX);
+    need(cursor, round->chunks > 0 && round->chunks <= CO_TRANSFER_CHUNKS_MAX);
 }
 
+// Rising, not touching each other, inside of the most chunks that there are, and just those that are missing.
 static void pass_missing(struct cursor *cursor, struct co_control_missing *missing)
 {
     pass_name(cursor, missing->name);
@@ -220,10 +230,17 @@ static void pass_missing(struct cursor *cursor, struct co_control_missing *missi
     pass_32(cursor, &missing->round);
     pass_32(cursor, &missing->missing);
     pass_count(cursor, &missing->range_count, CO_CONTROL_RANGES_MAX);
-    for (uint32_t i = 0; i < missing->range_count; i++) {
-        pass_32(cursor, &missing->ranges[i].first);
-        pass_32(cursor, &missing->ranges[i].count);
+    uint32_t least = 0, sum = 0;
+    for (uint32_t i = 0; i < missing->range_count && !cursor->is_wrong; i++) {
+        struct co_control_range *range = &missing->ranges[i];
+        pass_32(cursor, &range->first);
+        pass_32(cursor, &range->count);
+        need(cursor, range->first >= least && range->first < CO_TRANSFER_CHUNKS_MAX);
+        need(cursor, range->count > 0 && range->count <= CO_TRANSFER_CHUNKS_MAX - range->first);
+        least = range->first + range->count + 1;
+        sum += range->count;
     }
+    need(cursor, missing->missing == sum);
 }
 
 static void pass_status(struct cursor *cursor, struct co_control_status *status)

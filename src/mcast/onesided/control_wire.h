@@ -12,11 +12,17 @@
 #define CO_CONTROL_HEAD_BYTES 8
 #define CO_CONTROL_TAG_BYTES 16
 #define CO_CONTROL_BODY_MAX 60000
-#define CO_CONTROL_TEXT_MAX 256 // with its end, as all lengths of text here
-#define CO_CONTROL_NAME_MAX 64  // of groups, members, hops: letters, digits, '.', '_', '-'
-#define CO_CONTROL_RANGES_MAX 4096
-#define CO_CONTROL_RULES_MAX 256 // in one report of a hop
+#define CO_CONTROL_TEXT_MAX 256                            // with its end, as all lengths of text here
+#define CO_CONTROL_NAME_MAX 64                             // of groups, members, hops: letters, digits, '.', '_', '-'
+#define CO_CONTROL_RANGES_MAX (CO_TRANSFER_CHUNKS_MAX / 2) // no two of them touch
+#define CO_CONTROL_RULES_MAX 256                           // in one report of a hop
 #define CO_CONTROL_STATUS_MAX 59000
+
+// Of a group's buffer. A member posts a receive for each chunk, twice, before anything is written, so that it has
+// nothing to do meanwhile.
+#define CO_TRANSFER_CHUNKS_MAX 2048
+#define CO_TRANSFER_CHUNK_BYTES_MAX ((uint32_t)1 << 30)
+#define CO_TRANSFER_BYTES_MAX ((uint64_t)CO_TRANSFER_CHUNKS_MAX * CO_TRANSFER_CHUNK_BYTES_MAX)
 
 enum co_control_kind {
     CO_SAY_WELCOME = 1, // coordinator: first word
@@ -126,10 +132,9 @@ struct co_control_range {
 };
 
 struct co_control_missing {
-    char name[CO_CONTROL_NAME_MAX]; // of the member
-    uint32_t transfer, round,
-        missing; // missing: chunks that it lacks; more than the ranges hold is told in the next round
-    uint32_t range_count;
+    char name[CO_CONTROL_NAME_MAX];    // of the member
+    uint32_t transfer, round, missing; // missing: chunks that it lacks,
+    uint32_t range_count;              // as many as these have, by rising number
     struct co_control_range ranges[CO_CONTROL_RANGES_MAX];
 };
 

@@ -150,8 +150,9 @@ static const char *check_sender(const struct co_coordinator *coordinator, const 
                                 const struct co_control_open *open, uint8_t *reason, char text[TEXT])
 {
     *reason = CO_REASON_WRONG;
-    if (open->bytes == 0 || open->members == 0 || open->members > CO_RULE_ACTIONS_MAX) {
-        snprintf(text, TEXT, "a group has 1 to %d members and at least one byte", CO_RULE_ACTIONS_MAX);
+    if (open->bytes == 0 || open->bytes > CO_TRANSFER_BYTES_MAX || open->members == 0 ||
+        open->members > CO_RULE_ACTIONS_MAX) {
+        snprintf(text, TEXT, "a group has 1 to %d members and 1 byte to 2 TiB", CO_RULE_ACTIONS_MAX);
         return text;
     }
     if (group != NULL && group->has_sender) {

@@ -27,6 +27,13 @@ uint32_t co_transfer_bytes_of(uint64_t bytes, uint32_t chunk)
     return (uint32_t)(left < whole ? left : whole);
 }
 
+bool co_transfer_setup_fits(const struct co_control_setup *setup, bool is_sender, uint64_t buffer_bytes,
+                            uint32_t members)
+{
+    bool is_possible = setup->bytes > 0 && setup->bytes <= CO_TRANSFER_BYTES_MAX && setup->bytes <= buffer_bytes;
+    return is_possible && (!is_sender || (setup->bytes == buffer_bytes && setup->members == members));
+}
+
 uint32_t co_transfer_immediate(uint32_t transfer, uint32_t chunk)
 {
     return transfer << 24 | chunk;

@@ -7,16 +7,18 @@
 
 #include "mcast/onesided/control_wire.h"
 
-// A member posts a receive for each chunk, twice, before anything is written, so that it has nothing to do meanwhile.
-#define CO_TRANSFER_CHUNKS_MAX 2048
 #define CO_TRANSFER_CHUNK_MIN 65536
-#define CO_TRANSFER_BYTES_MAX ((uint64_t)CO_TRANSFER_CHUNKS_MAX << 30)
 
 // Of 1 to CO_TRANSFER_BYTES_MAX bytes.
 uint32_t co_transfer_chunk_bytes(uint64_t bytes);
 uint32_t co_transfer_chunks(uint64_t bytes);
 // Of the last chunk less than of the others.
 uint32_t co_transfer_bytes_of(uint64_t bytes, uint32_t chunk);
+
+// Whether what the coordinator sets up, SETUP or GO, is what this end has asked for: the sender with just its buffer
+// and so many members, a member with one at most as long as its buffer.
+bool co_transfer_setup_fits(const struct co_control_setup *setup, bool is_sender, uint64_t buffer_bytes,
+                            uint32_t members);
 
 // Immediate data: the chunk, and by eight bits the transfer, so that what comes late from the one before is told apart.
 uint32_t co_transfer_immediate(uint32_t transfer, uint32_t chunk);

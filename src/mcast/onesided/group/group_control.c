@@ -111,6 +111,11 @@ int co_onesided_join(struct castoff_group *group, const struct castoff_group_opt
                    ? co_onesided_fail(error, "group %s: no sender has come", group->name)
                    : error;
     }
+    if (!co_transfer_setup_fits(&group->message.setup, group->is_sender, group->buffer_bytes, group->members)) {
+        return co_onesided_fail(
+            -EPROTO, "coordinator %s: sets up %llu bytes and %u members, which is not what was asked for",
+            group->link.place, (unsigned long long)group->message.setup.bytes, group->message.setup.members);
+    }
     group->setup = group->message.setup;
     group->bytes = group->setup.bytes;
     group->chunks = co_transfer_chunks(group->bytes);

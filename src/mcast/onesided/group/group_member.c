@@ -110,6 +110,11 @@ int co_onesided_member_complete(struct castoff_group *group)
         if (group->message.kind != CO_SAY_ROUND || group->message.round.transfer != group->transfer) {
             continue;
         }
+        if (group->message.round.chunks != group->chunks ||
+            group->message.round.chunk_bytes != co_transfer_chunk_bytes(group->bytes)) {
+            return co_onesided_fail(-EPROTO, "group %s: the sender counts %u chunks, and there are %u", group->name,
+                                    group->message.round.chunks, group->chunks);
+        }
         error = report(group, group->message.round.round);
         if (error != 0) {
             return error;
