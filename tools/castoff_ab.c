@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "ab.h"
+#include "base/preload.h"
 #include "base/settings.h"
 #include "child.h"
 #include "output_file.h"
@@ -272,8 +273,7 @@ static int run(int argc, char **argv)
         co_command_complain(&co_command_ab, "no command given (usage: castoff ab %s)", co_command_ab.arguments);
         return TOOL_USAGE;
     }
-    const char *preload = co_environment("LD_PRELOAD");
-    if (preload && strstr(preload, "libcastoff.so")) {
+    if (co_preload_names(co_environment("LD_PRELOAD"), "libcastoff.so")) {
         co_command_complain(&co_command_ab, "LD_PRELOAD names libcastoff.so already; without it both sides can differ");
         return TOOL_USAGE;
     }

@@ -3,6 +3,7 @@
 // castoff onesided-copy: a file to any number of hosts by one stream of RDMA writes. Two groups one after the other:
 // NAME.head brings size and hash, so that receivers know how much memory to register; NAME brings the file. Every
 // receiver hashes what it has got.
+#define _GNU_SOURCE // mkostemp
 #include "command.h"
 
 #include <errno.h>
@@ -130,15 +131,27 @@ static int read_file(struct copy *copy)
     return TOOL_OK;
 }
 
+// A new file beside it, which nobody has prepared as a link to another one.
+static int open_part(const struct copy *copy, char *part, size_t room)
+{
+    if (snprintf(part, room, "%s.XXXXXX", copy->path) >= (int)room) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    int file = mkostemp(part, O_CLOEXEC);
+    mode_t mask = umask(0);
+    umask(mask);
+    if (file >= 0) {
+        fchmod(file, 0666 & ~mask); // as files are made; mkostemp makes them for us alone
+    }
+    return file;
+}
+
 // Beside it first, so that a file of that name is always whole.
 static int write_file(const struct copy *copy)
 {
     char part[4096];
-    if (snprintf(part, sizeof part, "%s.part", copy->path) >= (int)sizeof part) {
-        errno = ENAMETOOLONG;
-        return complain_file(copy, "cannot be written");
-    }
-    int file = open(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int file = open_part(copy, part, sizeof part);
     bool is_good = file >= 0;
     for (uint64_t at = 0; is_good && at < copy->size;) {
         ssize_t count = write(file, copy->bytes + at, copy->size - at);
@@ -156,7 +169,9 @@ static int write_file(const struct copy *copy)
     }
     errno = is_good ? errno : error;
     int result = complain_file(copy, "cannot be written");
-    unlink(part);
+    if (file >= 0) {
+        unlink(part);
+    }
     return result;
 }
 

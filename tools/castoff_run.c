@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/preload.h"
 #include "base/settings.h"
 #include "places.h"
 #include "program.h"
@@ -111,7 +112,7 @@ static int put_first(struct plan *plan, const char *library)
                             library);
         return TOOL_FAILED;
     }
-    if (strstr(plan->preload, library)) {
+    if (co_preload_names(plan->preload, library)) {
         return TOOL_OK;
     }
     memcpy(before, plan->preload, sizeof before);

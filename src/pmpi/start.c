@@ -5,6 +5,7 @@
 #include "pmpi/start.h"
 
 #include "base/log.h"
+#include "base/preload.h"
 #include "base/settings.h"
 #include "base/turns.h"
 #include "mcast/transport/lossy.h"
@@ -50,9 +51,8 @@ void co_start_prepare(void)
 // The recorder is a preload of its own, which the setting alone cannot load.
 static bool lacks_recorder(void)
 {
-    const char *preloads = co_environment("LD_PRELOAD");
     return co_setting_text(CO_SET_RECORD)[0] != '\0' &&
-           (preloads == NULL || strstr(preloads, "libcastoff-record.so") == NULL);
+           !co_preload_names(co_environment("LD_PRELOAD"), "libcastoff-record.so");
 }
 
 static void complain(void)

@@ -46,6 +46,8 @@ run "$castoff" ab -n x -- true
 ok "bad number: status 2" status_is 2
 LD_PRELOAD=$work/bin/libcastoff.so run "$castoff" ab -- true
 ok "preloaded already: refused" err_has 'LD_PRELOAD names libcastoff.so already'
+LD_PRELOAD=$work/bin/libcastoff.so.bak run "$castoff" ab -n 1 -- true
+ok "something else preloaded: not refused for that" sh -c '! grep -q "LD_PRELOAD names" "$1"' sh "$work/err"
 
 run "$castoff" ab --set BCATS=no -- sh -c "echo >$work/ran"
 ok "an unknown setting is refused" status_is 2

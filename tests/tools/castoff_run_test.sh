@@ -27,6 +27,10 @@ fi
 
 LD_PRELOAD=$build/nothing.so run "$castoff" run -- sh -c 'echo "$LD_PRELOAD"'
 ok "an existing preload stays behind ours" out_has "^$work/bin/libcastoff.so:$build/nothing.so\$"
+cp "$work/bin/libcastoff.so" "$work/bin/libcastoff.so.bak"
+LD_PRELOAD=$work/bin/libcastoff.so.bak run "$castoff" run -- sh -c 'echo "$LD_PRELOAD"'
+ok "a longer name is another library" out_has "^$work/bin/libcastoff.so:$work/bin/libcastoff.so.bak\$"
+rm "$work/bin/libcastoff.so.bak"
 
 run "$castoff" run --set CASTOFF_BCAST=no --set LOG=debug --report r.json -- env
 ok "a setting" out_has '^CASTOFF_BCAST=no$'

@@ -313,6 +313,30 @@ static void secrets(void **state)
     assert_non_null(strstr(why, "chmod 600"));
     unlink(path);
     assert_int_equal(co_secret_read(second, path, why, sizeof why), -ENOENT);
+    assert_int_equal(mkfifo(path, 0644), 0);
+    assert_int_equal(co_secret_read(second, path, why, sizeof why), -EACCES); // others read it, too
+    unlink(path);
+    assert_int_equal(co_secret_read(second, "/dev/zero", why, sizeof why), -EINVAL);
+    assert_non_null(strstr(why, "neither a file nor a pipe"));
+}
+
+// Whoever may choose the secret is let in by it.
+static void secrets_of_others(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/castoff-secret-XXXXXX";
+    uint8_t read[CO_SECRET_BYTES];
+    if (geteuid() != 0) {
+        skip(); // only root gives files away
+    }
+    assert_true(close(mkstemp(path)) == 0);
+    write_file(path, "sixteen letters!", 0600);
+    assert_int_equal(chown(path, 12345, (gid_t)-1), 0);
+    assert_int_equal(co_secret_read(read, path, why, sizeof why), -EACCES);
+    assert_non_null(strstr(why, "belongs to user 12345"));
+    assert_int_equal(chown(path, 0, (gid_t)-1), 0);
+    assert_int_equal(co_secret_read(read, path, why, sizeof why), 0);
+    unlink(path);
 }
 
 int main(void)
@@ -332,6 +356,7 @@ int main(void)
         ENDS(too_long),
         ENDS(one_that_does_not_read),
         cmocka_unit_test(secrets),
+        cmocka_unit_test(secrets_of_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,25 @@ static long hash_file(int file, uint8_t secret[CO_SECRET_BYTES])
     return total;
 }
 
+// Of somebody else, or open to others: he may know the secret, or have chosen it. 0 or -errno.
+static int judge(const struct stat *facts, const char *path, char *why, size_t why_room)
+{
+    if (!S_ISREG(facts->st_mode) && !S_ISFIFO(facts->st_mode)) {
+        snprintf(why, why_room, "secret %s is neither a file nor a pipe", path);
+        return -EINVAL;
+    }
+    if (facts->st_uid != geteuid() && facts->st_uid != 0) {
+        snprintf(why, why_room, "secret %s belongs to user %lu, neither to user %lu nor to root", path,
+                 (unsigned long)facts->st_uid, (unsigned long)geteuid());
+        return -EACCES;
+    }
+    if ((facts->st_mode & 077) != 0) {
+        snprintf(why, why_room, "secret %s can be read by others (chmod 600 %s)", path, path);
+        return -EACCES;
+    }
+    return 0;
+}
+
 int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why, size_t why_room)
 {
     struct stat facts;
@@ -51,8 +70,12 @@ int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why,
         }
         return -error;
     }
-    long total = hash_file(file, secret);
+    int refused = judge(&facts, path, why, why_room);
+    long total = refused != 0 ? 0 : hash_file(file, secret);
     close(file);
+    if (refused != 0) {
+        return refused;
+    }
     if (total < 0) {
         snprintf(why, why_room, "secret %s: %s", path, strerror((int)-total));
         return (int)total;
@@ -61,10 +84,6 @@ int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why,
         snprintf(why, why_room, "secret %s has %ld bytes; %d are needed (head -c 32 /dev/urandom >%s makes some)", path,
                  total, CO_SECRET_FILE_MIN, path);
         return -EINVAL;
-    }
-    if (S_ISREG(facts.st_mode) && (facts.st_mode & 077) != 0) {
-        snprintf(why, why_room, "secret %s can be read by others (chmod 600 %s)", path, path);
-        return -EACCES;
     }
     return 0;
 }

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What LD_PRELOAD names.
+#ifndef CASTOFF_BASE_PRELOAD_H
+#define CASTOFF_BASE_PRELOAD_H
+
+#include <stdbool.h>
+
+// Whether `preloads`, a list as ld.so(8) takes it apart, at spaces and colons, has `library`: that very path where it
+// has a slash, else a file of that name in whatever folder. NULL: an empty list.
+bool co_preload_names(const char *preloads, const char *library);
+
+#endif
