@@ -73,13 +73,15 @@ static unsigned collect(void *arg, unsigned first, unsigned count, struct co_nat
     return (unsigned)found;
 }
 
-// What cannot be cancelled has arrived, or is about to.
-static void cancel(void *arg, unsigned slot)
+// No MPI_Wait: a receive that a message has already cannot be cancelled, and where its sender is dead it never ends.
+static bool cancel(void *arg, unsigned slot)
 {
     (void)arg;
+    int is_over;
     if (carrier.requests[slot] != co_next.request_null && co_next.Cancel(&carrier.requests[slot]) == MPI_SUCCESS) {
-        co_next.Wait(&carrier.requests[slot], MPI_STATUS_IGNORE);
+        co_next.Test(&carrier.requests[slot], &is_over, MPI_STATUS_IGNORE);
     }
+    return carrier.requests[slot] == co_next.request_null;
 }
 
 static void abandon(void *arg, unsigned slot)

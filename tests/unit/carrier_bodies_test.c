@@ -172,6 +172,59 @@ static void owners_go(void **state)
     settle();
 }
 
+// A message has the receive, and its sender is dead: nothing waits for it, others' messages go on, and those who wait
+// may sleep. Its place is free again once native has done with it, and no further part is received.
+static void owners_go_in_the_middle(void **state)
+{
+    (void)state;
+    fill_body();
+    fake_net.buffered = 0;
+    fake_net.is_slow[0] = true;
+    uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
+    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE, number, &body));
+    settle();
+    channels[1]->ops->forget(channels[1], 0);
+    settle();
+    assert_int_equal(fake_net.cancelled, 0);
+    assert_true(co_carrier_channel_is_idle(channels[1]));
+    check_no_end(1);
+    channels[1]->ops->forget(channels[1], 0); // once more
+    uint32_t other = channels[1]->ops->expect(channels[1], 2, room[2], LARGE, &room[2]);
+    assert_int_not_equal(other, number);
+    assert_true(channels[2]->ops->carry(channels[2], 1, body, LARGE, other, &body));
+    settle();
+    assert_memory_equal(room[2], body, LARGE);
+    check_end(1, &room[2], 2, true, 0);
+    fake_net.is_slow[0] = false; // it was not dead
+    settle();
+    check_no_end(1);
+    assert_true(co_carrier_channel_is_idle(channels[1]));
+    assert_memory_equal(room[1], body, 4096); // the part that was on its way
+    assert_int_equal(room[1][4096], 0);
+    for (int i = 0; i < BODIES; i++) {
+        assert_true(channels[1]->ops->expect(channels[1], 2, &room[1][i], 1, &room[1][i]) > 0);
+    }
+    channels[1]->ops->forget(channels[1], 2);
+    channels[0]->ops->forget(channels[0], 1);
+    settle();
+}
+
+// ... and is still dead at the end: the receive is left to native.
+static void the_end_in_the_middle(void **state)
+{
+    (void)state;
+    fake_net.buffered = 0;
+    fake_net.is_slow[0] = true;
+    uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
+    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE, number, &body));
+    assert_true(say(0, 2, 0)); // a frame, too
+    settle();
+    channels[1]->ops->forget(channels[1], 0);
+    settle();
+    close_channels(NULL);
+    assert_int_equal(fake_net.abandoned, 4); // the body and the frame, at both ends
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -180,6 +233,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(sends_fail, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(receives_fail, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(owners_go, open_channels, close_channels),
+        cmocka_unit_test_setup_teardown(owners_go_in_the_middle, open_in_parts, close_channels),
+        cmocka_unit_test_setup(the_end_in_the_middle, open_channels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

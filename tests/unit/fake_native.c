@@ -28,6 +28,7 @@ struct letter {
     unsigned char *copy;       // NULL: still with its sender
     struct operation *send;    // NULL: over, or abandoned
     struct operation *receive; // NULL: not matched
+    bool is_dropped;           // its receive was abandoned
 };
 
 struct rank {
@@ -130,7 +131,7 @@ static struct operation *find_receive(const struct letter *letter)
 
 static void match(struct letter *letter)
 {
-    if (letter->receive == NULL && !fake_net.is_stopped[letter->to]) {
+    if (letter->receive == NULL && !letter->is_dropped && !fake_net.is_stopped[letter->to]) {
         letter->receive = find_receive(letter);
         if (letter->receive != NULL) {
             letter->receive->state = MATCHED;
@@ -200,24 +201,27 @@ static unsigned collect(void *arg, unsigned first_slot, unsigned count, struct c
     return found;
 }
 
-static void cancel(void *arg, unsigned slot)
+static bool cancel(void *arg, unsigned slot)
 {
     struct operation *operation = &((struct rank *)arg)->operations[slot];
     check(operation->is_receive);
-    if (operation->state == MATCHED) { // cannot be undone: its letter comes to its end
-        for (struct letter *letter = first; letter != NULL; letter = letter->next) {
-            check(letter->receive != operation);
-        }
+    if (operation->state == MATCHED) { // cannot be undone
+        return false;
     }
     fake_net.cancelled += operation->state == ACTIVE;
     operation->state = FREE;
+    return true;
 }
 
 static void abandon(void *arg, unsigned slot)
 {
     struct operation *operation = &((struct rank *)arg)->operations[slot];
-    check(!operation->is_receive);
+    check(!operation->is_receive || operation->state == MATCHED);
     for (struct letter *letter = first; letter != NULL; letter = letter->next) {
+        if (letter->receive == operation) {
+            letter->receive = NULL;
+            letter->is_dropped = true;
+        }
         if (letter->send == operation) {
             letter->copy = malloc(letter->bytes + 1);
             check(letter->copy != NULL);
@@ -225,7 +229,7 @@ static void abandon(void *arg, unsigned slot)
             letter->send = NULL;
         }
     }
-    fake_net.abandoned += operation->state == ACTIVE;
+    fake_net.abandoned += operation->state == ACTIVE || operation->state == MATCHED;
     operation->state = FREE;
 }
 

@@ -250,7 +250,7 @@ static void free_carrier(struct co_carrier *carrier)
     free(carrier);
 }
 
-// Native reads it until the process ends. There is one carrier.
+// Native reads it, or writes to it, until the process ends. There is one carrier.
 static _Atomic(unsigned char *) left_to_native;
 
 static void close_channel(struct co_channel *channel)

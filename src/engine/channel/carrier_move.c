@@ -14,11 +14,14 @@
 
 static void end(struct co_carrier *carrier, unsigned number, int result)
 {
-    bool is_frame = number < carrier->frames;
+    bool is_frame = number < carrier->frames, is_stuck = carrier->operations[number].is_stuck;
     carrier->operations[number].result = result;
     carrier->under_way[number] = false;
+    carrier->stuck -= is_stuck;
     co_index_queue_put(is_frame ? &carrier->ended_frames : &carrier->ended_bodies, number);
-    co_sub_relaxed(is_frame ? &carrier->frames_out : &carrier->bodies, 1); // relaxed: a hint
+    if (!is_stuck) {
+        co_sub_relaxed(is_frame ? &carrier->frames_out : &carrier->bodies, 1); // relaxed: a hint
+    }
 }
 
 static size_t next_part(const struct co_carrier *carrier, const struct co_carrier_operation *operation)
@@ -52,6 +55,7 @@ static void part_is_done(struct co_carrier *carrier, unsigned number, const stru
     struct co_carrier_operation *operation = &carrier->operations[number];
     size_t bytes = next_part(carrier, operation);
     int error = done->result != 0 ? done->result : operation->is_receive && done->bytes != bytes ? -EIO : 0;
+    error = error == 0 && operation->is_stuck ? -ECANCELED : error; // no further part
     operation->done_bytes += bytes;
     note_advance(carrier);
     if (error == 0 && operation->done_bytes < operation->bytes) {
@@ -139,7 +143,15 @@ static int take_arrived(struct co_carrier *carrier, bool must_look)
     return count;
 }
 
-// Receives whose owners are gone must not be written to.
+// Of a receive that a message has: its place is taken until native has done with it, for ever if the sender is dead.
+static void leave_stuck(struct co_carrier *carrier, struct co_carrier_operation *operation)
+{
+    operation->is_stuck = true;
+    carrier->stuck++;
+    co_sub_relaxed(&carrier->bodies, 1); // relaxed: a hint, for who would not sleep before it is there
+}
+
+// Receives whose owners are gone must not be written to, as far as that can be prevented.
 static void cancel_forgotten(struct co_carrier *carrier)
 {
     if (atomic_exchange_explicit(&carrier->forgotten, 0, memory_order_acquire) == 0) {
@@ -147,9 +159,14 @@ static void cancel_forgotten(struct co_carrier *carrier)
     }
     for (unsigned i = carrier->frames; i < co_carrier_operation_count(carrier); i++) {
         struct co_carrier_operation *operation = &carrier->operations[i];
-        if (carrier->under_way[i] && operation->is_receive && co_load_relaxed(&operation->is_forgotten)) {
-            carrier->native.cancel(carrier->native.arg, co_carrier_slot(carrier, i));
+        if (!carrier->under_way[i] || !operation->is_receive || operation->is_stuck ||
+            !co_load_relaxed(&operation->is_forgotten)) {
+            continue;
+        }
+        if (carrier->native.cancel(carrier->native.arg, co_carrier_slot(carrier, i))) {
             end(carrier, i, -ECANCELED);
+        } else {
+            leave_stuck(carrier, operation);
         }
     }
 }
@@ -163,7 +180,7 @@ static int collect_bodies(struct co_carrier *carrier)
 static int look_outside(struct co_carrier *carrier, unsigned turn)
 {
     int events = 0;
-    if (co_load_relaxed(&carrier->bodies) > 0) {
+    if (co_load_relaxed(&carrier->bodies) > 0 || (carrier->stuck > 0 && turn % COLLECT_EVERY == 0)) {
         events += collect_bodies(carrier);
     } else {
         carrier->native.progress();
@@ -269,14 +286,17 @@ bool co_carrier_end(struct co_carrier *carrier)
     bool is_over = true;
     co_trylock_wait(&carrier->mover);
     for (uint64_t i = co_load_relaxed(&carrier->arrived); i < co_load_relaxed(&carrier->posted); i++) {
-        native->cancel(native->arg, (unsigned)(i % carrier->frames));
+        unsigned slot = (unsigned)(i % carrier->frames);
+        if (!native->cancel(native->arg, slot)) {
+            native->abandon(native->arg, slot);
+            is_over = false;
+        }
     }
     while (co_load_relaxed(&carrier->frames_out) > 0 && collect(carrier, 0, carrier->frames) > 0) {
     }
     for (unsigned i = 0; i < co_carrier_operation_count(carrier); i++) {
-        if (carrier->under_way[i] && carrier->operations[i].is_receive) {
-            native->cancel(native->arg, co_carrier_slot(carrier, i));
-        } else if (carrier->under_way[i]) {
+        bool is_receive = carrier->operations[i].is_receive;
+        if (carrier->under_way[i] && !(is_receive && native->cancel(native->arg, co_carrier_slot(carrier, i)))) {
             native->abandon(native->arg, co_carrier_slot(carrier, i));
             is_over = is_over && i >= carrier->frames; // bodies are the program's
         }

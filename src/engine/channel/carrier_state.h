@@ -35,6 +35,7 @@ struct co_carrier_operation {
     bool is_receive;
     void *owner;               // the caller's
     _Atomic bool is_forgotten; // its owner is gone: a receive is cancelled
+    bool is_stuck;             // the mover's: it could not be, and nobody waits for it
 };
 
 struct co_carrier_arrival {
@@ -72,6 +73,7 @@ struct co_carrier {
     _Atomic uint64_t posted, arrived, consumed; // frames
     _Atomic unsigned frames_out, bodies;        // under way
     _Atomic uint64_t advances;
+    unsigned stuck;            // operations
     _Atomic unsigned calls[2]; // from outside native, and from its progress loop
     _Atomic unsigned meetings;
     _Atomic unsigned forgotten; // since the mover last looked
@@ -106,7 +108,7 @@ static inline unsigned co_carrier_slot(const struct co_carrier *carrier, unsigne
 
 // carrier_move.c: starts what was handed over, no more; cheap when there is nothing.
 void co_carrier_flush(struct co_channel *channel);
-// The last native calls. False: native still reads some frame.
+// The last native calls. False: native still reads or writes some frame.
 bool co_carrier_end(struct co_carrier *carrier);
 
 #endif

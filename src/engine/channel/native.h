@@ -26,8 +26,10 @@ struct co_native {
     int (*receive)(void *arg, unsigned slot, void *buffer, size_t bytes, int peer, int tag); // or CO_NATIVE_ANYBODY
     // Those of so many slots that are done and have not been told; how many.
     unsigned (*collect)(void *arg, unsigned first, unsigned count, struct co_native_done *done);
-    void (*cancel)(void *arg, unsigned slot);  // a receive: it writes nothing any more
-    void (*abandon)(void *arg, unsigned slot); // a send: it may still read
+    // A receive. True: it writes nothing any more, and the slot is free. False: a message has it, whose rest may come,
+    // or never if the sender is dead; `collect` tells its end. Waits for nothing.
+    bool (*cancel)(void *arg, unsigned slot);
+    void (*abandon)(void *arg, unsigned slot); // it may still read or write
     void (*progress)(void);
     size_t bytes_most;      // of one operation
     bool takes_all_threads; // else those of the program alone
