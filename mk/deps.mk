@@ -11,7 +11,7 @@ DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-
 DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nftables procps man-db \
   spin clang llvm libclang-rt-14-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc mpich libmpich-dev \
   qemu-system-x86 busybox-static kmod cpio xz-utils ibverbs-providers ibverbs-utils rdmacm-utils \
-  gcc-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user
+  gcc-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user debootstrap
 
 .PHONY: deps
 deps:

@@ -58,7 +58,7 @@ $(BUILD)/tests/mutants/match_lane_%: tests/unit/match_lane_test.c tests/unit/mat
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ tests/unit/match_lane_test.c tests/unit/match_oracle.c $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
-.PHONY: unit test
+.PHONY: unit test test-long
 unit: $(UNIT_PROGS) $(MATCH_MUTANTS) modules
 	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),tests/unit/match_mutants.sh)
 
@@ -70,6 +70,10 @@ mutants:
 # Parts build what they need themselves, so that one broken part does not hide the others. PARTS="unit style" chooses.
 test: deps
 	@bash tests/run_all.sh $(PARTS)
+
+# Other compilers, in a Debian 13 of their own, and fuzzing for longer; PARTS chooses here, too.
+test-long: deps
+	@bash tests/run_all.sh --long $(PARTS)
 
 # The laboratory with RDMA (tests/lab-verbs/README.md): its self test and all that runs in it.
 .PHONY: lab-verbs

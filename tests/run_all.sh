@@ -4,8 +4,9 @@
 # Every test of the project, cheap ones first. Each part is a command whose last line reads "N passed, N failed,
 # N skipped"; the last line here is their sum. A part without such a line, or whose status says that it failed while
 # its line does not, counts as one failure, so that nothing can fail unseen; status 77 means skipped. Arguments choose
-# parts by name. A part hangs, and is ended, when for its time it neither says a word nor does anything, or takes an hour
-# of processor time over one line (tests/bounded.py). Called by `make test`.
+# parts by name; --long before them takes those of `make test-long` instead. A part hangs, and is ended, when for its time
+# it neither says a word nor does anything, or takes an hour of processor time over one line (tests/bounded.py). Called by
+# `make test` and `make test-long`.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
@@ -17,6 +18,8 @@ child=""
 trap 'rm -rf "$log"' EXIT
 trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 130' INT TERM HUP
 
+is_long=no
+[ "${1:-}" = --long ] && is_long=yes && shift
 chosen=("$@")
 parts=() # name and command, in turn
 total_passed=0 total_failed=0 total_skipped=0
@@ -88,12 +91,19 @@ build_all() {
 export -f build_all
 export jobs
 
+if [ "$is_long" = yes ]; then
+    part fuzz 600 make -s -j "$jobs" fuzz FUZZ_SECONDS=60
+    for script in tests/long/*_test.sh; do
+        part "$(basename "$script" .sh)" 1800 bash "$script"
+    done
+    is_chosen() { false; } # none of the others
+fi
 part build 600 bash -c build_all
 part unit 600 make -s -j "$jobs" unit
 part style 300 make -s check-style
 for script in tests/*/*_test.sh; do
     case $script in
-    tests/lab/* | tests/lab-verbs/* | tests/mpi/* | tests/apps/*) ;;
+    tests/lab/* | tests/lab-verbs/* | tests/mpi/* | tests/apps/* | tests/long/*) ;;
     *) [ -e "$script" ] && part "$(basename "$script" .sh)" 300 bash "$script" ;;
     esac
 done

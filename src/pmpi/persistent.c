@@ -155,7 +155,8 @@ int PMPI_Startall(int count, MPI_Request handles[])
 
 int PMPI_Recv_init(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *handle)
 {
-    struct co_persistent receive = {.operation = RECEIVE, .buffer = {address, count, type}, .peer = source, .tag = tag};
+    struct co_persistent receive = {
+        .operation = RECEIVE, .buffer = {.address = address, .count = count, .type = type}, .peer = source, .tag = tag};
     receive.communicator = handle == NULL ? NULL : co_message_route_receive(&receive.buffer, source, tag, comm);
     if (receive.communicator == NULL) {
         return co_message_declined(CO_MESSAGE_Recv_init, comm, source,
@@ -168,8 +169,10 @@ int PMPI_Recv_init(void *address, int count, MPI_Datatype type, int source, int 
 static bool route(struct co_persistent *send, enum operation operation, const void *address, int count,
                   MPI_Datatype type, int destination, int tag, MPI_Comm comm)
 {
-    *send = (struct co_persistent){
-        .operation = operation, .buffer = {(void *)(uintptr_t)address, count, type}, .peer = destination, .tag = tag};
+    *send = (struct co_persistent){.operation = operation,
+                                   .buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type},
+                                   .peer = destination,
+                                   .tag = tag};
     send->communicator = co_message_route_send(&send->buffer, destination, tag, comm);
     return send->communicator != NULL;
 }
