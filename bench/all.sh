@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Measures every figure and writes docs/measurements.md whole: machine, date, one table row for each figure with its
-# command, reasons for those not reached (bench/reasons.txt), and the tables behind them. About half an hour. Called by
+# command, reasons for those not reached (bench/reasons.txt), and the tables behind them; every run is kept as a line of
+# bench/runs.tsv. About half an hour. Called by
 # `make bench-all`; bench/all.sh BUILD [FIGURE...] measures only some and takes the others from earlier runs of this
 # build folder; where one is missing, docs/measurements.md stays as it is.
 set -u
@@ -15,11 +16,21 @@ mkdir -p "$FIGURES_OUT"
 all=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25 M26 M27 M28)
 figures=("$@")
 ((${#figures[@]} > 0)) || figures=("${all[@]}")
+# What was measured stays, good or bad: a line in bench/runs.tsv.
+commit=$(git -C "$top" describe --always --dirty=+ 2>/dev/null || echo unknown) # before that file makes it differ
+machine="$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(env -u OMP_NUM_THREADS nproc) cores"
+keep() { # figure
+    awk -F'\t' -v OFS='\t' -v date="$(date -u +%Y-%m-%d)" -v commit="$commit" -v machine="$machine" '
+        $6 == "reached" || $6 == "not reached" { print date, commit, machine, $1, $6, $4, $5 }' \
+        "$FIGURES_OUT/$1.row" >>"$top/bench/runs.tsv"
+}
+
 for figure in "${figures[@]}"; do
     echo "== $figure" >&2
     timeout 900 "$top/bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row" ||
         printf '%s\t%s\t\t%s\t\tnot measured\t%s\n' "$figure" "see bench/figures/$figure.sh" "no end within 900 s, or it failed" \
             "bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row"
+    keep "$figure"
     cut -f 1,4,5,6 "$FIGURES_OUT/$figure.row" >&2
 done
 "$top/bench/write_measurements.sh" "$FIGURES_OUT" >"$FIGURES_OUT/measurements.md" || exit

@@ -6,7 +6,7 @@
 # own calls only the word at the end of each broadcast is one.
 . "$(dirname "$0")/figure.sh"
 what="system calls per MiB on UDP, Bcast 8 MiB, 4 hosts, no shaping: sending, of the sender (with the reports of all receivers); receiving, of one receiver"
-reach="<= 20 each way"
+reach="<= 20 each way (of the sender its own calls; as first set, with the reports of all receivers, it is the number in parentheses, and not reached above 20)"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 count=20
 note_command tests/lab/lab.sh --hosts 4 --rate none -- lab-mpirun -n 4 build/castoff run --report FILE -- build/bench/traffic bcast 8388608 $count

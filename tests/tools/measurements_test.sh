@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# bench/all.sh, with stand-ins for the figures: it writes docs/measurements.md when it has every row, and never leaves
-# out rows that are there already.
+# bench/all.sh, with stand-ins for the figures: it writes docs/measurements.md when it has every row, never leaves out rows
+# that are there already, and keeps every run; bench/put_runs.py judges by all runs kept.
 . "$(dirname "$0")/check.sh"
 
 tree=$work/tree
@@ -25,6 +25,65 @@ ok "all figures: the file has all rows" [ "$(grep -c '^row M' "$tree/docs/measur
 echo "earlier rows" >"$tree/docs/measurements.md"
 run "$tree/bench/all.sh" "$tree/build" M13
 ok "some figures beside the rows of an earlier run" [ "$(grep -c '^row M' "$tree/docs/measurements.md")" -eq 15 ]
+
+# Runs that were measured stay, whatever they found; one that was not measured is none.
+printf '#!/bin/sh\nprintf "M1\\twhat\\tstock\\t7 ms\\t<= 5\\tnot reached\\tcommand\\n"\n' >"$tree/bench/figures/M1.sh"
+printf '#!/bin/sh\nprintf "M2\\twhat\\tstock\\tno laboratory\\t<= 5\\tnot measured\\tcommand\\n"\n' >"$tree/bench/figures/M2.sh"
+rm -f "$tree/bench/runs.tsv"
+run "$tree/bench/all.sh" "$tree/build" M1 M2
+run "$tree/bench/all.sh" "$tree/build" M1
+ok "every run is kept" [ "$(cut -f 4- "$tree/bench/runs.tsv" | tr '\t\n' '/;')" = "M1/not reached/7 ms/<= 5;M1/not reached/7 ms/<= 5;" ]
+ok "with its date" [ "$(cut -f 1 "$tree/bench/runs.tsv" | grep -cE '^[0-9]{4}-[0-9]{2}-[0-9]{2}$')" -eq 2 ]
+
+# M3: nine of the last ten; M4: eight; M5: the only one of the criterion of today missed it; M6: none kept.
+cp "$top/bench/put_runs.py" "$tree/bench"
+echo "M4 at the edge" >"$tree/bench/reasons.txt"
+runs() { # figure verdict value criterion
+    printf '2026-01-01\tabc\tmachine\t%s\t%s\t%s\t%s\n' "$@"
+}
+{
+    echo "# a line of words"
+    runs M3 "not reached" "9 ms" "<= 5 ms"
+    for turn in 1 2 3 4 5 6 7 8 9; do
+        runs M3 reached "$turn ms (1)" "<= 5 ms"
+        [ "$turn" -lt 9 ] && runs M4 reached "-0.$turn ms; 3" "<= 5 ms"
+    done
+    runs M3 "not reached" "11 ms" "<= 5 ms (in words)"
+    runs M4 "not reached" "2.0 ms; 3" "<= 5 ms" && runs M4 "not reached" "2.5 ms; 3" "<= 5 ms"
+    runs M5 reached "1 ms" "<= 50 ms" && runs M5 "not reached" "6 ms" "<= 5 ms"
+} >"$tree/bench/runs.tsv"
+cat >"$work/table.md" <<'TEXT'
+| figure | what | stock | castoff | to reach | |
+| --- | --- | --- | --- | --- | --- |
+| M3 | three | 1 | 11 ms | <= 5 ms (today's words) | **not reached** |
+| M4 | four | 1 | 2.5 ms; 3 | <= 5 ms | **not reached** |
+| M5 | five | 1 | 6 ms | <= 5 ms | reached |
+| M6 | six | 1 | 2 ms | <= 5 ms | reached |
+| M7 | seven | 1 | no laboratory | <= 5 ms | **not measured** |
+
+## Not reached
+
+- M3: of old
+
+## Commands
+
+- M3: `three`
+TEXT
+judged() { # figure: the last two cells
+    awk -F ' [|] ' -v figure="| $1" '$1 == figure { sub(/ [|]$/, "", $7); print $6 " = " $7 }' "$work/judged.md"
+}
+python3 -S "$tree/bench/put_runs.py" <"$work/table.md" >"$work/judged.md"
+ok "nine of the last ten: reached" [ "$(judged M3)" = "9 of 10; 1 to 11 ms = reached" ]
+ok "eight of the last ten: not reached" [ "$(judged M4)" = "8 of 10; -0.8 to 2.5 ms; 3 = **not reached**" ]
+ok "a run by another criterion does not count" [ "$(judged M5)" = "0 of 1 = **not reached**" ]
+ok "no run kept: as it was measured" [ "$(judged M6)" = "none kept = reached" ]
+ok "not measured stays so" [ "$(judged M7)" = "none kept = **not measured**" ]
+ok "what is not reached, with reasons" [ "$(sed -n '/^## Not/,/^## Com/s/^- //p' "$work/judged.md" | tr '\n' ';')" = \
+    "M4: at the edge;M5: no reason found yet;M7: no reason found yet;" ]
+python3 -S "$tree/bench/put_runs.py" <"$work/judged.md" >"$work/again.md"
+ok "a second time nothing changes" cmp "$work/judged.md" "$work/again.md"
+python3 -S "$top/bench/put_runs.py" <"$top/docs/measurements.md" >"$work/again.md"
+ok "docs/measurements.md says what the runs kept say" cmp "$top/docs/measurements.md" "$work/again.md"
 
 # One figure into a file that is there: in its place in the order of numbers, and once.
 mkdir "$work/one"

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""put_runs.py <MEASUREMENTS >WITH_RUNS: adds to the table of docs/measurements.md what the runs kept in bench/runs.tsv say.
+
+A column tells how many of the last ten runs of each figure reached it, and the range of its numbers over all runs kept. A
+figure is called reached when nine of ten of the last ten did: of fewer than ten, all. Runs count whose criterion is the
+present one, notes in parentheses apart. The list of what is not reached follows, with the reasons of bench/reasons.txt. A
+table that has the column already gets it anew. Called by bench/write_measurements.sh.
+"""
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.abspath(__file__))
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
+LAST = 10
+
+
+def plain(text):
+    """Without notes in parentheses."""
+    return re.sub(r"\s*\([^()]*\)", "", text).strip()
+
+
+def read_runs(path):
+    """[(verdict, castoff's value, criterion)] by figure, oldest first."""
+    runs = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                fields = line.rstrip("\n").split("\t")
+                if not line.startswith("#") and len(fields) == 7:
+                    _, _, _, figure, verdict, value, criterion = fields
+                    runs.setdefault(figure, []).append((verdict, value, plain(criterion)))
+    return runs
+
+
+def shape(value):
+    return NUMBER.sub("#", value)
+
+
+def value_range(values):
+    """Each number of the last value as "least to most" of all values that read like it."""
+    alike = [value for value in values if shape(value) == shape(values[-1])]
+    if len(alike) < 2:
+        return ""
+    columns = iter(zip(*(NUMBER.findall(value) for value in alike)))
+
+    def both_ends(_):
+        numbers = next(columns)
+        least, most = min(numbers, key=float), max(numbers, key=float)
+        return least if float(least) == float(most) else f"{least} to {most}"
+
+    return "; " + NUMBER.sub(both_ends, values[-1])
+
+
+def judge(cells, runs):
+    """Cells of a row with the column of runs, and the verdict by them."""
+    figure, _, _, _, criterion = cells[:5]
+    verdict = cells[-1].strip("*")
+    mine = [run for run in runs.get(figure, []) if run[2] == plain(criterion)]
+    text = "none kept"
+    if mine:
+        last = mine[-LAST:]
+        reached = sum(run[0] == "reached" for run in last)
+        text = f"{reached} of {len(last)}{value_range([plain(run[1]) for run in mine])}"
+        if verdict != "not measured":
+            verdict = "reached" if 10 * (len(last) - reached) <= len(last) else "not reached"
+    return cells[:5] + [text, verdict if verdict == "reached" else f"**{verdict}**"], verdict
+
+
+def read_reasons(path):
+    with open(path, encoding="utf-8") as lines:
+        return dict(line.rstrip("\n").split(" ", 1) for line in lines if re.match(r"M\d+ ", line))
+
+
+def main():
+    runs = read_runs(os.path.join(TOP, "runs.tsv"))
+    reasons = read_reasons(os.path.join(TOP, "reasons.txt"))
+    table, end, rest = sys.stdin.read().partition("\n## ")
+    lines, missed = [], []
+    for line in table.split("\n"):
+        if line.startswith("| figure |"):
+            line = "| figure | what | stock | castoff | to reach | runs that reached it; range | |"
+        elif line.startswith("| --- |"):
+            line = "| --- " * 7 + "|"
+        elif re.match(r"\| M\d+ \|", line):
+            cells, verdict = judge([cell.strip() for cell in line[2:-2].split(" | ")], runs)
+            line = "| " + " | ".join(cells) + " |"
+            if verdict != "reached":
+                missed.append(f"- {cells[0]}: {reasons.get(cells[0], 'no reason found yet')}\n")
+        lines.append(line)
+    missed_lines = "Not reached\n\n" + "".join(missed)
+    rest = re.sub(r"(?s)^Not reached\n.*?(?=\n## |\Z)", lambda _: missed_lines, rest)
+    sys.stdout.write("\n".join(lines) + end + rest)
+
+
+main()
