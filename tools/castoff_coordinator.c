@@ -95,12 +95,13 @@ static int ask_status(struct co_tcp_link *link, struct co_control_message *messa
 static int print_status(const struct choice *choice)
 {
     char why[WHY] = "no memory";
-    uint8_t secret[CO_SECRET_BYTES];
     struct co_tcp_link link;
     struct co_control_message *message = calloc(1, sizeof *message);
-    if (message == NULL || co_secret_read(secret, choice->secret, why, sizeof why) != 0 ||
-        co_tcp_connect(&link, choice->place, CO_COORDINATOR_PORT, STATUS_PATIENCE_S * 1000, secret, why, sizeof why) !=
-            0) {
+    uint8_t *secret = message == NULL ? NULL : co_secret_open(choice->secret, why, sizeof why);
+    bool is_connected = secret != NULL && co_tcp_connect(&link, choice->place, CO_COORDINATOR_PORT,
+                                                         STATUS_PATIENCE_S * 1000, secret, why, sizeof why) == 0;
+    co_secret_close(secret);
+    if (!is_connected) {
         free(message);
         return complain(why);
     }
@@ -132,12 +133,16 @@ static int serve(const struct choice *choice)
 {
     struct co_server_config config = {.listen = choice->listen, .coordinator = choice->config, .log = log_line};
     char why[WHY];
-    if (co_secret_read(config.secret, choice->secret, why, sizeof why) != 0) {
+    uint8_t *secret = co_secret_open(choice->secret, why, sizeof why);
+    if (secret == NULL) {
         return complain(why);
     }
+    config.secret = secret;
     co_daemon_catch_signals();
     allow_descriptors();
-    return co_server_run(&config, &co_daemon_stop, why, sizeof why) != 0 ? complain(why) : TOOL_OK;
+    int error = co_server_run(&config, &co_daemon_stop, why, sizeof why);
+    co_secret_close(secret);
+    return error != 0 ? complain(why) : TOOL_OK;
 }
 
 static int take_option(struct choice *choice, int option, const char *text)

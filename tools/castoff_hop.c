@@ -148,19 +148,21 @@ static void log_line(void *context, const char *line)
 static int run_hop(struct choice *choice)
 {
     char why[WHY];
-    if (choice->place != NULL &&
-        (co_secret_read(choice->config.secret, choice->secret, why, sizeof why) != 0 ||
-         co_tcp_resolve(choice->config.place, choice->place, CO_COORDINATOR_PORT, why, sizeof why) != 0)) {
-        co_command_complain(&co_command_hop, "%s", why);
-        return TOOL_FAILED;
+    uint8_t *secret = choice->place == NULL ? NULL : co_secret_open(choice->secret, why, sizeof why);
+    bool is_done = choice->place == NULL ||
+                   (secret != NULL &&
+                    co_tcp_resolve(choice->config.place, choice->place, CO_COORDINATOR_PORT, why, sizeof why) == 0);
+    if (is_done) {
+        choice->config.secret = secret;
+        choice->config.log = log_line;
+        co_daemon_catch_signals();
+        is_done = co_hop_daemon_run(&choice->config, &co_daemon_stop, why, sizeof why) == 0;
     }
-    choice->config.log = log_line;
-    co_daemon_catch_signals();
-    if (co_hop_daemon_run(&choice->config, &co_daemon_stop, why, sizeof why) != 0) {
+    co_secret_close(secret);
+    if (!is_done) {
         co_command_complain(&co_command_hop, "%s", why);
-        return TOOL_FAILED;
     }
-    return TOOL_OK;
+    return is_done ? TOOL_OK : TOOL_FAILED;
 }
 
 static int run(int argc, char **argv)

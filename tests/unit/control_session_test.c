@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "key_hunt.h"
 #include "mcast/auth.h"
 #include "mcast/onesided/control_session.h"
 
@@ -339,6 +340,31 @@ static void secrets_of_others(void **state)
     unlink(path);
 }
 
+static void secrets_in_no_core_file(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/castoff-secret.XXXXXX";
+    struct key_hunt hunt;
+    struct co_session *session;
+    assert_true(close(mkstemp(path)) == 0);
+    write_file(path, "fifteen letters", 0600);
+    assert_null(co_secret_open(path, why, sizeof why));
+    assert_non_null(strstr(why, "has 15 bytes; 16 are needed"));
+    write_file(path, "sixteen letters!", 0600);
+    uint8_t *kept = co_secret_open(path, why, sizeof why);
+    assert_non_null(kept);
+    assert_int_equal(co_session_open(&session, true, kept), 0);
+    key_hunt_learn(&hunt, kept);
+    assert_int_equal(key_hunt_go(&hunt), 0);
+    assert_int_equal(hunt.found, 2);
+    assert_int_equal(hunt.dumped, 0);
+    co_session_close(session);
+    co_secret_close(kept);
+    assert_int_equal(key_hunt_go(&hunt), 0);
+    assert_int_equal(hunt.found, 0);
+    unlink(path);
+}
+
 int main(void)
 {
 #define ENDS(name) cmocka_unit_test_setup_teardown(name, open_ends, close_ends)
@@ -357,6 +383,7 @@ int main(void)
         ENDS(one_that_does_not_read),
         cmocka_unit_test(secrets),
         cmocka_unit_test(secrets_of_others),
+        cmocka_unit_test(secrets_in_no_core_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

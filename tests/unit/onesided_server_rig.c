@@ -23,9 +23,11 @@
 const char *const server_commands[] = {"ip link set lo up", NULL};
 const char server_place[] = "127.0.0.1:4793";
 
+static const uint8_t secret_of_all[CO_SECRET_BYTES] = {1, 2, 3};
+
 struct co_server_config server_config = {
     .listen = "127.0.0.1",
-    .secret = {1, 2, 3},
+    .secret = secret_of_all,
     .coordinator = {
         .first_ip = 0xefc10000, .addresses = 256, .lease_ns = 1000 * CO_NS_PER_MS, .patience_ns = 2 * CO_NS_PER_S}};
 static _Atomic int stop_server, stop_hop;
@@ -126,7 +128,7 @@ void server_start_hop(void)
     struct co_hop_output output = {.forward = no_frame, .copy = no_copy};
     struct co_hop_control_config how = {
         .place = "127.0.0.1:4793",
-        .secret = {1, 2, 3},
+        .secret = secret_of_all,
         .login = {.role = CO_ROLE_HOP, .name = "leaf", .rules = 4, .actions = 8},
         .count_lost = count_lost,
         .log = take_line,

@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/zeroed_pages.h"
 #include "mcast/onesided/control_session.h"
 
-enum { FILE_MAX = 1 << 20, BLOCK = 4096 };
+enum { FILE_MAX = 1 << 20, BLOCK = 4096, STACK = 4096 };
 
 // Returns how many bytes the file has, up to FILE_MAX, or -errno.
 static long hash_file(int file, uint8_t secret[CO_SECRET_BYTES])
@@ -31,6 +32,7 @@ static long hash_file(int file, uint8_t secret[CO_SECRET_BYTES])
     }
     crypto_generichash_final(&state, secret, CO_SECRET_BYTES);
     sodium_memzero(block, sizeof block);
+    sodium_stackzero(STACK); // libsodium leaves the hash there
     return total;
 }
 
@@ -86,4 +88,24 @@ int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why,
         return -EINVAL;
     }
     return 0;
+}
+
+uint8_t *co_secret_open(const char *path, char *why, size_t why_room)
+{
+    uint8_t *secret = co_zeroed_pages_take_secret(CO_SECRET_BYTES);
+    if (secret == NULL) {
+        snprintf(why, why_room, "no memory");
+    } else if (co_secret_read(secret, path, why, why_room) != 0) {
+        co_secret_close(secret);
+        secret = NULL;
+    }
+    return secret;
+}
+
+void co_secret_close(uint8_t *secret)
+{
+    if (secret != NULL) {
+        sodium_memzero(secret, CO_SECRET_BYTES);
+        co_zeroed_pages_give(secret, CO_SECRET_BYTES);
+    }
 }

@@ -17,6 +17,9 @@ struct co_session;
 // Key out of a file that all who belong together have; 1 MiB at most is read. -errno, and `why` is a whole sentence:
 // not there, too short, others may read it.
 int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why, size_t why_room);
+// The same for who keeps it, in memory that no core file has. NULL and `why`.
+uint8_t *co_secret_open(const char *path, char *why, size_t why_room);
+void co_secret_close(uint8_t *secret); // wipes it; NULL is allowed
 
 // The client is who connects. Its HELLO is ready to be sent at once. -ENOMEM, -ENOSYS.
 int co_session_open(struct co_session **out, bool is_client, const uint8_t secret[CO_SECRET_BYTES]);

@@ -8,8 +8,8 @@
 #include "mcast/onesided/coordinator.h"
 
 struct co_server_config {
-    const char *listen; // host:port, see tcp_link.h
-    uint8_t secret[CO_SECRET_BYTES];
+    const char *listen;    // host:port, see tcp_link.h
+    const uint8_t *secret; // CO_SECRET_BYTES, the caller's, as long as it runs
     struct co_coordinator_config coordinator;
     void (*log)(void *context, const char *line); // context: NULL
 };

@@ -13,7 +13,7 @@
 
 struct co_hop_control_config {
     char place[CO_TCP_PLACE_MAX]; // of the coordinator, by co_tcp_resolve
-    uint8_t secret[CO_SECRET_BYTES];
+    const uint8_t *secret;        // CO_SECRET_BYTES, the caller's
     struct co_control_login login;
     // Adds what ports have lost to `unsent` and `overruns`.
     void (*count_lost)(void *context, struct co_control_hop_report *report);

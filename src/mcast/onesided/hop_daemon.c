@@ -48,7 +48,7 @@ static int open_control(struct daemon *daemon, const struct co_hop_daemon_config
     }
     snprintf(control.place, sizeof control.place, "%s", config->place);
     snprintf(control.login.name, sizeof control.login.name, "%s", config->name);
-    memcpy(control.secret, config->secret, sizeof control.secret);
+    control.secret = config->secret;
     return co_hop_control_open(&daemon->control, &control, daemon->hop);
 }
 
