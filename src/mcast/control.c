@@ -22,6 +22,7 @@ static int send_control(struct co_mcast *mcast, struct co_control control, uint6
     uint8_t head[CO_WIRE_HEAD_BYTES], tag[CO_AUTH_TAG_MAX], nonce[CO_AUTH_NONCE_BYTES];
     control.team = (uint32_t)team_id;
     control.sequence = ++mcast->control_sequence;
+    control.entries = co_wire_may_be_for_all(control.type) ? to.kind == CO_TO_PEER : control.entries;
     co_wire_control_encode(head, &control, body_bytes);
     co_wire_control_nonce(nonce, &control, to.index);
     co_auth_seal(mcast->config.auth, CO_AUTH_CONTROL, mcast->config.world_rank, team_id, nonce, head, sizeof(head),

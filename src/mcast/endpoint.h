@@ -354,7 +354,7 @@ void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow
                         unsigned taken);
 void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.
-// False: it was kept before.
+// False: it was kept before, or there is no room, and it says nothing of its source.
 bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_replay(struct co_mcast_op *op); // places what was kept for it
 void co_early_drop_all(struct co_mcast_group *group);

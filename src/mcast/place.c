@@ -165,7 +165,7 @@ bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     struct co_early_chunk *early = co_fixed_pool_take(&mcast->early);
     if (early == NULL) {
         co_counter_add(CO_COUNT_STAGING_FULL, 1);
-        return true;
+        return false; // whether it is new is not known: where nothing is kept, every copy would be
     }
     early->next = NULL;
     early->next_in_chain = *chain;

@@ -306,7 +306,7 @@ void co_wire_chunk_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_chu
 
 void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_control *control, unsigned receiver)
 {
-    bool is_for_all = control->type == CO_CONTROL_PROBE || control->type == CO_CONTROL_SENT;
+    bool is_for_all = co_wire_may_be_for_all(control->type) && control->entries == 0;
     uint64_t sequence = control->sequence;
     uint32_t words[3] = {htole32((uint32_t)sequence), htole32((uint32_t)(sequence >> 32)),
                          is_for_all ? 0 : htole32(receiver + 1)};

@@ -162,6 +162,11 @@ static inline void co_wire_head_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const 
     nonce[0] = head[1];
     memcpy(nonce + 4, head + 8, 8);
 }
+// To the group, with no entries, or to one peer, with one.
+static inline bool co_wire_may_be_for_all(enum co_control_type type)
+{
+    return type == CO_CONTROL_PROBE || type == CO_CONTROL_SENT;
+}
 // Names the receiver, a world rank, so that nobody else takes the message. What is for all who hear it names nobody.
 void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_control *control, unsigned receiver);
 

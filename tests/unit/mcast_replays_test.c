@@ -248,7 +248,7 @@ static struct heard question(struct world *world, uint64_t sequence)
 {
     struct heard heard = {.bytes = CO_WIRE_HEAD_BYTES + world->mcast[1]->tag_bytes};
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
-    struct co_control control = {.type = CO_CONTROL_PROBE, .sequence = sequence};
+    struct co_control control = {.type = CO_CONTROL_PROBE, .entries = 1, .sequence = sequence};
     co_wire_control_encode(heard.data, &control, 0);
     co_wire_control_nonce(nonce, &control, 1);
     co_auth_seal(world->auth[0], CO_AUTH_CONTROL, 0, 0, nonce, heard.data, CO_WIRE_HEAD_BYTES, NULL, 0,
@@ -283,6 +283,73 @@ static void control_messages_count_once(void **state)
     world_close(&world);
 }
 
+static struct heard said; // by rank 0, last
+
+static int overhear(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *datagrams,
+                    unsigned count)
+{
+    (void)transport, (void)to;
+    const struct co_tx_datagram *datagram = &datagrams[count - 1];
+    memcpy(said.data, datagram->head, datagram->head_bytes);
+    memcpy(said.data + datagram->head_bytes, datagram->tail, datagram->tail_bytes);
+    said.bytes = datagram->head_bytes + datagram->tail_bytes;
+    return (int)count;
+}
+
+// What rank 0 says to rank 1 alone says nothing to rank 2, though it has never heard that.
+static void what_is_for_one_is_for_nobody_else(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    world_open(&world, &options);
+    struct co_transport *transport = world.mcast[0]->transport;
+    const struct co_transport_ops *ops = transport->ops;
+    struct co_transport_ops tapped = *ops;
+    tapped.send = overhear;
+    for (int kind = 0; kind < 2; kind++) {
+        uint64_t forged = co_counter_read(CO_COUNT_DROP_FORGED), now_ns = (uint64_t)(kind + 1) * SECOND_NS;
+        transport->ops = &tapped;
+        if (kind == 0) {
+            co_mcast_ask(world.mcast[0], 1);
+        } else {
+            co_control_send_member(world.group[0], 1, CO_CONTROL_SENT, 0, 0, NULL, 0);
+        }
+        transport->ops = ops;
+        uint64_t before_ns = world.mcast[2]->peers[0].alive_ns;
+        world.mcast[1]->now_ns = world.mcast[2]->now_ns = now_ns;
+        send_again(world.mcast[2], &said, 1);
+        assert_int_equal(world.mcast[2]->peers[0].alive_ns, before_ns);
+        assert_int_equal(co_counter_read(CO_COUNT_DROP_FORGED) - forged, 1);
+        send_again(world.mcast[1], &said, 1);
+        assert_int_equal(world.mcast[1]->peers[0].alive_ns, now_ns);
+    }
+    world_close(&world);
+}
+
+// Where nothing is kept any more every copy would be a new one.
+static void without_room_early_chunks_say_nothing(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    options.staging_bytes = 4096;
+    struct world world;
+    world_open(&world, &options);
+    struct co_mcast *late = world.mcast[1];
+    uint32_t psn = 0;
+    while (late->early.in_use < late->early.count) {
+        struct heard heard = chunk_of(&world, world.group[1]->team_id, 2, 0, psn++, 0);
+        send_again(late, &heard, 1);
+    }
+    uint64_t before_ns = late->peers[0].heard_ns, full = co_counter_read(CO_COUNT_STAGING_FULL);
+    struct heard heard = chunk_of_source(&world, 0, 0, 0);
+    late->now_ns += SECOND_NS;
+    send_again(late, &heard, 2);
+    assert_int_equal(co_counter_read(CO_COUNT_STAGING_FULL) - full, 2);
+    assert_int_equal(late->peers[0].heard_ns, before_ns);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +359,8 @@ int main(void)
         cmocka_unit_test(new_chunks_are_a_sign_of_life),
         cmocka_unit_test(copies_of_answers_are_no_answers),
         cmocka_unit_test(control_messages_count_once),
+        cmocka_unit_test(what_is_for_one_is_for_nobody_else),
+        cmocka_unit_test(without_room_early_chunks_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,9 +115,12 @@ static void nonces(void **state)
     static const uint8_t to_all[] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0};
     for (enum co_control_type type = CO_CONTROL_PROGRESS; type < CO_CONTROL_TYPE_END; type++) {
         struct co_control control = {.type = type, .sequence = UINT64_C(0x0102030405060708)};
-        bool is_for_all = type == CO_CONTROL_PROBE || type == CO_CONTROL_SENT;
+        bool is_for_all = type == CO_CONTROL_PROBE || type == CO_CONTROL_SENT; // without entries
         co_wire_control_nonce(nonce, &control, 7);
         assert_memory_equal(nonce, is_for_all ? to_all : to_rank_7, sizeof(nonce));
+        control.entries = 1;
+        co_wire_control_nonce(nonce, &control, 7);
+        assert_memory_equal(nonce, to_rank_7, sizeof(nonce));
     }
 }
 
