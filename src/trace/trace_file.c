@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finds the blocks of a trace, sorts them by stream, and merges the streams, each of which has a block in memory.
+// Finds the blocks of a trace, sorts them by stream, and merges the streams by a heap. Each that has begun has a block
+// in memory.
 #include "trace/trace_file.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define EARLIER_NS UINT64_C(1000000000) // than its first block a stream is begun: a call is entered before it has one
 
 static void note(struct co_trace_file *file, uint64_t offset, const char *what)
 {
@@ -58,7 +61,7 @@ static bool add_place(struct co_trace_file *file, size_t *room, uint64_t offset,
         }
         file->places = larger;
     }
-    file->places[file->place_count++] = (struct co_trace_place){block->sequence, offset, block->stream};
+    file->places[file->place_count++] = (struct co_trace_place){block->sequence, offset, block->base_ns, block->stream};
     return true;
 }
 
@@ -89,26 +92,53 @@ static int find_blocks(struct co_trace_file *file)
     return 0;
 }
 
-static int open_cursors(struct co_trace_file *file)
+static bool is_first_of_stream(const struct co_trace_file *file, size_t place)
+{
+    return place == 0 || file->places[place].stream != file->places[place - 1].stream;
+}
+
+static bool is_before(const struct co_trace_read_stream *left, const struct co_trace_read_stream *right)
+{
+    return left->due_ns != right->due_ns ? left->due_ns < right->due_ns : left < right;
+}
+
+static void sift_down(struct co_trace_file *file, size_t at)
+{
+    struct co_trace_read_stream *moved = file->heap[at];
+    for (size_t child; (child = 2 * at + 1) < file->heap_count; at = child) {
+        child += child + 1 < file->heap_count && is_before(file->heap[child + 1], file->heap[child]);
+        if (!is_before(file->heap[child], moved)) {
+            break;
+        }
+        file->heap[at] = file->heap[child];
+    }
+    file->heap[at] = moved;
+}
+
+static int open_streams(struct co_trace_file *file)
 {
     size_t streams = 0;
     for (size_t i = 0; i < file->place_count; i++) {
-        streams += i == 0 || file->places[i].stream != file->places[i - 1].stream;
+        streams += is_first_of_stream(file, i);
     }
-    file->cursors = calloc(streams + 1, sizeof *file->cursors);
-    if (file->cursors == NULL) {
+    file->streams = calloc(streams + 1, sizeof *file->streams);
+    file->heap = calloc(streams + 1, sizeof(struct co_trace_read_stream *));
+    if (file->streams == NULL || file->heap == NULL) {
         return -ENOMEM;
     }
     for (size_t i = 0; i < file->place_count; i++) {
-        if (i == 0 || file->places[i].stream != file->places[i - 1].stream) {
-            struct co_trace_cursor *cursor = &file->cursors[file->cursor_count++];
-            cursor->place = i;
-            cursor->rows = malloc(CO_TRACE_ROWS_MAX * sizeof *cursor->rows);
-            if (cursor->rows == NULL) {
-                return -ENOMEM;
-            }
+        if (is_first_of_stream(file, i)) {
+            uint64_t base_ns = file->places[i].base_ns;
+            struct co_trace_read_stream *stream = &file->streams[file->stream_count];
+            file->heap[file->stream_count++] = stream;
+            stream->place = i;
+            stream->due_ns = base_ns < EARLIER_NS ? 0 : base_ns - EARLIER_NS;
         }
-        file->cursors[file->cursor_count - 1].end = i + 1;
+        file->streams[file->stream_count - 1].end = i + 1;
+    }
+    file->heap_count = file->stream_count;
+    for (size_t i = file->heap_count / 2; i-- > 0;) {
+        sift_down(file, i);
     }
     return 0;
 }
@@ -151,14 +181,34 @@ static bool enter_block(struct co_trace_file *file, struct co_trace_cursor *curs
     return true;
 }
 
+// The next record, of the bytes up to `end`; its rows, most have none, in memory of the stream's.
+static long decode(struct co_trace_file *file, struct co_trace_cursor *cursor, size_t end)
+{
+    struct co_trace_record *record = &cursor->record;
+    long bytes = co_trace_decode(record, &cursor->state, file->rows, cursor->block + cursor->at, end - cursor->at);
+    size_t count = bytes > 0 ? record->row_count : 0;
+    if (count > cursor->row_room) {
+        void *larger = realloc(cursor->rows, count * sizeof *cursor->rows);
+        if (larger == NULL) {
+            return -ENOMEM;
+        }
+        cursor->rows = larger;
+        cursor->row_room = count;
+    }
+    if (count > 0) {
+        memcpy(cursor->rows, file->rows, count * sizeof *cursor->rows);
+    }
+    record->rows = cursor->rows;
+    return bytes;
+}
+
 // The look in vain that was still going on, and the call that was not over. True: a record.
 static bool take_open_end(struct co_trace_file *file, struct co_trace_cursor *cursor)
 {
     struct co_trace_block block = head_of(cursor);
     struct co_trace_record *record = &cursor->record;
     if (cursor->at == cursor->limit && block.repeats_at == block.used + 1 && block.repeats > 0 &&
-        co_trace_decode(record, &cursor->state, cursor->rows, cursor->block + cursor->at, cursor->size - cursor->at) >
-            0) {
+        decode(file, cursor, cursor->size) > 0) {
         record->times = block.repeats;
         record->end_ns = block.repeats_end_ns;
         cursor->at = cursor->limit + 1; // once
@@ -176,7 +226,6 @@ static bool take_open_end(struct co_trace_file *file, struct co_trace_cursor *cu
     record->is_unfinished = 1;
     record->times = 1;
     record->begin_ns = record->end_ns = block.inside_since_ns;
-    record->rows = cursor->rows;
     record->text = "";
     return true;
 }
@@ -186,8 +235,7 @@ static bool take_record(struct co_trace_file *file, struct co_trace_cursor *curs
 {
     if (cursor->at < cursor->limit) {
         cursor->record.is_unfinished = 0;
-        long bytes = co_trace_decode(&cursor->record, &cursor->state, cursor->rows, cursor->block + cursor->at,
-                                     cursor->limit - cursor->at);
+        long bytes = decode(file, cursor, cursor->limit);
         if (bytes > 0) {
             cursor->at += (size_t)bytes;
             return true;
@@ -212,10 +260,6 @@ static void advance(struct co_trace_file *file, struct co_trace_cursor *cursor)
         }
     }
     cursor->record.stream = cursor->has_record ? file->places[cursor->place].stream : 0;
-    if (!cursor->has_record) { // of thousands of threads few live at a time
-        free(cursor->room);
-        cursor->room = NULL;
-    }
 }
 
 static int refuse(struct co_trace_file *file, char why[CO_TRACE_WHY_MAX], int error, const char *what)
@@ -241,12 +285,9 @@ static int open_source(struct co_trace_file *file, char why[CO_TRACE_WHY_MAX])
     file->header.library[sizeof file->header.library - 1] = '\0';
     file->header.program[sizeof file->header.program - 1] = '\0';
     int error = find_blocks(file);
-    error = error != 0 ? error : open_cursors(file);
+    error = error != 0 ? error : open_streams(file);
     if (error != 0) {
         return refuse(file, why, error, "there is no memory for its index");
-    }
-    for (size_t i = 0; i < file->cursor_count; i++) {
-        advance(file, &file->cursors[i]);
     }
     return 0;
 }
@@ -268,18 +309,30 @@ int co_trace_file_open_bytes(struct co_trace_file *file, const uint8_t *bytes, s
     return open_source(file, why);
 }
 
+static void end_stream(struct co_trace_file *file, struct co_trace_read_stream *stream)
+{
+    if (stream->cursor != NULL) {
+        free(stream->cursor->rows);
+        free(stream->cursor->room);
+        free(stream->cursor);
+        stream->cursor = NULL;
+        file->live--;
+    }
+}
+
 void co_trace_file_close(struct co_trace_file *file)
 {
-    for (size_t i = 0; i < file->cursor_count; i++) {
-        free(file->cursors[i].rows);
-        free(file->cursors[i].room);
+    for (size_t i = 0; i < file->stream_count; i++) {
+        end_stream(file, &file->streams[i]);
     }
     co_trace_source_close(&file->source);
-    free(file->cursors);
+    free(file->streams);
+    free(file->heap);
     free(file->places);
-    file->cursors = NULL;
+    file->streams = NULL;
+    file->heap = NULL;
     file->places = NULL;
-    file->cursor_count = file->place_count = 0;
+    file->stream_count = file->heap_count = file->place_count = 0;
 }
 
 static uint64_t place_in_time(const struct co_trace_record *record)
@@ -288,25 +341,49 @@ static uint64_t place_in_time(const struct co_trace_record *record)
     return completes ? record->begin_ns : record->end_ns;
 }
 
+// False: it cannot be read.
+static bool begin(struct co_trace_file *file, struct co_trace_read_stream *stream)
+{
+    uint64_t offset = file->places[stream->place].offset;
+    if (file->live == CO_TRACE_LIVE_MAX) {
+        note(file, offset, "more threads live at a time than a trace can have");
+        return false;
+    }
+    stream->cursor = calloc(1, sizeof *stream->cursor);
+    if (stream->cursor == NULL) {
+        note(file, offset, "there is no memory for a block");
+        return false;
+    }
+    stream->cursor->place = stream->place;
+    stream->cursor->end = stream->end;
+    file->live++;
+    return true;
+}
+
+// The first stream goes to its next record, and to where that places it.
+static void advance_first(struct co_trace_file *file)
+{
+    struct co_trace_read_stream *stream = file->heap[0];
+    if (stream->cursor != NULL || begin(file, stream)) {
+        advance(file, stream->cursor);
+    }
+    if (stream->cursor != NULL && stream->cursor->has_record) {
+        stream->due_ns = place_in_time(&stream->cursor->record);
+    } else {
+        end_stream(file, stream);
+        file->heap[0] = file->heap[--file->heap_count];
+    }
+    if (file->heap_count > 0) {
+        sift_down(file, 0);
+    }
+}
+
 const struct co_trace_record *co_trace_file_next(struct co_trace_file *file)
 {
-    struct co_trace_cursor *first = NULL;
-    // The record that was given last is still in its cursor.
-    for (size_t i = 0; i < file->cursor_count; i++) {
-        if (file->cursors[i].is_given) {
-            advance(file, &file->cursors[i]);
-            file->cursors[i].is_given = false;
-        }
+    while (file->heap_count > 0 && (file->is_first_given || file->heap[0]->cursor == NULL)) {
+        file->is_first_given = false; // until here its record was in its cursor
+        advance_first(file);
     }
-    for (size_t i = 0; i < file->cursor_count; i++) {
-        struct co_trace_cursor *cursor = &file->cursors[i];
-        if (cursor->has_record && (first == NULL || place_in_time(&cursor->record) < place_in_time(&first->record))) {
-            first = cursor;
-        }
-    }
-    if (first == NULL) {
-        return NULL;
-    }
-    first->is_given = true;
-    return &first->record;
+    file->is_first_given = file->heap_count > 0;
+    return file->is_first_given ? &file->heap[0]->cursor->record : NULL;
 }

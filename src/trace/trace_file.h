@@ -3,7 +3,8 @@
 // Reads a trace, any bytes: what is whole is given, what is not is named. Records come so that what begins something
 // stands before what ends it: completions by the time they were entered, everything else by the time it returned. So a
 // completed request is always the last one before that had this handle. Of a file, what is in memory is a block for
-// each stream, and 24 bytes for every block. One thread.
+// each stream that has begun and not ended, of which there are CO_TRACE_LIVE_MAX at most, and 32 bytes for every block;
+// a record costs a logarithm of the streams. One thread.
 #ifndef CASTOFF_TRACE_FILE_H
 #define CASTOFF_TRACE_FILE_H
 
@@ -12,10 +13,10 @@
 #include "trace/trace_record.h"
 #include "trace/trace_source.h"
 
-enum { CO_TRACE_WHY_MAX = 160 };
+enum { CO_TRACE_WHY_MAX = 160, CO_TRACE_LIVE_MAX = 1 << 16 };
 
 struct co_trace_place {
-    uint64_t sequence, offset;
+    uint64_t sequence, offset, base_ns;
     uint32_t stream;
 };
 
@@ -25,9 +26,16 @@ struct co_trace_cursor {
     size_t size, at, limit; // of the block, as much as there is; next byte, and behind the last record, in it
     uint8_t *room;          // for a block; NULL: in memory it is anyway
     struct co_trace_state state;
-    bool has_record, is_given, is_end_given;
+    bool has_record, is_end_given;
     struct co_trace_record record;
-    int64_t (*rows)[CO_TRACE_COLUMNS_MAX];
+    int64_t (*rows)[CO_TRACE_COLUMNS_MAX]; // of the record
+    size_t row_room;
+};
+
+struct co_trace_read_stream {
+    size_t place, end;              // its blocks
+    uint64_t due_ns;                // of its record; before it has begun, no later than that of its first one
+    struct co_trace_cursor *cursor; // NULL: it has not begun
 };
 
 struct co_trace_file {
@@ -35,8 +43,11 @@ struct co_trace_file {
     struct co_trace_header header; // texts end
     struct co_trace_place *places; // by stream and sequence
     size_t place_count;
-    struct co_trace_cursor *cursors;
-    size_t cursor_count;
+    struct co_trace_read_stream *streams;
+    struct co_trace_read_stream **heap; // by due_ns, then by stream: those that have not ended
+    size_t stream_count, heap_count, live;
+    bool is_first_given; // the first of the heap
+    int64_t rows[CO_TRACE_ROWS_MAX][CO_TRACE_COLUMNS_MAX];
     // What was not whole: how often, and where and what the first time.
     unsigned damages;
     uint64_t damage_offset;

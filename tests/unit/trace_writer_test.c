@@ -124,7 +124,7 @@ static void threads_at_once(void **state)
     co_trace_writer_free(&writer);
     struct co_trace_file reading;
     open_reading(&reading);
-    assert_true(reading.cursor_count <= THREADS);
+    assert_true(reading.stream_count <= THREADS);
     const struct co_trace_record *record;
     int64_t next[THREADS] = {0};
     int seen = 0;
