@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# castoff: `make` builds, `make test` installs what is missing, builds and passes every test, `make demo` shows the
+# castoff: `make` builds, `make test` installs what is missing, builds and passes the tests, `make demo` shows the
 # main job; `make help` names the rest. V=1 shows commands, DEV=1 (or CI=true) makes warnings errors,
 # SAN=address,undefined or SAN=thread builds into build-<san>/ with sanitizers.
 

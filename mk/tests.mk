@@ -58,7 +58,7 @@ $(BUILD)/tests/mutants/match_lane_%: tests/unit/match_lane_test.c tests/unit/mat
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ tests/unit/match_lane_test.c tests/unit/match_oracle.c $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
-.PHONY: unit test test-long
+.PHONY: unit test test-long test-all
 unit: $(UNIT_PROGS) $(MATCH_MUTANTS) modules
 	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),tests/unit/match_mutants.sh)
 
@@ -71,9 +71,14 @@ mutants:
 test: deps
 	@bash tests/run_all.sh $(PARTS)
 
-# Other compilers, in a Debian 13 of their own, and fuzzing for longer; PARTS chooses here, too.
+# What takes longer: threads under their sanitizer, the laboratory with RDMA, the models, fuzzing, other compilers in a
+# Debian 13 of their own. PARTS chooses here, too.
 test-long: deps
 	@bash tests/run_all.sh --long $(PARTS)
+
+# Both, but for what needs the network: what continuous integration runs.
+test-all: deps
+	@bash tests/run_all.sh --all
 
 # The laboratory with RDMA (tests/lab-verbs/README.md): its self test and all that runs in it.
 .PHONY: lab-verbs

@@ -3,10 +3,11 @@
 #
 # Every test of the project, cheap ones first. Each part is a command whose last line reads "N passed, N failed,
 # N skipped"; the last line here is their sum. A part without such a line, or whose status says that it failed while
-# its line does not, counts as one failure, so that nothing can fail unseen; status 77 means skipped. Arguments choose
-# parts by name; --long before them takes those of `make test-long` instead. A part hangs, and is ended, when for its time
-# it neither says a word nor does anything, or takes an hour of processor time over one line (tests/bounded.py). Called by
-# `make test` and `make test-long`.
+# its line does not, counts as one failure, so that nothing can fail unseen; status 77 means skipped. Without arguments
+# the parts of `make test`, in 20 minutes on two cores; with --long the others, those of `make test-long`; with --all both,
+# but for what needs the network, which is what continuous integration runs. Names choose parts of any set. A part hangs,
+# and is ended, when for its time it neither says a word nor does anything, or takes an hour of processor time over one
+# line (tests/bounded.py).
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
@@ -18,8 +19,10 @@ child=""
 trap 'rm -rf "$log"' EXIT
 trap '[ -z "$child" ] || kill -TERM "$child" 2>/dev/null; exit 130' INT TERM HUP
 
-is_long=no
-[ "${1:-}" = --long ] && is_long=yes && shift
+set=short
+case ${1:-} in
+--long | --all) set=${1#--} && shift ;;
+esac
 chosen=("$@")
 parts=() # name and command, in turn
 total_passed=0 total_failed=0 total_skipped=0
@@ -91,30 +94,36 @@ build_all() {
 export -f build_all
 export jobs
 
-if [ "$is_long" = yes ]; then
-    part fuzz 600 make -s -j "$jobs" fuzz FUZZ_SECONDS=60
-    for script in tests/long/*_test.sh; do
-        part "$(basename "$script" .sh)" 1800 bash "$script"
-    done
-    is_chosen() { false; } # none of the others
-fi
-part build 600 bash -c build_all
-part unit 600 make -s -j "$jobs" unit
-part style 300 make -s check-style
+# Which set a part is of.
+short() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = long ] || part "$@"; }
+long() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = short ] || part "$@"; }
+longest() { [ ${#chosen[@]} -eq 0 ] && [ "$set" != long ] || part "$@"; }
+
+short build 600 bash -c build_all
+short unit 600 make -s -j "$jobs" unit
+short style 300 make -s check-style
 for script in tests/*/*_test.sh; do
     case $script in
     tests/lab/* | tests/lab-verbs/* | tests/mpi/* | tests/apps/* | tests/long/*) ;;
-    *) [ -e "$script" ] && part "$(basename "$script" .sh)" 300 bash "$script" ;;
+    tests/models/*) [ -e "$script" ] && long "$(basename "$script" .sh)" 300 bash "$script" ;;
+    *) [ -e "$script" ] && short "$(basename "$script" .sh)" 300 bash "$script" ;;
     esac
 done
-part address-undefined 600 make -s -j "$jobs" SAN=address,undefined unit
-part thread 600 make -s -j "$jobs" SAN=thread unit
+short address-undefined 600 make -s -j "$jobs" SAN=address,undefined unit
+short mpi 600 bash tests/mpi/run.sh
+for script in tests/lab/*_test.sh; do
+    [ -e "$script" ] && short "$(basename "$script" .sh)" 600 bash "$script"
+done
+long thread 600 make -s -j "$jobs" SAN=thread unit
+for script in tests/mpi/*_test.sh tests/lab-verbs/*_test.sh; do
+    [ -e "$script" ] && long "$(basename "$script" .sh)" 600 bash "$script"
+done
 if [ -e mk/fuzz.mk ]; then
-    part fuzz 600 make -s -j "$jobs" fuzz
+    long fuzz 600 make -s -j "$jobs" fuzz
+    longest fuzz_minutes 600 make -s -j "$jobs" fuzz FUZZ_SECONDS=60
 fi
-part mpi 600 bash tests/mpi/run.sh
-for script in tests/mpi/*_test.sh tests/lab/*_test.sh tests/lab-verbs/*_test.sh; do
-    [ -e "$script" ] && part "$(basename "$script" .sh)" 600 bash "$script"
+for script in tests/long/*_test.sh; do
+    [ -e "$script" ] && longest "$(basename "$script" .sh)" 1800 bash "$script"
 done
 
 printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time

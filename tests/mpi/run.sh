@@ -262,7 +262,7 @@ run_unit() {
     programs=$(header_or "$source_file" programs 1)
     launcher=$(header_or "$source_file" launcher mpirun)
     limit=$(header_or "$source_file" timeout 60)
-    only_modes=$(header_or "$source_file" modes "$all_modes")
+    only_modes=$(header_or "$source_file" modes "$([[ $name == p2p_* ]] && echo "${all_modes% damage}" || echo "$all_modes")")
     native_log=$log_dir/${unit// /_}.$ranks.native
     rm -f "$native_log".*
     lacking=$(lacking_memory "$(header_or "$source_file" memory 0)")

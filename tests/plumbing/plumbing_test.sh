@@ -62,7 +62,7 @@ make_project() {
     cp "$top/tests/run_all.sh" "$top/tests/bounded.py" "$work/project/tests/"
     cp "$top/.ci/run" "$work/project/.ci/"
     printf '%s\n' 'all bench-programs bench-micro deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
-        '	@echo "1 passed, 0 failed, 0 skipped"' 'test:' '	@bash tests/run_all.sh' '.PHONY: all deps unit check-style test' \
+        '	@echo "1 passed, 0 failed, 0 skipped"' 'test-all:' '	@bash tests/run_all.sh --all' '.PHONY: all deps unit check-style test-all' \
         >"$work/project/Makefile"
     printf '#!/bin/bash\necho "$mpi_says"\nexit "$mpi_status"\n' >"$work/project/tests/mpi/run.sh"
     printf '#!/bin/bash\necho "no root"\nexit 77\n' >"$work/project/tests/lab/lab_test.sh"
@@ -75,21 +75,27 @@ run_all() {
 
 test_run_all() {
     make_project
-    run_all
+    run_all --all
     check "all: passes are a pass" test $? -eq 0
     # The build, three unit runs of 2, the style check, and MPI's 5.
     check "all: the parts are summed" last_line_is "13 passed, 0 failed, 2 skipped"
-    mpi_says="5 passed, 2 failed, 1 skipped" mpi_status=1 run_all
+    mpi_says="5 passed, 2 failed, 1 skipped" mpi_status=1 run_all --all
     check "all: a failed part fails" test $? -ne 0
     check "all: failures are summed" last_line_is "13 passed, 2 failed, 2 skipped"
-    mpi_status=1 run_all
+    mpi_status=1 run_all --all
     check "all: a status without a reason is a failure" last_line_is "13 passed, 1 failed, 2 skipped"
-    mpi_says="crashed early" run_all
+    mpi_says="crashed early" run_all --all
     check "all: a part that says nothing is a failure" last_line_is "8 passed, 1 failed, 1 skipped"
     mpi_says="5 passed, 2 failed, 0 skipped" run_all mpi
     check "all: failures count whatever the status" test $? -ne 0
     run_all unit style
     check "all: parts can be chosen" last_line_is "3 passed, 0 failed, 0 skipped"
+    run_all thread
+    check "all: parts of another set, too" last_line_is "2 passed, 0 failed, 0 skipped"
+    run_all
+    check "all: the short ones alone" last_line_is "11 passed, 0 failed, 2 skipped"
+    run_all --long
+    check "all: the long ones alone" last_line_is "2 passed, 0 failed, 0 skipped"
 }
 
 test_ci() {
