@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plain_text.h"
+#include "base/plain_text.h"
 
 static const struct co_command *const commands[] = {
     &co_command_mpirun, &co_command_run,         &co_command_ab,  &co_command_bench,         &co_command_info,

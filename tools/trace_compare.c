@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/plain_text.h"
 #include "command.h"
 #include "trace_output.h"
-#include "plain_text.h"
 
 static void row(const char *what, double left, double right, int digits)
 {

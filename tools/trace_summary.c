@@ -2,9 +2,10 @@
 //
 // The summary on a terminal: what to do, then why, in a page.
 #include "trace_output.h"
-#include "plain_text.h"
 
 #include <inttypes.h>
+
+#include "base/plain_text.h"
 
 const char *co_trace_verdict_name(enum co_analysis_verdict verdict)
 {

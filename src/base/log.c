@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/order.h"
+#include "base/plain_text.h"
 #include "base/settings.h"
 
 enum { LINE_MAX_BYTES = 1024, HOST_MAX_BYTES = 64, PATH_MAX_BYTES = 1024 };
@@ -69,9 +70,12 @@ void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char
         length = sizeof line - 2;
         memcpy(line + length - 3, "...", 3);
     }
-    for (size_t i = (size_t)used; i < length; i++) {
-        if ((unsigned char)line[i] < ' ' || line[i] == 0x7f) {
-            line[i] = line[i] == '\n' || line[i] == '\t' ? ' ' : '?'; // text of a peer must not steer the terminal
+    line[length] = '\0';
+    for (size_t i = (size_t)used, bytes; i < length; i += bytes) { // text of a peer must not steer the terminal
+        bytes = co_plain_bytes(line + i);
+        if (bytes == 0 || line[i] == '\n' || line[i] == '\t') {
+            line[i] = bytes == 0 ? '?' : ' ';
+            bytes = 1;
         }
     }
     line[length] = '\n';

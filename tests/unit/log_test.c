@@ -110,6 +110,12 @@ static void a_message_cannot_forge_a_line(void **state)
     co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "one\n[0@x:1 base] error: two\033[2J\x7f");
     assert_non_null(strstr(content_of("log"), "one [0@x:1 base] error: two?[2J?\n"));
     assert_ptr_equal(strchr(content, '\n'), content + strlen(content) - 1);
+    // C1, as one byte and in UTF-8, does what escape sequences do; other letters are left alone.
+    co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "%s",
+           "three \x9b"
+           "2J \xc2\x9b"
+           "2J \xc3\xa4 \xc3");
+    assert_non_null(strstr(content_of("log"), "three ?2J ??2J \xc3\xa4 ?\n"));
 }
 
 static void a_long_message_is_cut(void **state)

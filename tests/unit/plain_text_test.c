@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/plain_text.h"
+#include "base/plain_text.h"
 
 static void expect(const char *text, const char *wanted)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // One character at a time, by the table of well-formed UTF-8 (Unicode 15, table 3-7). Cold.
-#include "plain_text.h"
+#include "base/plain_text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,9 +11,9 @@ static bool is_tail(uint8_t byte)
     return (byte & 0xc0) == 0x80;
 }
 
-// Bytes of the character at `at`; 0: it is none, or steers a terminal.
-static unsigned plain_bytes(const uint8_t *at)
+unsigned co_plain_bytes(const char *text)
 {
+    const uint8_t *at = (const uint8_t *)text;
     uint8_t first = at[0];
     if (first < 0x80) {
         return (first >= 0x20 && first != 0x7f) || first == '\n' || first == '\t';
@@ -34,14 +34,13 @@ static unsigned plain_bytes(const uint8_t *at)
 
 void co_plain_put(FILE *stream, const char *text)
 {
-    const uint8_t *at = (const uint8_t *)text;
-    while (*at != '\0') {
-        unsigned bytes = plain_bytes(at);
+    while (*text != '\0') {
+        unsigned bytes = co_plain_bytes(text);
         if (bytes == 0) {
-            fprintf(stream, "\\x%02x", *at++);
+            fprintf(stream, "\\x%02x", (unsigned char)*text++);
             continue;
         }
-        fwrite(at, 1, bytes, stream);
-        at += bytes;
+        fwrite(text, 1, bytes, stream);
+        text += bytes;
     }
 }

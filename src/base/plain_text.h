@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Text that others wrote, names of files, what stands in them and what peers say, on a terminal of the user's: what
+// would steer the terminal is shown, not sent. Cold.
+#ifndef CASTOFF_BASE_PLAIN_TEXT_H
+#define CASTOFF_BASE_PLAIN_TEXT_H
+
+#include <stdio.h>
+
+// Bytes of the character at `text`, which ends with a zero; 0: a control character (C0, DEL, C1 also as UTF-8), no
+// UTF-8, or the end. New lines and tabs are characters.
+unsigned co_plain_bytes(const char *text);
+
+// Control characters (C0, DEL, C1 also as UTF-8) and bytes that are no UTF-8 as \xNN; new lines and tabs stay.
+void co_plain_put(FILE *stream, const char *text);
+
+#endif
