@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Ends of the traffic with which lab_test.sh checks a laboratory: "echo" and "ask" (one UDP datagram
-// there and back), "hear" and "say" (multicast), "drain" and "pour" (a TCP stream; pour prints the
-// nanoseconds until the other end had everything). A listener prints "ready" when it may be sent to.
+// there and back), "hear" and "say" (multicast; a "knock" is a byte of it, and the first one heard is told as
+// "knocked"), "drain" and "pour" (a TCP stream; pour prints the nanoseconds until the other end had everything). A
+// listener prints "ready" when it may be sent to.
 // Every wait ends after 20 seconds with an error.
 
 #include <arpa/inet.h>
@@ -14,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { wait_seconds = 20, datagram_bytes = 1000 };
+enum { wait_seconds = 20, datagram_bytes = 1000, knock_bytes = 1 };
 
 static char buffer[65536];
 
@@ -87,18 +88,23 @@ static void hear(const struct sockaddr_in *group, int count)
     bind_to(fd, group);
     require(setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof(request)) == 0, "join");
     report_ready();
-    for (int i = 0; i < count; i++) {
-        require(recv(fd, buffer, sizeof(buffer), 0) == datagram_bytes, "hear");
+    for (int heard = 0, knocks = 0; heard < count;) {
+        ssize_t bytes = recv(fd, buffer, sizeof(buffer), 0);
+        require(bytes == datagram_bytes || bytes == knock_bytes, "hear");
+        heard += bytes == datagram_bytes;
+        if (bytes == knock_bytes && knocks++ == 0) {
+            puts("knocked");
+            fflush(stdout);
+        }
     }
 }
 
-static void say(const struct sockaddr_in *group, int count)
+static void say(const struct sockaddr_in *group, int count, int bytes)
 {
     int fd = open_socket(SOCK_DGRAM);
 
     for (int i = 0; i < count; i++) {
-        require(sendto(fd, buffer, datagram_bytes, 0, (const struct sockaddr *)group, sizeof(*group)) == datagram_bytes,
-                "say");
+        require(sendto(fd, buffer, (size_t)bytes, 0, (const struct sockaddr *)group, sizeof(*group)) == bytes, "say");
     }
 }
 
@@ -141,7 +147,7 @@ static void pour(const struct sockaddr_in *there, long bytes)
 int main(int argc, char **argv)
 {
     if (argc < 4) {
-        fprintf(stderr, "usage: lab_probe echo|ask|hear|say|drain|pour ADDRESS PORT [AMOUNT]\n");
+        fprintf(stderr, "usage: lab_probe echo|ask|hear|knock|say|drain|pour ADDRESS PORT [AMOUNT]\n");
         return 2;
     }
     struct sockaddr_in address = make_address(argv[2], argv[3]);
@@ -154,7 +160,9 @@ int main(int argc, char **argv)
     } else if (strcmp(argv[1], "hear") == 0) {
         hear(&address, (int)amount);
     } else if (strcmp(argv[1], "say") == 0) {
-        say(&address, (int)amount);
+        say(&address, (int)amount, datagram_bytes);
+    } else if (strcmp(argv[1], "knock") == 0) {
+        say(&address, 1, knock_bytes);
     } else if (strcmp(argv[1], "drain") == 0) {
         drain(&address);
     } else if (strcmp(argv[1], "pour") == 0) {

@@ -61,11 +61,17 @@ reaches() { # host
         wait "$listener"
 }
 
+# A host has joined before its report is at every switch: a datagram that is asked for may find none of them ready.
+is_joined() { # host
+    "$probe" knock 239.1.2.3 5001 && grep -q knocked "$CASTOFF_LAB_SHARED/listener.$1.5001"
+}
+
 multicast_arrives() { # host...
     local host listeners=()
     for host; do
         listen_on "$host" hear 239.1.2.3 5001 20
         listeners+=("$listener")
+        await is_joined "$host" || return 1
     done
     "$probe" say 239.1.2.3 5001 20
     for listener in "${listeners[@]}"; do
