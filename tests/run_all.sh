@@ -24,7 +24,8 @@ case ${1:-} in
 --long | --all) set=${1#--} && shift ;;
 esac
 chosen=("$@")
-parts=() # name and command, in turn
+parts=() # lines of the table
+failures=() # names of parts
 total_passed=0 total_failed=0 total_skipped=0
 
 is_chosen() {
@@ -80,6 +81,7 @@ part() {
     total_passed=$((total_passed + passed))
     total_failed=$((total_failed + failed))
     total_skipped=$((total_skipped + skipped))
+    [ "$failed" -eq 0 ] || failures+=("$name")
     parts+=("$(printf '%-22s %6d %6d %7d %5d s' "$name" "$passed" "$failed" "$skipped" $((SECONDS - started)))")
 }
 
@@ -93,6 +95,16 @@ build_all() {
 }
 export -f build_all
 export jobs
+
+# What failed, once more, where whoever reads the end of a long log sees it: each such line with what is around it, or
+# the last lines of a part that has none.
+tell_failures() {
+    local name lines
+    for name in "${failures[@]}"; do
+        lines=$(grep -v '^PASS' "$log/$name" | grep -wE -B 1 -A 20 'FAIL(ED)?') || lines=$(tail -n 10 "$log/$name")
+        printf '\n== %s: failed\n%s\n' "$name" "$(head -n 60 <<<"$lines")"
+    done
+}
 
 # Which set a part is of.
 short() { [ ${#chosen[@]} -eq 0 ] && [ "$set" = long ] || part "$@"; }
@@ -128,6 +140,7 @@ done
 
 printf '\n%-22s %6s %6s %7s %7s\n' part passed failed skipped time
 printf '%s\n' "${parts[@]}"
+tell_failures
 echo
 echo "$total_passed passed, $total_failed failed, $total_skipped skipped"
 [ "$total_failed" -eq 0 ] && [ "$total_passed" -gt 0 ]

@@ -82,6 +82,7 @@ test_run_all() {
     mpi_says="5 passed, 2 failed, 1 skipped" mpi_status=1 run_all --all
     check "all: a failed part fails" test $? -ne 0
     check "all: failures are summed" last_line_is "13 passed, 2 failed, 2 skipped"
+    check "all: what failed is told once more at the end" says "== mpi: failed"
     mpi_status=1 run_all --all
     check "all: a status without a reason is a failure" last_line_is "13 passed, 1 failed, 2 skipped"
     mpi_says="crashed early" run_all --all
