@@ -87,7 +87,18 @@ void co_log_text(const char *text)
 {
     int saved_errno = errno;
 
-    write_whole(co_load_relaxed(&output), text, strlen(text));
+    const char *from = text; // not written yet
+
+    for (unsigned bytes; *text != '\0'; text += bytes) {
+        bytes = co_plain_bytes(text);
+        if (bytes == 0) {
+            write_whole(co_load_relaxed(&output), from, (size_t)(text - from));
+            write_whole(co_load_relaxed(&output), "?", 1);
+            bytes = 1;
+            from = text + 1;
+        }
+    }
+    write_whole(co_load_relaxed(&output), from, (size_t)(text - from));
     errno = saved_errno;
 }
 
@@ -154,15 +165,17 @@ static void open_file(const char *pattern)
 
 void co_log_open(int rank)
 {
+    char host[HOST_MAX_BYTES];
     int saved_errno = errno;
 
     co_log_close();
     own_rank = rank;
-    if (gethostname(own_host, sizeof own_host) != 0) {
-        memcpy(own_host, "?", 2);
+    if (gethostname(host, sizeof host) != 0) {
+        memcpy(host, "?", 2);
     }
-    own_host[sizeof own_host - 1] = '\0';
-    own_host[strcspn(own_host, ".")] = '\0';
+    host[sizeof host - 1] = '\0';
+    host[strcspn(host, ".")] = '\0';
+    co_plain_line(own_host, sizeof own_host, host); // it begins every line
     set_levels(co_setting_number(CO_SET_LOG_SUBSYS), (int)co_setting_number(CO_SET_LOG));
     if (*co_setting_text(CO_SET_LOG_FILE)) {
         open_file(co_setting_text(CO_SET_LOG_FILE));

@@ -36,7 +36,8 @@ void co_log_write(enum co_log_level level, enum co_log_subsys subsys, const char
         }                                                                                                              \
     } while (0)
 
-// Raw text for the report and the stall watchdog when they go to stderr: no prefix, one write.
+// Raw text for the report and the stall watchdog when they go to stderr: no prefix; one write, but
+// for what would steer a terminal, which is a ? as in a line.
 void co_log_text(const char *text);
 
 #endif

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 4 }; // \xNN, or the longest character
 
 static bool is_tail(uint8_t byte)
 {
@@ -32,15 +35,56 @@ unsigned co_plain_bytes(const char *text)
     return 0;
 }
 
-void co_plain_put(FILE *stream, const char *text)
+// The next character as it is to be seen; returns how many bytes of `text` that took.
+static unsigned show(const char *text, bool keeps_lines, char shown[SHOWN_MAX + 1])
 {
-    while (*text != '\0') {
-        unsigned bytes = co_plain_bytes(text);
-        if (bytes == 0) {
-            fprintf(stream, "\\x%02x", (unsigned char)*text++);
-            continue;
-        }
-        fwrite(text, 1, bytes, stream);
-        text += bytes;
+    unsigned bytes = co_plain_bytes(text);
+    if (bytes == 0 || (!keeps_lines && (*text == '\n' || *text == '\t'))) {
+        snprintf(shown, SHOWN_MAX + 1, "\\x%02x", (unsigned char)*text);
+        return 1;
     }
+    memcpy(shown, text, bytes);
+    shown[bytes] = '\0';
+    return bytes;
+}
+
+static size_t put(FILE *stream, const char *text, bool keeps_lines)
+{
+    char shown[SHOWN_MAX + 1];
+    size_t bytes = 0;
+    while (*text != '\0') {
+        text += show(text, keeps_lines, shown);
+        bytes += strlen(shown);
+        if (stream != NULL) {
+            fputs(shown, stream);
+        }
+    }
+    return bytes;
+}
+
+size_t co_plain_put(FILE *stream, const char *text)
+{
+    return put(stream, text, false);
+}
+
+void co_plain_put_lines(FILE *stream, const char *text)
+{
+    put(stream, text, true);
+}
+
+char *co_plain_line(char *line, size_t room, const char *text)
+{
+    char shown[SHOWN_MAX + 1];
+    size_t used = 0;
+    while (*text != '\0') {
+        text += show(text, false, shown);
+        size_t bytes = strlen(shown);
+        if (used + bytes >= room) {
+            break;
+        }
+        memcpy(line + used, shown, bytes);
+        used += bytes;
+    }
+    line[used] = '\0';
+    return line;
 }

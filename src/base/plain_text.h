@@ -11,7 +11,15 @@
 // UTF-8, or the end. New lines and tabs are characters.
 unsigned co_plain_bytes(const char *text);
 
-// Control characters (C0, DEL, C1 also as UTF-8) and bytes that are no UTF-8 as \xNN; new lines and tabs stay.
-void co_plain_put(FILE *stream, const char *text);
+// Control characters (C0, DEL, C1 also as UTF-8) and bytes that are no UTF-8 as \xNN, new lines and tabs, too: a name
+// cannot begin another line. Returns how many bytes that is; no stream: that only.
+size_t co_plain_put(FILE *stream, const char *text);
+
+// The same with new lines and tabs as they are: text of several lines that castoff laid out.
+void co_plain_put_lines(FILE *stream, const char *text);
+
+// As co_plain_put, into `line`, which always ends with a zero; what does not fit is left out, never half a character.
+// Returns `line`.
+char *co_plain_line(char *line, size_t room, const char *text);
 
 #endif

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/plain_text.h"
+
 struct unit {
     int64_t factor;
     const char *name;
@@ -107,7 +109,7 @@ void co_settings_print_values(FILE *stream)
 
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
         int name_length = (int)strlen(co_setting_row(id)->name);
-        int value_length = (int)strlen(co_setting_value_print(text, id));
+        int value_length = (int)co_plain_put(NULL, co_setting_value_print(text, id));
         int default_length = (int)strlen(co_setting_row(id)->value);
         name_width = name_length > name_width ? name_length : name_width;
         value_width = value_length > value_width ? value_length : value_width;
@@ -117,8 +119,9 @@ void co_settings_print_values(FILE *stream)
             "default");
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
         const struct co_setting_row *row = co_setting_row(id);
-        fprintf(stream, "%c %-*s  %-*s  %-*s  %s\n", co_setting_is_default(id) ? ' ' : '*', name_width, row->name,
-                value_width, co_setting_value_print(text, id), default_width, row->value, row->help);
+        fprintf(stream, "%c %-*s  ", co_setting_is_default(id) ? ' ' : '*', name_width, row->name);
+        int shown = (int)co_plain_put(stream, co_setting_value_print(text, id));
+        fprintf(stream, "%*s  %-*s  %s\n", value_width - shown, "", default_width, row->value, row->help);
     }
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/module.h"
 #include "base/order.h"
+#include "base/plain_text.h"
 #include "base/stack_module.h"
 
 #define MODULE_FILE "libcastoff-stack.so"
@@ -73,7 +74,7 @@ static const char *last_part(const char *path)
 size_t co_stack_trace_address_print(uintptr_t address, char *text, size_t size)
 {
     const struct co_stack_module *module = find_module();
-    char name[NAME_BYTES] = "";
+    char name[NAME_BYTES] = "", shown[NAME_BYTES], file[NAME_BYTES] = ""; // names are the program's
     size_t offset = 0;
     Dl_info info;
     int length;
@@ -82,10 +83,11 @@ size_t co_stack_trace_address_print(uintptr_t address, char *text, size_t size)
     if (address == 0 || dladdr((void *)(address - 1), &info) == 0 || !info.dli_fname) {
         length = snprintf(text, size, address ? "0x%zx" : "unknown", (size_t)address);
     } else if (module && module->name(address - 1, name, sizeof name, &offset) == 0) {
-        length = snprintf(text, size, "%s+0x%zx (%s)", name, offset + 1, last_part(info.dli_fname));
+        length = snprintf(text, size, "%s+0x%zx (%s)", co_plain_line(shown, sizeof shown, name), offset + 1,
+                          co_plain_line(file, sizeof file, last_part(info.dli_fname)));
     } else {
         offset = (size_t)(address - (uintptr_t)info.dli_fbase);
-        length = snprintf(text, size, "%s+0x%zx", last_part(info.dli_fname), offset);
+        length = snprintf(text, size, "%s+0x%zx", co_plain_line(file, sizeof file, last_part(info.dli_fname)), offset);
     }
     return (size_t)length < size ? (size_t)length : size - 1;
 }

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/plain_text.h"
 #include "base/settings.h"
 #include "engine/network.h"
 
@@ -66,8 +67,9 @@ static void name_hosts(const struct co_engine *engine, const struct deaf_nodes *
         snprintf(host, sizeof(host), "%s", co_log_host());
         bootstrap->broadcast(bootstrap->arg, deaf->leaders[i], host, sizeof(host));
         host[sizeof(host) - 1] = '\0';
-        used += (size_t)snprintf(text + used, used < room ? room - used : 0, "%shost %.*s (rank %d)", i > 0 ? ", " : "",
-                                 HOST_SHOWN, host, (int)deaf->leaders[i]);
+        char shown[HOST_SHOWN + 1];
+        used += (size_t)snprintf(text + used, used < room ? room - used : 0, "%shost %s (rank %d)", i > 0 ? ", " : "",
+                                 co_plain_line(shown, sizeof shown, host), (int)deaf->leaders[i]);
         used = used < room ? used : room;
     }
     if (deaf->count > NAMED_MOST) {

@@ -3,6 +3,7 @@
 // The report for programs. Keys once given keep their meaning: tools and users' scripts read them. End only.
 #include "pmpi/report.h"
 
+#include "base/plain_json.h"
 #include "base/settings.h"
 
 #include <jansson.h>
@@ -96,7 +97,7 @@ static json_t *settings_of(void)
     for (int i = 0; i < CO_SETTING_COUNT; i++) {
         if (!co_setting_is_default((enum co_setting_id)i)) {
             json_object_set_new(settings, co_setting_row((enum co_setting_id)i)->name,
-                                json_string(co_setting_text((enum co_setting_id)i)));
+                                co_plain_json(co_setting_text((enum co_setting_id)i)));
         }
     }
     return settings;
@@ -109,7 +110,7 @@ static json_t *sites_of(const struct co_report *report)
         const struct co_report_site_row *row = &report->sites[i];
         json_t *site = json_object();
         json_object_set_new(site, "call", json_string(co_call_text(row->call)));
-        json_object_set_new(site, "place", json_string(row->place));
+        json_object_set_new(site, "place", co_plain_json(row->place));
         json_object_set_new(site, "outcome", json_string(co_reason_text(row->reason)));
         json_object_set_new(site, "calls", number(row->calls));
         json_array_append_new(sites, site);
@@ -125,7 +126,7 @@ char *co_report_json(const struct co_report *report)
     json_object_set_new(root, "ranks_counted", json_integer(report->ranks_counted));
     json_object_set_new(root, "nodes", json_integer(report->nodes));
     json_object_set_new(root, "started", json_boolean(report->has_started));
-    json_object_set_new(root, "transports", json_string(report->transports));
+    json_object_set_new(root, "transports", co_plain_json(report->transports));
     json_object_set_new(root, "calls", calls_of(report));
     json_object_set_new(root, "messages_unexpected_share", json_real(co_report_unexpected_share(report)));
     json_object_set_new(root, "sites", sites_of(report));

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "pmpi/report.h"
 
+#include "base/plain_text.h"
 #include "base/settings.h"
 
 #include <inttypes.h>
@@ -113,8 +114,9 @@ static void print_settings(FILE *out)
     const char *heading = "settings that differ from the default\n";
     for (int i = 0; i < CO_SETTING_COUNT; i++) {
         if (!co_setting_is_default((enum co_setting_id)i)) {
-            fprintf(out, "%s  %s=%s\n", heading, co_setting_row((enum co_setting_id)i)->name,
-                    co_setting_text((enum co_setting_id)i));
+            fprintf(out, "%s  %s=", heading, co_setting_row((enum co_setting_id)i)->name);
+            co_plain_put(out, co_setting_text((enum co_setting_id)i));
+            fputc('\n', out);
             heading = "";
         }
     }
@@ -127,8 +129,9 @@ static void print_sites(FILE *out, const struct co_report *report)
     }
     for (size_t i = 0; i < report->site_count; i++) {
         const struct co_report_site_row *row = &report->sites[i];
-        fprintf(out, "  %-14s %10" PRIu64 " %s at %s\n", co_call_text(row->call), row->calls,
-                co_reason_text(row->reason), row->place);
+        fprintf(out, "  %-14s %10" PRIu64 " %s at ", co_call_text(row->call), row->calls, co_reason_text(row->reason));
+        co_plain_put(out, row->place);
+        fputc('\n', out);
     }
 }
 
@@ -145,7 +148,8 @@ char *co_report_text(const struct co_report *report)
     if (report->ranks_counted < report->ranks) {
         fprintf(out, "; counted on %d of them only", report->ranks_counted);
     }
-    fprintf(out, "\n%s", report->transports);
+    fputc('\n', out);
+    co_plain_put_lines(out, report->transports);
     print_calls(out, report);
     print_messages(out, report);
     print_sites(out, report);

@@ -139,6 +139,10 @@ static void raw_text_has_no_prefix(void **state)
     open_log(0, "error", "", "log");
     co_log_text("a report\nof two lines\n");
     assert_string_equal(content_of("log"), "a report\nof two lines\n");
+    co_log_text("a\x1b]0;title\x07\x7f\n\tb \xc2\x9b"
+                "2J \x9b"
+                "2J \xc3\xa4 \xc3");
+    assert_string_equal(content_of("log"), "a report\nof two lines\na?]0;title??\n\tb ??2J ?2J \xc3\xa4 ?");
 }
 
 static void the_file_name_is_filled_in(void **state)

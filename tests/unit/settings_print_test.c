@@ -127,6 +127,25 @@ static void values_mark_what_was_set(void **state)
     co_settings_forget();
 }
 
+// The environment is anybody's: nothing of it steers the terminal, or looks like another row.
+static void values_cannot_forge_a_row(void **state)
+{
+    char *text;
+
+    (void)state;
+    setenv("CASTOFF_REPORT",
+           "r\x1b[2J\n* CASTOFF_BCAST no\x9b"
+           "2J\xc2\x9b\x7f",
+           1);
+    co_settings_forget();
+    co_settings_load();
+    text = printed(co_settings_print_values);
+    assert_non_null(strstr(text, " r\\x1b[2J\\x0a* CASTOFF_BCAST no\\x9b2J\\xc2\\x9b\\x7f  "));
+    assert_null(strpbrk(text, "\x1b\x7f\x9b"));
+    unsetenv("CASTOFF_REPORT");
+    co_settings_forget();
+}
+
 static void manual_rows_are_escaped(void **state)
 {
     char *text = printed(co_settings_print_man);
@@ -148,6 +167,7 @@ int main(void)
         cmocka_unit_test(env_example_is_up_to_date),
         cmocka_unit_test(the_template_changes_nothing),
         cmocka_unit_test(values_mark_what_was_set),
+        cmocka_unit_test(values_cannot_forge_a_row),
         cmocka_unit_test(manual_rows_are_escaped),
     };
 

@@ -2,6 +2,7 @@
 //
 // Stacks: named frames in order, text that is cut at a line, the call site outside the own file, and what is said
 // without the module. The module lies two folders above the test program.
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -124,6 +125,37 @@ static void addresses_are_put_in_words(void **state)
     assert_string_equal(text, "outer");
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    FILE *source = fopen(from, "r"), *copy = fopen(to, "w");
+    assert_non_null(source);
+    assert_non_null(copy);
+    for (size_t count; (count = fread(bytes, 1, sizeof bytes, source)) > 0;) {
+        assert_int_equal(fwrite(bytes, 1, count, copy), count);
+    }
+    fclose(source);
+    assert_int_equal(fclose(copy), 0);
+}
+
+// A library may have any name; it is neither the terminal's business nor another line.
+static void a_name_cannot_forge_a_line(void **state)
+{
+    char folder[] = "/tmp/castoff-stack-XXXXXX", module[sizeof build + 32], path[64];
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(module, sizeof module, "%s/libcastoff-stack.so", build);
+    snprintf(path, sizeof path, "%s/odd\x1b[2J\n  #9 \x9b.so", folder);
+    copy_file(module, path);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    co_stack_trace_address_print((uintptr_t)dlsym(library, "co_stack_module") + 1, text, sizeof text);
+    dlclose(library);
+    unlink(path);
+    rmdir(folder);
+    assert_non_null(strstr(text, "odd\\x1b[2J\\x0a  #9 \\x9b.so"));
+}
+
 static void without_the_module_it_says_why(void **state)
 {
     (void)state;
@@ -173,6 +205,7 @@ int main(void)
         cmocka_unit_test_setup(a_text_that_does_not_fit_ends_at_a_line, use_build),
         cmocka_unit_test_setup(the_call_site_is_outside_the_own_file, use_build),
         cmocka_unit_test_setup(addresses_are_put_in_words, use_build),
+        cmocka_unit_test_setup(a_name_cannot_forge_a_line, use_build),
         cmocka_unit_test_setup(several_threads_may_begin, use_build),
         cmocka_unit_test_setup(without_the_module_it_says_why, use_build),
     };
