@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plain_json.h"
+#include "base/plain_text.h"
 #include "output_file.h"
 #include "plot.h"
 
@@ -68,7 +70,8 @@ void co_ab_print(const struct co_ab *ab, FILE *stream)
     double *sorted[AB_SIDES] = {sorted_copy(ab, AB_WITHOUT), sorted_copy(ab, AB_WITH)};
     fprintf(stream, "# castoff ab: %zu pairs, interleaved, wall time of", ab->pairs);
     for (char *const *word = ab->command; *word; word++) {
-        fprintf(stream, " %s", *word);
+        fputc(' ', stream);
+        co_plain_put(stream, *word);
     }
     fputs("\n# side        median s       min s       max s\n", stream);
     for (int side = 0; side < AB_SIDES && sorted[AB_WITHOUT] && sorted[AB_WITH]; side++) {
@@ -77,7 +80,9 @@ void co_ab_print(const struct co_ab *ab, FILE *stream)
     }
     print_ratio(&ab->ratio, stream);
     if (*ab->taken) {
-        fprintf(stream, "# taken by castoff: %s\n", ab->taken);
+        fputs("# taken by castoff: ", stream);
+        co_plain_put(stream, ab->taken);
+        fputc('\n', stream);
     }
     print_output_check(ab, stream);
     if (sorted[AB_WITHOUT] && sorted[AB_WITH]) {
@@ -91,8 +96,7 @@ static json_t *json_command(const struct co_ab *ab)
 {
     json_t *words = json_array();
     for (char *const *word = ab->command; *word; word++) {
-        json_t *text = json_string(*word);
-        json_array_append_new(words, text ? text : json_string("(not UTF-8)"));
+        json_array_append_new(words, co_plain_json(*word));
     }
     return words;
 }
@@ -110,11 +114,11 @@ int co_ab_write_json(const struct co_ab *ab, const char *path)
 {
     static const char *const verdicts[] = {"no difference", "faster", "slower", "too few pairs"};
     static const char *const matches[] = {"same", "same lines in another order", "different"};
-    json_t *root =
-        json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:s, s:s, s:s, s:s}", "command", json_command(ab), "pairs",
-                  (int)ab->pairs, "without_s", json_times(ab, AB_WITHOUT), "with_s", json_times(ab, AB_WITH), "ratio",
-                  ab->ratio.ratio, "low", ab->ratio.low, "high", ab->ratio.high, "verdict", verdicts[ab->ratio.verdict],
-                  "output", matches[ab->match], "output_repeats", matches[ab->repeats], "taken", ab->taken);
+    json_t *root = json_pack("{s:o, s:i, s:o, s:o, s:f, s:f, s:f, s:s, s:s, s:s, s:o}", "command", json_command(ab),
+                             "pairs", (int)ab->pairs, "without_s", json_times(ab, AB_WITHOUT), "with_s",
+                             json_times(ab, AB_WITH), "ratio", ab->ratio.ratio, "low", ab->ratio.low, "high",
+                             ab->ratio.high, "verdict", verdicts[ab->ratio.verdict], "output", matches[ab->match],
+                             "output_repeats", matches[ab->repeats], "taken", co_plain_json(ab->taken));
     if (!root) {
         return -ENOMEM;
     }

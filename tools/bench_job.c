@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "base/settings.h"
 #include "child.h"
 #include "command.h"
@@ -190,7 +191,7 @@ static void end_error(struct reader *reader)
 {
     reader->error[reader->error_used] = '\0';
     if (!strstr(reader->error, "plm:rsh: Warning: setpgid(")) {
-        fputs(reader->error, stderr);
+        co_plain_put_lines(stderr, reader->error);
     }
     reader->error_used = 0;
 }

@@ -49,6 +49,12 @@ static int read_samples(struct co_bench_side *side, const char *at)
     return 0;
 }
 
+// Names go into tables, CSV, JSON and gnuplot's quotes as they are.
+static bool is_name(const char *text)
+{
+    return text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-")] == '\0';
+}
+
 static int take_row(struct co_bench_results *results, const char *line, const char *job, int ranks)
 {
     char call[24];
@@ -57,7 +63,7 @@ static int take_row(struct co_bench_results *results, const char *line, const ch
     int batch, at = 0;
     if (sscanf(line, "row %23s %zu %d %31s %llu %zu%n", call, &bytes, &batch, side.name, &side.wrong, &side.count,
                &at) < 6 ||
-        side.count == 0 || side.count > 1000000) {
+        side.count == 0 || side.count > 1000000 || !is_name(call) || !is_name(side.name)) {
         return -EINVAL;
     }
     struct co_bench_point *point = find_point(results, call, bytes, ranks);
@@ -80,7 +86,8 @@ static int take_overlap(struct co_bench_results *results, const char *line, cons
 {
     struct co_bench_overlap row = {.ranks = ranks};
     if (sscanf(line, "overlap %zu %31s %llu %d %lf %lf %lf %lf %lf", &row.bytes, row.name, &row.wrong, &row.rounds,
-               &row.pure_ns, &row.start_ns, &row.compute_ns, &row.total_ns, &row.percent) < 9) {
+               &row.pure_ns, &row.start_ns, &row.compute_ns, &row.total_ns, &row.percent) < 9 ||
+        !is_name(row.name)) {
         return -EINVAL;
     }
     row.is_cut = row.percent > 100;

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "output_file.h"
 
 static const char by_whom[] = "# measured ", by_what[] = "# command: ";
@@ -33,7 +34,9 @@ static int read_origin(struct earlier *earlier, const char *path)
     size_t room = 0;
     while (file && out && getline(&line, &room, file) > 0) {
         if (is_origin(line)) {
-            fputs(line, out);
+            line[strcspn(line, "\n")] = '\0';
+            co_plain_put(out, line);
+            fputc('\n', out); // a zero in the line is its end, too
         }
     }
     free(line);
@@ -55,15 +58,13 @@ static void put_processor(FILE *file, const char *machine)
     if (info) {
         fclose(info);
     }
-    fputs(*model ? model : machine, file);
+    co_plain_put(file, *model ? model : machine);
 }
 
 static void put_command(FILE *file, const char *command)
 {
     fputs(by_what, file);
-    for (const char *at = command; *at; at++) {
-        fputc((unsigned char)*at < ' ' || *at == 127 ? '?' : *at, file); // a comment ends with its line
-    }
+    co_plain_put(file, command); // a comment ends with its line
     fputc('\n', file);
 }
 
@@ -79,7 +80,9 @@ static void put_head(FILE *file, const char *command)
     }
     fputs("# Written by castoff bench --tune; use it with CASTOFF_TUNE=FILE on every rank.\n", file);
     fputs(co_tune_table_head, file);
-    fprintf(file, "%s%s on %s: ", by_whom, when, machine.nodename);
+    fprintf(file, "%s%s on ", by_whom, when);
+    co_plain_put(file, machine.nodename);
+    fputs(": ", file);
     put_processor(file, machine.machine);
     fprintf(file, ", %ld cores, %s %s; castoff " CASTOFF_VERSION ", " CASTOFF_MPI_TEXT "\n",
             sysconf(_SC_NPROCESSORS_ONLN), machine.sysname, machine.release);

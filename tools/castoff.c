@@ -76,7 +76,9 @@ static const struct co_command *find(const char *name)
             return commands[i];
         }
     }
-    fprintf(stderr, "castoff: unknown command '%s'; castoff -h lists them\n", name);
+    fputs("castoff: unknown command '", stderr);
+    co_plain_put(stderr, name);
+    fputs("'; castoff -h lists them\n", stderr);
     return NULL;
 }
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/plain_json.h"
+#include "base/plain_text.h"
 #include "base/settings.h"
 #include "base/settings_print.h"
 #include "info_tune.h"
@@ -66,16 +68,24 @@ static void find_parts(char library[PATH_MAX], char mpirun[PATH_MAX])
     }
 }
 
+// Paths, settings and what others say of them.
+static void print_line(const char *what, const char *text)
+{
+    fputs(what, stdout);
+    co_plain_put(stdout, text);
+    putchar('\n');
+}
+
 static void print_version(void)
 {
     char library[PATH_MAX], mpirun[PATH_MAX];
     find_parts(library, mpirun);
     printf("castoff %s\n", CASTOFF_VERSION);
     printf("built for   %s\n", CASTOFF_MPI_TEXT);
-    printf("library     %s\n", *library ? library : "not found (neither beside the castoff command nor in ../lib)");
-    printf("mpirun      %s\n", *mpirun ? mpirun : "not on PATH");
+    print_line("library     ", *library ? library : "not found (neither beside the castoff command nor in ../lib)");
+    print_line("mpirun      ", *mpirun ? mpirun : "not on PATH");
     for (size_t i = 0; warning(i); i++) {
-        printf("warning     %s\n", warning(i));
+        print_line("warning     ", warning(i));
     }
 }
 
@@ -84,7 +94,8 @@ static void print_transports(void)
     struct co_transport_state states[CO_TRANSPORTS];
     co_transports_probe(states);
     for (int i = 0; i < CO_TRANSPORTS; i++) {
-        printf("%-6s %-11s %s\n", states[i].name, states[i].is_usable ? "usable:" : "not usable:", states[i].detail);
+        printf("%-6s %-11s ", states[i].name, states[i].is_usable ? "usable:" : "not usable:");
+        print_line("", states[i].detail);
     }
 }
 
@@ -96,10 +107,10 @@ static json_t *json_settings(void)
         char number[CO_SETTING_NUMBER_MAX], range[128];
         co_setting_range_print(range, (enum co_setting_id)id);
         json_t *entry =
-            json_pack("{s:s, s:s, s:s, s:b, s:s, s:s}", "name", row->name, "value",
-                      co_setting_value_print(number, (enum co_setting_id)id), "default", row->value, "is_default",
-                      co_setting_is_default((enum co_setting_id)id), "range", range, "help", row->help);
-        json_array_append_new(rows, entry ? entry : json_pack("{s:s}", "name", row->name)); // a value that is not UTF-8
+            json_pack("{s:s, s:o, s:s, s:b, s:s, s:s}", "name", row->name, "value",
+                      co_plain_json(co_setting_value_print(number, (enum co_setting_id)id)), "default", row->value,
+                      "is_default", co_setting_is_default((enum co_setting_id)id), "range", range, "help", row->help);
+        json_array_append_new(rows, entry);
     }
     return rows;
 }
@@ -112,15 +123,15 @@ static int print_json(void)
     find_parts(library, mpirun);
     co_transports_probe(states);
     for (int i = 0; i < CO_TRANSPORTS; i++) {
-        json_array_append_new(transports, json_pack("{s:s, s:b, s:s}", "name", states[i].name, "usable",
-                                                    states[i].is_usable, "detail", states[i].detail));
+        json_array_append_new(transports, json_pack("{s:s, s:b, s:o}", "name", states[i].name, "usable",
+                                                    states[i].is_usable, "detail", co_plain_json(states[i].detail)));
     }
     for (size_t i = 0; warning(i); i++) {
-        json_array_append_new(complaints, json_string(warning(i)));
+        json_array_append_new(complaints, co_plain_json(warning(i)));
     }
-    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
-                             CASTOFF_MPI_TEXT, "library", library, "mpirun", mpirun, "transports", transports,
-                             "settings", json_settings(), "warnings", complaints);
+    json_t *root = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
+                             CASTOFF_MPI_TEXT, "library", co_plain_json(library), "mpirun", co_plain_json(mpirun),
+                             "transports", transports, "settings", json_settings(), "warnings", complaints);
     if (!root || json_dumpf(root, stdout, JSON_INDENT(1))) {
         return TOOL_FAILED;
     }

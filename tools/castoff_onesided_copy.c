@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plain_text.h"
 #include "group_library.h"
 
 enum { WHY = 400, HEAD_BYTES = 64, HASH_BYTES = 32, NAME_MAX_BYTES = 58 };
@@ -217,13 +218,14 @@ static void say_done(const struct copy *copy, uint64_t began_ns)
 {
     const struct castoff_group_counts *counts = &copy->last.counts;
     double seconds = (double)(co_clock_now_ns() - began_ns) / 1e9;
+    co_plain_put(stdout, copy->path);
     if (copy->receives) {
-        printf("%s: %llu bytes received in %.3f s, all verified (%u rounds)\n", copy->path,
-               (unsigned long long)copy->size, seconds, counts->rounds);
+        printf(": %llu bytes received in %.3f s, all verified (%u rounds)\n", (unsigned long long)copy->size, seconds,
+               counts->rounds);
         printf("%.6f s of user time while it was written\n", (double)copy->last.user_us / 1e6);
     } else {
-        printf("%s: %llu bytes to %u receivers in %.3f s (%llu chunks written, %llu of them again, %u rounds)\n",
-               copy->path, (unsigned long long)copy->size, copy->options.members, seconds,
+        printf(": %llu bytes to %u receivers in %.3f s (%llu chunks written, %llu of them again, %u rounds)\n",
+               (unsigned long long)copy->size, copy->options.members, seconds,
                (unsigned long long)counts->chunks_written, (unsigned long long)counts->chunks_repaired, counts->rounds);
         printf("set-up %.6f s, tear-down %.6f s\n", (double)copy->last.open_ns / 1e9,
                (double)copy->last.close_ns / 1e9);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "base/preload.h"
 #include "base/settings.h"
 #include "places.h"
@@ -157,12 +158,33 @@ static int make_preload(struct plan *plan)
     return put_first(plan, library);
 }
 
+// As bash and others read it: what would steer a terminal, or begin a line, by its number.
+static void show_odd_word(FILE *stream, const char *word)
+{
+    fputs("$'", stream);
+    while (*word) {
+        unsigned bytes = co_plain_bytes(word);
+        if (bytes == 0 || *word == '\n' || *word == '\t') {
+            fprintf(stream, "\\%03o", (unsigned char)*word++);
+            continue;
+        }
+        fputs(*word == '\'' || *word == '\\' ? "\\" : "", stream);
+        fwrite(word, 1, bytes, stream);
+        word += bytes;
+    }
+    fputc('\'', stream);
+}
+
 // In quotes where a shell would take it apart or change it.
 static void show_word(FILE *stream, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
     if (*word && word[strspn(word, plain)] == '\0') {
         fputs(word, stream);
+        return;
+    }
+    if (co_plain_put(NULL, word) != strlen(word)) {
+        show_odd_word(stream, word);
         return;
     }
     fputc('\'', stream);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
+
 _Atomic int co_daemon_stop;
 
 static void stop(int signal)
@@ -28,8 +30,9 @@ void co_daemon_catch_signals(void)
 
 void co_daemon_log(const struct co_command *command, const char *line)
 {
-    char text[512];
-    int length = snprintf(text, sizeof text, "castoff %s: %.440s\n", command->name, line);
+    char text[512], shown[441];
+    int length =
+        snprintf(text, sizeof text, "castoff %s: %s\n", command->name, co_plain_line(shown, sizeof shown, line));
     ssize_t written = write(STDERR_FILENO, text, (size_t)length);
     (void)written; // nobody to tell
 }

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/plain_text.h"
 #include "base/settings.h"
 #include "engine/tune_table.h"
 
@@ -37,7 +38,9 @@ int co_info_tune_print(FILE *stream)
     if (!failed) {
         const char *path = co_setting_text(CO_SET_TUNE);
         co_tune_table_print(table, text, ROOM);
-        fprintf(stream, "# The table of %s\n%s%s", *path ? path : "this release", co_tune_table_head, text);
+        fputs("# The table of ", stream);
+        co_plain_put(stream, *path ? path : "this release");
+        fprintf(stream, "\n%s%s", co_tune_table_head, text);
     }
     free(text);
     free(table);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "base/settings.h"
 #include "program.h"
 
@@ -66,6 +67,16 @@ void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t c
     }
 }
 
+// Inside gnuplot's single quotes, where two of them are one.
+static void put_title(FILE *stream, const char *title)
+{
+    char shown[256];
+    co_plain_line(shown, sizeof shown, title);
+    for (const char *at = shown; *at != '\0'; at++) {
+        fputs(*at == '\'' ? "''" : (char[]){*at, '\0'}, stream);
+    }
+}
+
 static FILE *open_plot(const char *path, const char *title, const char *terminal, char *why, size_t why_room)
 {
     char gnuplot[PATH_MAX];
@@ -73,7 +84,7 @@ static FILE *open_plot(const char *path, const char *title, const char *terminal
         snprintf(why, why_room, "gnuplot is not on PATH; install gnuplot-nox to get plots");
         return NULL;
     }
-    if (strpbrk(path, "'\n") || strpbrk(title, "'\n")) {
+    if (strpbrk(path, "'\n")) {
         snprintf(why, why_room, "the name of a plot cannot hold quotes");
         return NULL;
     }
@@ -88,10 +99,10 @@ static FILE *open_plot(const char *path, const char *title, const char *terminal
         snprintf(why, why_room, "gnuplot cannot be started: %s", strerror(errno));
         return NULL;
     }
-    fprintf(stream,
-            "set terminal %s size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '%s'\n"
-            "set grid\n",
-            terminal, path, title);
+    fprintf(stream, "set terminal %s size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '",
+            terminal, path);
+    put_title(stream, title);
+    fputs("'\nset grid\n", stream);
     return stream;
 }
 

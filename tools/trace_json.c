@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <math.h>
 
+#include "base/plain_json.h"
 #include "output_file.h"
 #include "trace/analyze/reader.h"
 
@@ -109,9 +110,9 @@ static json_t *json_problems(const struct co_application *application)
     for (size_t i = 0; i < application->rank_count; i++) {
         const struct co_application_rank *rank = &application->ranks[i];
         if (rank->head.note.count > 0) {
-            json_t *row = json_pack("{s:s, s:i, s:I, s:s}", "file", rank->trace, "rank", rank->rank, "offset",
-                                    (json_int_t)rank->head.note.offset, "why", rank->head.note.why);
-            json_array_append_new(rows, row != NULL ? row : json_pack("{s:i}", "rank", rank->rank)); // not UTF-8
+            json_array_append_new(rows, json_pack("{s:o, s:i, s:I, s:o}", "file", co_plain_json(rank->trace), "rank",
+                                                  rank->rank, "offset", (json_int_t)rank->head.note.offset, "why",
+                                                  co_plain_json(rank->head.note.why)));
         }
     }
     return rows;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "plot.h"
 
 enum { CALLS_MOST = 16, LABELS_MOST = 16 };
@@ -108,11 +109,11 @@ static const struct {
 static int write_one(const struct co_trace_output *output, size_t i, const char *directory, bool is_png, char *why,
                      size_t room)
 {
-    char path[4096], title[128];
+    char path[4096], title[128], name[81];
     const char *slash = strrchr(output->name, '/');
     snprintf(path, sizeof path, "%s/%s.%s", directory, plots[i].name, is_png ? "png" : "svg");
-    snprintf(title, sizeof title, "%.80s: %s", slash != NULL && slash[1] != '\0' ? slash + 1 : output->name,
-             plots[i].title);
+    co_plain_line(name, sizeof name, slash != NULL && slash[1] != '\0' ? slash + 1 : output->name);
+    snprintf(title, sizeof title, "%s: %s", name, plots[i].title);
     FILE *gnuplot = is_png ? co_plot_png_open(path, title, why, room) : co_plot_svg_open(path, title, why, room);
     if (gnuplot == NULL) {
         return -ENOENT;

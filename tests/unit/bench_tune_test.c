@@ -227,7 +227,7 @@ static void the_file_says_where_its_rows_are_from(void **state)
     assert_int_equal(co_bench_results_judge(&results, false), 0);
     assert_int_equal(co_bench_tune_write(&results, path, "castoff bench\nbcast node", why, sizeof why), 0);
     read_file(path);
-    assert_int_equal(count("\n# command: castoff bench?bcast node\n"), 1);
+    assert_int_equal(count("\n# command: castoff bench\\x0abcast node\n"), 1);
     assert_int_equal(count("\n# measured 20"), 1);
     assert_int_equal(count(" cores, "), 1);
     assert_int_equal(count(co_tune_table_head), 1);
@@ -244,6 +244,14 @@ static void the_file_says_where_its_rows_are_from(void **state)
     assert_true(strstr(text, "# command: third\n") < strstr(text, "# command: second\n"));
     assert_int_equal(co_tune_table_load(&table, path, why, sizeof why), 0);
     assert_int_equal(table.count, 4);
+    // A comment of a table that others wrote stays a comment, and steers no terminal.
+    FILE *file = fopen(path, "w");
+    static const char odd[] = "# command: \x1b[2J\x9b\0more\nallgather node ranks 2- bytes 1- take\n";
+    assert_int_equal(fwrite(odd, 1, sizeof odd - 1, file), sizeof odd - 1);
+    fclose(file);
+    assert_int_equal(co_bench_tune_write(&results, path, "third", why, sizeof why), 0);
+    read_file(path);
+    assert_int_equal(count("# command: \\x1b[2J\\x9b\nallgather node "), 1);
     unlink(path);
     rmdir(folder);
     assert_int_equal(co_bench_tune_check(path, why, sizeof why), -ENOENT);
