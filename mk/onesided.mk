@@ -16,8 +16,10 @@ $(ONESIDED_UNIT): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/te
   $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -lz -pthread -ldl -lm
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -lz -pthread -ldl -lm
 
+# There a group's end talks to a coordinator that is the test, and has no device.
+$(BUILD)/tests/unit/onesided_join_test: $(BUILD)/obj/src/mcast/onesided/group/group_control.o
 
 # Sends what a hop has to keep out, in the laboratory.
 FORGE := $(BUILD)/tests/lab-verbs/forge_frames

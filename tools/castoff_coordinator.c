@@ -50,12 +50,16 @@ static bool parse_groups(struct co_coordinator_config *config, const char *text)
     return config->first_ip != 0;
 }
 
+// 1 to 3600, as a lease may be.
 static bool parse_seconds(uint64_t *ns, const char *text)
 {
     char *end;
     double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !(seconds >= 1 && seconds <= 3600)) {
+        return false;
+    }
     *ns = (uint64_t)(seconds * 1e9);
-    return end != text && *end == '\0' && seconds >= 1 && seconds <= 3600;
+    return true;
 }
 
 static int ask_status(struct co_tcp_link *link, struct co_control_message *message, char why[WHY])

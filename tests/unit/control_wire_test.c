@@ -195,6 +195,23 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(read_as(CO_SAY_RULE_SET, bytes + 30), -EPROTO); // though all of them are there
 }
 
+// All deadlines of hops and groups are made of it: 0 would report without a pause, the most would wait for 199 days.
+static void leases_that_cannot_be(void **state)
+{
+    (void)state;
+    static const uint32_t leases[] = {0, 1, CO_CONTROL_LEASE_MS_MIN - 1, CO_CONTROL_LEASE_MS_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
+        fill(CO_SAY_WELCOME);
+        message.lease_ms = leases[i];
+        assert_int_equal(write_and_read(), -EPROTO);
+    }
+    fill(CO_SAY_WELCOME);
+    message.lease_ms = CO_CONTROL_LEASE_MS_MIN;
+    assert_int_equal(write_and_read(), 0);
+    message.lease_ms = CO_CONTROL_LEASE_MS_MAX;
+    assert_int_equal(write_and_read(), 0);
+}
+
 static void set_ups_that_cannot_be(void **state)
 {
     (void)state;
@@ -292,13 +309,10 @@ static void at_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(there_and_back),
-        cmocka_unit_test(golden_bytes),
-        cmocka_unit_test(nonsense_is_refused),
-        cmocka_unit_test(set_ups_that_cannot_be),
-        cmocka_unit_test(rounds_that_cannot_be),
-        cmocka_unit_test(ranges_that_cannot_be),
-        cmocka_unit_test(at_random),
+        cmocka_unit_test(there_and_back),         cmocka_unit_test(golden_bytes),
+        cmocka_unit_test(nonsense_is_refused),    cmocka_unit_test(leases_that_cannot_be),
+        cmocka_unit_test(set_ups_that_cannot_be), cmocka_unit_test(rounds_that_cannot_be),
+        cmocka_unit_test(ranges_that_cannot_be),  cmocka_unit_test(at_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -266,6 +266,7 @@ static void pass(struct cursor *cursor, struct co_control_message *message)
     switch (message->kind) {
     case CO_SAY_WELCOME:
         pass_32(cursor, &message->lease_ms);
+        need(cursor, message->lease_ms >= CO_CONTROL_LEASE_MS_MIN && message->lease_ms <= CO_CONTROL_LEASE_MS_MAX);
         break;
     case CO_SAY_LOGIN:
         pass_login(cursor, &message->login);

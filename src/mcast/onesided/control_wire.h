@@ -24,6 +24,10 @@
 #define CO_TRANSFER_CHUNK_BYTES_MAX ((uint32_t)1 << 30)
 #define CO_TRANSFER_BYTES_MAX ((uint64_t)CO_TRANSFER_CHUNKS_MAX * CO_TRANSFER_CHUNK_BYTES_MAX)
 
+// A lease: hops look at the clock every 50 ms, and who leaves a group waits for two leases while nobody answers.
+#define CO_CONTROL_LEASE_MS_MIN 1000
+#define CO_CONTROL_LEASE_MS_MAX 3600000
+
 enum co_control_kind {
     CO_SAY_WELCOME = 1, // coordinator: first word
     CO_SAY_LOGIN,       // who this is; answered by DONE or REFUSED

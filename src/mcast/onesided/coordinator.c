@@ -14,7 +14,9 @@
 int co_coordinator_open(struct co_coordinator **out, const struct co_coordinator_config *config,
                         const struct co_coordinator_output *output)
 {
-    if (config->first_ip == 0 || config->addresses == 0 || config->lease_ns == 0 || config->patience_ns == 0) {
+    uint64_t lease_ms = config->lease_ns / 1000000;
+    if (config->first_ip == 0 || config->addresses == 0 || lease_ms < CO_CONTROL_LEASE_MS_MIN ||
+        lease_ms > CO_CONTROL_LEASE_MS_MAX || config->patience_ns == 0) {
         return -EINVAL;
     }
     struct co_coordinator *coordinator = calloc(1, sizeof *coordinator);
