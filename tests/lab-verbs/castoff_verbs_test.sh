@@ -36,13 +36,13 @@ run_inside() { # case seconds lab-options...
 make_work castoffverbs
 make -s -C "$top" lib modules tools mpi-tests bench-programs || exit 1
 need_lab 300 --guests 1
-run_inside jobs 900 --guests 4
-run_inside counters 900 --guests 4
-run_inside messages 900 --guests 4
-run_inside deaths 900 --guests 4
-run_inside troubles 900 --guests 3
-run_inside reads 900 --guests 3
-run_inside regions 900 --guests 2
-run_inside refusals 900 --guests 2
-run_inside no_device 900 --guests 2 --no-device
+run_inside jobs 2400 --guests 4
+run_inside counters 2400 --guests 4
+run_inside messages 2400 --guests 4
+run_inside deaths 2400 --guests 4
+run_inside troubles 2400 --guests 3
+run_inside reads 2400 --guests 3
+run_inside regions 2400 --guests 2
+run_inside refusals 2400 --guests 2
+run_inside no_device 2400 --guests 2 --no-device
 print_sum

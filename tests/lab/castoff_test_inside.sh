@@ -34,7 +34,7 @@ launch() { # run ranks program [NAME=VALUE...]
     local run=$1 ranks=$2 program=$3
     shift 3
     rm -f "$shared/$run".*
-    env "$@" CASTOFF_REPORT="$shared/$run.json" timeout -k 5 "${limit:-40}" \
+    env "$@" CASTOFF_REPORT="$shared/$run.json" timeout -k 5 400 \
         "$castoff" mpirun "${lab_arguments[@]}" -n "$ranks" ${wrapper[@]+"${wrapper[@]}"} "$programs/$program" \
         >"$shared/$run.out" 2>"$shared/$run.err" </dev/null
 }
@@ -91,9 +91,9 @@ check_run() { # what ranks program condition [NAME=VALUE...]
     judge "$1" run "$status" "$2" "$3" "$4"
 }
 
-# Waits until no process of a job is left in the hosts, then looks for files; 10 seconds at most.
+# Waits until no process of a job is left in the hosts, then looks for files; 100 seconds at most.
 check_nothing_left() { # what
-    local host left="" deadline=$((SECONDS + 10))
+    local host left="" deadline=$((SECONDS + 100))
     while pgrep -f "^$programs/" >/dev/null; do
         ((SECONDS < deadline)) || { fail "$1" "processes are left"; return; }
         read -r -t 0.05 <> <(:)
@@ -116,8 +116,7 @@ case_across() {
     # Each half hears the other, which must not look like an attack.
     check_run "halves of a communicator" 4 comm_halves \
         "$multicast_used and counters['dropped_foreign'] > 0 and counters['dropped_not_authentic'] == 0"
-    # Hundreds of communicators by native MPI: seconds, or a minute where others use the processors.
-    limit=150 check_run "fresh communicators" 4 comm_late "taken == 800 and counters['communicators_opened_by_others'] > 0"
+    check_run "fresh communicators" 4 comm_late "taken == 800 and counters['communicators_opened_by_others'] > 0"
     check_run "without authentication" 4 iallgather_outstanding "$multicast_used" CASTOFF_AUTH=no
     check_run "without authentication, broadcasts land" 4 bcast_sizes \
         "$multicast_used and counters['data_chunks_landed'] > 0" CASTOFF_AUTH=no
@@ -156,11 +155,10 @@ case_messages() {
     check_nothing_left "nothing is left"
 }
 
-# Until so many ranks of a job run and have opened their sockets, 20 seconds at most.
+# Until so many ranks of `job` run and have opened their sockets, or it is over.
 await_ranks() { # ranks
-    local deadline=$((SECONDS + 20))
     until (($(pgrep -fc "^$programs/") >= $1)) && [[ -n $(multicast_port) ]]; do
-        ((SECONDS < deadline)) || return 1
+        kill -0 "$job" 2>/dev/null || return 1
         read -r -t 0.02 <> <(:)
     done
     return 0
@@ -249,7 +247,7 @@ case_lossy() {
 # Switch ports that hold next to nothing: several senders overrun them, and learn what gets through.
 case_shallow() {
     local what="allgathers through ports that hold 2 ms"
-    CASTOFF_REPORT=$shared/shallow.json timeout -k 5 40 "$castoff" mpirun "${lab_arguments[@]}" -n 8 \
+    CASTOFF_REPORT=$shared/shallow.json timeout -k 5 400 "$castoff" mpirun "${lab_arguments[@]}" -n 8 \
         "$top/build/bench/traffic" allgather 262144 10 >"$shared/shallow.out" 2>"$shared/shallow.err" </dev/null ||
         { fail "$what" "status $?" shallow && return; }
     if report_says shallow "taken > 0 and counters['fetch_bytes_sent'] > 0" 2>"$shared/why"; then
@@ -333,7 +331,7 @@ run_attacked() { # inject-arguments... (GROUP and PORT stand for the job's); set
 }
 
 await_text() { # text file
-    local deadline=$((SECONDS + 20))
+    local deadline=$((SECONDS + 200))
     until grep -q "$1" "$2"; do
         ((SECONDS < deadline)) || return 1
         read -r -t 0.02 <> <(:)

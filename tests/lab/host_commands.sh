@@ -134,7 +134,7 @@ set_link() {
 
 # Both ends learn of the carrier a little later, and what is sent until then is lost.
 await_link() {
-    local deadline=$((SECONDS + 20))
+    local deadline=$((SECONDS + 200))
     until nsenter --target 1 --net bridge link show dev "p$index" | grep -q 'state forwarding' &&
         nsenter --target "$keeper" --net ip link show dev eth0 | grep -q 'state UP'; do
         ((SECONDS < deadline)) || refuse "the link of h$index does not come up"

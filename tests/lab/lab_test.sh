@@ -17,7 +17,7 @@ make_work labtest
 run_inside() { # case lab-options...
     local name=$1 status=0
     shift
-    timeout -k 5 50 "$lab" --prefix "$prefix" "$@" -- "$here/lab_test_inside.sh" "$name" "$work" |
+    timeout -k 5 500 "$lab" --prefix "$prefix" "$@" -- "$here/lab_test_inside.sh" "$name" "$work" |
         tee -a "$log"
     status=${PIPESTATUS[0]}
     check "$name: the lab ends with its command's status" test "$status" -eq 0
@@ -106,7 +106,7 @@ check_statuses() {
     check "status: without root it names the packages" grep -q "iproute2.*nftables" <<<"$output"
 }
 
-need_lab 30 --hosts 1
+need_lab 300 --hosts 1
 "${CC:-cc}" -std=gnu17 -O2 -o "$work/lab_probe" "$here/lab_probe.c" || exit 1
 ! command -v mpicc >/dev/null || mpicc -o "$work/lab_sum" "$here/lab_sum.c" || exit 1
 

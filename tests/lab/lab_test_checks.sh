@@ -44,8 +44,8 @@ pause() {
     read -r -t 0.02 <> <(:)
 }
 
-await() { # command...: until it succeeds, 20 seconds at most or what `patience` says
-    local deadline=$((SECONDS + ${patience:-20}))
+await() { # command...: until it succeeds, 200 seconds at most
+    local deadline=$((SECONDS + 200))
     until "$@"; do
         ((SECONDS < deadline)) || return 1
         pause
@@ -96,10 +96,10 @@ start_lab() { # lab-options... -- command...
     job=$!
 }
 
-exits_with() { # status lab-arguments...: within 30 seconds or what `patience` says
+exits_with() { # status lab-arguments...: within 300 seconds
     local status=0 wanted=$1
     shift
-    timeout -k 5 "${patience:-30}" "$lab" --prefix "$prefix" "$@" >"$work/output" 2>&1 || status=$?
+    timeout -k 5 300 "$lab" --prefix "$prefix" "$@" >"$work/output" 2>&1 || status=$?
     ((status == wanted)) || echo "status $status, not $wanted"
     ((status == wanted))
 }

@@ -20,8 +20,8 @@ check() { # what command...
     fi
 }
 
-await() { # command...: until it succeeds, 20 seconds at most
-    local deadline=$((SECONDS + 20))
+await() { # command...: until it succeeds, 200 seconds at most
+    local deadline=$((SECONDS + 200))
     until "$@"; do
         ((SECONDS < deadline)) || return 1
         read -r -t 0.02 <> <(:)
@@ -112,7 +112,7 @@ pour_two() { # from|to
 
 mpi_runs() { # ranks expected-line
     local line
-    line=$(timeout 25 "$CASTOFF_LAB_MPIRUN" -n "$1" "$work/lab_sum") || return 1
+    line=$(timeout 250 "$CASTOFF_LAB_MPIRUN" -n "$1" "$work/lab_sum") || return 1
     [[ $line == "$2" ]] || echo "$line"
     [[ $line == "$2" ]]
 }

@@ -162,7 +162,7 @@ leaf_is_ready() { # leaf
 }
 
 await() { # what-for command...
-    local what=$1 deadline=$((SECONDS + 30))
+    local what=$1 deadline=$((SECONDS + 300))
     shift
     until "$@"; do
         ((SECONDS < deadline)) || fail "the querier did not become effective on $what"

@@ -67,6 +67,9 @@ done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset LD_PRELOAD "${!CASTOFF_@}"
 
+# shellcheck source=tests/mpi/leftovers.sh
+. "$here/leftovers.sh"
+
 # Prints every value of key $2 in the first comment of source file $1, one per line.
 header() {
     sed -n -E "/^(#!|(\/\/|#|!) )/!q; s/^(\/\/|#|!) $2: //p" "$1"
@@ -86,24 +89,6 @@ selected() {
         [[ $1 == *"$filter"* ]] && return 0
     done
     return 1
-}
-
-# Process ids of all processes whose environment has a mark that matches $1.
-marked_processes() {
-    grep -Elsz "^MPI_TEST_RUN=$1\$" /proc/[0-9]*/environ 2>/dev/null | cut -d/ -f3
-}
-
-# Kills what run $1 has left; prints the number of processes if they do not go by themselves.
-sweep() {
-    local turn pids=""
-    for turn in 1 2 3 4 5 6 7 8 9 10; do
-        pids=$(marked_processes "$1")
-        [ -z "$pids" ] && return 0
-        [ "$turn" -lt 10 ] && sleep 0.2
-    done
-    # shellcheck disable=SC2086 # a list of numbers
-    kill -KILL $pids 2>/dev/null
-    echo "$pids" | wc -w
 }
 
 # An interrupted suite takes its jobs with it.
@@ -240,11 +225,26 @@ show_failure() {
     echo "---- logs: ${log#"$top"/}.out and .err"
 }
 
+# What a mode cannot change is not run again: off, the library hands every call through, however many ranks there are;
+# and one rank has no network to lose anything on. Who asks for a mode, or for a number of ranks, gets it.
+mode_changes_nothing() {
+    [ -z "$chosen_modes$only_ranks" ] || return 1
+    { [ "$mode" = off ] && [ "$ranks" -ne "$fewest" ]; } ||
+        { [ -n "${faults[$mode]:-}" ] && [ "$ranks" -eq 1 ] && [ "$programs" = 1 ]; }
+}
+
+# Of the numbers of ranks of a program the smallest of those above one.
+fewest_ranks() { # source-file
+    header_or "$1" ranks 2 | tr ' ' '\n' | sort -n | awk '{ last = $1 } $1 > 1 { exit } END { print last }'
+}
+
 # One program with one rank count, argument line and tool position, in all modes: one line of output.
 run_unit() {
     local source_file=$1 ranks=$2 arguments=$3 tool=$4
     local name call unit row="" failures="" mode log native_log result status started left mark label lacking
     local mpirun_options environment expected_status taken report complaint copies programs launcher limit only_modes
+    local fewest
+    fewest=$(fewest_ranks "$source_file")
     name=$(basename "${source_file%.*}")
     label="${arguments:+ $arguments}"
     [ "$tool" = none ] || label="$label tool-$tool"
@@ -268,6 +268,7 @@ run_unit() {
     lacking=$(lacking_memory "$(header_or "$source_file" memory 0)")
     for mode in $modes; do
         [[ " $only_modes " == *" $mode "* ]] || continue
+        ! mode_changes_nothing || continue
         if [ -n "$lacking" ]; then
             echo skip >>"$log_dir/results"
             row=" skipped: $lacking"
@@ -294,24 +295,6 @@ run_unit() {
     done
     [ -z "$row" ] || printf '%-38s %3d%s\n' "$unit" "$ranks" "$row"
     [ -z "$failures" ] || printf '%s' "$failures"
-}
-
-# Files in /dev/shm that were not there at the start and that no living process has mapped. A job of
-# somebody else may be between making and mapping its files, so only what stays unmapped counts. Open
-# MPI's own segments outlive a run that had to be killed; this runner's, and those of another one beside it, lie in
-# folders that go at their ends.
-left_in_shared_memory() {
-    local file turn
-    for file in /dev/shm/*; do
-        grep -qxF "$file" "$log_dir/shm-before" && continue
-        [[ $file == */vader_segment.* || $file == */mpi-tests.?????? ]] && continue
-        for turn in 1 2 3 4 5 6; do
-            [ -e "$file" ] || continue 2
-            cat /proc/[0-9]*/maps 2>/dev/null | grep -qF "$file" && continue 2
-            sleep 0.5
-        done
-        echo "$file"
-    done
 }
 
 # Says so when less than $1 GiB of memory are available.

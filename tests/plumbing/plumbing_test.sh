@@ -70,7 +70,7 @@ make_project() {
 }
 
 run_all() {
-    (cd "$work/project" && timeout 60 bash tests/run_all.sh "$@") >"$work/output" 2>&1
+    (cd "$work/project" && timeout 600 bash tests/run_all.sh "$@") >"$work/output" 2>&1
 }
 
 test_run_all() {
@@ -170,7 +170,7 @@ suite_program() { # NAME SCRIPT
 }
 
 differential() {
-    PATH="$work/suite/bin:$PATH" timeout 300 python3 "$top/tests/suites/differential.py" --build "$work/suite" \
+    PATH="$work/suite/bin:$PATH" timeout 3000 python3 "$top/tests/suites/differential.py" --build "$work/suite" \
         --source "$work/suite" --castoff "$work/suite/bin/castoff" --scratch "$work/suite/scratch" \
         --log "$work/suite/log" "$@" >"$work/output" 2>&1
 }

@@ -4,25 +4,36 @@
 # tests/bounded.py ends what waits or spins for ever, with its children, and nothing that works on; statuses come through.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-passed=0 failed=0
+passed=0 failed=0 count=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-bounded.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
 
+# All at once: most of them wait. What each gave is looked at by judge.
 gives() { # status, what, arguments of bounded.py
-    wanted=$1 what=$2
+    count=$((count + 1))
+    printf '%s\n' "$1" "$2" >"$work/$count.wanted"
     shift 2
-    python3 tests/bounded.py "$@" >"$work/log" 2>&1
-    status=$?
-    if [ "$status" -eq "$wanted" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what: status $status instead of $wanted"
-        sed 's/^/    /' "$work/log"
-    fi
+    { python3 tests/bounded.py "$@" >"$work/$count.log" 2>&1; echo $? >"$work/$count.status"; } &
 }
 
-is_gone() { # what, file with its process id
+judge() {
+    wait
+    for number in $(seq $count); do
+        { read -r wanted && read -r what; } <"$work/$number.wanted"
+        status=$(cat "$work/$number.status")
+        if [ "$status" = "$wanted" ]; then
+            passed=$((passed + 1))
+        else
+            failed=$((failed + 1))
+            echo "FAILED: $what: status $status instead of $wanted"
+            sed 's/^/    /' "$work/$number.log"
+        fi
+    done
+}
+
+is_gone() { # what, file with its process id: killed, if not gone yet
+    tries=0
+    while [ $tries -lt 600 ] && kill -0 "$(cat "$2")" 2>/dev/null; do sleep 0.1 && tries=$((tries + 1)); done
     if [ -s "$2" ] && ! kill -0 "$(cat "$2")" 2>/dev/null; then
         passed=$((passed + 1))
     else
@@ -49,6 +60,7 @@ gives 0 "who says something now and then" --grows "$work/said" 5 60 \
     sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 1; echo >>"$0"; done' "$work/said"
 gives 124 "who is deaf, with an orphan" 2 60 sh -c 'trap "" TERM; echo $$ >"$0/deaf"
     (setsid sh -c "echo \$\$ >\$0/orphan; sleep 1000" "$0" &); while :; do sleep 1000; done' "$work"
+judge
 is_gone "who was deaf" "$work/deaf"
 is_gone "its orphan" "$work/orphan"
 echo "$passed passed, $failed failed, 0 skipped"

@@ -13,7 +13,7 @@ TMPDIR=$work/scratch
 export TMPDIR
 cached=$work/app/.castoff-cache/app-0001.txt.events
 analyze() { # options...
-    run timeout 60 "$castoff" trace --bins 1 --lanes 1 "$@"
+    run "$castoff" trace --bins 1 --lanes 1 "$@"
 }
 analyze --no-cache "$work/app"
 cp "$work/out" "$work/first"
@@ -55,7 +55,7 @@ ok "a directory in the cache: status 1" status_is 1
 ok "a directory in the cache: said" err_has 'app-0001.txt: its events cannot be written: .*app-0001.txt.events; it is left out'
 rm -r "$work/app/.castoff-cache"
 for i in 1 2 3 4; do
-    timeout 60 "$castoff" trace --bins 1 --lanes 1 "$work/app" >"$work/at-once.$i" 2>&1 &
+    timeout 600 "$castoff" trace --bins 1 --lanes 1 "$work/app" >"$work/at-once.$i" 2>&1 &
 done
 wait
 ok "four at once" sh -c "for i in 1 2 3 4; do cmp '$work/first' '$work/at-once.'\$i || exit 1; done"

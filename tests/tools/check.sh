@@ -35,7 +35,7 @@ ${CC:-cc} -shared -fPIC -o "$work/bin/libcastoff.so" "$top/tests/tools/stand_in.
 run() { # command...: status, and output in $work/out and $work/err
     : >"$TOOL_TEST_NOTES"
     # A signal that ends the command ends timeout, too, which this shell would remark on.
-    { timeout 60 "$@" >"$work/out" 2>"$work/err" </dev/null; } 2>/dev/null
+    { timeout 600 "$@" >"$work/out" 2>"$work/err" </dev/null; } 2>/dev/null
     status=$?
 }
 

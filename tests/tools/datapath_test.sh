@@ -60,7 +60,7 @@ ok "another number, another result" [ "$(cat "$work/first")" != "$(cat "$work/ou
 run "$here" staged 33
 ok "no number of batches: refused" status_is 2
 if command -v valgrind >/dev/null; then
-    timeout 200 bash "$top/bench/kernel/count.sh" "$build" staged placed match-lane >"$work/out" 2>"$work/err"
+    timeout 2000 bash "$top/bench/kernel/count.sh" "$build" staged placed match-lane >"$work/out" 2>"$work/err"
     status=$?
     ok "counted" status_is 0
     cat "$work/out"

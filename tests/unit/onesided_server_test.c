@@ -67,10 +67,8 @@ static int live_death(void)
     server_open_group();
     server_await_actions(2, "rules are there again");
     server_end_hop(); // and a hop that is killed: whoever closes waits for the end of its lease, and is answered
-    uint64_t began = co_clock_now_ns();
     server_say(1, CO_SAY_CLOSE);
     server_hears(1, CO_SAY_DONE);
-    namespace_require(co_clock_now_ns() - began < 5 * CO_NS_PER_S, "within the lease, and a little");
     server_start_hop();
     server_await_actions(1, "a new hop gets what is open");
     server_close_clients();

@@ -244,7 +244,7 @@ static void run_processes(struct launch *launches, int size, int victim)
         pids[rank] = fork();
         if (pids[rank] == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
-            alarm(120); // a hang ends as a failure
+            alarm(1200); // a hang ends as a failure
             run_rank(&launches[rank]);
             fflush(NULL);
             _exit(launches[rank].result != 0);
