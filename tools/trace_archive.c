@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// tar lists, and what it lists is looked at before it unpacks: files and folders only, so that no name leads anywhere
-// else, and no more of them than there is room for. By itself it keeps away from places outside its directory. An
-// archive's own folders are gone through to the first that holds more than one thing.
+// tar lists, and what it lists is looked at before it unpacks: files and folders only, below the directory, so that no
+// name leads anywhere else, and no more of them than there is room for. Both times tar reads the file that was opened
+// here, whatever has taken its name since. An archive's own folders are gone through to the first that holds more than
+// one thing.
 #include "trace_archive.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,23 +49,53 @@ static char *join(const char *directory, const char *name)
 
 #define FILES_MOST (1U << 20)
 
-// What an archive holds, by its listing: a line for each thing, which begins with its kind.
+// What an archive holds, by its listing: a line for each thing, which begins with its kind and has its name in quotes.
 struct listing {
-    char line[256]; // its beginning
+    char line[4 * PATH_MAX + 256]; // its beginning; no longer name can be unpacked
     size_t length;
     unsigned files;
     uint64_t bytes;
-    char refused[256]; // the first line that is neither file nor folder
+    char refused[256]; // why, by the first line that is not to be unpacked
 };
+
+// Quotes and unprintable characters are escaped, dots and slashes are not. Nothing before the name has a quote.
+static bool leads_outside(const char *line)
+{
+    const char *part = strchr(line, '"');
+    if (part == NULL || *++part == '/') {
+        return true;
+    }
+    for (; part != NULL; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '"')) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *refusal(const struct listing *listing)
+{
+    if (listing->line[0] != '-' && listing->line[0] != 'd') {
+        return "it holds what is neither file nor folder";
+    }
+    if (listing->length + 1 == sizeof listing->line) {
+        return "it holds a name that is too long";
+    }
+    return leads_outside(listing->line) ? "it holds a name that leads outside" : NULL;
+}
 
 static void take_line(struct listing *listing)
 {
     unsigned long long bytes = 0;
     listing->line[listing->length] = '\0';
+    const char *why = refusal(listing);
+    if (why != NULL && listing->refused[0] == '\0') {
+        snprintf(listing->refused, sizeof listing->refused, "%s: %.200s", why,
+                 listing->length == 0 ? "?" : listing->line);
+    }
     if (listing->line[0] == '-' && sscanf(listing->line, "%*s %*s %llu", &bytes) == 1) {
         listing->bytes = listing->bytes + bytes < bytes ? UINT64_MAX : listing->bytes + bytes;
-    } else if (listing->line[0] != 'd' && listing->refused[0] == '\0') {
-        snprintf(listing->refused, sizeof listing->refused, "%s", listing->length == 0 ? "?" : listing->line);
     }
     listing->files++;
     listing->length = 0;
@@ -95,23 +128,25 @@ static int run_tar(char *const *argv, co_child_output_fn output, void *arg)
     return error != 0 ? error : result.status != 0 ? -EINVAL : 0;
 }
 
-static int check(const char *archive, const char *directory)
+// `file` is the archive for tar, as in unpack_file.
+static int check(const char *archive, const char *file, const char *directory)
 {
     char *argv[] = {"tar",
                     "--list",
                     "--verbose",
                     "--numeric-owner",
-                    "--quoting-style=escape",
+                    "--quoting-style=c",
+                    "--absolute-names", // shown as they are
                     "--force-local",
                     "--file",
-                    (char *)(uintptr_t)archive,
+                    (char *)(uintptr_t)file,
                     NULL};
     struct listing *listing = calloc(1, sizeof *listing);
     struct statvfs place;
     int error = listing == NULL ? -ENOMEM : run_tar(argv, take_listing, listing);
     char why[400] = "";
     if (error == 0 && listing->refused[0] != '\0') {
-        snprintf(why, sizeof why, "it holds what is neither file nor folder: %s", listing->refused);
+        snprintf(why, sizeof why, "%s", listing->refused);
     } else if (error == 0 && listing->files > FILES_MOST) {
         snprintf(why, sizeof why, "it holds %u files, more than %u", listing->files, FILES_MOST);
     } else if (error == 0 && statvfs(directory, &place) == 0 && listing->bytes / place.f_frsize >= place.f_bavail / 2) {
@@ -129,7 +164,7 @@ static void drop_output(void *arg, const char *bytes, size_t count)
     (void)count;
 }
 
-static int unpack(const char *archive, const char *directory)
+static int unpack_file(const char *archive, const char *file, const char *directory)
 {
     char *argv[] = {"tar",
                     "--extract",
@@ -137,19 +172,48 @@ static int unpack(const char *archive, const char *directory)
                     "--no-same-permissions",
                     "--force-local",
                     "--file",
-                    (char *)(uintptr_t)archive,
+                    (char *)(uintptr_t)file,
                     "--directory",
                     (char *)(uintptr_t)directory,
                     NULL};
+    int error = check(archive, file, directory);
+    if (error == 0 && (error = run_tar(argv, drop_output, NULL)) != 0) {
+        refuse(archive, "tar cannot read it");
+    }
+    return error;
+}
+
+// A descriptor that tar inherits, or -errno. The user may have named a link; a pipe would be waited for.
+static int open_archive(const char *archive)
+{
+    struct stat state;
+    int file = open(archive, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error = file < 0 ? -errno : 0;
+    if (file >= 0 && (fstat(file, &state) != 0 || !S_ISREG(state.st_mode))) {
+        error = -EINVAL;
+    }
+    int inherited = error != 0 ? error : fcntl(file, F_DUPFD, STDERR_FILENO + 1); // the first three are tar's own
+    error = error == 0 && inherited < 0 ? -errno : error;
+    if (file >= 0) {
+        close(file);
+    }
+    return error != 0 ? error : inherited;
+}
+
+static int unpack(const char *archive, const char *directory)
+{
+    char name[32];
     if (mkdir(directory, 0700) != 0) {
         int error = -errno;
         co_command_complain(&co_command_trace, "%s: %s", directory, strerror(-error));
         return error;
     }
-    int error = check(archive, directory);
-    if (error == 0 && (error = run_tar(argv, drop_output, NULL)) != 0) {
-        refuse(archive, "tar cannot read it");
+    int file = open_archive(archive);
+    if (file < 0) {
+        return refuse(archive, strerror(-file));
     }
+    snprintf(name, sizeof name, "/dev/fd/%d", file); // opened by tar, it begins at its start each time
+    int error = unpack_file(archive, name, directory);
+    close(file);
     return error;
 }
 

@@ -62,6 +62,55 @@ rm "$work/plain/app-0002.txt"
 run "$castoff" trace "$work/hard.tar"
 ok "a hard link in an archive: refused" err_has 'neither file nor folder: h'
 
+# Names that lead out of where it is unpacked: by .., from the root, and by a way that ends in the archive again.
+printf 'others' >"$work/plain/victim"
+outside() { # what, tar's transformation of victim
+    tar -C "$work" --absolute-names --transform "s,^plain/victim\$,$2,S" -cf "$work/outside.tar" plain
+    run "$castoff" trace "$work/outside.tar"
+    ok "$1: status 1" status_is 1
+    ok "$1: refused" err_has 'outside.tar is not unpacked: it holds a name that leads outside: -'
+    ok "$1: nothing is written" unharmed
+}
+outside "a name that goes up" "../../../victim"
+outside "a name that goes up in its middle" "plain/../../../../victim"
+outside "a name that ends above" "plain/.."
+outside "a name from the root" "$victim"
+tar -C "$work" --absolute-names --transform 's,^plain/victim$,plain/..victim..,S' -cf "$work/inside.tar" plain
+run "$castoff" trace "$work/inside.tar"
+ok "dots within a name lead nowhere" out_has 'ranks  *2 of 2'
+rm "$work/plain/victim"
+
+# The folder of a link first, then a file through it.
+mkdir "$work/through" "$work/target"
+ln -s "$work/target" "$work/through/sub"
+tar -C "$work" -cf "$work/through.tar" through
+rm "$work/through/sub"
+mkdir "$work/through/sub"
+echo others >"$work/through/sub/written"
+tar -C "$work" -rf "$work/through.tar" through/sub/written
+run "$castoff" trace "$work/through.tar"
+ok "a file through a link of the archive: refused" err_has 'neither file nor folder: l'
+ok "a file through a link of the archive: nothing is written" [ -z "$(ls "$work/target")" ]
+
+# A tar that lets another archive take the name between its two runs.
+mkdir "$work/fake"
+real_tar=$(command -v tar)
+cat >"$work/fake/tar" <<EOF
+#!/bin/sh
+"$real_tar" "\$@" || exit
+echo . >>"$work/tar-runs"
+mv -f "$work/other.tar.gz" "$work/taken.tar.gz" 2>/dev/null
+exit 0
+EOF
+chmod +x "$work/fake/tar"
+tar -C "$work" -czf "$work/taken.tar.gz" plain
+application "$work/swapped" 4
+rm "$work/swapped/app-0001.txt"
+tar -C "$work" -czf "$work/other.tar.gz" swapped
+run env PATH="$work/fake:$PATH" "$castoff" trace "$work/taken.tar.gz"
+ok "an archive replaced after its listing: it was" sh -c "[ ! -e '$work/other.tar.gz' ] && [ \$(wc -l <'$work/tar-runs') -eq 2 ]"
+ok "an archive replaced after its listing: what was listed is unpacked" out_has 'ranks  *2 of 2'
+
 tar -C "$work" -czf "$work/run-12:30.tar.gz" plain
 cd "$work" || exit 1
 run "$castoff" trace run-12:30.tar.gz
