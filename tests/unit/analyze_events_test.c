@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze_traces.h"
@@ -98,6 +99,36 @@ static void a_receive_learns_what_it_got(void **state)
     analyze_directory_remove(directory);
 }
 
+static bool is_refused(const char *path, uint64_t events)
+{
+    struct co_event_reader reader;
+    assert_int_equal(co_event_reader_open(&reader, AT_FDCWD, path, events), 0);
+    bool has_some = co_event_reader_peek(&reader) != NULL, is_damaged = reader.is_damaged;
+    co_event_reader_close(&reader);
+    return !has_some && is_damaged;
+}
+
+// Between the look at its head and the first part of its events: a link to a whole file, and a pipe that nobody writes.
+static void what_has_taken_its_place_is_not_read(void **state)
+{
+    (void)state;
+    char *directory = analyze_directory_make(), path[512], place[512];
+    struct co_event_writer writer;
+    struct co_event event = {.op = CO_EVENT_POST};
+    snprintf(path, sizeof path, "%s/events", directory);
+    snprintf(place, sizeof place, "%s/place", directory);
+    assert_int_equal(co_event_writer_open(&writer, AT_FDCWD, path), 0);
+    co_event_writer_add(&writer, &event);
+    assert_int_equal(co_event_writer_close(&writer, path), 0);
+    assert_false(is_refused(path, 1));
+    assert_int_equal(symlink(path, place), 0);
+    assert_true(is_refused(place, 1));
+    assert_int_equal(unlink(place), 0);
+    assert_int_equal(mkfifo(place, 0600), 0);
+    assert_true(is_refused(place, 1));
+    analyze_directory_remove(directory);
+}
+
 static void ranks_are_told_by_names(void **state)
 {
     (void)state;
@@ -124,9 +155,8 @@ static void the_hash_is_the_published_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_cache_is_used_and_made_anew),
-        cmocka_unit_test(a_receive_learns_what_it_got),
-        cmocka_unit_test(ranks_are_told_by_names),
+        cmocka_unit_test(the_cache_is_used_and_made_anew),      cmocka_unit_test(a_receive_learns_what_it_got),
+        cmocka_unit_test(what_has_taken_its_place_is_not_read), cmocka_unit_test(ranks_are_told_by_names),
         cmocka_unit_test(the_hash_is_the_published_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

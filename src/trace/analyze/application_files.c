@@ -4,7 +4,6 @@
 // how they begin. Hidden files are none (archives made on macOS are full of them).
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "trace/analyze/application.h"
 #include "trace/analyze/reader.h"
+#include "trace/trace_source.h"
 
 static bool ends_with(const char *name, const char *end)
 {
@@ -52,7 +52,8 @@ static int add(struct co_application_files *files, const char *path)
 static bool begins_as_text(const char *path)
 {
     uint8_t bytes[256];
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    uint64_t size;
+    int file = co_trace_source_open_regular(path, &size); // what is_trace has looked at may be a pipe by now
     ssize_t got = file < 0 ? -1 : read(file, bytes, sizeof bytes);
     if (file >= 0) {
         close(file);

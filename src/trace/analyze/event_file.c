@@ -133,16 +133,25 @@ int co_event_writer_close(struct co_event_writer *writer, const char *name)
     return writer->error;
 }
 
+// A regular file, or negative: somebody may have left a link there, or a pipe, which would be waited for.
+static int open_regular(int directory, const char *name, struct stat *state)
+{
+    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (file >= 0 && (fstat(file, state) != 0 || !S_ISREG(state->st_mode))) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
 bool co_event_head_read(int directory, const char *name, struct co_event_head *head)
 {
     struct stat state;
-    // Nobody may have left a link or a pipe there.
-    int file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    int file = open_regular(directory, name, &state);
     if (file < 0) {
         return false;
     }
-    bool is_whole = fstat(file, &state) == 0 && S_ISREG(state.st_mode) &&
-                    read_all(file, head, sizeof *head, 0) == (ssize_t)sizeof *head;
+    bool is_whole = read_all(file, head, sizeof *head, 0) == (ssize_t)sizeof *head;
     close(file);
     return is_whole && memcmp(head->magic, CO_EVENT_MAGIC, sizeof head->magic) == 0 &&
            head->byte_order == CO_EVENT_BYTE_ORDER && head->version == CO_EVENT_VERSION &&
@@ -174,12 +183,10 @@ static size_t count_sound(const struct co_event *events, size_t count)
 }
 
 // Somebody else may have made the cache anew meanwhile, of a trace that has changed.
-static bool is_same(struct co_event_reader *reader, int file)
+static bool is_same(struct co_event_reader *reader, const struct stat *state)
 {
-    struct stat state;
-    bool is_known = fstat(file, &state) == 0;
-    reader->inode = reader->inode == 0 && is_known ? (uint64_t)state.st_ino : reader->inode;
-    return is_known && reader->inode == (uint64_t)state.st_ino;
+    reader->inode = reader->inode == 0 ? (uint64_t)state->st_ino : reader->inode;
+    return reader->inode == (uint64_t)state->st_ino;
 }
 
 bool co_event_reader_more(struct co_event_reader *reader)
@@ -190,8 +197,9 @@ bool co_event_reader_more(struct co_event_reader *reader)
     if (wanted == 0 || reader->is_damaged) {
         return false;
     }
-    int file = openat(reader->directory, reader->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t got = file < 0 || !is_same(reader, file)
+    struct stat state;
+    int file = open_regular(reader->directory, reader->name, &state);
+    ssize_t got = file < 0 || !is_same(reader, &state)
                       ? -1
                       : read_all(file, reader->buffer, wanted * sizeof *reader->buffer, place_of(reader->next));
     if (file >= 0) {
