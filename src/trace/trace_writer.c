@@ -20,13 +20,25 @@ static uint8_t *records_of(const struct co_trace_stream *stream)
 
 enum { ROOM = CO_TRACE_BLOCK_BYTES - sizeof(struct co_trace_block) };
 
+// Names of traces can be told beforehand, and the folder may be one that others write to: a link that they left there
+// is not followed, a file of theirs or with a second name not written over, but what has the name loses it, or nothing
+// is recorded. Nor is an earlier trace cut off, which somebody may have mapped.
+static int open_new(const char *path)
+{
+    if (unlink(path) != 0 && errno != ENOENT) {
+        return -errno;
+    }
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return file < 0 ? -errno : file;
+}
+
 int co_trace_writer_open(struct co_trace_writer *writer, const char *path, const struct co_trace_header *header)
 {
     void *page;
     memset(writer, 0, sizeof *writer);
-    writer->file = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    writer->file = open_new(path);
     if (writer->file < 0) {
-        return -errno;
+        return writer->file;
     }
     int error = co_trace_pages_map(writer->file, 0, CO_TRACE_HEADER_BYTES, &page);
     if (error != 0) {

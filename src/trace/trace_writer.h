@@ -34,8 +34,8 @@ struct co_trace_stream {
     struct co_trace_stream *next, *next_idle;
 };
 
-// `header`: all but how the file is laid out, which is filled in here. 0 or -errno; a file that is there is written
-// anew.
+// `header`: all but how the file is laid out, which is filled in here. 0 or -errno; always a new file: what has the
+// name loses it.
 int co_trace_writer_open(struct co_trace_writer *writer, const char *path, const struct co_trace_header *header);
 // After the last record. `end`: one of enum co_trace_end.
 void co_trace_writer_close(struct co_trace_writer *writer, enum co_trace_end end);

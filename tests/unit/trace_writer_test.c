@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -287,13 +288,73 @@ static void not_where_it_may_not(void **state)
     assert_int_equal(co_trace_writer_open(&writer, "/nowhere/at/all.trace", &header), -ENOENT);
 }
 
+static void write_one(void)
+{
+    struct co_trace_writer writer;
+    assert_int_equal(co_trace_writer_open(&writer, path, &header), 0);
+    co_trace_writer_close(&writer, CO_TRACE_CLOSED);
+    co_trace_writer_free(&writer);
+}
+
+static off_t bytes_of(const char *name)
+{
+    struct stat state;
+    return stat(name, &state) == 0 ? state.st_size : -1;
+}
+
+// Names in a folder are known before: others may have put there a symbolic link, a hard link or a pipe.
+static void what_others_left_at_the_name_is_not_written(void **state)
+{
+    (void)state;
+    char victim[sizeof path + 10];
+    struct stat found;
+    snprintf(victim, sizeof victim, "%s.victim", path);
+    FILE *file = fopen(victim, "w");
+    assert_non_null(file);
+    fputs("the user's", file);
+    fclose(file);
+    for (int i = 0; i < 3; i++) {
+        unlink(path);
+        assert_int_equal(i == 0 ? symlink(victim, path) : i == 1 ? link(victim, path) : mkfifo(path, 0600), 0);
+        write_one();
+        assert_int_equal(bytes_of(victim), strlen("the user's"));
+        assert_int_equal(lstat(path, &found), 0);
+        assert_true(S_ISREG(found.st_mode) && found.st_size >= CO_TRACE_HEADER_BYTES);
+    }
+    unlink(victim);
+}
+
+// Whoever still writes or reads it has it mapped: cut off, it would end him.
+static void an_earlier_trace_is_left_to_who_has_it(void **state)
+{
+    (void)state;
+    struct co_trace_writer first;
+    assert_int_equal(co_trace_writer_open(&first, path, &header), 0);
+    write_one();
+    struct co_trace_stream *stream = co_trace_stream_take(&first, 1000);
+    assert_non_null(stream);
+    put_send(stream, 1, 0, 1000);
+    assert_int_equal(first.header->end, CO_TRACE_OPEN);
+    co_trace_writer_close(&first, CO_TRACE_CLOSED);
+    co_trace_writer_free(&first);
+    struct co_trace_file reading;
+    open_reading(&reading);
+    assert_null(co_trace_file_next(&reading)); // the second trace
+    co_trace_file_close(&reading);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_blocks),          cmocka_unit_test(threads_at_once),
-        cmocka_unit_test(threads_come_and_go),  cmocka_unit_test(looks_in_vain),
-        cmocka_unit_test(killed_while_writing), cmocka_unit_test(no_room),
+        cmocka_unit_test(many_blocks),
+        cmocka_unit_test(threads_at_once),
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(looks_in_vain),
+        cmocka_unit_test(killed_while_writing),
+        cmocka_unit_test(no_room),
         cmocka_unit_test(not_where_it_may_not),
+        cmocka_unit_test(what_others_left_at_the_name_is_not_written),
+        cmocka_unit_test(an_earlier_trace_is_left_to_who_has_it),
     };
     return cmocka_run_group_tests(tests, choose_path, remove_path);
 }
