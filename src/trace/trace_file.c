@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char no_memory[] = "its threads that live at a time need more memory than there is for them";
+
 #define EARLIER_NS UINT64_C(1000000000) // than its first block a stream is begun: a call is entered before it has one
 
 static void note(struct co_trace_file *file, uint64_t offset, const char *what)
@@ -17,26 +19,6 @@ static void note(struct co_trace_file *file, uint64_t offset, const char *what)
         file->damage_offset = offset;
         file->damage = what;
     }
-}
-
-static const char *judge(const struct co_trace_header *header, uint64_t size)
-{
-    if (size < sizeof *header || memcmp(header->magic, CO_TRACE_MAGIC, sizeof header->magic) != 0) {
-        return size == 0 ? "the file is empty" : "the file does not begin as a trace of castoff's does";
-    }
-    if (header->byte_order != CO_TRACE_BYTE_ORDER) {
-        return header->byte_order == __builtin_bswap32(CO_TRACE_BYTE_ORDER)
-                   ? "it was written on a machine of the other byte order"
-                   : "its byte order is none";
-    }
-    if (header->version != CO_TRACE_VERSION) {
-        return "it is of another version of the format";
-    }
-    if (header->header_bytes < sizeof *header || header->block_bytes <= sizeof(struct co_trace_block) ||
-        header->header_bytes > 1 << 20 || header->block_bytes > 1 << 26) {
-        return "its header gives sizes that cannot be";
-    }
-    return NULL;
 }
 
 static int by_stream(const void *left, const void *right)
@@ -150,13 +132,23 @@ static struct co_trace_block head_of(const struct co_trace_cursor *cursor)
     return block;
 }
 
+// `memory` made larger, or NULL: blocks and rows of all streams together may not take more than any program needs, for
+// a file of some KiB can say that it has blocks of 64 MiB, and a thread's record has rows of 8 KiB in 800 bytes.
+static void *grow(struct co_trace_file *file, void *memory, size_t had, size_t bytes)
+{
+    bool is_allowed = bytes - had <= CO_TRACE_LIVE_BYTES_MAX - file->live_bytes;
+    void *larger = is_allowed ? realloc(memory, bytes) : NULL;
+    file->live_bytes += larger == NULL ? 0 : bytes - had;
+    return larger;
+}
+
 // False: it cannot be read.
 static bool enter_block(struct co_trace_file *file, struct co_trace_cursor *cursor)
 {
     uint64_t offset = file->places[cursor->place].offset;
     size_t whole = file->header.block_bytes, room = whole - sizeof(struct co_trace_block);
-    if (cursor->room == NULL && file->source.bytes == NULL && (cursor->room = malloc(whole)) == NULL) {
-        note(file, offset, "there is no memory for a block");
+    if (cursor->room == NULL && file->source.bytes == NULL && (cursor->room = grow(file, NULL, 0, whole)) == NULL) {
+        note(file, offset, no_memory);
         return false;
     }
     cursor->size = whole;
@@ -188,8 +180,10 @@ static long decode(struct co_trace_file *file, struct co_trace_cursor *cursor, s
     long bytes = co_trace_decode(record, &cursor->state, file->rows, cursor->block + cursor->at, end - cursor->at);
     size_t count = bytes > 0 ? record->row_count : 0;
     if (count > cursor->row_room) {
-        void *larger = realloc(cursor->rows, count * sizeof *cursor->rows);
+        size_t each = sizeof *cursor->rows;
+        void *larger = grow(file, cursor->rows, cursor->row_room * each, count * each);
         if (larger == NULL) {
+            note(file, file->places[cursor->place].offset + cursor->at, no_memory);
             return -ENOMEM;
         }
         cursor->rows = larger;
@@ -277,7 +271,7 @@ static int open_source(struct co_trace_file *file, char why[CO_TRACE_WHY_MAX])
     if (bytes != (uint8_t *)&file->header) {
         memcpy(&file->header, bytes, got);
     }
-    const char *fault = judge(&file->header, got);
+    const char *fault = co_trace_header_fault(&file->header, got);
     if (fault != NULL) {
         return refuse(file, why, -EINVAL, fault);
     }
@@ -312,6 +306,8 @@ int co_trace_file_open_bytes(struct co_trace_file *file, const uint8_t *bytes, s
 static void end_stream(struct co_trace_file *file, struct co_trace_read_stream *stream)
 {
     if (stream->cursor != NULL) {
+        file->live_bytes -= stream->cursor->row_room * sizeof *stream->cursor->rows;
+        file->live_bytes -= stream->cursor->room != NULL ? file->header.block_bytes : 0;
         free(stream->cursor->rows);
         free(stream->cursor->room);
         free(stream->cursor);
@@ -351,7 +347,7 @@ static bool begin(struct co_trace_file *file, struct co_trace_read_stream *strea
     }
     stream->cursor = calloc(1, sizeof *stream->cursor);
     if (stream->cursor == NULL) {
-        note(file, offset, "there is no memory for a block");
+        note(file, offset, no_memory);
         return false;
     }
     stream->cursor->place = stream->place;

@@ -3,8 +3,8 @@
 // Reads a trace, any bytes: what is whole is given, what is not is named. Records come so that what begins something
 // stands before what ends it: completions by the time they were entered, everything else by the time it returned. So a
 // completed request is always the last one before that had this handle. Of a file, what is in memory is a block for
-// each stream that has begun and not ended, of which there are CO_TRACE_LIVE_MAX at most, and 32 bytes for every block;
-// a record costs a logarithm of the streams. One thread.
+// each stream that has begun and not ended, of which there are CO_TRACE_LIVE_MAX at most, and its record, together
+// CO_TRACE_LIVE_BYTES_MAX at most, and 32 bytes for every block; a record costs a logarithm of the streams. One thread.
 #ifndef CASTOFF_TRACE_FILE_H
 #define CASTOFF_TRACE_FILE_H
 
@@ -13,7 +13,7 @@
 #include "trace/trace_record.h"
 #include "trace/trace_source.h"
 
-enum { CO_TRACE_WHY_MAX = 160, CO_TRACE_LIVE_MAX = 1 << 16 };
+enum { CO_TRACE_WHY_MAX = 160, CO_TRACE_LIVE_MAX = 1 << 16, CO_TRACE_LIVE_BYTES_MAX = 256 << 20 };
 
 struct co_trace_place {
     uint64_t sequence, offset, base_ns;
@@ -46,6 +46,7 @@ struct co_trace_file {
     struct co_trace_read_stream *streams;
     struct co_trace_read_stream **heap; // by due_ns, then by stream: those that have not ended
     size_t stream_count, heap_count, live;
+    size_t live_bytes;   // of blocks and rows
     bool is_first_given; // the first of the heap
     int64_t rows[CO_TRACE_ROWS_MAX][CO_TRACE_COLUMNS_MAX];
     // What was not whole: how often, and where and what the first time.

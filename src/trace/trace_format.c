@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The table of the kinds of records, taken apart at first use. Not hot:
-// writers and readers keep pointers to rows.
+// The table of the kinds of records, taken apart at first use, and what a header may say. Not hot: writers and readers
+// keep pointers to rows.
 #include "trace/trace_format.h"
 
 #include <pthread.h>
@@ -85,4 +85,24 @@ const char *co_trace_field_name(char letter)
         ['T'] = "receive_type"};
     const char *name = names[(unsigned char)letter & 127];
     return name != NULL ? name : "?";
+}
+
+const char *co_trace_header_fault(const struct co_trace_header *header, uint64_t size)
+{
+    if (size < sizeof *header || memcmp(header->magic, CO_TRACE_MAGIC, sizeof header->magic) != 0) {
+        return size == 0 ? "the file is empty" : "the file does not begin as a trace of castoff's does";
+    }
+    if (header->byte_order != CO_TRACE_BYTE_ORDER) {
+        return header->byte_order == __builtin_bswap32(CO_TRACE_BYTE_ORDER)
+                   ? "it was written on a machine of the other byte order"
+                   : "its byte order is none";
+    }
+    if (header->version != CO_TRACE_VERSION) {
+        return "it is of another version of the format";
+    }
+    if (header->header_bytes < sizeof *header || header->block_bytes <= sizeof(struct co_trace_block) ||
+        header->header_bytes > 1 << 20 || header->block_bytes > 1 << 26) {
+        return "its header gives sizes that cannot be";
+    }
+    return NULL;
 }

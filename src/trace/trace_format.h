@@ -149,4 +149,7 @@ struct co_trace_record {
     const char *text;
 };
 
+// Of a file's first `size` bytes: why they are no header, or not one that can be read here; NULL: they are.
+const char *co_trace_header_fault(const struct co_trace_header *header, uint64_t size);
+
 #endif

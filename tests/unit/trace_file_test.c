@@ -167,74 +167,6 @@ static void read_from_a_file(void **state)
     assert_string_equal(why, "it is no file");
 }
 
-// A block and a record for each of so many threads, `apart_ns` after one another.
-static uint8_t *make_many(int streams, uint64_t apart_ns, size_t *size)
-{
-    enum { EACH = sizeof(struct co_trace_block) + 32 };
-    *size = CO_TRACE_HEADER_BYTES + (size_t)streams * EACH;
-    uint8_t *bytes = calloc(1, *size);
-    assert_non_null(bytes);
-    struct co_trace_header header = {.byte_order = CO_TRACE_BYTE_ORDER,
-                                     .version = CO_TRACE_VERSION,
-                                     .header_bytes = CO_TRACE_HEADER_BYTES,
-                                     .block_bytes = EACH};
-    memcpy(header.magic, CO_TRACE_MAGIC, sizeof header.magic);
-    memcpy(bytes, &header, sizeof header);
-    for (int i = 0; i < streams; i++) {
-        uint64_t base_ns = (uint64_t)(streams - i) * apart_ns; // the last one is the first in time
-        struct co_trace_state state = {.time_ns = base_ns};
-        struct co_trace_record record = {
-            .kind = CO_TRACE_Send, .begin_ns = base_ns, .end_ns = base_ns + 1, .times = 1, .value = {i}, .text = ""};
-        struct co_trace_block head = {.magic = CO_TRACE_BLOCK_MAGIC, .stream = (uint32_t)i, .base_ns = base_ns};
-        uint8_t *block = bytes + CO_TRACE_HEADER_BYTES + (size_t)i * EACH;
-        uint8_t encoded[4096];
-        head.used = (uint32_t)co_trace_encode(&record, &state, encoded, sizeof encoded);
-        assert_in_range(head.used, 1, EACH - sizeof head);
-        memcpy(block + sizeof head, encoded, head.used);
-        memcpy(block, &head, sizeof head);
-    }
-    return bytes;
-}
-
-// One after the other they take the memory of those that live at a time.
-static void many_threads_in_turn(void **state)
-{
-    enum { STREAMS = 20000 };
-    (void)state;
-    static struct co_trace_file file;
-    char why[CO_TRACE_WHY_MAX];
-    size_t size, most = 0;
-    uint8_t *bytes = make_many(STREAMS, UINT64_C(2000000000), &size);
-    assert_int_equal(co_trace_file_open_bytes(&file, bytes, size, why), 0);
-    for (int64_t i = STREAMS - 1; i >= 0; i--) {
-        const struct co_trace_record *record = co_trace_file_next(&file);
-        assert_non_null(record);
-        assert_int_equal(record->value[0], i);
-        assert_int_equal(record->stream, i);
-        most = file.live > most ? file.live : most;
-    }
-    assert_null(co_trace_file_next(&file));
-    assert_int_equal(file.live, 0);
-    assert_in_range(most, 1, 2);
-    assert_int_equal(file.damages, 0);
-    co_trace_file_close(&file);
-    free(bytes);
-}
-
-// More at a time than any program has: a file that was made to take memory.
-static void more_threads_than_live(void **state)
-{
-    enum { STREAMS = CO_TRACE_LIVE_MAX + 1000 };
-    (void)state;
-    static struct co_trace_file file;
-    size_t size;
-    uint8_t *bytes = make_many(STREAMS, 1, &size);
-    assert_int_equal(read_all(bytes, size, &file), CO_TRACE_LIVE_MAX);
-    assert_int_equal(file.damages, 1000);
-    assert_string_equal(file.damage, "more threads live at a time than a trace can have");
-    free(bytes);
-}
-
 // A request that one thread waits for while another gets its handle again.
 static void completions_by_their_beginning(void **state)
 {
@@ -367,8 +299,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(merged_in_time),
         cmocka_unit_test(read_from_a_file),
-        cmocka_unit_test(many_threads_in_turn),
-        cmocka_unit_test(more_threads_than_live),
         cmocka_unit_test(completions_by_their_beginning),
         cmocka_unit_test(cut_off_at_every_byte),
         cmocka_unit_test(a_record_that_is_none),
