@@ -78,15 +78,24 @@ run env TMPDIR="$work/nowhere" "$castoff" trace --no-cache "$work/app"
 ok "no place for events: said" err_has "no memory, or no directory for parsed traces .*nowhere"
 
 ok "nothing is left" [ -z "$(ls "$work/scratch")" ]
+${CC:-cc} -shared -fPIC -o "$work/killed.so" "$top/tests/tools/killed_at_mkdtemp.c" -ldl || exit 1
+# shellcheck disable=SC2016 # the inner shell's process
+run sh -c 'KILLED_AT_MKDTEMP=$$ LD_PRELOAD=$1 exec "$2" trace --no-cache "$3"' sh "$work/killed.so" "$castoff" "$work/app"
+tries=0
+while left_over && [ $tries -lt 200 ]; do sleep 0.1 && tries=$((tries + 1)); done
+ok "killed as soon as there is a directory: it was" status_is 137
+ok "killed as soon as there is a directory: nothing is left" [ -z "$(ls "$work/scratch")" ]
+rm -rf "$work/scratch"/*
 mkdir "$work/held"
 mkfifo "$work/held/calls.csv" # nobody reads: it waits there, and has not cleaned up
 for signal in TERM KILL; do
-    "$castoff" trace --no-cache --csv "$work/held" "$work/app" >"$work/out" 2>&1 &
+    "$castoff" trace --no-cache --csv "$work/held" "$work/app" >"$work/out" 2>"$work/err" &
     pid=$!
     tries=0
     until left_over || [ $tries -eq 200 ]; do sleep 0.1 && tries=$((tries + 1)); done
     kill "-$signal" $pid
     { wait $pid; } 2>/dev/null
+    status=$?
     while left_over && [ $tries -lt 400 ]; do sleep 0.1 && tries=$((tries + 1)); done
     ok "ended by SIG$signal: nothing is left" [ -z "$(ls "$work/scratch")" ]
 done
