@@ -150,7 +150,8 @@ static void open_file(const char *pattern)
         return; // co_log_open is called again when the rank is known; stderr until then
     }
     if (result == 0) {
-        // Not to wait for the reader of a fifo, who may never come; once there, he gets every line.
+        // Not to wait for the reader of a fifo, who may never come; once there, he gets every line. The user has
+        // written this name: it may be a link, as any redirection's may.
         file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
         result = file < 0 || fcntl(file, F_SETFL, O_APPEND) != 0 ? -errno : 0;
     }

@@ -82,7 +82,8 @@ static void put(const char *path, const char *text)
         co_log_text(text);
         return;
     }
-    // Not to wait for the reader of a fifo, who may never come; once there, he gets all of it.
+    // Not to wait for the reader of a fifo, who may never come; once there, he gets all of it. The user has written
+    // this name: it may be a link.
     int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
     FILE *file = descriptor >= 0 && fcntl(descriptor, F_SETFL, 0) == 0 ? fdopen(descriptor, "w") : NULL;
     if (file == NULL || fputs(text, file) == EOF) {
