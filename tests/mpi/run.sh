@@ -124,8 +124,9 @@ mode_settings() {
         ;;
     esac
     if [ -n "${faults[$1]:-}" ]; then
-        # Chunks are lost on a network only: each rank is a node of its own, and loopback lies between them.
-        settings+=(CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo "CASTOFF_FAULT=${faults[$1]},seed=$seed")
+        # Chunks are lost on a network only: each rank is a node of its own, and loopback lies between them. A busy machine
+        # may take longer than half a second to hear of all at the start.
+        settings+=(CASTOFF_NODE_RANKS=1 CASTOFF_UDP_INTERFACE=lo CASTOFF_PROBE=20s "CASTOFF_FAULT=${faults[$1]},seed=$seed")
     fi
 }
 
