@@ -4,16 +4,20 @@
 // at its end, by one thread for each segment. Not hot.
 #include "base/shm_segment.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#define CREATE_TRIES 8
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -38,6 +42,62 @@ static bool has_room(int file, size_t bytes, size_t others_bytes)
     return left >= bytes && left - bytes >= others_bytes;
 }
 
+static bool is_ours(int file)
+{
+    struct stat state;
+    return fstat(file, &state) == 0 && S_ISREG(state.st_mode) && state.st_uid == geteuid() && state.st_nlink > 0;
+}
+
+// Its maker holds a lock on it. Where that has come to be free, nobody else can remove the name while we hold it, so it
+// is the same file's still.
+static void remove_if_left(const char *name)
+{
+    int file = shm_open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+    if (file < 0) {
+        return;
+    }
+    if (is_ours(file) && flock(file, LOCK_EX | LOCK_NB) == 0 && is_ours(file)) {
+        shm_unlink(name);
+    }
+    close(file);
+}
+
+static void remove_those_left(void)
+{
+    DIR *directory = opendir("/dev/shm");
+    const struct dirent *entry;
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        uint64_t key;
+        unsigned number;
+        char name[CO_SHM_NAME_MAX] = "";
+        if (sscanf(entry->d_name, "castoff-%16" SCNx64 "-%u", &key, &number) == 2) {
+            co_shm_segment_name(name, key, number);
+        }
+        if (name[0] != '\0' && strcmp(name + 1, entry->d_name) == 0) {
+            remove_if_left(name);
+        }
+    }
+    if (directory != NULL) {
+        closedir(directory);
+    }
+}
+
+// A new file that is locked and has its name, or -errno. Before it is locked, others may take it for one that is left.
+static int create_locked(const char *name)
+{
+    for (int tries = 0; tries < CREATE_TRIES; tries++) {
+        int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        if (file < 0) {
+            return -errno;
+        }
+        if (flock(file, LOCK_EX | LOCK_NB) == 0 && is_ours(file)) {
+            return file;
+        }
+        close(file);
+    }
+    return -EAGAIN;
+}
+
 static int map(struct co_shm_segment *segment, int file, const char *name, size_t bytes)
 {
     void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -47,6 +107,7 @@ static int map(struct co_shm_segment *segment, int file, const char *name, size_
     }
     segment->base = base;
     segment->bytes = bytes;
+    segment->locked = 0;
     memset(segment->name, 0, sizeof segment->name);
     memcpy(segment->name, name, strlen(name));
     return 0;
@@ -64,9 +125,10 @@ int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size
     if (!is_usable(name, bytes)) {
         return -EINVAL;
     }
-    file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    remove_those_left();
+    file = create_locked(name);
     if (file < 0) {
-        return -errno;
+        return file;
     }
     if (!has_room(file, bytes, others_bytes)) {
         result = -ENOSPC;
@@ -77,9 +139,11 @@ int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size
     }
     if (result != 0) {
         shm_unlink(name);
+        close(file);
+        return result;
     }
-    close(file);
-    return result;
+    segment->locked = file + 1;
+    return 0;
 }
 
 int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes)
@@ -96,7 +160,7 @@ int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size
     }
     if (fstat(file, &state) != 0) {
         result = -errno;
-    } else if (state.st_uid != geteuid()) {
+    } else if (state.st_uid != geteuid() || (state.st_mode & 077) != 0) {
         result = -EPERM; // /dev/shm is open to all; somebody may have guessed the name
     } else if (!S_ISREG(state.st_mode) || (uint64_t)state.st_size < bytes) {
         result = -EINVAL;
@@ -122,6 +186,10 @@ void co_shm_segment_unlink(struct co_shm_segment *segment)
     if (segment->name[0] != '\0') {
         shm_unlink(segment->name);
         segment->name[0] = '\0';
+    }
+    if (segment->locked != 0) {
+        close(segment->locked - 1);
+        segment->locked = 0;
     }
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The only door to shared mappings. A segment is made by one process of a node, mapped by the others by name,
-// and unlinked as soon as all have it, so that nothing stays behind when ranks die. Set-up only.
+// and unlinked as soon as all have it, so that nothing stays behind when ranks die. Who dies between is cleared up
+// after by the next who makes one: its maker holds a lock on a named segment. (Without a name, by memfd_create or
+// O_TMPFILE, others would have to come by /proc/PID/fd, which ranks in containers of their own, who share /dev/shm
+// alone, do not have.) Set-up only.
 #ifndef CASTOFF_BASE_SHM_SEGMENT_H
 #define CASTOFF_BASE_SHM_SEGMENT_H
 
@@ -14,6 +17,7 @@ struct co_shm_segment {
     void *base;
     size_t bytes;
     char name[CO_SHM_NAME_MAX]; // "" after co_shm_segment_unlink
+    int locked;                 // as long as it has one: a descriptor plus one, for who made it
 };
 
 // What the MPI below may come to need for each rank in the same /dev/shm: a segment of Open MPI's vader, of which it
@@ -23,11 +27,13 @@ struct co_shm_segment {
 // "/castoff-<16 hex digits of key>-<number>"
 void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned number);
 
-// Creates exclusively (mode 0600), sparse and zeroed. -EEXIST, -ENOSPC, -ENOMEM, ... others_bytes are what others will
-// still need in the file system: -ENOSPC where that would not stay free.
+// Creates exclusively (mode 0600), sparse and zeroed, and removes names that dead processes of ours have left. -EEXIST,
+// -ENOSPC, -ENOMEM, ... others_bytes are what others will still need in the file system: -ENOSPC where that would not
+// stay free.
 int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes, size_t others_bytes);
 
-// Maps one that exists; its size must be at least `bytes`, its owner our user. -ENOENT, -EINVAL, -EPERM.
+// Maps one that exists; its size must be at least `bytes`, its owner our user, and nobody else may have a way to it.
+// -ENOENT, -EINVAL, -EPERM.
 int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes);
 
 // Removes the name; the mappings stay.

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,6 +29,13 @@ static int set_up(void **state)
 {
     (void)state;
     co_shm_segment_name(name, UINT64_C(0xfeed000000000000) + (uint64_t)getpid(), 7);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    shm_unlink(name); // where the test has failed
     return 0;
 }
 
@@ -103,6 +111,81 @@ static void the_mapping_outlives_the_name(void **state)
     assert_string_equal(other.base, "still here");
     co_shm_segment_close(&other);
     co_shm_segment_close(&other);
+}
+
+static void who_lets_others_in_is_refused(void **state)
+{
+    struct co_shm_segment one, other;
+
+    (void)state; // a file of ours, and yet others may write to it
+    assert_int_equal(co_shm_segment_create(&one, name, 4096, 0), 0);
+    for (mode_t mode = 01; mode <= 040; mode *= 2) {
+        int file = shm_open(name, O_RDWR, 0);
+        assert_int_equal(fchmod(file, 0600 | mode), 0);
+        close(file);
+        assert_int_equal(co_shm_segment_attach(&other, name, 4096), -EPERM);
+    }
+    co_shm_segment_close(&one);
+}
+
+// A process that dies as soon as it has made the segment.
+static void create_and_die(void)
+{
+    struct co_shm_segment segment;
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        raise(co_shm_segment_create(&segment, name, 4096, 0) == 0 ? SIGKILL : SIGTERM);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(file_mode(), 0600);
+}
+
+static void names_of_the_dead_are_removed(void **state)
+{
+    struct co_shm_segment living, next;
+    char other[CO_SHM_NAME_MAX];
+
+    (void)state;
+    create_and_die();
+    co_shm_segment_name(other, UINT64_C(0xfeed000000000000) + (uint64_t)getpid(), 8);
+    assert_int_equal(co_shm_segment_create(&living, other, 4096, 0), 0);
+    assert_int_equal(file_mode(), -1);
+    assert_int_equal(co_shm_segment_create(&next, name, 4096, 0), 0); // two jobs at once leave each other alone
+    struct co_shm_segment attached;
+    assert_int_equal(co_shm_segment_attach(&attached, other, 4096), 0);
+    co_shm_segment_close(&attached);
+    co_shm_segment_close(&next);
+    co_shm_segment_close(&living);
+}
+
+static void what_looks_like_one_stays(void **state)
+{
+    (void)state;
+    struct co_shm_segment segment;
+    static const char *const names[] = {"/castoff-0123-1", "/castoff-00000000000000xx-1",
+                                        "/castoff-0000000000000001-1.x", "/castoff-0000000000000001-01"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        close(shm_open(names[i], O_RDWR | O_CREAT, 0600));
+    }
+    assert_int_equal(co_shm_segment_create(&segment, name, 4096, 0), 0);
+    co_shm_segment_close(&segment);
+    size_t left = 0;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        left += shm_unlink(names[i]) == 0;
+    }
+    assert_int_equal(left, sizeof names / sizeof names[0]);
+    if (geteuid() == 0) { // somebody else's
+        int file = shm_open(name, O_RDWR | O_CREAT, 0600);
+        char other[CO_SHM_NAME_MAX];
+        assert_int_equal(fchown(file, 65534, 65534), 0);
+        close(file);
+        co_shm_segment_name(other, UINT64_C(0xfeed000000000000) + (uint64_t)getpid(), 8);
+        assert_int_equal(co_shm_segment_create(&segment, other, 4096, 0), 0);
+        co_shm_segment_close(&segment);
+        assert_int_equal(shm_unlink(name), 0);
+    }
 }
 
 static void the_second_creator_is_refused(void **state)
@@ -247,14 +330,17 @@ static void segments_of_others_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(names_are_distinct, set_up),
-        cmocka_unit_test_setup(another_process_sees_it, set_up),
-        cmocka_unit_test_setup(the_mapping_outlives_the_name, set_up),
-        cmocka_unit_test_setup(the_second_creator_is_refused, set_up),
-        cmocka_unit_test_setup(wrong_sizes_are_refused, set_up),
-        cmocka_unit_test_setup(more_than_there_is_leaves_nothing, set_up),
-        cmocka_unit_test_setup(others_keep_what_they_need, set_up),
-        cmocka_unit_test_setup(segments_of_others_are_refused, set_up),
+        cmocka_unit_test_setup_teardown(names_are_distinct, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_process_sees_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_mapping_outlives_the_name, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(the_second_creator_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(who_lets_others_in_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(names_of_the_dead_are_removed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_looks_like_one_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(wrong_sizes_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(more_than_there_is_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(others_keep_what_they_need, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(segments_of_others_are_refused, set_up, tear_down),
     };
 
     return cmocka_run_group_tests_name("shm_segment", tests, NULL, NULL);
