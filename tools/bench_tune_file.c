@@ -137,7 +137,7 @@ static int explain(int failed, const char *path, char *why, size_t why_room)
 static int write_table(const char *path, const struct co_tune_table *table, int made, const struct earlier *earlier,
                        const char *command)
 {
-    FILE *file = fopen(path, "w");
+    FILE *file = fopen(path, "w"); // as output_file.h's: the user has written the name
     if (!file) {
         return -errno;
     }

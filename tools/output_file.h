@@ -17,7 +17,9 @@ int co_output_check(const char *path);
 // The same of a directory for files, which is made where its parent is there.
 int co_output_check_directory(const char *path);
 
-// NULL with errno. What was there is gone.
+// NULL with errno. What was there is gone. The user has written the name, or that of the folder, in the command: it may
+// be a link or a pipe, as any tool's result may. What castoff names by itself in places of others is made anew instead
+// (trace_writer.c, private folders).
 FILE *co_output_open(const char *path);
 int co_output_close(FILE *file); // 0 or -errno: not all of it has been written
 

@@ -88,7 +88,7 @@ static FILE *open_plot(const char *path, const char *title, const char *terminal
         snprintf(why, why_room, "the name of a plot cannot hold quotes");
         return NULL;
     }
-    FILE *file = fopen(path, "w"); // a clear word now instead of gnuplot's later
+    FILE *file = fopen(path, "w"); // a clear word now instead of gnuplot's later; of names see output_file.h
     if (!file) {
         snprintf(why, why_room, "%s", strerror(errno));
         return NULL;
