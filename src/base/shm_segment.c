@@ -82,7 +82,8 @@ static void remove_those_left(void)
     }
 }
 
-// A new file that is locked and has its name, or -errno. Before it is locked, others may take it for one that is left.
+// A new file that is locked and has its name, or -errno. Before it is locked, others may take it for one that is left:
+// they hold the lock until it has no name any more. Where there are no locks, nobody takes anything.
 static int create_locked(const char *name)
 {
     for (int tries = 0; tries < CREATE_TRIES; tries++) {
@@ -90,7 +91,9 @@ static int create_locked(const char *name)
         if (file < 0) {
             return -errno;
         }
-        if (flock(file, LOCK_EX | LOCK_NB) == 0 && is_ours(file)) {
+        while (flock(file, LOCK_EX) != 0 && errno == EINTR) {
+        }
+        if (is_ours(file)) {
             return file;
         }
         close(file);

@@ -139,7 +139,6 @@ static void create_and_die(void)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    assert_int_equal(file_mode(), 0600);
 }
 
 static void names_of_the_dead_are_removed(void **state)
@@ -160,13 +159,51 @@ static void names_of_the_dead_are_removed(void **state)
     co_shm_segment_close(&living);
 }
 
+static void create_often(int number)
+{
+    char mine[CO_SHM_NAME_MAX];
+    co_shm_segment_name(mine, UINT64_C(0xfeed000000000000) + (uint64_t)getppid(), (unsigned)number);
+    for (int i = 0; i < 300; i++) {
+        struct co_shm_segment segment, attached;
+        if (co_shm_segment_create(&segment, mine, 4096, 0) != 0 || co_shm_segment_attach(&attached, mine, 4096) != 0) {
+            shm_unlink(mine);
+            _exit(1);
+        }
+        co_shm_segment_close(&attached);
+        co_shm_segment_close(&segment);
+    }
+    _exit(0);
+}
+
+static void those_who_begin_at_once_leave_each_other_theirs(void **state)
+{
+    (void)state;
+    enum { JOBS = 4 };
+    pid_t children[JOBS];
+    int bad = 0;
+    for (int i = 0; i < JOBS; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            create_often(i);
+        }
+    }
+    for (int i = 0; i < JOBS; i++) {
+        int status = -1;
+        assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+        bad += status != 0;
+    }
+    assert_int_equal(bad, 0);
+}
+
 static void what_looks_like_one_stays(void **state)
 {
     (void)state;
     struct co_shm_segment segment;
-    static const char *const names[] = {"/castoff-0123-1", "/castoff-00000000000000xx-1",
-                                        "/castoff-0000000000000001-1.x", "/castoff-0000000000000001-01"};
+    static const char *const formats[] = {"/castoff-0123-%d", "/castoff-00000000000000xx-%d",
+                                          "/castoff-0000000000000001-%d.x", "/castoff-0000000000000001-0%d"};
+    char names[sizeof formats / sizeof formats[0]][CO_SHM_NAME_MAX];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(names[i], sizeof names[i], formats[i], (int)getpid());
         close(shm_open(names[i], O_RDWR | O_CREAT, 0600));
     }
     assert_int_equal(co_shm_segment_create(&segment, name, 4096, 0), 0);
@@ -337,6 +374,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_lets_others_in_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(names_of_the_dead_are_removed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_looks_like_one_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(those_who_begin_at_once_leave_each_other_theirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_sizes_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_there_is_leaves_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_keep_what_they_need, set_up, tear_down),
