@@ -32,9 +32,10 @@ check_interruption() {
     local signal status
     for signal in TERM:143 INT:130 HUP:129; do
         status=${signal#*:}
-        # Background jobs of a script ignore SIGINT; the lab is to be interrupted as by a terminal.
+        # Background jobs of a script ignore SIGINT, and those below nohup SIGHUP; the lab is to be interrupted as by a
+        # terminal.
         rm -f "$work/output"
-        env --default-signal=INT "$lab" --prefix "$prefix" --hosts 3 -- \
+        env --default-signal=INT,HUP "$lab" --prefix "$prefix" --hosts 3 -- \
             "$here/lab_test_inside.sh" linger "$work" >"$work/output" 2>&1 &
         job=$!
         started+=("$job")
