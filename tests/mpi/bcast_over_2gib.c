@@ -3,6 +3,7 @@
 // Every byte is compared; the digest takes samples, since the time of this program is that of its passes over memory.
 // ranks: 2
 // memory: 7
+// long: yes
 // modes: native on faults
 // timeout: 300
 // expect: right bytes beyond the 2 GiB border

@@ -4,6 +4,7 @@
 // environment: CASTOFF_P2P=yes
 // modes: native on
 // memory: 7
+// long: yes
 // timeout: 180
 // expect: the message arrives whole
 // report: calls["MPI_Recv"]["taken"] > 0
