@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -195,6 +196,22 @@ static void those_who_begin_at_once_leave_each_other_theirs(void **state)
     assert_int_equal(bad, 0);
 }
 
+// With the lock of a maker: else whoever makes a segment at this moment takes it for one that is left.
+static int make_file(void)
+{
+    for (;;) {
+        struct stat status;
+        int file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+        assert_true(file >= 0);
+        assert_int_equal(flock(file, LOCK_EX), 0);
+        assert_int_equal(fstat(file, &status), 0);
+        if (status.st_nlink > 0) {
+            return file;
+        }
+        close(file);
+    }
+}
+
 static void what_looks_like_one_stays(void **state)
 {
     (void)state;
@@ -214,7 +231,7 @@ static void what_looks_like_one_stays(void **state)
     }
     assert_int_equal(left, sizeof names / sizeof names[0]);
     if (geteuid() == 0) { // somebody else's
-        int file = shm_open(name, O_RDWR | O_CREAT, 0600);
+        int file = make_file();
         char other[CO_SHM_NAME_MAX];
         assert_int_equal(fchown(file, 65534, 65534), 0);
         close(file);
@@ -347,8 +364,7 @@ static void segments_of_others_are_refused(void **state)
     if (geteuid() != 0) {
         skip();
     }
-    file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-    assert_true(file >= 0);
+    file = make_file();
     assert_int_equal(ftruncate(file, 4096), 0);
     pid_t child = fork();
     if (child == 0) {
