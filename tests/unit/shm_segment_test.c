@@ -357,14 +357,12 @@ static void others_keep_what_they_need(void **state)
 // Runs as another user in a child; needs root to become one.
 static void segments_of_others_are_refused(void **state)
 {
-    struct co_shm_segment mine;
-    int file, status = -1;
-
     (void)state;
+    struct co_shm_segment mine;
     if (geteuid() != 0) {
         skip();
     }
-    file = make_file();
+    int status = -1, file = make_file();
     assert_int_equal(ftruncate(file, 4096), 0);
     pid_t child = fork();
     if (child == 0) {

@@ -17,6 +17,7 @@
 
 #define CO_RING_SLOTS 64
 #define CO_RING_INLINE 104 // bytes of a payload that fit its slot
+#define CO_RING_AHEAD 4    // slots: a line of the other side's is asked for so long before it is needed
 
 struct co_ring_slot {
     alignas(CO_LINE_PAIR) _Atomic uint32_t stamp; // number of the packet, from 1
@@ -105,6 +106,7 @@ static inline bool co_ring_write(struct co_ring_side *writer, size_t area, const
     writer->bytes = end;
     writer->slots++;
     co_store_release(&slot->stamp, (uint32_t)writer->slots); // release R2, read by R2 in co_ring_front
+    co_prefetch_to_write(&writer->ring->slots[(writer->slots + CO_RING_AHEAD) % CO_RING_SLOTS]);
     return true;
 }
 
@@ -133,9 +135,11 @@ static inline const unsigned char *co_ring_front(const struct co_ring_side *read
     return &reader->ring->bytes[(size_t)co_ring_place(reader->bytes, packet->bytes, area) & (area - 1)];
 }
 
+// Where packets come they come in numbers: what is asked for ahead is taken from a writer who is further already.
 static inline void co_ring_drop(struct co_ring_side *reader, size_t area, size_t bytes)
 {
     reader->slots++;
+    __builtin_prefetch(&reader->ring->slots[(reader->slots + CO_RING_AHEAD) % CO_RING_SLOTS]);
     if (bytes > CO_RING_INLINE) {
         reader->bytes = co_ring_after(co_ring_place(reader->bytes, bytes, area), bytes);
     }

@@ -18,6 +18,7 @@ int co_shm_bcast_line_step(struct co_shm_op *op)
         if (!co_shm_slot_is_full(op, op->root, CO_SHM_LINES, op->bytes)) {
             return 0;
         }
+        __builtin_prefetch(co_shm_slot(team, op->root, CO_SHM_LINES, op->tick + CO_SHM_READS_AHEAD));
         memcpy(op->target, co_shm_slot_payload(team, op->root, CO_SHM_LINES, op->tick), op->bytes);
     }
     co_shm_consume(team, CO_SHM_LINES, op->tick + 1);

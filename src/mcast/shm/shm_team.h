@@ -24,6 +24,10 @@
 
 #define CO_SHM_NO_LOAN (-1)
 
+// Ticks: the lines of what will be written to, and be read, in a while are asked for now (base/order.h).
+#define CO_SHM_WRITES_AHEAD 2
+#define CO_SHM_READS_AHEAD 4
+
 enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER };
 
 struct co_shm_team {
@@ -93,6 +97,7 @@ static inline void co_shm_slot_publish(const struct co_shm_op *op, unsigned ring
     // release R1: the payload, and everything this member wrote before.
     co_store_release((_Atomic uint64_t *)co_shm_slot(op->team, op->team->self, ring, op->tick),
                      co_shm_slot_word(op, length));
+    co_prefetch_to_write(co_shm_slot(op->team, op->team->self, ring, op->tick + CO_SHM_WRITES_AHEAD));
 }
 
 static inline bool co_shm_slot_is_full(const struct co_shm_op *op, int member, unsigned ring, size_t length)
