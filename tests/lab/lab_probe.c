@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Ends of the traffic with which lab_test.sh checks a laboratory: "echo" and "ask" (one UDP datagram
-// there and back), "hear" and "say" (multicast; a "knock" is a byte of it, and the first one heard is told as
-// "knocked"), "drain" and "pour" (a TCP stream; pour prints the nanoseconds until the other end had everything). A
-// listener prints "ready" when it may be sent to.
-// Every wait ends after 200 seconds with an error.
+// there and back), "hear" and "say" (multicast; a "burst" is all of it at once; a "knock" is a byte, and the first one
+// heard is told as "knocked"), "drain" and "pour" (a TCP stream; pour prints the nanoseconds until the other end had
+// everything). A listener prints "ready" when it may be sent to. Every wait ends after 200 seconds with an error.
 
 #include <arpa/inet.h>
+#include <netinet/udp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +108,15 @@ static void say(const struct sockaddr_in *group, int count, int bytes)
     }
 }
 
+// One superpacket, which the shaper takes apart.
+static void burst(const struct sockaddr_in *group, int count)
+{
+    int fd = open_socket(SOCK_DGRAM), bytes = count * datagram_bytes, each = datagram_bytes;
+
+    require(setsockopt(fd, SOL_UDP, UDP_SEGMENT, &each, sizeof(each)) == 0, "UDP_SEGMENT");
+    require(sendto(fd, buffer, (size_t)bytes, 0, (const struct sockaddr *)group, sizeof(*group)) == bytes, "burst");
+}
+
 static void drain(const struct sockaddr_in *here)
 {
     ssize_t got;
@@ -147,7 +156,7 @@ static void pour(const struct sockaddr_in *there, long bytes)
 int main(int argc, char **argv)
 {
     if (argc < 4) {
-        fprintf(stderr, "usage: lab_probe echo|ask|hear|knock|say|drain|pour ADDRESS PORT [AMOUNT]\n");
+        fprintf(stderr, "usage: lab_probe echo|ask|hear|knock|say|burst|drain|pour ADDRESS PORT [AMOUNT]\n");
         return 2;
     }
     struct sockaddr_in address = make_address(argv[2], argv[3]);
@@ -161,6 +170,8 @@ int main(int argc, char **argv)
         hear(&address, (int)amount);
     } else if (strcmp(argv[1], "say") == 0) {
         say(&address, (int)amount, datagram_bytes);
+    } else if (strcmp(argv[1], "burst") == 0) {
+        burst(&address, (int)amount);
     } else if (strcmp(argv[1], "knock") == 0) {
         say(&address, 1, knock_bytes);
     } else if (strcmp(argv[1], "drain") == 0) {

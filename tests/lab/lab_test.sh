@@ -116,6 +116,7 @@ run_inside datagrams --hosts 3 --rate 20mbit --segment
 run_inside snooping --hosts 3 --snooping
 run_inside fat_tree --hosts 4 --topology fat-tree --spines 2
 run_inside fat_tree_snooping --hosts 5 --topology fat-tree --leaves 3 --spines 2 --snooping
+run_inside many --hosts 48 --rate 20mbit
 check_side_by_side
 check_statuses
 check_interruption

@@ -49,6 +49,21 @@ start_hosts() {
     rm -f "$LAB_DIR/ready"
 }
 
+# What the kernel has once for all namespaces is too small for the hosts of a large lab.
+is_large() {
+    ((LAB_HOSTS > 22))
+}
+
+# The table of neighbours holds 1024 that come and go, and what finds no place in it is refused with ENOBUFS; those that
+# are there for good do not count.
+known_neighbours() { # host-index
+    local i
+    is_large || return 0
+    for ((i = 0; i < LAB_HOSTS; i++)); do
+        ((i == $1)) || echo "neigh add 10.77.0.$((i + 1)) lladdr $(host_address "$i") dev eth0 nud permanent"
+    done
+}
+
 configure_host() { # host-index
     local segment=""
     ((LAB_SEGMENT == 0)) || segment="gso_max_segs 1"
@@ -57,7 +72,9 @@ link set lo up
 addr add 10.77.0.$(($1 + 1))/24 dev eth0
 link set eth0 $segment up
 route add 224.0.0.0/4 dev eth0
+$(known_neighbours "$1")
 BATCH
+    ! is_large || try nsenter --target "${host_pids[$1]}" --net python3 "$here/own_queue.py" receiver eth0
     if [[ $LAB_RATE != none ]]; then
         try nsenter --target "${host_pids[$1]}" --net tc qdisc add dev eth0 root \
             tbf rate "$LAB_RATE" burst 64k latency 100ms
@@ -110,6 +127,8 @@ raise_switches
 for ((host = 0; host < LAB_HOSTS; host++)); do
     configure_host "$host"
 done
+# shellcheck disable=SC2046
+! is_large || try python3 "$here/own_queue.py" sender $(seq -f 'p%.0f' 0 $((LAB_HOSTS - 1)))
 install_commands
 describe_lab
 for ((host = 0; LAB_LOSS > 0 && host < LAB_HOSTS; host++)); do
