@@ -10,7 +10,7 @@ CO_SETTING(ALLGATHER, "CASTOFF_ALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", 
 CO_SETTING(IALLGATHER, "CASTOFF_IALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Iallgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(P2P, "CASTOFF_P2P", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take point-to-point messages: yes wherever possible, no never, auto on one node with a core for each rank")
 CO_SETTING(P2P_EAGER, "CASTOFF_P2P_EAGER", SIZE, "8K", 0, 1048576, NULL, true, "largest message that is sent at once, inside a node at most a quarter of a ring; larger ones wait at their sender, up to 4 KiB as copies")
-CO_SETTING(P2P_STREAM, "CASTOFF_P2P_STREAM", SIZE, "1M", 0, 1048576, NULL, true, "largest message inside a node that goes in pieces as its receiver takes them; larger ones are read from the sender where possible")
+CO_SETTING(P2P_STREAM, "CASTOFF_P2P_STREAM", SIZE, "auto", 0, 1048576, NULL, true, "largest message inside a node that goes in pieces; larger ones are read from the sender where possible; auto: as measured at the start")
 CO_SETTING(P2P_CREDIT, "CASTOFF_P2P_CREDIT", SIZE, "16M", 65536, 1073741824, NULL, true, "bytes that may wait at a receiver from one sender before that sender waits")
 CO_SETTING(P2P_BUFFER, "CASTOFF_P2P_BUFFER", SIZE, "256M", 0, 68719476736, NULL, true, "bytes of a rank for copies of messages of up to 4 KiB that lack credit, so that their sends end as on stock; beyond it they wait")
 CO_SETTING(P2P_MEMORY, "CASTOFF_P2P_MEMORY", SIZE, "8M", 0, 1073741824, NULL, true, "shared memory of a node for messages between its ranks")

@@ -15,6 +15,7 @@
 
 #define PLACES_FIRST 1024                      // in the tables of a communicator; most never need more
 #define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
+#define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known: as long as the setting allows
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
 #define ASK_EVERY_NS (CO_NS_PER_S / 2) // for a sign of life: one that is waited for, in turn
 #define SPINS 400
@@ -41,7 +42,9 @@ static uint32_t power_of_two(uint32_t least)
 // A stream longer than a ring needs both ranks on their cores; where they take turns, one reading is better.
 static size_t stream_most(const struct co_engine *engine)
 {
-    size_t most = (size_t)co_setting_number(CO_SET_P2P_STREAM);
+    int64_t asked = co_setting_number(CO_SET_P2P_STREAM);
+    size_t measured = engine->shm == NULL ? SIZE_MAX : co_shm_node_stream_most(engine->shm);
+    size_t most = asked >= 0 ? (size_t)asked : measured < STREAM_MOST ? measured : STREAM_MOST;
     return engine->is_oversubscribed && most > STREAM_MOST_CROWDED ? STREAM_MOST_CROWDED : most;
 }
 

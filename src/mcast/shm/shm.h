@@ -22,6 +22,7 @@ struct co_shm_config {
     size_t staging_bytes; // shared memory of the node that large operations borrow from
     int single_copy;      // CO_AUTO, CO_YES, CO_NO
     size_t single_copy_min;
+    bool measures;    // from where on single copy is faster; else what is known of other machines holds
     int watched_most; // peers watched by a descriptor of their own, the others by process number
     // Exchange among the ranks of the node, given by the bootstrap; collective.
     int (*barrier)(void *arg);
@@ -39,6 +40,9 @@ bool co_shm_node_single_copy(const struct co_shm_node *node); // large blocks go
 // Reads memory of another rank of the node, where single copy is allowed. The whole length or -errno; -ESRCH: its
 // process is gone, whoever has the number now.
 int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes);
+// The longest message between two ranks that is faster through shared memory in pieces; SIZE_MAX: it was not measured,
+// or none that was measured is slower.
+size_t co_shm_node_stream_most(const struct co_shm_node *node);
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or "allowed"
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).
 int co_shm_node_dead_peer(struct co_shm_node *node);

@@ -127,10 +127,43 @@ static size_t threshold(const struct co_shm_node *node, size_t measured)
     return !node->single_copy ? SIZE_MAX : is_asked ? config->single_copy_min : measured;
 }
 
-// From where on a straight copy wins, measured. It makes ranks wait for each other, the rings do not, which counts
-// twice when ranks share cores. With slots borrowed from the node the rings were faster at every size up to 64 MiB, by
-// two: the kernel looks up and pins every page that it copies. Only a gather, where one member reads everything, leaves
-// that work to the others. Whoever asks for single copy gets it from single_copy_min on.
+static void say_size(char *text, size_t room, size_t from)
+{
+    if (from == SIZE_MAX) {
+        snprintf(text, room, "none");
+    } else {
+        snprintf(text, room, "%zu KiB", from >> 10);
+    }
+}
+
+// What was measured between two ranks holds for messages, and for collectives where there are no more: who else reads
+// the same memory at the same time was not there.
+static int use_measured(struct co_shm_node *node)
+{
+    size_t from[CO_SHM_WAYS];
+    int error;
+    if (!co_shm_measure(node, from, &error)) {
+        return error;
+    }
+    size_t message = from[CO_SHM_WAY_MESSAGE];
+    node->stream_most = message == SIZE_MAX ? SIZE_MAX : message / 2;
+    if (node->config.size == 2) {
+        node->direct_bcast_min = threshold(node, from[CO_SHM_WAY_BCAST]);
+        node->direct_allgather_min = threshold(node, from[CO_SHM_WAY_ALLGATHER]);
+    }
+    char messages[24], bcasts[24], allgathers[24];
+    say_size(messages, sizeof messages, message);
+    say_size(bcasts, sizeof bcasts, node->direct_bcast_min);
+    say_size(allgathers, sizeof allgathers, node->direct_allgather_min);
+    snprintf(node->reason, sizeof node->reason, "allowed; measured, and used from: messages %s, bcast %s, allgather %s",
+             messages, bcasts, allgathers);
+    return 0;
+}
+
+// From where on a straight copy wins, as measured on one machine. It makes ranks wait for each other, the rings do not,
+// which counts twice when ranks share cores. With slots borrowed from the node the rings were faster at every size up
+// to 64 MiB, by two: the kernel looks up and pins every page that it copies. Only a gather, where one member reads
+// everything, leaves that work to the others. Whoever asks for single copy gets it from single_copy_min on.
 static int set_thresholds(struct co_shm_node *node)
 {
     const struct co_shm_config *config = &node->config;
@@ -140,7 +173,11 @@ static int set_thresholds(struct co_shm_node *node)
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
-    return cores < 0 ? cores : 0;
+    node->stream_most = SIZE_MAX;
+    if (cores < 0) {
+        return cores;
+    }
+    return config->measures && !crowded && lends && node->single_copy ? use_measured(node) : 0;
 }
 
 int co_shm_single_copy_probe(struct co_shm_node *node)
@@ -165,6 +202,11 @@ int co_shm_single_copy_probe(struct co_shm_node *node)
                node->reason);
     }
     return set_thresholds(node);
+}
+
+size_t co_shm_node_stream_most(const struct co_shm_node *node)
+{
+    return node->stream_most;
 }
 
 bool co_shm_node_single_copy(const struct co_shm_node *node)

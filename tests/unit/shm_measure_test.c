@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What is made of times by ring and straight, and the measurement itself between processes: all ranks hear the same,
+// settings are worth more than it, and where it cannot be done nothing changes.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+#include "mcast/shm/shm_team.h"
+#include "shm_job.h"
+
+static size_t most_allowed = SIZE_MAX; // bytes of one copy straight between processes
+
+static ssize_t copy_if_allowed(long call, pid_t pid, const struct iovec *local, const struct iovec *remote)
+{
+    if (local->iov_len > most_allowed) {
+        errno = EPERM;
+        return -1;
+    }
+    return syscall(call, pid, local, 1ul, remote, 1ul, 0ul);
+}
+
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long local_count, const struct iovec *remote,
+                         unsigned long remote_count, unsigned long flags)
+{
+    (void)local_count, (void)remote_count, (void)flags;
+    return copy_if_allowed(SYS_process_vm_readv, pid, local, remote);
+}
+
+ssize_t process_vm_writev(pid_t pid, const struct iovec *local, unsigned long local_count, const struct iovec *remote,
+                          unsigned long remote_count, unsigned long flags)
+{
+    (void)local_count, (void)remote_count, (void)flags;
+    return copy_if_allowed(SYS_process_vm_writev, pid, local, remote);
+}
+
+static void the_smallest_from_which_on_it_always_wins(void **state)
+{
+    (void)state;
+    static const struct {
+        struct co_shm_times times[CO_SHM_MEASURED_SIZES];
+        int from; // index of a size; -1: never
+    } cases[] = {
+        {{{10, 5}, {40, 20}, {160, 80}}, 0}, {{{10, 10}, {40, 39}, {160, 80}}, 1},
+        {{{10, 9}, {40, 41}, {160, 80}}, 2}, {{{10, 5}, {40, 20}, {160, 160}}, -1},
+        {{{0, 0}, {40, 20}, {160, 80}}, 1},  {{{10, 5}, {40, 20}, {0, 0}}, -1},
+        {{{10, 5}, {40, 0}, {160, 80}}, 2},
+    };
+    assert_int_equal(co_shm_measured_size(0), 16 << 10);
+    assert_int_equal(co_shm_measured_size(CO_SHM_MEASURED_SIZES - 1), 256 << 10);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        size_t expected = cases[i].from < 0 ? SIZE_MAX : co_shm_measured_size((unsigned)cases[i].from);
+        assert_int_equal(co_shm_straight_from(cases[i].times), expected);
+    }
+}
+
+// This rank and the next.
+static bool all_have(struct shm_rank *self, long value)
+{
+    atomic_store(shm_job_word(self, self->rank), value);
+    shm_job_barrier(self);
+    bool is_same = atomic_load(shm_job_word(self, (self->rank + 1) % self->size)) == value;
+    shm_job_barrier(self);
+    return is_same;
+}
+
+static bool is_measured_size(size_t from)
+{
+    return from == SIZE_MAX || from == co_shm_measured_size(0) || from == co_shm_measured_size(1) ||
+           from == co_shm_measured_size(2);
+}
+
+static int measure(struct shm_rank *self)
+{
+    size_t from[CO_SHM_WAYS];
+    int error = -1;
+    bool is_measured = co_shm_measure(self->node, from, &error); // on a busy machine it may not be
+    SHM_CHECK(error == 0);
+    SHM_CHECK(all_have(self, is_measured));
+    for (int way = 0; way < CO_SHM_WAYS; way++) {
+        SHM_CHECK(all_have(self, (long)from[way]));
+        SHM_CHECK(is_measured ? is_measured_size(from[way]) : from[way] == 0);
+    }
+    // The staging is as good as before.
+    struct co_shm_team *team;
+    SHM_CHECK(shm_job_open_team(self, &team, 7) == 0);
+    for (uint64_t operation = 0; operation < 4; operation++) {
+        SHM_CHECK(shm_job_check_bcast(self, team, 2 * operation, 0, 700000) == 0);
+        SHM_CHECK(shm_job_check_allgather(self, team, 2 * operation + 1, 300000) == 0);
+    }
+    co_shm_team_close(team);
+    return 0;
+}
+
+static void all_ranks_hear_the_same(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 4; size++) {
+        struct shm_job_options options = {.size = size, .staging_bytes = 2 << 20};
+        assert_int_equal(shm_job_run(&options, measure), 0);
+    }
+}
+
+static int cannot_be_measured(struct shm_rank *self)
+{
+    size_t from[CO_SHM_WAYS] = {0};
+    int error = -1;
+    SHM_CHECK(!co_shm_measure(self->node, from, &error));
+    SHM_CHECK(error == 0);
+    return 0;
+}
+
+static void where_it_cannot_be_measured_nothing_changes(void **state)
+{
+    (void)state;
+    struct shm_job_options options = {.size = 2, .staging_bytes = 512 << 10}; // too little for it
+    assert_int_equal(shm_job_run(&options, cannot_be_measured), 0);
+    options.staging_bytes = 2 << 20;
+    most_allowed = 8; // the kernel lets the probe pass, and nothing else
+    int failed = shm_job_run(&options, cannot_be_measured);
+    most_allowed = SIZE_MAX;
+    assert_int_equal(failed, 0);
+}
+
+struct wish {
+    bool measures;
+    int single_copy;
+    size_t least;
+};
+
+static int open_with(struct shm_rank *self)
+{
+    const struct wish *wish = self->argument;
+    struct co_shm_config config = self->config;
+    struct co_shm_node *node;
+    config.measures = wish->measures;
+    config.single_copy = wish->single_copy;
+    config.single_copy_min = wish->least;
+    SHM_CHECK(co_shm_node_open(&node, &config) == 0);
+    bool is_used = strstr(node->reason, "measured") != NULL;
+    SHM_CHECK(!is_used || wish->measures);
+    SHM_CHECK(is_used || co_shm_node_stream_most(node) == SIZE_MAX);
+    SHM_CHECK(node->direct_bcast_min >= wish->least && node->direct_allgather_min >= wish->least);
+    SHM_CHECK(wish->single_copy != CO_NO || node->direct_bcast_min == SIZE_MAX);
+    SHM_CHECK(wish->single_copy != CO_YES || node->direct_bcast_min == wish->least);
+    shm_job_barrier(self);
+    co_shm_node_close(node);
+    return 0;
+}
+
+static void settings_are_worth_more(void **state)
+{
+    (void)state;
+    static const struct wish wishes[] = {{true, CO_AUTO, 1024},
+                                         {true, CO_AUTO, 1 << 20},
+                                         {false, CO_AUTO, 1024},
+                                         {false, CO_NO, 1024},
+                                         {false, CO_YES, 1024}};
+    for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+        struct shm_job_options options = {
+            .size = 2, .leave_closed = true, .staging_bytes = 2 << 20, .argument = &wishes[i]};
+        assert_int_equal(shm_job_run(&options, open_with), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_smallest_from_which_on_it_always_wins),
+        cmocka_unit_test(all_ranks_hear_the_same),
+        cmocka_unit_test(where_it_cannot_be_measured_nothing_changes),
+        cmocka_unit_test(settings_are_worth_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
