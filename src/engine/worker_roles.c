@@ -12,6 +12,7 @@
 #define NAP_LEAST_NS (20 * CO_NS_PER_US) // between looks at shared memory, whose writers wake nobody
 #define NAP_MOST_NS (500 * CO_NS_PER_US)
 #define NAP_MESSAGES_MOST_NS (4 * CO_NS_PER_MS)   // of messages alone: some are waited for all the time
+#define FULL_NS CO_NS_PER_MS                      // the queue is full, and no descriptor tells when it is not
 #define NAP_BUSY_NS (20 * CO_NS_PER_US)           // somebody else holds the engine
 #define NAP_CALLERS_LEAST_NS (100 * CO_NS_PER_US) // callers move the engine
 #define NAP_CALLERS_MOST_NS (4 * CO_NS_PER_MS)
@@ -166,7 +167,7 @@ void co_worker_sender_turn(struct co_worker *worker)
     co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
     if (!has_room) {
         engine->transport->ops->descriptors(engine->transport, descriptors, 1, 1);
-        descriptors[0].events = POLLOUT;
-        co_worker_sleep(worker, descriptors, 1, UINT64_MAX);
+        descriptors[0].events &= POLLOUT;
+        co_worker_sleep(worker, descriptors, 1, descriptors[0].events != 0 ? UINT64_MAX : FULL_NS);
     }
 }

@@ -2,6 +2,7 @@
 //
 // Sends that the own kernel refuses: lost at first, told with reason and destination, and in the end the peer is given
 // up, or a group's datagrams count as sent. In a network namespace of its own, with every kind of refusal.
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/settings.h"
@@ -133,6 +135,34 @@ static int a_group_without_a_queue(void)
     return 0;
 }
 
+static bool tells_of_room(struct co_transport *udp)
+{
+    struct pollfd descriptor = {.fd = -1};
+    namespace_require(udp->ops->descriptors(udp, &descriptor, 1, 1) == 1, "a descriptor");
+    return (descriptor.events & POLLOUT) != 0;
+}
+
+// The socket has room all the time: who waited for that tried again at once, as often as it could.
+static int a_full_interface_is_waited_for_by_time(void)
+{
+    struct co_transport *udp = opened(UINT64_MAX);
+    namespace_require(tells_of_room(udp) && udp->ops->next_event_ns(udp) == 0, "the socket tells");
+    namespace_run("tc qdisc replace dev fabric root bfifo limit 1");
+    bool is_paused = false;
+    for (int i = 0; i < 100 && !is_paused; i++) { // it is over before we look where the machine is busy
+        namespace_require(send_to(udp, CO_TO_PEER, 1) == 0, "full");
+        uint64_t until_ns = udp->ops->next_event_ns(udp);
+        is_paused = !tells_of_room(udp) && until_ns > 0 && until_ns < co_clock_now_ns() + CO_NS_PER_S;
+    }
+    namespace_require(is_paused, "a pause");
+    while (udp->ops->next_event_ns(udp) != 0) { // it passes by itself
+        usleep(100);
+    }
+    namespace_require(tells_of_room(udp), "it may be tried again");
+    udp->ops->close(udp);
+    return 0;
+}
+
 // Black holes and interfaces that cannot segment are refused by one and the same errno.
 static int a_black_hole_that_goes(void)
 {
@@ -178,6 +208,12 @@ static void a_group_is_not(void **state)
     namespace_enter_and(links, a_group_without_a_queue);
 }
 
+static void a_pause(void **state)
+{
+    (void)state;
+    namespace_enter_and(links, a_full_interface_is_waited_for_by_time);
+}
+
 static void offload_outlives_a_black_hole(void **state)
 {
     (void)state;
@@ -195,6 +231,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_peer_is_given_up_in_the_end),
         cmocka_unit_test(a_group_is_not),
+        cmocka_unit_test(a_pause),
         cmocka_unit_test(the_deadline_counts),
         cmocka_unit_test(offload_outlives_a_black_hole),
     };

@@ -123,7 +123,8 @@ struct co_transport_ops {
     // spared.
     bool (*lane_is_quiet)(const struct co_transport *transport, unsigned index);
 
-    // Descriptors to sleep on; with want_write also for room in the send queue. Returns how many were filled in.
+    // Descriptors to sleep on; with want_write also for room in the send queue, the first one, if a descriptor can tell
+    // it now (POLLOUT), else next_event_ns does. Returns how many were filled in.
     int (*descriptors)(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
     // Somebody has slept on them, and this is how poll(2) left them: the transport's next poll asks no more (NULL: it
     // makes no difference). Any thread.

@@ -49,10 +49,11 @@ static void udp_leave(struct co_transport *transport, unsigned index)
 
 static int udp_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
 {
-    const struct co_udp *udp = (struct co_udp *)transport;
+    struct co_udp *udp = (struct co_udp *)transport;
+    bool tells = want_write && co_udp_pause_ends_ns(udp) == 0;
     int count = 0;
     if (room > 0) {
-        fds[count++] = (struct pollfd){.fd = udp->unicast_fd, .events = (short)(POLLIN | (want_write ? POLLOUT : 0))};
+        fds[count++] = (struct pollfd){.fd = udp->unicast_fd, .events = (short)(POLLIN | (tells ? POLLOUT : 0))};
     }
     for (unsigned i = 0; i < udp->groups.count && count < room; i++) {
         if (udp->group_fds[i] >= 0) {
@@ -64,8 +65,7 @@ static int udp_descriptors(struct co_transport *transport, struct pollfd *fds, i
 
 static uint64_t udp_next_event_ns(struct co_transport *transport)
 {
-    (void)transport; // everything that happens wakes a descriptor
-    return 0;
+    return co_udp_pause_ends_ns((struct co_udp *)transport); // everything else that happens wakes a descriptor
 }
 
 static void udp_close(struct co_transport *transport)

@@ -16,6 +16,7 @@
 #include "mcast/transport/udp_state.h"
 
 #define TELL_NS CO_NS_PER_S        // a row as long is worth a line
+#define QUEUE_NS CO_NS_PER_MS      // a moment for the interface's queue
 #define PAUSE_NS (2 * CO_NS_PER_S) // without a try ends a row: who waits tries far more often
 
 static void describe(struct co_destination to, const struct sockaddr_in *address, char *text, size_t room)
@@ -64,4 +65,15 @@ bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct s
         co_udp_told_note(&udp->given_up, (int)to.index);
     }
     return true;
+}
+
+void co_udp_pause(struct co_udp *udp)
+{
+    co_store_relaxed(&udp->pause_until_ns, co_clock_now_ns() + QUEUE_NS); // relaxed: a later look will do
+}
+
+uint64_t co_udp_pause_ends_ns(struct co_udp *udp)
+{
+    uint64_t until_ns = co_load_relaxed(&udp->pause_until_ns);
+    return until_ns > co_clock_now_ns() ? until_ns : 0;
 }

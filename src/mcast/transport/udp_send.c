@@ -216,6 +216,9 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
             done += offloaded ? run : 1;
             break;
         case FULL:
+            if (sent != -EAGAIN) {
+                co_udp_pause(udp);
+            }
             if (!co_udp_refused(udp, to, &address, -sent)) {
                 return (int)done;
             }

@@ -137,6 +137,9 @@ struct co_udp {
     struct co_udp_refusals *refusals; // by world rank
     struct co_udp_refusals group_refusals[CO_UDP_GROUPS_MAX];
     struct co_udp_refusals full; // the socket's queue, whatever the destination
+    // The interface's queue, or the kernel's memory, was full a moment ago: the socket, which can be written to, does
+    // not tell when there is room again, so nobody tries before then. 0: it was not.
+    _Atomic uint64_t pause_until_ns;
     _Atomic bool has_told_refusal;
     struct co_udp_question questions[CO_TRANSPORT_HOSTS_ASKED];
     struct co_udp_receiver receiver;
@@ -209,6 +212,8 @@ int co_udp_receive_error(int error);
 // udp_refused.c: a send has failed by the errno `error`. True: it has for so long that the destination is given up.
 struct co_udp_refusals *co_udp_refusals_of(struct co_udp *udp, struct co_destination to);
 bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct sockaddr_in *address, int error);
+void co_udp_pause(struct co_udp *udp);             // pause_until_ns
+uint64_t co_udp_pause_ends_ns(struct co_udp *udp); // 0: there is none
 
 // udp_unreachable.c. note: reads the error queue of the unicast socket; false: there was
 // nothing. told_open: 0 or -ENOMEM; told_close: of zeros, too.
