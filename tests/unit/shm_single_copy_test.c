@@ -21,12 +21,14 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
+#include "mcast/shm/shm_measure.h"
 #include "mcast/shm/shm_team.h"
 #include "shm_job.h"
 
 // Yama of ptrace_scope 0, 1 or 3 (for which no word helps) as the processes of a job see it, while `job` is set.
 static struct shm_rank *job;
 static int scope;
+static size_t most_allowed = SIZE_MAX; // bytes of one copy, under any Yama
 
 enum { WORD_LETS = 4, WORD_ASKED = 8 }; // and the rank: what each has told last, and how often
 
@@ -42,7 +44,7 @@ static bool is_let_in(pid_t pid)
 
 static ssize_t copy_under_yama(long call, pid_t pid, const struct iovec *local, const struct iovec *remote)
 {
-    if (job && pid != getpid() && !is_let_in(pid)) {
+    if (local->iov_len > most_allowed || (job && pid != getpid() && !is_let_in(pid))) {
         errno = EPERM;
         return -1;
     }
@@ -219,6 +221,24 @@ static void others_are_let_in_only_where_it_helps(void **state)
     assert_int_equal(shm_job_run(&options, where_nobody_asked), 0);
 }
 
+static int is_not_measured(struct shm_rank *self)
+{
+    size_t from[CO_SHM_WAYS] = {0};
+    int error = -1;
+    SHM_CHECK(co_shm_node_single_copy(self->node));
+    SHM_CHECK(!co_shm_measure(self->node, from, &error));
+    SHM_CHECK(error == 0);
+    return 0;
+}
+
+static void what_fails_while_it_is_measured_changes_nothing(void **state)
+{
+    (void)state;
+    most_allowed = 8; // the probe passes, and nothing else
+    run_with_staging(2, false, CO_AUTO, 2 << 20, is_not_measured);
+    most_allowed = SIZE_MAX;
+}
+
 static void copies_are_whole_or_an_error(void **state)
 {
     size_t page = 4096;
@@ -246,9 +266,12 @@ static void copies_are_whole_or_an_error(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_allowed_is_used),      cmocka_unit_test(rings_that_can_borrow_come_first),
-        cmocka_unit_test(what_is_switched_off_is_not),  cmocka_unit_test(others_are_let_in_only_where_it_helps),
+        cmocka_unit_test(what_is_allowed_is_used),
+        cmocka_unit_test(rings_that_can_borrow_come_first),
+        cmocka_unit_test(what_is_switched_off_is_not),
+        cmocka_unit_test(others_are_let_in_only_where_it_helps),
         cmocka_unit_test(copies_are_whole_or_an_error),
+        cmocka_unit_test(what_fails_while_it_is_measured_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
 //
 // Sends that the own kernel refuses: lost at first, told with reason and destination, and in the end the peer is given
 // up, or a group's datagrams count as sent. In a network namespace of its own, with every kind of refusal.
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "base/poll.h"
 #include "base/settings.h"
 #include "udp_namespace.h"
 #include "udp_on_loopback.h"
@@ -155,8 +155,9 @@ static int a_full_interface_is_waited_for_by_time(void)
         is_paused = !tells_of_room(udp) && until_ns > 0 && until_ns < co_clock_now_ns() + CO_NS_PER_S;
     }
     namespace_require(is_paused, "a pause");
-    while (udp->ops->next_event_ns(udp) != 0) { // it passes by itself
-        usleep(100);
+    for (uint64_t until_ns; (until_ns = udp->ops->next_event_ns(udp)) != 0;) { // it passes by itself
+        uint64_t now_ns = co_clock_now_ns();
+        co_poll(NULL, 0, until_ns > now_ns ? until_ns - now_ns : 0);
     }
     namespace_require(tells_of_room(udp), "it may be tried again");
     udp->ops->close(udp);

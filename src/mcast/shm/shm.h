@@ -43,7 +43,7 @@ int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint
 // The longest message between two ranks that is faster through shared memory in pieces; SIZE_MAX: it was not measured,
 // or none that was measured is slower.
 size_t co_shm_node_stream_most(const struct co_shm_node *node);
-const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or "allowed"
+const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or from where on
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).
 int co_shm_node_dead_peer(struct co_shm_node *node);
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank); // the same for one rank

@@ -130,7 +130,8 @@ struct co_transport_ops {
     // makes no difference). Any thread.
     void (*woken)(struct co_transport *transport, const struct pollfd *fds, int count);
 
-    // Earliest moment at which poll has something to do of its own accord (delays, virtual time), 0: none.
+    // Earliest moment at which poll has something to do of its own accord (delays, virtual time), or may send again
+    // though no descriptor tells it; 0: none.
     uint64_t (*next_event_ns)(struct co_transport *transport);
 
     // World rank of a peer to whom this host has refused to send for the deadline; -1: none.
