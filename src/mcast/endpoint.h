@@ -8,7 +8,7 @@
 //   lengths.c    a block whose root gave another length
 //   collect.c    small allgathers by way of one member
 //   deadline.c   whose silence ends an operation      doubts.c       peers that are said to be gone
-//   place.c      chunks into buffers, staging  transmit.c          first transmissions
+//   place.c      chunks into buffers, staging  transmit.c          first transmissions (transmit.h)
 //   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
 //   repair_*.c   missing ranges (repair.h)    control.c           seal and send messages
 //   threads.c    sending and receiving beside the engine
@@ -31,6 +31,7 @@
 #include "mcast/send_window.h"
 #include "mcast/serial.h"
 #include "mcast/transport/reads.h"
+#include "mcast/transmit.h"
 #include "mcast/wire.h"
 
 #define CO_REPAIR_QUEUE 256
@@ -119,6 +120,7 @@ struct co_mcast_group {
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).
     uint32_t *received, *reported;
+    uint32_t delivered;     // of all sources
     uint32_t *latest;       // operation of the latest first transmission
     uint32_t *credit_every; // chunks after which the source wants credit, 0: the quantum
     uint32_t *unheard;      // blocks in a row that came by repair alone
@@ -126,7 +128,7 @@ struct co_mcast_group {
     uint32_t turn;
     uint32_t requests, answered;              // number of the last request, and of the latest one known to be answered
     uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
-    uint32_t *child_received;                 // [source * child_room + slot]
+    uint32_t *child_received, *child_heard;   // [source * child_room + slot]
     int child_room;
     uint32_t quantum;       // chunks after which credit is reported unasked
     uint64_t widest_gap_ns; // between arrivals within a block, decaying: what silence is normal here
@@ -144,6 +146,8 @@ struct co_mcast_group {
     // The right neighbour, and patience with those we wait for.
     uint32_t right_done_before, right_done_mask;
     uint64_t nudge_due_ns, nudged_ns;
+    uint64_t pace_due_ns;    // when the sender should look again without credit
+    uint64_t held_ns;        // until then the pace held it back, 0: it did not
     uint32_t nudge_sequence; // low half of the last nudge, for the round trip
     unsigned nudges;
     bool is_stalled; // the window held the sender back
@@ -152,6 +156,14 @@ struct co_mcast_group {
     unsigned suspect_asked;  // times
     uint64_t ask_due_ns, looked_ns, suspect_ns;
 };
+
+#define CO_DEAF_BLOCKS 3 // that came by repair alone
+
+// Does the source's multicast not come here?
+static inline bool co_group_is_deaf(const struct co_mcast_group *group, int source)
+{
+    return group->unheard[source] >= CO_DEAF_BLOCKS;
+}
 
 struct co_peer {
     struct co_replay_window replay;
@@ -172,23 +184,6 @@ struct co_probe {
     bool *subgroups_heard;
     unsigned subgroups_missing;
     uint64_t deadline_ns, next_ns;
-};
-
-// Where datagrams are put together: one for the holder of the engine, one for a sending thread.
-struct co_send_batch {
-    struct co_auth *auth;
-    uint8_t (*heads)[CO_WIRE_HEAD_BYTES];
-    uint8_t (*tails)[CO_AUTH_TAG_MAX];
-    struct co_tx_datagram *datagrams;
-};
-
-// A part of a block on its way to the network, without the engine.
-struct co_send_part {
-    struct co_mcast_op *op;
-    uint32_t first, count;
-    unsigned subgroup;
-    uint8_t credit_shift;
-    int sent; // datagrams taken, or -errno
 };
 
 struct co_placed_chunks {
@@ -358,21 +353,6 @@ void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been 
 bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_early_replay(struct co_mcast_op *op); // places what was kept for it
 void co_early_drop_all(struct co_mcast_group *group);
-
-// transmit.c
-void co_operation_transmit(struct co_mcast_op *op); // own block, as far as window and queue allow
-void co_operation_announce_end(struct co_mcast_op *op);
-// From `first` on, as far as the queue allows; returns how many chunks left.
-uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
-// A batch of it at most. Returns how many chunks left, 0 when the queue was full, or -errno of the transport's send.
-int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair);
-// The tag that this chunk of it would be sent with.
-void co_repair_tag(struct co_mcast_op *op, const struct co_repair *repair, uint32_t psn, uint8_t tag[CO_AUTH_TAG_MAX]);
-// False: the own block waits for credit, which is asked for from now on.
-bool co_operation_has_room(struct co_mcast_op *op);
-// For `room` datagrams. `auth` stays the caller's. -ENOMEM: to be closed all the same.
-int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room);
-void co_send_batch_close(struct co_send_batch *batch);
 
 // threads.c
 int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke

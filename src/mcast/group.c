@@ -27,6 +27,8 @@ bool co_group_is_idle(const struct co_mcast_group *group)
     return group->oldest == NULL && group->report_due_ns == CO_NEVER && group->unreported_done == 0;
 }
 
+#define CHUNKS_PER_CREDIT 3 // in flight for each child: its reports, by the quarter, take a tenth of what chunks take
+
 static uint32_t *take(uint32_t **storage, size_t words)
 {
     uint32_t *part = *storage;
@@ -38,7 +40,7 @@ static uint32_t *take(uint32_t **storage, size_t words)
 static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
 {
     group->child_room = count - 1 < radix ? count - 1 : radix;
-    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 11 * n + 1 + children;
+    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 11 * n + 1 + 2 * children;
     uint32_t *storage = calloc(words, sizeof(*storage));
     if (storage == NULL) {
         return -ENOMEM;
@@ -56,6 +58,7 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     group->lost_known = take(&storage, n);
     group->lost_judged = take(&storage, n);
     group->child_received = take(&storage, children);
+    group->child_heard = take(&storage, children);
     return 0;
 }
 
@@ -67,12 +70,14 @@ static void fill(struct co_mcast_group *group)
     const struct co_mcast_config *config = &group->mcast->config;
     size_t shared = config->shared_window_bytes == 0 ? config->window_bytes : config->shared_window_bytes;
     co_send_window_open(&group->window, (uint32_t)(config->window_bytes / config->chunk_bytes),
-                        (uint32_t)(shared / config->chunk_bytes));
+                        (uint32_t)(shared / config->chunk_bytes),
+                        (uint32_t)(CO_SEND_RATE_START_BYTES / config->chunk_bytes),
+                        CHUNKS_PER_CREDIT * (uint32_t)group->child_room, group->mcast->transport->holds_back);
     group->senders = 1;
     group->quantum = group->window.alone.most / 4;
     group->left = (group->self + group->count - 1) % group->count;
     group->right = (group->self + 1) % group->count;
-    group->report_due_ns = group->nudge_due_ns = CO_NEVER;
+    group->report_due_ns = group->nudge_due_ns = group->pace_due_ns = CO_NEVER;
     group->early_end = &group->early_first;
 }
 
@@ -246,6 +251,7 @@ uint64_t co_group_timer_ns(struct co_mcast_group *group)
     uint64_t deadline_due = co_deadline_due_ns(group);
     due = collect_due < due ? collect_due : due;
     due = deadline_due < due ? deadline_due : due;
+    due = group->pace_due_ns < due ? group->pace_due_ns : due;
     return repair_due < due ? repair_due : due;
 }
 

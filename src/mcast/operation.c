@@ -236,6 +236,7 @@ void co_operations_settle(struct co_mcast_group *group)
     struct co_mcast_op **link = &group->oldest;
     group->newest = NULL;
     bool is_in_turn = true;
+    group->pace_due_ns = CO_NEVER;
     while (*link != NULL) {
         struct co_mcast_op *op = *link;
         if (op->is_sending) {

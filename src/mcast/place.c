@@ -69,6 +69,7 @@ void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow
     co_landing_follow(op);
     learn_gap(group, block);
     group->received[source] += (uint32_t)placed.chunks;
+    group->delivered += (uint32_t)placed.chunks;
     group->has_news = true;
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, source);
@@ -111,6 +112,7 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     }
     learn_gap(group, block);
     group->received[chunk->source]++;
+    group->delivered++;
     group->has_news = true;
     if (op->wanted != NULL && (chunk->is_repair || op->passes_all)) {
         co_repair_forward(op, chunk->source, chunk->psn);

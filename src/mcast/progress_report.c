@@ -14,6 +14,8 @@
 #define LAZY_NS UINT64_C(5000000)   // an owed report leaves after this even without company
 #define LAZY_OPERATIONS 16          // or after so many operations
 #define CREDIT_NS UINT64_C(2000000) // a credit below the quantum
+#define CREDIT_CHUNKS 4             // a quantum of a slow link, whose time a rest waits for
+#define REST_MOST_NS UINT64_C(20000000)
 #define NUDGE_MOST_NS UINT64_C(100000000)
 #define CREDIT_ENTRIES_MAX ((CO_CONTROL_MAX - 16) / 8)
 
@@ -49,6 +51,38 @@ static uint32_t subtree_received(const struct co_mcast_group *group, int source)
     return least;
 }
 
+// Chunks of `source` that were sent before the newest that was heard of it, and are not here: lost, or late.
+static uint32_t gaps_of(const struct co_mcast_group *group, int source)
+{
+    uint32_t gaps = 0;
+    if (co_group_is_deaf(group, source)) {
+        return UINT16_MAX; // nothing is on its way to us
+    }
+    for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        const struct co_receive_block *block =
+            op->blocks_missing > 0 ? co_operation_block((struct co_mcast_op *)op, source) : NULL;
+        if (block != NULL) {
+            // A later operation has been heard, or there was silence for so long that nothing can be on its way.
+            bool is_over = co_serial_before(op->number, group->latest[source]) || block->in_tail;
+            uint32_t heard = is_over ? block->chunks : block->next_psn;
+            gaps += heard > block->count ? heard - block->count : 0;
+        }
+    }
+    return gaps;
+}
+
+// Chunks of `source` that we and everybody below us either have or will not get but by repair.
+static uint32_t subtree_heard(const struct co_mcast_group *group, int source)
+{
+    int radix = (int)group->mcast->config.ack_radix;
+    int children = co_credit_children(group->self, source, group->count, radix);
+    uint32_t least = source == group->self ? group->window.sent : group->received[source] + gaps_of(group, source);
+    for (int slot = 0; slot < children; slot++) {
+        least = co_serial_min(least, group->child_heard[(size_t)source * (size_t)group->child_room + (size_t)slot]);
+    }
+    return least;
+}
+
 static void fill_done(const struct co_mcast_group *group, struct co_progress_body *body)
 {
     body->done_before = group->next_operation;
@@ -76,7 +110,9 @@ void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
     for (int source = 0; source < group->count && count < CREDIT_ENTRIES_MAX; source++) {
         if (source != group->self && co_credit_parent(group->self, source, group->count, radix) == member) {
             uint32_t received = subtree_received(group, source);
-            entries[count++] = (struct co_credit_entry){(uint16_t)source, 0, received};
+            uint32_t gaps = subtree_heard(group, source) - received;
+            gaps = gaps > UINT16_MAX ? UINT16_MAX : gaps;
+            entries[count++] = (struct co_credit_entry){(uint16_t)source, (uint16_t)gaps, received};
             group->reported[source] = received;
         }
     }
@@ -96,6 +132,14 @@ static uint32_t quantum_of(const struct co_mcast_group *group, int source)
     return every > 0 && every < group->quantum ? every : group->quantum;
 }
 
+// On a slow link a rest is the rule, and a quantum on its way: twice its time, or who has many children hears of
+// nothing but rests.
+static uint64_t rest_ns(const struct co_mcast_group *group)
+{
+    uint64_t ns = 2 * CREDIT_CHUNKS * group->widest_gap_ns;
+    return ns < CREDIT_NS ? CREDIT_NS : ns > REST_MOST_NS ? REST_MOST_NS : ns;
+}
+
 // Credit that has grown by a quantum goes to its parent; less than that waits for company or for the timer.
 static void report_credit(struct co_mcast_group *group, bool is_due)
 {
@@ -113,7 +157,7 @@ static void report_credit(struct co_mcast_group *group, bool is_due)
         }
     }
     if (has_rest) {
-        report_within(group, CREDIT_NS);
+        report_within(group, rest_ns(group));
     }
 }
 
@@ -168,8 +212,12 @@ static void take_credit(struct co_mcast_group *group, int from, const struct co_
         return;
     }
     int slot = co_credit_child_slot(from, entry->source, group->count, radix);
-    uint32_t *known = &group->child_received[(size_t)entry->source * (size_t)group->child_room + (size_t)slot];
-    *known = co_serial_max(*known, entry->received);
+    size_t index = (size_t)entry->source * (size_t)group->child_room + (size_t)slot;
+    uint32_t *received = &group->child_received[index], *heard = &group->child_heard[index];
+    if (!co_serial_before(entry->received, *received)) {
+        *received = entry->received;
+        *heard = entry->received + entry->gaps;
+    }
     group->has_news = true; // those above us in that source's tree may have to hear
     co_group_activate(group);
 }
@@ -185,9 +233,10 @@ static void take_lost(struct co_mcast_group *group, int from, uint32_t lost)
 
 void co_report_credit(struct co_mcast_group *group)
 {
-    uint32_t credited = subtree_received(group, group->self);
-    if (credited != group->window.credited) {
-        if (co_send_window_credit(&group->window, credited, group->senders)) {
+    uint32_t credited = subtree_received(group, group->self), heard = subtree_heard(group, group->self);
+    if (credited != group->window.credited || heard != group->window.heard) {
+        if (co_send_window_credit(&group->window, group->senders, credited, heard, group->delivered,
+                                  group->mcast->now_ns)) {
             memcpy(group->lost_judged, group->lost_known, (size_t)group->count * sizeof(*group->lost_judged));
         }
         group->nudges = 0;
@@ -215,13 +264,17 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
     }
 }
 
-// The neighbour reports a large operation at once; *is_large: we wait for such a report.
-static bool waits_for_right(const struct co_mcast_group *group, bool *is_large)
+// The neighbour reports a large operation at once; *is_large: we wait for such a report. *ripe_ns: since when, as long
+// as we may know, the first of what we wait for has had its time on the path.
+static bool waits_for_right(struct co_mcast_group *group, bool *is_large, uint64_t *ripe_ns)
 {
     bool waits = false;
     *is_large = false;
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (!op->right_has_it && op->blocks_missing == 0 && op->state >= 0) {
+            uint64_t patience_ns = co_send_window_patience_ns(&group->window, group->senders);
+            uint64_t op_ripe_ns = op->send_chunks > 0 ? op->last_sent_ns + patience_ns : 0;
+            *ripe_ns = op_ripe_ns < *ripe_ns ? op_ripe_ns : *ripe_ns;
             waits = true;
             *is_large = *is_large || op->state == 0;
         }
@@ -267,7 +320,8 @@ void co_nudge_take(struct co_mcast_group *group, int from, const struct co_contr
 
 void co_nudge_due(struct co_mcast_group *group)
 {
-    bool is_large, for_right = waits_for_right(group, &is_large);
+    uint64_t ripe_ns = group->is_stalled ? co_send_window_overdue_ns(&group->window, group->senders) : CO_NEVER;
+    bool is_large, for_right = waits_for_right(group, &is_large, &ripe_ns);
     if (!for_right && !group->is_stalled) {
         group->nudge_due_ns = CO_NEVER;
         group->nudges = 0;
@@ -281,6 +335,7 @@ void co_nudge_due(struct co_mcast_group *group)
         group->nudge_due_ns = now_ns + patience;
         return;
     }
+    group->nudge_due_ns = ripe_ns > group->nudge_due_ns ? ripe_ns : group->nudge_due_ns;
     if (now_ns < group->nudge_due_ns) {
         return;
     }

@@ -15,7 +15,6 @@
 #define RETRIES_TO_SOURCE 6 // every so many requests of the neighbour go unanswered, one goes to the owner
 #define CUTOFF_MOST 25      // times its floor
 #define REORDER_NS UINT64_C(100000)
-#define DEAF_BLOCKS 3           // that came by repair alone
 #define REQUESTS_UNANSWERED 24  // more would fill the neighbour's queue; answers to more could not be told apart
 #define CHOKED_NS RETRY_MOST_NS // after the last of them: then they are lost, or their answers, and nobody else may ask
 
@@ -123,7 +122,7 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
 // comes here; who sends it again makes us as patient with a deaf block as with any other, no more.
 void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new)
 {
-    if (group->unheard[chunk->source] >= DEAF_BLOCKS) {
+    if (co_group_is_deaf(group, chunk->source)) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d comes again", group->members[chunk->source]);
     }
     group->unheard[chunk->source] = 0;
@@ -159,7 +158,7 @@ static void look_at_source(struct co_mcast_group *group, int source, struct co_r
     timing->request = group->requests + 1;
     timing->answered = group->answered;
     timing->is_choked = group->mcast->now_ns < choked_until(group);
-    timing->is_deaf = group->unheard[source] >= DEAF_BLOCKS;
+    timing->is_deaf = co_group_is_deaf(group, source);
     group->seen_in_turn[source] = group->turn;
 }
 
@@ -236,8 +235,8 @@ void co_repair_nudged(struct co_mcast_group *group, int source)
 void co_repair_block_arrived(struct co_mcast_op *op, int source)
 {
     struct co_mcast_group *group = op->group;
-    if (!co_operation_block(op, source)->is_heard && group->unheard[source] < DEAF_BLOCKS &&
-        ++group->unheard[source] == DEAF_BLOCKS) {
+    if (!co_operation_block(op, source)->is_heard && !co_group_is_deaf(group, source) &&
+        ++group->unheard[source] == CO_DEAF_BLOCKS) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d does not come: its data is fetched",
                group->members[source]);
     }

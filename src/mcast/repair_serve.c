@@ -82,8 +82,10 @@ static void park(struct co_mcast_op *op, int source, uint32_t first, uint32_t la
 // Who only guesses that our chunks are lost is about to get them, unless we have stopped for want of credit.
 static bool is_stuck(const struct co_mcast_op *op)
 {
-    const struct co_mcast *mcast = op->group->mcast;
-    return mcast->now_ns - op->last_sent_ns >= co_control_timeout_ns(mcast);
+    struct co_mcast_group *group = op->group;
+    uint64_t now_ns = group->mcast->now_ns;
+    return now_ns - op->last_sent_ns >= co_control_timeout_ns(group->mcast) &&
+           now_ns >= co_send_window_overdue_ns(&group->window, (uint32_t)co_operation_senders(op));
 }
 
 // Who guesses about a long block is told when all of it is sent: the word follows the chunks through the queues, and

@@ -9,6 +9,8 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 
+#define PACED_LEAST 4 // chunks: fewer are not worth a turn
+
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room)
 {
     batch->auth = auth;
@@ -126,13 +128,6 @@ static size_t bytes_of(const struct co_mcast_op *op, uint32_t first, uint32_t co
     return (end < block->bytes ? end : block->bytes) - (size_t)first * chunk_bytes;
 }
 
-// A window that opened by a crumb waits for more, so that batches stay large; an empty one sends what it may.
-static bool is_worth_sending(const struct co_mcast_group *group, uint32_t room, uint32_t left)
-{
-    uint32_t batch = group->mcast->batch_room < group->quantum ? group->mcast->batch_room : group->quantum;
-    return room >= left || room >= batch || group->window.sent == group->window.credited;
-}
-
 static unsigned subgroup_of(const struct co_mcast *mcast, uint32_t psn)
 {
     return psn / mcast->batch_room % mcast->config.subgroups;
@@ -152,32 +147,65 @@ void co_operation_announce_end(struct co_mcast_op *op)
     }
 }
 
-bool co_operation_has_room(struct co_mcast_op *op)
+// Chunks that may leave now. A window that opened by a crumb waits for more, so that batches stay large; what nobody
+// seems to hear is given up in time (send_rate.h).
+static uint32_t window_room(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
-    uint32_t room = co_send_window_room(&group->window, (uint32_t)co_operation_senders(op));
-    bool has_room = room > 0 && is_worth_sending(group, room, op->send_chunks - op->next_psn);
-    if (!has_room && !group->is_stalled) {
+    uint32_t senders = (uint32_t)co_operation_senders(op), bound = co_send_window_bound(&group->window, senders);
+    uint32_t room = co_send_window_room(&group->window, senders, group->mcast->now_ns);
+    uint32_t batch = group->mcast->batch_room < bound / 4 ? group->mcast->batch_room : bound / 4;
+    uint32_t left = op->send_chunks - op->next_psn, in_flight = co_send_window_in_flight(&group->window);
+    bool is_worth_it = room >= left || room >= batch || in_flight == 0 || in_flight >= bound;
+    return is_worth_it ? room : 0;
+}
+
+// Likewise by the pace too; 0: none before pace_due_ns, or credit.
+static uint32_t room_of(struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    uint64_t now_ns = group->mcast->now_ns;
+    group->window.sending = (uint32_t)op->blocks_missing + 1; // the own block is not missing
+    uint32_t senders = (uint32_t)co_operation_senders(op), sending = co_send_window_sending(&group->window, senders);
+    uint32_t room = window_room(op);
+    struct co_send_rate *rate = &co_send_window_limit(&group->window, senders)->rate;
+    bool is_idle = co_send_window_in_flight(&group->window) == 0;
+    uint32_t least = room < PACED_LEAST ? room : PACED_LEAST,
+             allowed = co_send_rate_allows(rate, sending, is_idle, now_ns);
+    if (group->held_ns != 0 && now_ns > group->held_ns) {
+        co_send_queue_late(&rate->queue, (now_ns - group->held_ns) / CO_NS_PER_US);
+    }
+    if (room == 0 && !group->is_stalled) {
         co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
     }
-    group->is_stalled = !has_room;
-    return has_room;
+    group->is_stalled = room == 0;
+    uint64_t due_ns = room == 0         ? co_send_rate_overdue_ns(rate, senders)
+                      : allowed < least ? co_send_rate_due_ns(rate, sending, least)
+                                        : CO_NEVER;
+    group->pace_due_ns = due_ns > now_ns ? due_ns : CO_NEVER; // overdue: only credit helps
+    group->held_ns = room > 0 && allowed < least ? due_ns : 0;
+    return allowed < least ? 0 : allowed < room ? allowed : room;
+}
+
+bool co_operation_has_room(struct co_mcast_op *op)
+{
+    return room_of(op) > 0;
 }
 
 // What of the own block may leave now: at most a batch, whole batches to one subgroup. False: the window is closed.
 static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
 {
     const struct co_mcast *mcast = op->group->mcast;
-    if (!co_operation_has_room(op)) {
+    uint32_t left = op->send_chunks - op->next_psn, room = room_of(op);
+    if (room == 0) {
         return false;
     }
-    uint32_t left = op->send_chunks - op->next_psn;
-    uint32_t room = co_send_window_room(&op->group->window, (uint32_t)co_operation_senders(op));
     uint32_t count = left < room ? left : room, batch = mcast->batch_room - op->next_psn % mcast->batch_room;
     *part = (struct co_send_part){.op = op,
                                   .first = op->next_psn,
                                   .count = count < batch ? count : batch,
                                   .credit_shift = credit_shift(op),
+                                  .begun_ns = mcast->now_ns,
                                   .subgroup = subgroup_of(mcast, op->next_psn)};
     return true;
 }
@@ -197,7 +225,8 @@ static bool account(const struct co_send_part *part)
         co_repair_forward(op, op->group->self, part->first + i); // a deaf neighbour gets at once what the others hear
     }
     op->next_psn += sent;
-    op->group->window.sent += sent;
+    co_send_window_sent(&op->group->window, (uint32_t)co_operation_senders(op), sent, op->group->delivered,
+                        op->next_psn == op->send_chunks, part->begun_ns);
     op->last_sent_ns = op->last_event_ns = mcast->now_ns;
     mcast->events++;
     mcast->advances++;

@@ -30,7 +30,7 @@ struct wire_progress {
 } __attribute__((packed));
 
 struct wire_credit {
-    uint16_t source, reserved;
+    uint16_t source, gaps;
     uint32_t received;
 } __attribute__((packed));
 
@@ -201,7 +201,8 @@ size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body,
                                  htole32(body->echo)};
     memcpy(to, &wire, sizeof(wire));
     for (unsigned i = 0; i < count; i++) {
-        struct wire_credit credit = {htole16(entries[i].source), 0, htole32(entries[i].received)};
+        struct wire_credit credit = {htole16(entries[i].source), htole16(entries[i].gaps),
+                                     htole32(entries[i].received)};
         memcpy(to + sizeof(wire) + i * sizeof(credit), &credit, sizeof(credit));
     }
     return sizeof(wire) + count * sizeof(struct wire_credit);
@@ -222,7 +223,7 @@ void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, u
     struct wire_credit wire;
     memcpy(&wire, from + sizeof(struct wire_progress) + index * sizeof(wire), sizeof(wire));
     entry->source = le16toh(wire.source);
-    entry->reserved = 0;
+    entry->gaps = le16toh(wire.gaps);
     entry->received = le32toh(wire.received);
 }
 

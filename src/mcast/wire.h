@@ -88,7 +88,7 @@ struct co_progress_body { // followed by `entries` of co_credit_entry
 };
 struct co_credit_entry {
     uint16_t source;
-    uint16_t reserved; // 0
+    uint16_t gaps;     // chunks among those before the newest that all of the subtree has heard, and not there yet
     uint32_t received; // chunks of that source, cumulative over operations, that the whole subtree has
 };
 enum co_fetch_why {

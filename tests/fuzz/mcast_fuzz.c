@@ -139,6 +139,7 @@ static size_t make_progress(struct world *world, struct input *input, uint8_t *b
                                              .echo = next_byte(input)};
     for (unsigned i = 0; i < entries; i++) {
         credits[i] = (struct co_credit_entry){.source = (uint16_t)(next_byte(input) % (MEMBERS + 1)),
+                                              .gaps = next_byte(input),
                                               .received = next_short(input)};
     }
     return co_wire_progress_encode(body, &progress_body, credits, entries);

@@ -23,6 +23,8 @@ struct world_options world_defaults(int members)
                                   .form = CO_AUTH_CHECK,
                                   .ack_radix = 16,
                                   .bytes_per_s = 25000000,
+                                  .latency_ns = 20000,
+                                  .egress_queue_bytes = 64000,
                                   .like_verbs = world_is_like_verbs,
                                   .has_reads = world_is_like_verbs,
                                   .read_bytes = 1};
@@ -92,9 +94,12 @@ void world_open(struct world *world, const struct world_options *options)
     world->options = *options;
     struct co_loopback_config hub = {.endpoints = options->members,
                                      .max_datagram_bytes = 9000,
-                                     .latency_ns = 20000,
+                                     .latency_ns = options->latency_ns,
                                      .bytes_per_s = options->bytes_per_s,
-                                     .egress_queue_bytes = 64000,
+                                     .egress_queue_bytes = options->egress_queue_bytes,
+                                     .egress_drops = options->egress_drops,
+                                     .port_bytes_per_s = options->port_bytes_per_s,
+                                     .port_queue_bytes = options->port_queue_bytes,
                                      .ingress_queue_bytes = options->ingress_queue_bytes,
                                      .like_verbs = options->like_verbs,
                                      .regions_max = options->regions_max,

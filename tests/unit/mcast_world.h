@@ -11,7 +11,7 @@
 #include "mcast/transport/loopback.h"
 #include "mcast/transport/lossy.h"
 
-#define WORLD_MAX 33
+#define WORLD_MAX 129
 
 struct world_options {
     int members;
@@ -19,7 +19,11 @@ struct world_options {
     size_t chunk_bytes, window_bytes, staging_bytes, eager_bytes, collect_bytes;
     unsigned chains, subgroups, ack_radix;
     enum co_auth_form form;
-    uint64_t bytes_per_s;
+    uint64_t bytes_per_s, latency_ns;
+    size_t egress_queue_bytes;
+    bool egress_drops;
+    uint64_t port_bytes_per_s; // 0: no ports
+    size_t port_queue_bytes;
     size_t ingress_queue_bytes;
     bool like_verbs;      // the transport has the manners of verbs
     unsigned regions_max; // then: of an endpoint, 0: unbounded

@@ -161,9 +161,9 @@ static void progress_body(void **state)
 {
     (void)state;
     static const uint8_t golden[] = {4,    3,    2, 1, 0xd4, 0xc3, 0xb2, 0xa1, 9, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f,
-                                     0x02, 0x01, 0, 0, 0x0d, 0x0c, 0x0b, 0x0a, 7, 0, 0, 0, 1,    0,    0,    0};
+                                     0x02, 0x01, 6, 5, 0x0d, 0x0c, 0x0b, 0x0a, 7, 0, 0, 0, 1,    0,    0,    0};
     struct co_progress_body body = {0x01020304, 0xa1b2c3d4, 9, 0x7fffffff}, back;
-    struct co_credit_entry entries[] = {{0x0102, 0, 0x0a0b0c0d}, {7, 0, 1}}, entry;
+    struct co_credit_entry entries[] = {{0x0102, 0x0506, 0x0a0b0c0d}, {7, 0, 1}}, entry;
     uint8_t data[sizeof(golden)];
     assert_int_equal(co_wire_progress_encode(data, &body, entries, 2), sizeof(golden));
     assert_memory_equal(data, golden, sizeof(golden));
@@ -172,6 +172,7 @@ static void progress_body(void **state)
     for (unsigned i = 0; i < 2; i++) {
         co_wire_credit_decode(&entry, data, i);
         assert_int_equal(entry.source, entries[i].source);
+        assert_int_equal(entry.gaps, entries[i].gaps);
         assert_int_equal(entry.received, entries[i].received);
     }
 }

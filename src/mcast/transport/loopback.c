@@ -14,53 +14,6 @@
 
 #define AT_ONCE 16 // datagrams that are delivered together
 
-void co_loopback_refuse(struct co_loopback_hub *hub, int rank, int peer)
-{
-    struct co_loopback_endpoint *endpoint = &hub->endpoints[rank];
-    if (endpoint->open) {
-        endpoint->refused[peer] = true;
-    }
-}
-
-static void flight_land(struct co_loopback_hub *hub, const struct co_loopback_flight *flight)
-{
-    if (flight->parcel->is_lost) {
-        co_loopback_parcel_drop(flight->parcel);
-        return;
-    }
-    if (flight->to.kind == CO_TO_PEER) {
-        struct co_loopback_endpoint *peer = &hub->endpoints[flight->to.index];
-        if (peer->open) {
-            co_loopback_queue_push(peer, flight->parcel);
-        } else if (peer->gone) {
-            co_loopback_refuse(hub, flight->from, (int)flight->to.index);
-        }
-    } else {
-        for (int i = 0; i < hub->config.endpoints; i++) {
-            struct co_loopback_endpoint *member = &hub->endpoints[i];
-            if (member->open && (member->joined >> flight->to.index & 1)) {
-                co_loopback_queue_push(member, flight->parcel);
-            }
-        }
-    }
-    co_loopback_parcel_drop(flight->parcel);
-}
-
-void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns)
-{
-    if (to_ns > hub->now_ns) {
-        hub->now_ns = to_ns;
-    }
-    for (int i = 0; i < hub->config.endpoints; i++) {
-        co_loopback_unsent_leave(&hub->endpoints[i]);
-        co_loopback_reads_end(&hub->endpoints[i]);
-    }
-    while (hub->flights.count > 0 && hub->flights.heap[0].arrival_ns <= hub->now_ns) {
-        struct co_loopback_flight flight = co_loopback_flights_pop(&hub->flights);
-        flight_land(hub, &flight);
-    }
-}
-
 static int loopback_land(struct co_transport *transport, const struct co_lander *lander)
 {
     ((struct co_loopback_endpoint *)transport)->lander = lander;
@@ -349,6 +302,11 @@ uint64_t co_loopback_now_ns(const struct co_loopback_hub *hub)
 struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *hub)
 {
     return hub->payloads;
+}
+
+uint64_t co_loopback_overflows(const struct co_loopback_hub *hub)
+{
+    return hub->overflows;
 }
 
 // Of two times, of which 0 is none.

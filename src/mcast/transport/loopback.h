@@ -23,6 +23,9 @@ struct co_loopback_config {
     uint64_t latency_ns;
     uint64_t bytes_per_s;       // egress rate of each endpoint; 0: infinite
     size_t egress_queue_bytes;  // send refuses (back-pressure) beyond it; 0: unbounded
+    bool egress_drops;          // instead of refusing, and nobody is told
+    uint64_t port_bytes_per_s;  // rate of the switch's port before each endpoint; 0: infinite
+    size_t port_queue_bytes;    // what waits there is dropped beyond it; 0: unbounded
     size_t ingress_queue_bytes; // arriving datagrams are dropped beyond it; 0: unbounded
     // Carries immediates; knows regions, from which payload is read when it leaves and no sooner; takes
     // CO_LOOPBACK_BATCH datagrams at once and holds CO_LOOPBACK_SLOTS that have yet to leave.
@@ -48,6 +51,8 @@ void co_loopback_hub_close(struct co_loopback_hub *hub); // after its endpoints
 // Endpoint of world rank `rank`; close it through its ops.
 int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub *hub, int rank);
 
+// Datagrams that a queue before a link had no room for.
+uint64_t co_loopback_overflows(const struct co_loopback_hub *hub);
 struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *hub);
 struct co_loopback_read_counts co_loopback_read_counts(const struct co_loopback_hub *hub);
 // Reads that are under way between the two fail, and so do all later ones.

@@ -33,6 +33,7 @@ struct co_loopback_flight {
     uint64_t order; // ties arrive as they were sent
     struct co_destination to;
     int from;
+    bool is_through; // the port before its receiver
     struct co_loopback_parcel *parcel;
 };
 

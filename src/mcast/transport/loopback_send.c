@@ -8,26 +8,26 @@
 #include "base/clock.h"
 #include "mcast/transport/loopback_state.h"
 
-static size_t egress_backlog_bytes(const struct co_loopback_endpoint *endpoint)
+size_t co_loopback_backlog_bytes(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s)
 {
-    const struct co_loopback_hub *hub = endpoint->hub;
-    if (endpoint->egress_free_ns <= hub->now_ns) {
+    if (free_ns <= hub->now_ns) {
         return 0;
     }
-    unsigned __int128 waiting = (unsigned __int128)(endpoint->egress_free_ns - hub->now_ns) * hub->config.bytes_per_s;
+    unsigned __int128 waiting = (unsigned __int128)(free_ns - hub->now_ns) * bytes_per_s;
     return (size_t)(waiting / CO_NS_PER_S);
 }
 
-static uint64_t wire_ns(const struct co_loopback_hub *hub, size_t bytes)
+uint64_t co_loopback_wire_ns(uint64_t bytes_per_s, size_t bytes)
 {
-    uint64_t rate = hub->config.bytes_per_s;
-    return rate ? (bytes * CO_NS_PER_S + rate - 1) / rate : 0;
+    return bytes_per_s ? (bytes * CO_NS_PER_S + bytes_per_s - 1) / bytes_per_s : 0;
 }
 
 // An empty queue takes a datagram of any size, or a large one could never leave.
 static bool egress_has_room(const struct co_loopback_endpoint *endpoint, size_t bytes)
 {
-    size_t bound = endpoint->hub->config.egress_queue_bytes, backlog = egress_backlog_bytes(endpoint);
+    const struct co_loopback_config *config = &endpoint->hub->config;
+    size_t bound = config->egress_queue_bytes;
+    size_t backlog = co_loopback_backlog_bytes(endpoint->hub, endpoint->egress_free_ns, config->bytes_per_s);
     return bound == 0 || backlog == 0 || backlog + bytes <= bound;
 }
 
@@ -62,7 +62,7 @@ static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destina
         return -ENOMEM;
     }
     uint64_t start_ns = endpoint->egress_free_ns > hub->now_ns ? endpoint->egress_free_ns : hub->now_ns;
-    uint64_t leaves_ns = start_ns + wire_ns(hub, bytes);
+    uint64_t leaves_ns = start_ns + co_loopback_wire_ns(hub->config.bytes_per_s, bytes);
     struct co_loopback_flight flight = {
         .arrival_ns = leaves_ns + hub->config.latency_ns,
         .order = hub->next_order++,
@@ -108,6 +108,10 @@ int co_loopback_send(struct co_transport *transport, struct co_destination to, c
         }
         if (datagram->region && !co_loopback_region_holds(endpoint, datagram)) {
             return -EFAULT;
+        }
+        if (!egress_has_room(endpoint, bytes) && hub->config.egress_drops) {
+            hub->overflows++;
+            continue;
         }
         if (!egress_has_room(endpoint, bytes)) {
             endpoint->refused_bytes = bytes;

@@ -44,6 +44,7 @@ struct co_loopback_endpoint {
     const struct co_lander *lander; // NULL: nobody expects anything
     bool open, gone, is_broken;
     uint64_t egress_free_ns;           // when everything accepted so far has left
+    uint64_t port_free_ns;             // likewise, of the switch's port
     size_t refused_bytes;              // size of the datagram that found no room, 0: none
     struct co_loopback_parcel **queue; // ring of what has arrived
     size_t queue_room, queue_first, queue_count, queue_bytes;
@@ -64,6 +65,7 @@ struct co_loopback_hub {
     struct co_loopback_endpoint *endpoints;
     struct co_loopback_flights flights;
     struct co_loopback_payloads payloads;
+    uint64_t overflows;
     struct co_loopback_read_counts read_counts;
     bool damages_reads;
 };
@@ -78,6 +80,8 @@ static inline struct co_loopback_parcel *co_loopback_queue_at(const struct co_lo
 void co_loopback_queue_clear(struct co_loopback_endpoint *endpoint);
 
 // loopback_send.c
+size_t co_loopback_backlog_bytes(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s);
+uint64_t co_loopback_wire_ns(uint64_t bytes_per_s, size_t bytes);
 int co_loopback_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                      unsigned count);
 // When a refused datagram will fit, 0: none was refused or it fits now.

@@ -161,6 +161,7 @@ struct co_transport {
     const struct co_transport_ops *ops;
     size_t max_datagram_bytes; // head + payload + tail
     bool has_immediate;        // every datagram arrives with the immediate that it was sent with
+    bool holds_back;           // its links make a sender wait, in place of dropping what is too much for them
     unsigned max_batch; // datagrams that one send takes with profit (segments of an offloaded send, or work requests
                         // of which only the last tells that it has left); of more it may leave the rest
     size_t receive_buffer_bytes; // what the kernel granted, as payload of full datagrams: small ones may fill as much

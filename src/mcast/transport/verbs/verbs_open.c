@@ -144,6 +144,7 @@ static int open_verbs(struct co_transport **out, const struct co_verbs_config *c
     verbs->transport = (struct co_transport){.ops = &ops,
                                              .max_datagram_bytes = verbs->mtu,
                                              .has_immediate = true,
+                                             .holds_back = true,
                                              .max_batch = CO_VERBS_BATCH,
                                              .receive_buffer_bytes = receive_bytes_of(verbs)};
     *mine = (struct co_verbs_address){.queue_pair = co_verbs_own_ring(verbs)->queue_pair->qp_num, .lid = verbs->lid};

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a sender learns of its path, against a path whose rate and delay are known: the rate, what may be in flight, the
+// pace, and of what nothing is to be learned.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "mcast/send_rate.h"
+
+enum { START = 46, LEAST = 21, WINDOW = 1497, RATE = 10000, BATCH = 16 };
+
+#define MS CO_NS_PER_MS
+#define TRIP_NS (UINT64_C(1) * MS)
+
+// Chunks leave in batches, one after the other through a link of RATE, and are heard a trip later, by batches.
+struct path {
+    struct co_send_rate rate;
+    uint64_t now_ns;
+    uint32_t sent;
+    bool is_last;
+};
+
+static void path_open(struct path *path)
+{
+    *path = (struct path){.now_ns = 1000 * MS};
+    co_send_rate_open(&path->rate, START, LEAST, WINDOW, false);
+}
+
+// Sends `batches` back to back from now on, lets all be heard at the link's `rate`, and ends when the last was.
+static void send(struct path *path, unsigned batches, uint64_t rate)
+{
+    uint64_t began_ns = path->now_ns;
+    uint32_t first = path->sent;
+    for (unsigned i = 0; i < batches; i++) {
+        path->sent += BATCH;
+        co_send_rate_sent(&path->rate, 1, path->sent, BATCH, i == 0, first, path->is_last && i + 1 == batches,
+                          began_ns);
+    }
+    for (unsigned i = 1; i <= batches; i++) {
+        uint32_t heard = first + i * BATCH;
+        path->now_ns = began_ns + TRIP_NS + (uint64_t)i * BATCH * CO_NS_PER_S / rate;
+        co_send_rate_hear(&path->rate, heard, path->sent, heard, path->now_ns);
+    }
+}
+
+static void nothing_is_known_at_first(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    assert_int_equal(co_send_rate_bound(&path.rate, 1), START);
+    assert_int_equal(co_send_rate_bound(&path.rate, 4), START / 4);
+    assert_int_equal(co_send_rate_allows(&path.rate, 1, true, path.now_ns), UINT32_MAX);
+    assert_int_equal(co_send_rate_patience_ns(&path.rate, 1), CO_SEND_RATE_UNKNOWN_NS + CO_SEND_RATE_LATE_NS);
+}
+
+static void it_learns_the_rate_and_the_trip(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send(&path, 12, RATE);
+    // 192 chunks and a trip are 20.2 ms.
+    assert_in_range(co_send_rate_now(&path.rate), RATE * 8 / 10, RATE);
+    assert_in_range(path.rate.least_trip_ns, TRIP_NS, TRIP_NS + (uint64_t)BATCH * CO_NS_PER_S / RATE);
+    uint64_t bridge_us = path.rate.least_trip_ns / CO_NS_PER_US + path.rate.queue.now;
+    assert_int_equal(co_send_rate_bound(&path.rate, 1), co_send_rate_now(&path.rate) * bridge_us / 1000000);
+    assert_int_equal(co_send_rate_bound(&path.rate, 2), co_send_rate_bound(&path.rate, 1) / 2);
+}
+
+static void what_leaves_first_says_nothing(void **state)
+{
+    (void)state; // a shaper lets 64 KiB through at once: the rate was found fifteen times too large
+    struct path path;
+    path_open(&path);
+    path.is_last = true;
+    for (int i = 0; i < 20; i++) {
+        send(&path, START / BATCH, 100 * RATE);
+    }
+    assert_int_equal(co_send_rate_now(&path.rate), 0);
+    assert_int_equal(co_send_rate_bound(&path.rate, 1), START);
+}
+
+static void a_window_that_was_empty_is_no_beginning(void **state)
+{
+    (void)state; // with a bound of one batch each was the first, and the rate was never known
+    struct path path;
+    path_open(&path);
+    for (int i = 0; i < 12; i++) {
+        send(&path, 1, RATE);
+    }
+    assert_true(co_send_rate_now(&path.rate) > 0);
+}
+
+static void a_rate_that_falls_is_noticed_and_one_that_rises_at_once(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send(&path, 12, RATE);
+    for (int i = 0; i < 4 * CO_SEND_RATE_ROUNDS; i++) {
+        send(&path, 12, RATE / 10);
+    }
+    assert_in_range(co_send_rate_now(&path.rate), RATE * 7 / 100, RATE * 11 / 100);
+    send(&path, 12, RATE);
+    assert_true(co_send_rate_now(&path.rate) > RATE / 2);
+}
+
+static void the_pace_is_kept_over_time(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send(&path, 12, RATE);
+    path.rate.is_growing = false;
+    uint64_t pace = co_send_rate_pace(&path.rate, 1), now_ns = path.now_ns + 1000 * MS, began_ns = now_ns;
+    uint32_t sent = path.sent, first = co_send_rate_allows(&path.rate, 1, true, now_ns);
+    assert_int_equal(first, LEAST); // after an idle time, not a second's worth
+    for (bool was_idle = true; now_ns < began_ns + 100 * MS; was_idle = false) {
+        uint32_t allowed = co_send_rate_allows(&path.rate, 1, was_idle, now_ns);
+        if (allowed == 0) {
+            uint64_t due_ns = co_send_rate_due_ns(&path.rate, 1, 1);
+            assert_true(due_ns > now_ns);
+            now_ns = due_ns + (sent % 5 == 0 ? 3 * MS : 0); // now and then the sender has to wait for the processor
+            continue;
+        }
+        sent += allowed;
+        co_send_rate_sent(&path.rate, 1, sent, allowed, was_idle, path.sent, false, now_ns);
+    }
+    uint64_t expected = pace * (now_ns - began_ns) / CO_NS_PER_S + first;
+    assert_in_range(sent - path.sent, expected - 4 * pace / 1000, expected + 1); // it may end in a wait
+}
+
+static void a_fast_path_is_not_paced_until_something_is_lost(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    uint64_t fast = (uint64_t)WINDOW / CO_SEND_RATE_FAST * CO_NS_PER_S / (CO_SEND_QUEUE_MOST * CO_NS_PER_US);
+    path.rate.best[0] = fast - fast / 100;
+    path.rate.least_trip_ns = TRIP_NS;
+    assert_true(co_send_rate_pace(&path.rate, 1) > 0);
+    assert_true(co_send_rate_bound(&path.rate, 1) < WINDOW / 2);
+    path.rate.best[0] = fast + fast / 100;
+    assert_int_equal(co_send_rate_bound(&path.rate, 1), WINDOW);
+    assert_int_equal(co_send_rate_allows(&path.rate, 1, false, path.now_ns), UINT32_MAX);
+    co_send_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW);
+    assert_true(co_send_rate_pace(&path.rate, 1) > 0);
+    assert_true(co_send_rate_bound(&path.rate, 1) < WINDOW / 4);
+    for (int i = 0; i < 200; i++) { // who has lost once stays careful
+        co_send_queue_judge(&path.rate.queue, 0, WINDOW);
+    }
+    assert_int_equal(path.rate.queue.now, CO_SEND_QUEUE_MOST);
+    assert_true(co_send_rate_pace(&path.rate, 1) > 0);
+}
+
+static void lateness_is_added_to_the_trip(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send(&path, 12, RATE);
+    uint64_t latest_ns = path.now_ns, overdue_ns = co_send_rate_overdue_ns(&path.rate, 1);
+    assert_true(overdue_ns > latest_ns + TRIP_NS + CO_SEND_RATE_LATE_NS);
+    assert_true(overdue_ns < latest_ns + 20 * MS);
+    uint32_t late = path.rate.queue.late;
+    path.sent += BATCH;
+    co_send_rate_sent(&path.rate, 1, path.sent, BATCH, true, path.sent - BATCH, false, path.now_ns);
+    co_send_rate_time_news(&path.rate, path.now_ns + 40 * MS);
+    co_send_rate_hear(&path.rate, path.sent, path.sent, path.sent, path.now_ns + 40 * MS);
+    assert_true(path.rate.queue.late > late + 30000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_known_at_first),
+        cmocka_unit_test(it_learns_the_rate_and_the_trip),
+        cmocka_unit_test(what_leaves_first_says_nothing),
+        cmocka_unit_test(a_window_that_was_empty_is_no_beginning),
+        cmocka_unit_test(a_rate_that_falls_is_noticed_and_one_that_rises_at_once),
+        cmocka_unit_test(the_pace_is_kept_over_time),
+        cmocka_unit_test(a_fast_path_is_not_paced_until_something_is_lost),
+        cmocka_unit_test(lateness_is_added_to_the_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
