@@ -68,6 +68,7 @@ check_unreachable() {
     endure "a stranger says so in the name of the hosts" slander 3 1
     endure "a firewall that rejects for 50 ms" reject_at 2 0.05 1
     endure "a firewall that rejects for 50 ms, five times" reject_at 2 0.05 5
+    endure "a stranger says that source routes failed" slander 2 0 5
     settings=(CASTOFF_REPORT="$shared/run.json")
     endure "a stranger says that hosts are unreachable" slander 2 0 1
     if report_says run "counters['send_refused'] == 0" 2>"$shared/why"; then

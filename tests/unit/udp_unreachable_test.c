@@ -123,18 +123,53 @@ static int hosts_are_heard(void)
     return 0;
 }
 
+// Twice the same batch, before the first of which something is told: both leave, with offload if there is any.
+static void send_after(struct co_transport *udp, uint8_t code, uint8_t contents)
+{
+    const struct co_tx_datagram batch[] = {{.head = "12345", .head_bytes = 5}, {.head = "67890", .head_bytes = 5}};
+    const struct co_destination group = {CO_TO_GROUP, 0};
+    uint64_t sent = co_counter_read(CO_COUNT_DATAGRAMS_SENT);
+    tell("127.0.0.9", code, 1, contents);
+    namespace_require(udp->ops->send(udp, group, batch, 2) == 2, "taken");
+    namespace_require(udp->ops->send(udp, group, batch, 2) == 2, "and again");
+    namespace_require(co_counter_read(CO_COUNT_DATAGRAMS_SENT) == sent + 4, "all sent");
+    namespace_require(co_counter_read(CO_COUNT_SEND_REFUSED) == 0, "nothing was refused");
+}
+
+// With every code, from each of which the transport emerges as it was: with offload, if it had it.
+static void send_after_all(struct co_transport *udp)
+{
+    static const uint8_t codes[] = {ICMP_NET_UNREACH, ICMP_HOST_UNREACH, ICMP_PORT_UNREACH, ICMP_SR_FAILED,
+                                    ICMP_PKT_FILTERED};
+    char before[256], after[256];
+    co_udp_describe(udp, before, sizeof before);
+    for (uint8_t i = 0; i < sizeof codes; i++) {
+        send_after(udp, codes[i], i);
+    }
+    co_udp_describe(udp, after, sizeof after);
+    namespace_require(strcmp(before, after) == 0, after);
+}
+
 static int sends_are_repeated(void)
 {
-    static const uint8_t codes[] = {ICMP_NET_UNREACH, ICMP_HOST_UNREACH, ICMP_PORT_UNREACH, ICMP_PKT_FILTERED};
     struct co_transport *udp = opened();
-    struct co_tx_datagram datagram = {.head = "12345", .head_bytes = 5};
-    for (uint8_t i = 0; i < sizeof codes; i++) {
-        uint64_t sent = co_counter_read(CO_COUNT_DATAGRAMS_SENT);
-        tell("127.0.0.9", codes[i], 1, i);
-        namespace_require(udp->ops->send(udp, (struct co_destination){CO_TO_GROUP, 0}, &datagram, 1) == 1, "taken");
-        namespace_require(co_counter_read(CO_COUNT_DATAGRAMS_SENT) == sent + 1, "and sent");
+    send_after_all(udp);
+    udp->ops->close(udp);
+    return 0;
+}
+
+// Full receive buffers leave no room in the queue of errors: the next send fails, and nothing tells why.
+static int untold_errors_are_survived(void)
+{
+    static const uint8_t stray[8192];
+    struct co_transport *udp = opened();
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = addresses[0].port, .sin_addr.s_addr = addresses[0].ip};
+    int stranger = socket(AF_INET, SOCK_DGRAM, 0);
+    for (size_t bytes = 0; bytes < 2 * udp->receive_buffer_bytes; bytes += sizeof stray) {
+        (void)!sendto(stranger, stray, sizeof stray, 0, (struct sockaddr *)&to, sizeof to);
     }
-    namespace_require(co_counter_read(CO_COUNT_SEND_REFUSED) == 0, "nothing was refused");
+    send_after_all(udp);
+    close(stranger);
     udp->ops->close(udp);
     return 0;
 }
@@ -151,11 +186,18 @@ static void others_keep_nothing_from_leaving(void **state)
     namespace_enter_and(links, sends_are_repeated);
 }
 
+static void nor_do_those_that_nothing_tells_of(void **state)
+{
+    (void)state;
+    namespace_enter_and(links, untold_errors_are_survived);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_sent_to_is_heard),
         cmocka_unit_test(others_keep_nothing_from_leaving),
+        cmocka_unit_test(nor_do_those_that_nothing_tells_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,6 +181,13 @@ static void end_refusals(struct co_udp_refusals *row)
     }
 }
 
+// An error may be ICMP's word on an earlier datagram. Then it lay in the error queue, where another thread may just
+// have read it: the first error of a call is always tried again.
+static bool may_concern_earlier(struct co_udp *udp, unsigned *retries)
+{
+    return (co_udp_unreachable_note(udp) || *retries == 0) && ++*retries <= RETRIES;
+}
+
 int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                 unsigned count)
 {
@@ -208,7 +215,7 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
         }
         switch (judge(-sent, offloaded && run > 1)) {
         case REFUSED:
-            if (co_udp_unreachable_note(udp) && ++retries <= RETRIES) { // ICMP's word on an earlier datagram
+            if (may_concern_earlier(udp, &retries)) {
                 break;
             }
             co_counter_add(CO_COUNT_SEND_REFUSED, 1);
@@ -231,7 +238,7 @@ int co_udp_send(struct co_transport *transport, struct co_destination to, const 
             }
             break;
         case NO_OFFLOAD:
-            is_plain = true;
+            is_plain = !may_concern_earlier(udp, &retries);
             break;
         case BROKEN:
             return done > 0 ? (int)done : sent;
