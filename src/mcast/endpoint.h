@@ -36,7 +36,8 @@
 
 #define CO_REPAIR_QUEUE 256
 #define CO_REQUESTS_TIMED 32 // at most CO_WIRE_REQUEST_LABELS
-#define CO_CONTROL_MAX 1200  // body bytes of one control message
+#define CO_REQUESTS_KEPT (2 * CO_WIRE_REQUEST_LABELS)
+#define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_FETCH_RANGES_MAX 128
 #define CO_EARLY_CHAINS 1024
 #define CO_EARLY_FETCHES 16 // requests kept for operations that have yet to begin
@@ -119,7 +120,8 @@ struct co_mcast_group {
     struct co_mcast_op *oldest, *newest;
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).
-    uint32_t *received, *reported;
+    uint32_t *received, *reported, *reported_heard;
+    uint32_t *staged;       // of them, those of operations that have yet to begin here: not counted as received
     uint32_t delivered;     // of all sources
     uint32_t *latest;       // operation of the latest first transmission
     uint32_t *credit_every; // chunks after which the source wants credit, 0: the quantum
@@ -128,6 +130,7 @@ struct co_mcast_group {
     uint32_t turn;
     uint32_t requests, answered;              // number of the last request, and of the latest one known to be answered
     uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
+    uint32_t requested_of[CO_REQUESTS_KEPT];  // operation
     uint32_t *child_received, *child_heard;   // [source * child_room + slot]
     int child_room;
     uint32_t quantum;       // chunks after which credit is reported unasked

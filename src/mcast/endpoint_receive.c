@@ -74,6 +74,9 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     struct co_mcast_op *op = co_operation_find(group, chunk.operation);
     if (op == NULL || op->state < 0) {
         co_counter_add(CO_COUNT_DATA_STALE, 1);
+        if (chunk.is_repair) {
+            co_repair_answered(group, chunk.operation, chunk.label, false);
+        }
         return NULL;
     }
     bool is_new = co_chunk_place(op, &chunk, payload, payload_bytes);

@@ -40,7 +40,7 @@ static uint32_t *take(uint32_t **storage, size_t words)
 static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
 {
     group->child_room = count - 1 < radix ? count - 1 : radix;
-    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 11 * n + 1 + 2 * children;
+    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 13 * n + 1 + 2 * children;
     uint32_t *storage = calloc(words, sizeof(*storage));
     if (storage == NULL) {
         return -ENOMEM;
@@ -50,6 +50,8 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     group->first_unit = take(&storage, n + 1);
     group->received = take(&storage, n);
     group->reported = take(&storage, n);
+    group->reported_heard = take(&storage, n);
+    group->staged = take(&storage, n);
     group->latest = take(&storage, n);
     group->credit_every = take(&storage, n);
     group->unheard = take(&storage, n);

@@ -99,12 +99,12 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         return false;
     }
     bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, group->mcast->now_ns);
+    if (chunk->is_repair) {
+        co_repair_answered(group, chunk->operation, chunk->label, is_new);
+    }
     if (!is_new) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return false;
-    }
-    if (chunk->is_repair) {
-        co_repair_answered(group, chunk->label);
     }
     co_chunk_copy(op, block, chunk, payload, bytes);
     if (!chunk->is_repair) {
@@ -145,6 +145,11 @@ static bool is_kept_already(const struct co_early_chunk *early, const struct co_
     return early != NULL;
 }
 
+static bool is_first_transmission(const struct co_chunk *chunk)
+{
+    return !chunk->is_repair && !chunk->is_contribution;
+}
+
 static void early_give(struct co_early_chunk *early)
 {
     struct co_mcast *mcast = early->group->mcast;
@@ -153,6 +158,7 @@ static void early_give(struct co_early_chunk *early)
         link = &(*link)->next_in_chain;
     }
     *link = early->next_in_chain;
+    early->group->staged[early->chunk.source] -= is_first_transmission(&early->chunk);
     co_fixed_pool_give(&mcast->early, early);
 }
 
@@ -178,6 +184,9 @@ bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     memcpy(early->payload, payload, bytes);
     *group->early_end = early;
     group->early_end = &early->next;
+    group->staged[chunk->source] += is_first_transmission(chunk);
+    group->has_news = true;
+    co_group_activate(group);
     co_counter_add(CO_COUNT_DATA_EARLY, 1);
     co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept_bytes);
     return true;

@@ -51,10 +51,11 @@ static uint32_t subtree_received(const struct co_mcast_group *group, int source)
     return least;
 }
 
-// Chunks of `source` that were sent before the newest that was heard of it, and are not here: lost, or late.
+// Chunks of `source` that were sent before the newest that was heard of it, and are not received: lost, late, or of
+// operations that we have yet to begin.
 static uint32_t gaps_of(const struct co_mcast_group *group, int source)
 {
-    uint32_t gaps = 0;
+    uint32_t gaps = group->staged[source];
     if (co_group_is_deaf(group, source)) {
         return UINT16_MAX; // nothing is on its way to us
     }
@@ -110,10 +111,11 @@ void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
     for (int source = 0; source < group->count && count < CREDIT_ENTRIES_MAX; source++) {
         if (source != group->self && co_credit_parent(group->self, source, group->count, radix) == member) {
             uint32_t received = subtree_received(group, source);
-            uint32_t gaps = subtree_heard(group, source) - received;
+            uint32_t heard = subtree_heard(group, source), gaps = heard - received;
             gaps = gaps > UINT16_MAX ? UINT16_MAX : gaps;
             entries[count++] = (struct co_credit_entry){(uint16_t)source, (uint16_t)gaps, received};
             group->reported[source] = received;
+            group->reported_heard[source] = heard;
         }
     }
     uint8_t bytes[CO_CONTROL_MAX];
@@ -149,7 +151,10 @@ static void report_credit(struct co_mcast_group *group, bool is_due)
         if (source == group->self) {
             continue;
         }
-        uint32_t grown = subtree_received(group, source) - group->reported[source];
+        uint32_t received = subtree_received(group, source) - group->reported[source];
+        uint32_t was_heard = group->reported_heard[source];
+        uint32_t heard = co_serial_max(was_heard, subtree_heard(group, source)) - was_heard;
+        uint32_t grown = heard > received ? heard : received;
         if (grown >= quantum_of(group, source) || (is_due && grown > 0)) {
             co_report_send(group, co_credit_parent(group->self, source, group->count, radix), 0);
         } else if (grown > 0) {

@@ -111,6 +111,17 @@ void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns)
     block->next_psn = block->chunks;
 }
 
+void co_receive_block_told(struct co_receive_block *block, uint32_t sent, uint64_t now_ns)
+{
+    if (sent >= block->chunks) {
+        co_receive_block_all_sent(block, now_ns);
+    } else if (sent > block->next_psn) {
+        leave_tail(block, block->next_psn);
+        block->next_psn = sent;
+        block->gap_since_ns = block->last_ns = now_ns;
+    }
+}
+
 // Silence is the source's, not the block's: who is heard sending something else will come to this block, or has lost
 // it, which must not go unnoticed for ever.
 static uint64_t silent_since(const struct co_receive_block *block, const struct co_repair_timing *timing)
@@ -200,6 +211,12 @@ static uint64_t gathered_at(const struct co_receive_block *block, const struct c
     return wanted < latest ? wanted : latest;
 }
 
+// A guess about a long block is answered by a word, so what is certain goes first, in a request of its own.
+static bool is_told(const struct co_receive_block *block)
+{
+    return block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
+}
+
 static bool has_budget(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
     return !timing->is_choked && timing->under_way + block->asked_missing <= CO_REQUEST_BUDGET / 2;
@@ -287,7 +304,11 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
 {
     bool is_overdue = now_ns < overtaken_at(block, timing); // else the way is open, and needs no patience
     bool is_probe = is_overdue && block->retries < PROBES, was_parked = block->is_parked;
-    uint32_t limit = is_overdue ? block->asked_below : block->check_psn, collected;
+    uint32_t collected, limit = is_overdue ? block->asked_below : block->check_psn;
+    uint32_t certain = limit < block->next_psn ? limit : block->next_psn;
+    if (is_told(block) && co_chunk_bitmap_find(block->arrived, 0, certain, false) < certain) {
+        limit = certain;
+    }
     collect(block, 0, limit, is_probe ? 1 : CO_REQUEST_BUDGET, request, &collected);
     if (collected > 0 && !is_probe) {
         note_request(block, timing, now_ns);
@@ -309,7 +330,7 @@ static uint32_t askable_limit(struct co_receive_block *block, const struct co_re
         block->in_tail = true;
     }
     if (block->in_tail) {
-        return block->chunks;
+        return is_told(block) && has_unasked_gap(block) ? block->next_psn : block->chunks;
     }
     if (!has_unasked_gap(block)) {
         block->gap_since_ns = 0;

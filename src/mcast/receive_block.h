@@ -101,6 +101,10 @@ void co_receive_block_marked(struct co_receive_block *block, const struct co_chu
 // was not answered, asks again.
 void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns);
 
+// So many of the chunks are known to be sent, and have had their time to come: what is missing of them is lost, and
+// what had been guessed about all others may still come.
+void co_receive_block_told(struct co_receive_block *block, uint32_t sent, uint64_t now_ns);
+
 // The source's earlier block is complete: its silence counts from now on.
 static inline void co_receive_block_is_next(struct co_receive_block *block, uint64_t now_ns)
 {

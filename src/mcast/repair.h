@@ -19,7 +19,7 @@ struct co_request;
 
 struct co_repair {
     struct co_mcast_group *group;
-    uint32_t operation, first, count; // of chunks; 0: PARKED, in its place among the answers
+    uint32_t operation, first, count; // of chunks; 0: PARKED, in its place among the answers, and `first` are known
     uint16_t source;
     uint8_t label; // 0: it waited for the chunks, or the request had none
     bool by_read;  // they may be lent instead
@@ -31,7 +31,8 @@ void co_repair_request(struct co_mcast_group *group);
 uint64_t co_repair_due_ns(struct co_mcast_group *group);
 // A first transmission of an operation that is not over; is_new: it was not here before.
 void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new);
-void co_repair_answered(struct co_mcast_group *group, uint8_t label); // 0: of no request
+// The answer to the request with that label, 0: of none. is_new: its chunk was not here.
+void co_repair_answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new);
 void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
 void co_repair_nudged(struct co_mcast_group *group, int source);
 void co_repair_block_arrived(struct co_mcast_op *op, int source);

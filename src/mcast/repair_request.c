@@ -62,6 +62,7 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
     }
     group->requests++;
     group->requested_ns[group->requests % CO_REQUESTS_TIMED] = mcast->now_ns;
+    group->requested_of[group->requests % CO_REQUESTS_KEPT] = op->number;
     int holder = holder_to_ask(group, co_operation_source(op, index), block);
     bool is_deaf = timing->is_deaf && !block->is_heard;
     struct co_fetch_body fetch = {.source = (uint16_t)co_operation_source(op, index),
@@ -88,15 +89,25 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
     return true;
 }
 
+// Is it certain that an answer with this number is to that request, and no copy of one that had the same label?
+static bool is_answer_to(const struct co_mcast_group *group, uint32_t number, uint32_t operation)
+{
+    uint32_t before = number - CO_WIRE_REQUEST_LABELS;
+    return group->requested_of[number % CO_REQUESTS_KEPT] == operation &&
+           (number < CO_WIRE_REQUEST_LABELS || group->requested_of[before % CO_REQUESTS_KEPT] != operation);
+}
+
 // Who answers does so in the order of the requests, so the answer to one says that what is still missing of earlier
-// ones has been lost, or waits until the neighbour has it.
-void co_repair_answered(struct co_mcast_group *group, uint8_t label)
+// ones has been lost, or waits until the neighbour has it. One that brings nothing new shows how slow the way is, where
+// nobody can have sent it again.
+void co_repair_answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new)
 {
     if (label == 0) {
         return;
     }
     uint32_t age = (group->requests - label) % CO_WIRE_REQUEST_LABELS, number = group->requests - age;
-    if (age < CO_REQUESTS_TIMED && co_serial_before(group->answered, number)) {
+    bool is_ours = age < CO_REQUESTS_TIMED && (is_new || is_answer_to(group, number, operation));
+    if (is_ours && co_serial_before(group->answered, number)) {
         uint64_t asked_ns = group->requested_ns[number % CO_REQUESTS_TIMED];
         co_round_trip_sample(&group->mcast->answer_trip, group->mcast->now_ns - asked_ns);
         group->answered = number;
@@ -108,12 +119,17 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
     struct co_fetch_body fetch;
     co_wire_fetch_decode(&fetch, body);
     if (control->source == group->left) {
-        co_repair_answered(group, fetch.label);
+        co_repair_answered(group, control->operation, fetch.label, true);
     }
     struct co_mcast_op *op = co_operation_find(group, control->operation);
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, fetch.source);
     if (block != NULL && block->asked_missing > 0) {
+        struct co_fetch_range known = {0, 0};
         block->is_parked = true;
+        if (control->entries > 0) {
+            co_wire_range_decode(&known, body, 0);
+        }
+        co_receive_block_told(block, known.count, group->mcast->now_ns);
     }
 }
 
@@ -151,14 +167,16 @@ static uint64_t choked_until(const struct co_mcast_group *group)
 }
 
 // What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
-static void look_at_source(struct co_mcast_group *group, int source, struct co_repair_timing *timing)
+static void look_at_source(struct co_mcast_group *group, int source, const struct co_receive_block *block,
+                           struct co_repair_timing *timing)
 {
+    bool is_repaired_alone = !block->is_heard && block->count >= CO_WIRE_ANNOUNCED_CHUNKS;
     timing->heard_ns = group->mcast->peers[group->members[source]].heard_ns;
     timing->is_next = group->seen_in_turn[source] != group->turn;
     timing->request = group->requests + 1;
     timing->answered = group->answered;
     timing->is_choked = group->mcast->now_ns < choked_until(group);
-    timing->is_deaf = co_group_is_deaf(group, source);
+    timing->is_deaf = co_group_is_deaf(group, source) || is_repaired_alone;
     group->seen_in_turn[source] = group->turn;
 }
 
@@ -185,7 +203,7 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
             if (!awaits_block(op, i)) {
                 continue;
             }
-            look_at_source(group, co_operation_source(op, i), &timing);
+            look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
             uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
             due = block_due < due ? block_due : due;
             due = timing.is_choked && choked_until(group) < due ? choked_until(group) : due;
@@ -207,7 +225,7 @@ void co_repair_request(struct co_mcast_group *group)
             if (!awaits_block(op, i)) {
                 continue;
             }
-            look_at_source(group, co_operation_source(op, i), &timing);
+            look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
             if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns &&
                 !request_block(op, i, &timing)) {
                 return;

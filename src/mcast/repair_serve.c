@@ -48,14 +48,6 @@ static void queue_repair(struct co_mcast *mcast, const struct co_repair *repair)
     }
 }
 
-// The word that not all of it is here, in its place among the answers.
-static void queue_parked(struct co_mcast_group *group, int to, uint32_t operation, const struct co_fetch_body *fetch)
-{
-    struct co_repair parked = {
-        .group = group, .operation = operation, .source = fetch->source, .label = fetch->label, .to = to};
-    queue_answer(group->mcast, &parked);
-}
-
 static void park(struct co_mcast_op *op, int source, uint32_t first, uint32_t last)
 {
     int index = op->root >= 0 ? 0 : source;
@@ -79,6 +71,19 @@ static void park(struct co_mcast_op *op, int source, uint32_t first, uint32_t la
     co_counter_add(CO_COUNT_FETCH_PARKED, 1);
 }
 
+// The word that not all of it is here, in its place among the answers; so many of the block are `known` to be sent.
+static void queue_parked(struct co_mcast_group *group, int to, uint32_t operation, const struct co_fetch_body *fetch,
+                         uint32_t known)
+{
+    struct co_repair parked = {.group = group,
+                               .operation = operation,
+                               .first = known,
+                               .source = fetch->source,
+                               .label = fetch->label,
+                               .to = to};
+    queue_answer(group->mcast, &parked);
+}
+
 // Who only guesses that our chunks are lost is about to get them, unless we have stopped for want of credit.
 static bool is_stuck(const struct co_mcast_op *op)
 {
@@ -88,22 +93,39 @@ static bool is_stuck(const struct co_mcast_op *op)
            now_ns >= co_send_window_overdue_ns(&group->window, (uint32_t)co_operation_senders(op));
 }
 
-// Who guesses about a long block is told when all of it is sent: the word follows the chunks through the queues, and
-// whoever still misses some when it comes asks in earnest. Short blocks are not worth the detour.
-static bool is_told_the_end(const struct co_mcast_op *op, const struct co_fetch_body *fetch)
+// Who guesses about a long block is told how much of it has been sent: the word follows the chunks through the queues,
+// however slow, and whoever still misses some when it comes asks in earnest. Short blocks are not worth the detour.
+static bool is_told(const struct co_receive_block *block, const struct co_fetch_body *fetch)
 {
-    return fetch->source == op->group->self && fetch->why == CO_FETCH_GUESS &&
-           op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
+    return fetch->why == CO_FETCH_GUESS && block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
 }
 
-// Up to where an asked range of our own block is answered: the rest is not lost, it is under way or yet to be sent.
+// How many chunks of the block an asker is told of. Of the own one nothing is said that the next chunk says sooner.
+static uint32_t told_sent(struct co_mcast_op *op, const struct co_fetch_body *fetch)
+{
+    const struct co_receive_block *block = co_operation_block(op, fetch->source);
+    if (block == NULL || !is_told(block, fetch)) {
+        return 0;
+    }
+    if (fetch->source != op->group->self) {
+        return block->next_psn;
+    }
+    return op->next_psn == op->send_chunks || is_stuck(op) ? op->next_psn : 0;
+}
+
+// What was sent last has not had its time yet.
+static bool is_under_way(const struct co_mcast_op *op)
+{
+    struct co_mcast_group *group = op->group;
+    uint64_t trip_ns = co_send_window_trip_ns(&group->window, (uint32_t)co_operation_senders(op));
+    return op->send_chunks > 0 && group->mcast->now_ns - op->last_sent_ns < trip_ns;
+}
+
+// Up to where an asked range of our own block is answered: the rest is yet to be sent.
 static uint32_t answerable(struct co_mcast_op *op, int from, const struct co_fetch_body *fetch, uint32_t first,
                            uint32_t end)
 {
-    uint32_t limit = op->next_psn;
-    if (is_told_the_end(op, fetch)) {
-        limit = op->next_psn < op->send_chunks && is_stuck(op) ? op->next_psn : first;
-    }
+    uint32_t limit = fetch->why == CO_FETCH_GUESS && is_under_way(op) ? first : op->next_psn;
     limit = op->send_chunks == 0 || limit > end ? end : limit < first ? first : limit;
     if (limit < end && fetch->why == CO_FETCH_DEAF && from == op->group->right) {
         park(op, fetch->source, limit, end);
@@ -123,16 +145,18 @@ static bool serve_range(struct co_mcast_op *op, int from, const struct co_fetch_
     }
     // Who was called with another length than we may ask beyond the end.
     uint32_t left = block->chunks - range->first, end = range->first + (range->count < left ? range->count : left);
-    bool is_all_here = true, by_read = fetch->can_read && co_repair_may_lend(op, from);
+    bool is_all_here = !is_told(block, fetch), by_read = fetch->can_read && co_repair_may_lend(op, from);
     if (fetch->source == group->self) {
         uint32_t limit = answerable(op, from, fetch, range->first, end);
-        is_all_here = limit == end;
+        is_all_here = is_all_here && limit == end;
         end = limit;
     }
     for (uint32_t at = range->first; at < end;) {
         bool is_here = co_chunk_bitmap_has(block->arrived, at);
         uint32_t until = co_chunk_bitmap_find(block->arrived, at, end, !is_here);
-        if (is_here) {
+        if (is_here && is_told(block, fetch)) {
+            // it is on its way, or asked for in earnest
+        } else if (is_here) {
             struct co_repair repair = {group, op->number, at, until - at, fetch->source, fetch->label, by_read, from};
             queue_repair(group->mcast, &repair);
         } else if (from == group->right) {
@@ -200,6 +224,10 @@ void co_repair_start(struct co_mcast_op *op)
         for (unsigned i = 0; i < early->count && early->operation == op->number; i++) {
             serve_range(op, group->right, &early->body, &early->ranges[i]);
         }
+        uint32_t told = early->operation == op->number ? told_sent(op, &early->body) : 0;
+        if (told > 0) {
+            queue_parked(group, group->right, op->number, &early->body, told);
+        }
         *link = early->next;
         free(early);
     }
@@ -212,7 +240,7 @@ void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct c
     struct co_mcast_op *op = co_operation_find(group, control->operation);
     if (op == NULL && from == group->right && !co_serial_before(control->operation, group->next_operation)) {
         keep_early(group, &fetch, control, body);
-        queue_parked(group, from, control->operation, &fetch);
+        queue_parked(group, from, control->operation, &fetch, 0);
         return;
     }
     if (op == NULL || op->state < 0) {
@@ -225,11 +253,8 @@ void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct c
         co_wire_range_decode(&range, body, i);
         is_all_here = serve_range(op, from, &fetch, &range) && is_all_here;
     }
-    if (is_told_the_end(op, &fetch) && op->next_psn == op->send_chunks) {
-        co_control_send_member(group, from, CO_CONTROL_SENT, op->number, 0, NULL, 0);
-    }
     if (!is_all_here) {
-        queue_parked(group, from, op->number, &fetch);
+        queue_parked(group, from, op->number, &fetch, told_sent(op, &fetch));
     }
 }
 
@@ -251,10 +276,13 @@ void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn)
 
 static int send_parked(const struct co_repair *repair)
 {
-    uint8_t body[sizeof(struct co_fetch_body)];
+    uint8_t body[CO_CONTROL_MAX];
     struct co_fetch_body fetch = {.source = repair->source, .label = repair->label};
-    size_t bytes = co_wire_fetch_encode(body, &fetch, NULL, 0);
-    return co_control_send_member(repair->group, repair->to, CO_CONTROL_PARKED, repair->operation, 0, body, bytes);
+    struct co_fetch_range known = {0, repair->first};
+    unsigned count = known.count > 0 ? 1 : 0;
+    size_t bytes = co_wire_fetch_encode(body, &fetch, &known, count);
+    return co_control_send_member(repair->group, repair->to, CO_CONTROL_PARKED, repair->operation, (uint16_t)count,
+                                  body, bytes);
 }
 
 // How many chunks left, 0: the queue is full; negative: it has no end to wait for.

@@ -21,7 +21,8 @@
 #define CO_SEND_RATE_START_BYTES 65536 // in flight before anything is known
 #define CO_SEND_RATE_BURST_LEAST 8     // chunks
 #define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
-#define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(20) * CO_NS_PER_MS) // for the first word of a path
+#define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
+#define CO_SEND_RATE_TRIP_MOST_NS CO_NS_PER_S                 // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS)     // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
@@ -104,11 +105,19 @@ static inline uint64_t co_send_rate_part_ns(const struct co_send_rate *rate, uin
     return now == 0 ? 0 : co_send_rate_bound(rate, 1) * (CO_NS_PER_S / co_send_rate_parts(senders)) / now;
 }
 
+// In which what has been sent can be heard of at the soonest.
+static inline uint64_t co_send_rate_trip_ns(const struct co_send_rate *rate)
+{
+    uint64_t trip_ns = rate->least_trip_ns;
+    return trip_ns == 0                          ? CO_SEND_RATE_UNKNOWN_NS
+           : trip_ns < CO_SEND_RATE_TRIP_MOST_NS ? trip_ns
+                                                 : CO_SEND_RATE_TRIP_MOST_NS;
+}
+
 // The time in which what has been sent should be heard of.
 static inline uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    uint64_t trip_ns = rate->least_trip_ns == 0 ? CO_SEND_RATE_UNKNOWN_NS : 2 * rate->least_trip_ns;
-    return trip_ns + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
+    return 2 * co_send_rate_trip_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
 }
 
 // Then what is in flight is given up (RFC 8985, tail loss probes): a few more chunks show what has come.

@@ -163,9 +163,8 @@ static size_t expected_body_bytes(enum co_control_type type, uint16_t entries)
     case CO_CONTROL_PROGRESS:
         return sizeof(struct wire_progress) + entries * sizeof(struct wire_credit);
     case CO_CONTROL_FETCH:
-        return sizeof(struct wire_fetch) + entries * sizeof(struct wire_range);
     case CO_CONTROL_PARKED:
-        return sizeof(struct wire_fetch);
+        return sizeof(struct wire_fetch) + entries * sizeof(struct wire_range);
     case CO_CONTROL_LENT:
         return co_wire_lent_bytes(entries);
     default:

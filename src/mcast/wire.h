@@ -96,7 +96,7 @@ enum co_fetch_why {
     CO_FETCH_GUESS = 1, // there was silence: the chunks may still be on their way, or may not have been sent
     CO_FETCH_DEAF = 2   // the source's multicast does not come here: send them as soon as they exist
 };
-struct co_fetch_body { // followed by `entries` of co_fetch_range; of PARKED too, without any
+struct co_fetch_body { // followed by `entries` of co_fetch_range; of PARKED by one at most: what is known to be sent
     uint16_t source;
     uint8_t why;   // enum co_fetch_why
     uint8_t label; // that repairs shall bear which are sent at once; 0: none

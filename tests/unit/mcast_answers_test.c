@@ -101,8 +101,11 @@ static void a_guess_with_many_gaps_is_told_the_end_once(void **state)
     struct co_control control = {.operation = ops[0]->number, .entries = CHUNKS / 2};
     co_wire_fetch_encode(body, &fetch, ranges, CHUNKS / 2);
     uint64_t sent = co_counter_read(CO_COUNT_CONTROL_SENT);
+    uint64_t repaired = co_counter_read(CO_COUNT_FETCH_BYTES);
     co_repair_take_fetch(world.group[0], 1, &control, body);
+    co_repair_serve(world.mcast[0]);
     assert_int_equal(co_counter_read(CO_COUNT_CONTROL_SENT) - sent, 1);
+    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), repaired);
     start(&world, &ops[1], 1, data[1]);
     world_run(&world, ops, 2, 1000000000);
     assert_true(pattern_matches(data[1], sizeof(data[1]), 1));

@@ -2,7 +2,8 @@
 //
 // What a sender makes of its path, in virtual time and so the same on every machine: links of 1 Mbit/s to 10 Gbit/s,
 // with queues at the sender that refuse or drop, and with ports of a switch before the receivers that drop. How long it
-// takes over the least that the slowest link allows, and how much has to be sent again.
+// takes over the least that the slowest link allows, and how much has to be sent again; also where one member is slow,
+// or begins late.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +17,7 @@
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
 
-enum { CHUNK = 1400, TIMES = 3 };
+enum { CHUNK = 1400, TIMES = 4 };
 
 struct path {
     int members;
@@ -29,26 +30,34 @@ struct path {
     size_t port_bytes;
     unsigned longest;  // hundredths of the limit, the first time not counted
     unsigned repaired; // hundredths of what was placed, likewise
+    bool is_one_slow;  // the port of one receiver alone, the others are as fast as the link
 };
 
 static const struct path paths[] = {
     // A slow link, whose queue is the sender's own.
-    {8, 262144, false, 2, 250000, false, 2, 0, 108, 1},
-    {8, 262144, false, 5, 250000, false, 5, 0, 108, 1},
-    {8, 1048576, false, 10, 125000, true, 10, 125000, 105, 1},
-    {8, 1048576, false, 20, 250000, true, 20, 2000000, 105, 1},
-    {8, 1048576, false, 50, 250000, false, 50, 0, 105, 1},
-    {8, 1048576, false, 200, 256000, false, 200, 250000, 105, 1},
-    {8, 1048576, false, 1000, 256000, false, 1000, 0, 108, 1},
-    {8, 4194304, false, 10000, 256000, false, 10000, 0, 130, 1},
+    {8, 262144, false, 2, 250000, false, 2, 0, 108, 1, false},
+    {8, 262144, false, 5, 250000, false, 5, 0, 108, 1, false},
+    {8, 1048576, false, 10, 125000, true, 10, 125000, 105, 1, false},
+    {8, 1048576, false, 20, 250000, true, 20, 2000000, 105, 1, false},
+    {8, 1048576, false, 50, 250000, false, 50, 0, 105, 1, false},
+    {8, 1048576, false, 200, 256000, false, 200, 250000, 105, 1, false},
+    {8, 1048576, false, 1000, 256000, false, 1000, 0, 108, 1, false},
+    {8, 4194304, false, 10000, 256000, false, 10000, 0, 130, 1, false},
     // A fast sender before slower ports.
-    {4, 4194304, false, 10000, 10000000, false, 200, 1048576, 105, 1},
-    {4, 4194304, false, 10000, 10000000, false, 200, 262144, 105, 5},
+    {4, 4194304, false, 10000, 10000000, false, 200, 1048576, 105, 1, false},
+    {4, 4194304, false, 10000, 10000000, false, 200, 262144, 105, 5, false},
     // All send.
-    {8, 262144, true, 200, 256000, false, 200, 250000, 110, 5},
-    {8, 131072, true, 20, 250000, true, 20, 250000, 125, 5},
+    {8, 262144, true, 200, 256000, false, 200, 250000, 110, 5, false},
+    {8, 131072, true, 20, 250000, true, 20, 250000, 125, 5, false},
+    // One slow receiver, whose queue holds all: what waits there is not lost.
+    {8, 131072, false, 10000, 10000000, false, 1, 8388608, 105, 1, true},
+    {8, 262144, false, 10000, 10000000, false, 2, 262144, 105, 1, true},
+    {8, 1048576, false, 10000, 10000000, false, 20, 1048576, 105, 1, true},
+    // Blocks of a chunk or three, each of which takes longer than loss is noticed in.
+    {64, 1000, false, 1, 1048576, false, 10000, 0, 115, 1, false},
+    {64, 1000, false, 5, 1048576, false, 10000, 0, 115, 1, false},
     // More members than a source hears by itself.
-    {64, 524288, false, 10, 125000, true, 10, 125000, 120, 1},
+    {64, 524288, false, 10, 125000, true, 10, 125000, 120, 1, false},
 };
 
 static double limit_ns(const struct path *path)
@@ -71,6 +80,9 @@ static void open_world(struct world *world, const struct path *path)
     options.port_bytes_per_s = (uint64_t)(path->port_mbit * 125000);
     options.port_queue_bytes = path->port_bytes;
     world_open(world, &options);
+    for (int rank = 0; path->is_one_slow && rank < path->members - 1; rank++) {
+        co_loopback_set_port(world->hub, rank, options.bytes_per_s);
+    }
 }
 
 static void run(const struct path *path)
@@ -108,10 +120,47 @@ static void near_the_limit_and_little_sent_again(void **state)
     }
 }
 
+// What waits in its staging for a member to begin has been heard: the source goes on.
+static void who_begins_late_holds_nobody_up(void **state)
+{
+    (void)state;
+    enum { MEMBERS = 8, BYTES = 2097152 }; // as the window
+    const struct path path = {MEMBERS, BYTES, false, 200, 256000, false, 200, 262144, 110, 1, false};
+    const uint64_t late_ns = 60 * CO_NS_PER_MS;
+    struct world world;
+    open_world(&world, &path);
+    for (unsigned i = 0; i < TIMES; i++) {
+        struct co_mcast_op *ops[MEMBERS] = {NULL};
+        unsigned char *buffers = calloc(MEMBERS, BYTES);
+        uint64_t began_ns = co_loopback_now_ns(world.hub);
+        pattern_fill(buffers, BYTES, i);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            while (rank == MEMBERS - 1 && co_loopback_now_ns(world.hub) < began_ns + late_ns) {
+                assert_true(world_turn(&world));
+            }
+            assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, buffers + (size_t)rank * BYTES,
+                                                  BYTES, co_loopback_now_ns(world.hub)),
+                             0);
+        }
+        world_run(&world, ops, MEMBERS, CO_NS_PER_S);
+        double over = 100 * (double)(co_loopback_now_ns(world.hub) - began_ns) / limit_ns(&path);
+        print_message("a member is late by 60 ms: %.0f %% of the limit\n", over);
+        assert_true(over <= path.longest);
+        for (int rank = 0; rank < MEMBERS; rank++) {
+            assert_true(pattern_matches(buffers + (size_t)rank * BYTES, BYTES, i));
+            co_mcast_op_release(ops[rank]);
+        }
+        free(buffers);
+    }
+    world_settle(&world, 60 * CO_NS_PER_S);
+    world_close(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_the_limit_and_little_sent_again),
+        cmocka_unit_test(who_begins_late_holds_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

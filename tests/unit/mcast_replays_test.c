@@ -222,9 +222,16 @@ static void copies_of_answers_are_no_answers(void **state)
     struct co_mcast_op *op = start(&world, 1, buffer);
     struct heard first = chunk_of_source(&world, 0, 0, 0), again = chunk_of_source(&world, 0, 0, 64);
     send_again(asker, &first, 1);
-    world.group[1]->requests = CO_WIRE_REQUEST_LABELS; // the last one has label 64
-    send_again(asker, &again, 3);
+    world.group[1]->requests = 2 * CO_WIRE_REQUEST_LABELS; // the last one has label 64, as one before had
+    send_again(asker, &again, 3);                          // and all are of operation 0
     assert_int_equal(asker->answer_trip.smoothed_ns, 0);
+    world.group[1]->requested_of[CO_WIRE_REQUEST_LABELS] = 1;
+    asker->now_ns += 1000;
+    send_again(asker, &again, 3); // so this is what the multicast has overtaken
+    assert_int_equal(asker->answer_trip.smoothed_ns, asker->now_ns);
+    world.group[1]->requested_of[CO_WIRE_REQUEST_LABELS] = 0;
+    asker->answer_trip = (struct co_round_trip){0, 0};
+    world.group[1]->answered = 0;
     struct heard answer = chunk_of_source(&world, 0, 1, 64);
     asker->now_ns += 1000;
     send_again(asker, &answer, 1);

@@ -39,6 +39,37 @@ static void guesses_are_told_from_proof(void **state)
     assert_true(bench.request.is_proven);
 }
 
+// Who guesses is told how much has been sent: what is missing of that is asked for in earnest, and by itself.
+static void who_is_told_asks_in_earnest(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 20, 0);
+    take(&bench, 0, 10);
+    uint64_t now_ns = 10 + 20 * TIMING.cutoff_ns;
+    assert_int_equal(ask(&bench, now_ns), 1);
+    assert_false(bench.request.is_proven);
+    co_receive_block_told(&bench.block, 1, now_ns); // which was known
+    assert_int_equal(ask(&bench, now_ns + TIMING.reorder_ns), 0);
+    co_receive_block_told(&bench.block, 5, now_ns);
+    assert_int_equal(ask(&bench, now_ns + TIMING.reorder_ns - 1), 0);
+    assert_int_equal(ask(&bench, now_ns + TIMING.reorder_ns), 1);
+    assert_true(bench.request.is_proven);
+    assert_int_equal(bench.ranges[0].first, 1);
+    assert_int_equal(bench.ranges[0].count, 4);
+    now_ns += 21 * TIMING.cutoff_ns;
+    while (bench.request.is_proven) { // again and again, and as silence goes on the rest is guessed about, too
+        now_ns += TIMING.retry_ns;
+        ask(&bench, now_ns);
+    }
+    assert_int_equal(bench.ranges[0].first, 5);
+    do { // but what is certain is never asked for together with it
+        assert_int_equal(ask(&bench, due(&bench)), 1);
+        assert_true(bench.request.is_proven);
+    } while (bench.block.retries < 20);
+    assert_int_equal(bench.ranges[0].count, 4);
+}
+
 static void silence_is_that_of_the_next_block(void **state)
 {
     (void)state;
@@ -281,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_gather_while_chunks_stream_in),
         cmocka_unit_test(guesses_are_told_from_proof),
+        cmocka_unit_test(who_is_told_asks_in_earnest),
         cmocka_unit_test(silence_is_that_of_the_next_block),
         cmocka_unit_test(who_hears_nothing_asks_at_once),
         cmocka_unit_test(overtaken_requests_are_repeated),

@@ -55,7 +55,7 @@ static void nothing_is_known_at_first(void **state)
     assert_int_equal(co_send_rate_bound(&path.rate, 1), START);
     assert_int_equal(co_send_rate_bound(&path.rate, 4), START / 4);
     assert_int_equal(co_send_rate_allows(&path.rate, 1, true, path.now_ns), UINT32_MAX);
-    assert_int_equal(co_send_rate_patience_ns(&path.rate, 1), CO_SEND_RATE_UNKNOWN_NS + CO_SEND_RATE_LATE_NS);
+    assert_int_equal(co_send_rate_patience_ns(&path.rate, 1), 2 * CO_SEND_RATE_UNKNOWN_NS + CO_SEND_RATE_LATE_NS);
 }
 
 static void it_learns_the_rate_and_the_trip(void **state)

@@ -302,7 +302,7 @@ static void control_refused(void **state)
     static const size_t fixed[CO_CONTROL_TYPE_END] = {
         [CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4, [CO_CONTROL_PARKED] = 4, [CO_CONTROL_LENT] = 24};
     static const size_t each[CO_CONTROL_TYPE_END] = {
-        [CO_CONTROL_PROGRESS] = 8, [CO_CONTROL_FETCH] = 8, [CO_CONTROL_LENT] = 20};
+        [CO_CONTROL_PROGRESS] = 8, [CO_CONTROL_FETCH] = 8, [CO_CONTROL_PARKED] = 8, [CO_CONTROL_LENT] = 20};
     for (unsigned type = 1; type < CO_CONTROL_TYPE_END; type++) {
         for (uint16_t entries = 0; entries < 40; entries++) {
             size_t body = fixed[type] + entries * each[type];

@@ -283,6 +283,7 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
                       .receive_buffer_bytes = hub->config.ingress_queue_bytes},
         .hub = hub,
         .rank = rank,
+        .port_bytes_per_s = hub->config.port_bytes_per_s,
         .open = true,
         .refused = refused,
         .hosts = hosts,

@@ -65,6 +65,8 @@ void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns);
 uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub);
 // The endpoint stops existing: what is sent to it vanishes and its peers may learn of it by refused_peer.
 void co_loopback_kill(struct co_loopback_hub *hub, int rank);
+// The switch's port before the endpoint, from now on; 0: infinite.
+void co_loopback_set_port(struct co_loopback_hub *hub, int rank, uint64_t bytes_per_s);
 // Somebody, with or without reason, tells `rank` that the port of `peer` is unreachable.
 void co_loopback_refuse(struct co_loopback_hub *hub, int rank, int peer);
 // From now on the endpoint's host answers no host_ask (unlike verbs only); its datagrams are the test's matter.

@@ -45,6 +45,7 @@ struct co_loopback_endpoint {
     bool open, gone, is_broken;
     uint64_t egress_free_ns;           // when everything accepted so far has left
     uint64_t port_free_ns;             // likewise, of the switch's port
+    uint64_t port_bytes_per_s;         // its rate; 0: infinite
     size_t refused_bytes;              // size of the datagram that found no room, 0: none
     struct co_loopback_parcel **queue; // ring of what has arrived
     size_t queue_room, queue_first, queue_count, queue_bytes;

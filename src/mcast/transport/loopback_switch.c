@@ -11,11 +11,16 @@ void co_loopback_refuse(struct co_loopback_hub *hub, int rank, int peer)
     }
 }
 
+void co_loopback_set_port(struct co_loopback_hub *hub, int rank, uint64_t bytes_per_s)
+{
+    hub->endpoints[rank].port_bytes_per_s = bytes_per_s;
+}
+
 // Through the switch's port before it, where there is one.
 static void arrive(struct co_loopback_hub *hub, int rank, const struct co_loopback_flight *flight)
 {
     struct co_loopback_endpoint *endpoint = &hub->endpoints[rank];
-    uint64_t rate = hub->config.port_bytes_per_s;
+    uint64_t rate = endpoint->port_bytes_per_s;
     if (rate == 0 || flight->is_through || flight->from == rank) {
         co_loopback_queue_push(endpoint, flight->parcel);
         return;
