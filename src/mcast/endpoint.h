@@ -135,8 +135,8 @@ struct co_mcast_group {
     int child_room;
     uint32_t quantum;       // chunks after which credit is reported unasked
     uint64_t widest_gap_ns; // between arrivals within a block, decaying: what silence is normal here
-    // Chunks asked for because later ones had come or the end was announced: of operations in which all send, and by
-    // source of those with one sender.
+    // Chunks that were not here when later ones had come or the end was announced: of operations in which all send, and
+    // by source of those with one sender.
     uint32_t lost, *lost_of;
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;

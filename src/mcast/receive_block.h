@@ -30,11 +30,15 @@ struct co_receive_block {
     bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
     bool is_heard;          // at least one first transmission has come
     bool is_nudged;         // since the last of them the source has said that it waits for credit
-    uint64_t last_ns;       // last first transmission, or start: repairs say nothing about the sender
-    uint64_t gap_since_ns;  // when the oldest gap that has not been asked for was noticed, 0 none
-    uint64_t retry_ns;      // when to ask again
-    uint32_t last_request;  // number of the last request for chunks of this block
-    uint64_t requested_ns;  // when it left
+    // Loss is counted when it is noticed, not when it is asked for, which may be long after.
+    uint32_t counted_below; // what is missing below has been counted
+    uint32_t noticed_below; // and this much was there, or was not, at noticed_ns
+    uint64_t noticed_ns;
+    uint64_t last_ns;      // last first transmission, or start: repairs say nothing about the sender
+    uint64_t gap_since_ns; // when the oldest gap that has not been asked for was noticed, 0 none
+    uint64_t retry_ns;     // when to ask again
+    uint32_t last_request; // number of the last request for chunks of this block
+    uint64_t requested_ns; // when it left
     // Requests of a group are numbered, and the neighbour answers in order: once the answer to a later one than
     // check_request has come, of whatever block, what is still missing below check_psn has been lost again.
     uint32_t check_psn; // 0: nothing is watched
@@ -110,6 +114,10 @@ static inline void co_receive_block_is_next(struct co_receive_block *block, uint
 {
     block->last_ns = now_ns > block->last_ns ? now_ns : block->last_ns;
 }
+
+// Chunks that are lost beyond doubt, for later ones have come or the end was announced, and it has not been said so
+// yet.
+uint32_t co_receive_block_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns);
 
 // When co_receive_block_request has something to say, UINT64_MAX never.
 uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing);

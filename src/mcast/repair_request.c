@@ -81,10 +81,6 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
         return false;
     }
     co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
-    uint32_t *lost = op->root >= 0 ? &group->lost_of[op->root] : &group->lost;
-    for (unsigned i = 0; i < request.count && !request.is_retry && !block->in_tail; i++) {
-        *lost += ranges[i].count; // beyond doubt: later chunks have come
-    }
     mcast->events++;
     return true;
 }
@@ -226,6 +222,8 @@ void co_repair_request(struct co_mcast_group *group)
                 continue;
             }
             look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
+            *(op->root >= 0 ? &group->lost_of[op->root] : &group->lost) +=
+                co_receive_block_count_lost(&op->blocks[i], timing.reorder_ns, group->mcast->now_ns);
             if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns &&
                 !request_block(op, i, &timing)) {
                 return;

@@ -2,8 +2,8 @@
 //
 // How long what a sender sends may queue on its way, by what is lost. Halves when certainly more than two in a hundred
 // chunks were repaired, grows back as long as they get through: loss by overrun shortens the queue, sparse random loss
-// does not. Nor does dense random loss: when half the queue loses no smaller a share, the queue was not the cause.
-// Pure.
+// does not. Nor does dense random loss: when half the queue loses no smaller a share, the queue was not the cause. But
+// only if it was half: what stands on the way is measured, and halved on until it is shorter. Pure.
 #ifndef CASTOFF_MCAST_SEND_QUEUE_H
 #define CASTOFF_MCAST_SEND_QUEUE_H
 
@@ -24,6 +24,10 @@ struct co_send_queue {
     uint32_t ceiling;     // where there was too much loss the last time
     uint32_t lost_before; // of 10000 chunks, just before it was halved; 0: it was not
     uint32_t borne;       // loss of 10000 chunks that no shorter queue has cured
+    uint32_t halved_from; // how long it was before that
+    uint64_t stood_sum;   // microseconds that chunks stood in queues, since the last judgement
+    uint32_t stood_count;
+    uint32_t stood_before; // on average, before it was halved
 };
 
 static inline void co_send_queue_open(struct co_send_queue *queue)
@@ -77,14 +81,28 @@ static inline bool co_send_queue_is_cured(const struct co_send_queue *queue, uin
     return queue->lost_before == 0 || is_less || passed * 4 >= passed_before * 5;
 }
 
+// What was heard now had been on its way for so much longer than the path takes.
+static inline void co_send_queue_stand(struct co_send_queue *queue, uint64_t microseconds)
+{
+    queue->stood_sum += microseconds;
+    queue->stood_count++;
+}
+
 // Of `judged` chunks, the member that lost most has lost `lost_chunks`.
 static inline void co_send_queue_judge(struct co_send_queue *queue, uint64_t lost_chunks, uint64_t judged)
 {
     uint32_t lost = lost_chunks < judged ? (uint32_t)(lost_chunks * 10000 / judged) : 10000;
     uint64_t most = (queue->borne + queue->borne / 4 + CO_SEND_QUEUE_LOSS) * judged / 10000;
     bool is_too_much = co_send_queue_is_certain(lost_chunks, most);
-    if (is_too_much && co_send_queue_is_cured(queue, lost, judged)) {
-        queue->lost_before = lost;
+    uint32_t stood = queue->stood_count > 0 ? (uint32_t)(queue->stood_sum / queue->stood_count) : 0;
+    queue->stood_sum = queue->stood_count = 0;
+    // A queue that overflows before it is as long as allowed does not become shorter by half of that.
+    bool is_shorter = (uint64_t)stood * 4 <= (uint64_t)queue->stood_before * 3 || queue->now == CO_SEND_QUEUE_LEAST;
+    bool is_cured = co_send_queue_is_cured(queue, lost, judged);
+    if (is_too_much && (is_cured || !is_shorter)) {
+        queue->halved_from = queue->lost_before == 0 ? queue->now : queue->halved_from;
+        queue->stood_before = is_cured ? stood : queue->stood_before;
+        queue->lost_before = is_cured ? lost : queue->lost_before;
         queue->ceiling = queue->now;
         queue->now = queue->now / 2 < CO_SEND_QUEUE_LEAST ? CO_SEND_QUEUE_LEAST : queue->now / 2;
         return;
@@ -95,7 +113,7 @@ static inline void co_send_queue_judge(struct co_send_queue *queue, uint64_t los
     if (is_too_much) {
         queue->borne = lost;
         queue->ceiling = CO_SEND_QUEUE_NO_CEILING;
-        grown = queue->now * 2;
+        grown = queue->halved_from;
     } else if (lost < queue->borne) {
         queue->borne -= (queue->borne - lost + 3) / 4;
     }

@@ -215,6 +215,7 @@ static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, u
         rate->count--;
         uint64_t trip_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
         rate->least_trip_ns = rate->least_trip_ns == 0 || trip_ns < rate->least_trip_ns ? trip_ns : rate->least_trip_ns;
+        co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
     }
     return mark;
 }

@@ -46,9 +46,14 @@ static const struct path paths[] = {
     // A fast sender before slower ports.
     {4, 4194304, false, 10000, 10000000, false, 200, 1048576, 105, 1, false},
     {4, 4194304, false, 10000, 10000000, false, 200, 262144, 105, 5, false},
+    {4, 4194304, false, 10000, 10000000, false, 200, 65536, 105, 1, false},
+    {8, 4194304, false, 10000, 4194304, false, 400, 65536, 110, 6, false},
+    {8, 8388608, false, 20000, 4194304, false, 1000, 262144, 105, 1, false},
+    {8, 2097152, false, 100, 65536, true, 10000, 0, 120, 30, false},
     // All send.
     {8, 262144, true, 200, 256000, false, 200, 250000, 110, 5, false},
     {8, 131072, true, 20, 250000, true, 20, 250000, 125, 5, false},
+    {8, 262144, true, 10000, 4194304, false, 200, 65536, 112, 8, false},
     // One slow receiver, whose queue holds all: what waits there is not lost.
     {8, 131072, false, 10000, 10000000, false, 1, 8388608, 105, 1, true},
     {8, 262144, false, 10000, 10000000, false, 2, 262144, 105, 1, true},

@@ -39,6 +39,28 @@ static void guesses_are_told_from_proof(void **state)
     assert_true(bench.request.is_proven);
 }
 
+// However much is being asked for: the sender is to know it in time.
+static void loss_is_counted_when_it_is_noticed(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 400, 0);
+    const uint64_t reorder_ns = TIMING.reorder_ns;
+    take(&bench, 0, 10);
+    take(&bench, 300, 10);
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 10), 0);
+    take(&bench, 5, 20); // late
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 9 + reorder_ns), 0);
+    take(&bench, 310, 30);
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 10 + reorder_ns), 298);
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 9 + 2 * reorder_ns), 0);
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 10 + 2 * reorder_ns), 9);
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 1000000), 0);
+    co_receive_block_all_sent(&bench.block, 1000000);
+    co_receive_block_count_lost(&bench.block, reorder_ns, 1000000);
+    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 1000000 + reorder_ns), 89);
+}
+
 // Who guesses is told how much has been sent: what is missing of that is asked for in earnest, and by itself.
 static void who_is_told_asks_in_earnest(void **state)
 {
@@ -312,6 +334,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gaps_gather_while_chunks_stream_in),
         cmocka_unit_test(guesses_are_told_from_proof),
+        cmocka_unit_test(loss_is_counted_when_it_is_noticed),
         cmocka_unit_test(who_is_told_asks_in_earnest),
         cmocka_unit_test(silence_is_that_of_the_next_block),
         cmocka_unit_test(who_hears_nothing_asks_at_once),

@@ -62,6 +62,44 @@ static void loss_that_a_shorter_queue_does_not_cure_leaves_it_long(void **state)
     assert_in_range(queue.now, CO_SEND_QUEUE_LEAST, CO_SEND_QUEUE_MOST / 5);
 }
 
+// Who sends an eighth faster than the path loses a ninth, whatever may queue, until that is less than the path holds:
+// as long as what stands there does not get shorter, nothing is learned from the loss.
+static void a_queue_that_overflows_sooner_is_halved_again(void **state)
+{
+    (void)state;
+    enum { ROOM = 1000 };
+    struct co_send_queue queue;
+    co_send_queue_open(&queue);
+    for (int i = 0; i < 4; i++) {
+        co_send_queue_stand(&queue, ROOM - 100);
+        co_send_queue_stand(&queue, ROOM + 100);
+        round_of(&queue, queue.now > ROOM ? JUDGED / 9 : 0);
+    }
+    assert_in_range(queue.now, ROOM / 2, ROOM * 3 / 2);
+    assert_int_equal(queue.borne, 0);
+}
+
+// But where it is half as long and as much is lost, it was not the queue, which is as long again at once.
+static void one_that_is_shorter_and_loses_as_much_is_not_the_cause(void **state)
+{
+    (void)state;
+    struct co_send_queue queue;
+    co_send_queue_open(&queue);
+    for (int i = 0; i < 2; i++) {
+        co_send_queue_stand(&queue, queue.now);
+        round_of(&queue, JUDGED / 9);
+    }
+    assert_int_equal(queue.now, CO_SEND_QUEUE_MOST);
+    assert_true(queue.borne > 0);
+    co_send_queue_open(&queue);
+    for (int i = 0; i < 10 && queue.borne == 0; i++) { // always 2 ms: the members are slow to tell
+        co_send_queue_stand(&queue, 2000);
+        round_of(&queue, JUDGED / 9);
+    }
+    assert_int_equal(queue.now, CO_SEND_QUEUE_MOST);
+    assert_true(queue.borne > 0);
+}
+
 // Of 64 chunks one in a hundred is often none, and often two or three: short queues fell by chance and stayed there.
 static void chance_is_no_loss(void **state)
 {
@@ -137,6 +175,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(overrun_halves_it_and_success_grows_it),
+        cmocka_unit_test(a_queue_that_overflows_sooner_is_halved_again),
+        cmocka_unit_test(one_that_is_shorter_and_loses_as_much_is_not_the_cause),
         cmocka_unit_test(loss_that_a_shorter_queue_does_not_cure_leaves_it_long),
         cmocka_unit_test(chance_is_no_loss),
         cmocka_unit_test(it_is_careful_where_it_lost),
