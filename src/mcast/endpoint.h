@@ -121,8 +121,8 @@ struct co_mcast_group {
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).
     uint32_t *received, *reported, *reported_heard;
-    uint32_t *staged;       // of them, those of operations that have yet to begin here: not counted as received
-    uint32_t delivered;     // of all sources
+    uint32_t *staged;       // here, too, of operations that have yet to begin: not yet received
+    uint32_t delivered;     // received, of all sources
     uint32_t *latest;       // operation of the latest first transmission
     uint32_t *credit_every; // chunks after which the source wants credit, 0: the quantum
     uint32_t *unheard;      // blocks in a row that came by repair alone

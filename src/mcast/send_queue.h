@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How long what a sender sends may queue on its way, by what is lost. Halves when certainly more than two in a hundred
-// chunks were repaired, grows back as long as they get through: loss by overrun shortens the queue, sparse random loss
+// chunks were lost, grows back as long as they get through: loss by overrun shortens the queue, sparse random loss
 // does not. Nor does dense random loss: when half the queue loses no smaller a share, the queue was not the cause. But
 // only if it was half: what stands on the way is measured, and halved on until it is shorter. Pure.
 #ifndef CASTOFF_MCAST_SEND_QUEUE_H
@@ -24,10 +24,10 @@ struct co_send_queue {
     uint32_t ceiling;     // where there was too much loss the last time
     uint32_t lost_before; // of 10000 chunks, just before it was halved; 0: it was not
     uint32_t borne;       // loss of 10000 chunks that no shorter queue has cured
-    uint32_t halved_from; // how long it was before that
+    uint32_t halved_from; // how long it was before it was first halved in search of the cause
     uint64_t stood_sum;   // microseconds that chunks stood in queues, since the last judgement
     uint32_t stood_count;
-    uint32_t stood_before; // on average, before it was halved
+    uint32_t stood_before; // on average, when the loss was lost_before
 };
 
 static inline void co_send_queue_open(struct co_send_queue *queue)

@@ -52,7 +52,7 @@ enum co_control_type {
     CO_CONTROL_PROBE_DONE,
     CO_CONTROL_SENT,   // the source has sent the whole block of this operation
     CO_CONTROL_FAILED, // the team has lost a member: give up
-    CO_CONTROL_PARKED, // some of what you asked for is not here yet, and comes unasked when a repair brings it
+    CO_CONTROL_PARKED, // what you asked for is not all here, and comes unasked when repaired; or how much has been sent
     CO_CONTROL_LENT,   // read what you asked for out of my memory
     CO_CONTROL_TYPE_END
 };
