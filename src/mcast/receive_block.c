@@ -158,7 +158,7 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
         return silent_since(block, timing) + NUDGED_FACTOR * timing->cutoff_ns;
     }
     uint64_t cutoff = timing->cutoff_ns, most = ANNOUNCED_FACTOR * cutoff;
-    if (block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
+    if (co_receive_block_is_long(block)) {
         cutoff *= ANNOUNCED_FACTOR;
     } else if (!block->is_heard) {
         cutoff *= SILENT_START_FACTOR;
@@ -223,12 +223,6 @@ static uint64_t gathered_at(const struct co_receive_block *block, const struct c
     uint64_t quiet = block->last_ns + timing->reorder_ns, latest = since_ns + GATHER_FACTOR * timing->reorder_ns;
     uint64_t wanted = quiet > soonest ? quiet : soonest;
     return wanted < latest ? wanted : latest;
-}
-
-// A guess about a long block is answered by a word, so what is certain goes first, in a request of its own.
-static bool is_told(const struct co_receive_block *block)
-{
-    return block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
 }
 
 static bool has_budget(const struct co_receive_block *block, const struct co_repair_timing *timing)
@@ -320,7 +314,8 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
     bool is_probe = is_overdue && block->retries < PROBES, was_parked = block->is_parked;
     uint32_t collected, limit = is_overdue ? block->asked_below : block->check_psn;
     uint32_t certain = limit < block->next_psn ? limit : block->next_psn;
-    if (is_told(block) && co_chunk_bitmap_find(block->arrived, 0, certain, false) < certain) {
+    // A guess about a long block is answered by a word, so what is certain goes first, in a request of its own.
+    if (co_receive_block_is_long(block) && co_chunk_bitmap_find(block->arrived, 0, certain, false) < certain) {
         limit = certain;
     }
     collect(block, 0, limit, is_probe ? 1 : CO_REQUEST_BUDGET, request, &collected);
@@ -344,7 +339,7 @@ static uint32_t askable_limit(struct co_receive_block *block, const struct co_re
         block->in_tail = true;
     }
     if (block->in_tail) {
-        return is_told(block) && has_unasked_gap(block) ? block->next_psn : block->chunks;
+        return co_receive_block_is_long(block) && has_unasked_gap(block) ? block->next_psn : block->chunks;
     }
     if (!has_unasked_gap(block)) {
         block->gap_since_ns = 0;

@@ -81,6 +81,12 @@ static inline bool co_receive_block_is_complete(const struct co_receive_block *b
     return block->count == block->chunks;
 }
 
+// Long enough for its end to be announced, and for a guess about it to be answered by a word.
+static inline bool co_receive_block_is_long(const struct co_receive_block *block)
+{
+    return block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
+}
+
 // Asked for, and yet it is not even known whether its source has begun.
 static inline bool co_receive_block_is_awaited(const struct co_receive_block *block)
 {

@@ -97,7 +97,7 @@ static bool is_stuck(const struct co_mcast_op *op)
 // however slow, and whoever still misses some when it comes asks in earnest. Short blocks are not worth the detour.
 static bool is_told(const struct co_receive_block *block, const struct co_fetch_body *fetch)
 {
-    return fetch->why == CO_FETCH_GUESS && block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
+    return fetch->why == CO_FETCH_GUESS && co_receive_block_is_long(block);
 }
 
 // How many chunks of the block an asker is told of. Of the own one nothing is said that the next chunk says sooner.
