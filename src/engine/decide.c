@@ -88,7 +88,7 @@ enum co_reason co_decide_messages(const struct co_team_facts *facts, const struc
     if (ways->on_devices) {
         return CO_DEVICE_MEMORY;
     }
-    if (policy == CO_AUTO && (facts->nodes > 1 || facts->is_oversubscribed)) {
+    if (policy == CO_AUTO && facts->nodes > 1) {
         return CO_STOCK_FASTER;
     }
     if (facts->nodes > 1 && !ways->has_carrier) {

@@ -116,6 +116,9 @@ int co_engine_progress_inside(struct co_engine *engine);
 // The same for a call that only looks, such as MPI_Test: now and then it looks for peers of the node that are gone.
 int co_engine_glance(struct co_engine *engine);
 
+// Grows when something has moved, whoever moved it; for comparing alone.
+uint64_t co_engine_moves(const struct co_engine *engine);
+
 bool co_engine_has_messages(const struct co_engine *engine); // point-to-point is served for some communicator
 
 // One turn of a waiting loop: engine, native progress, then spin, yield, sleep by how long nothing has happened.
@@ -124,6 +127,7 @@ bool co_engine_has_messages(const struct co_engine *engine); // point-to-point i
 struct co_wait {
     const char *call;          // "MPI_Wait"
     unsigned turns, all_turns; // since the last event, since the start
+    unsigned message_spins;    // turns that it begins with, which look at messages alone
     uint64_t last_event_ns, last_advance_ns, look_ns, seen_events, seen_advances, seen_completed, inline_moved,
         seen_messages;
     bool has_told, has_slept; // of this stall; since the last event

@@ -100,7 +100,8 @@ struct co_engine {
     struct co_channel *native_carrier;     // `p2p` closes it; NULL: none
     struct co_channel *links_carrier;      // instead of it, over verbs; likewise
     _Atomic bool must_let_go;              // it has yet to give back a device that is taken away
-    unsigned message_spins;                // turns of a wait for a message before anything else is moved
+    _Atomic unsigned message_spins;        // turns of a wait for a message before anything else is moved
+    _Atomic unsigned message_waits;        // where ranks outnumber cores
     int message_policy;                    // CO_AUTO, CO_YES, CO_NO
     _Atomic uint64_t asked_ns;             // when somebody was last asked for a sign of life,
     _Atomic int asked;                     // and who

@@ -18,8 +18,6 @@
 #define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known: as long as the setting allows
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
 #define ASK_EVERY_NS (CO_NS_PER_S / 2) // for a sign of life: one that is waited for, in turn
-#define SPINS 400
-#define SPINS_CROWDED 16
 
 // Of a thread of castoff's own that calls native.
 static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
@@ -76,7 +74,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
 int co_messages_ranks_most(size_t memory)
 {
     int ranks = 1;
-    while (co_ring_channel_area(memory, ranks + 1) > 0) {
+    while (co_ring_channel_shape(memory, ranks + 1, true).area > 0) {
         ranks++;
     }
     return ranks;
@@ -92,6 +90,7 @@ static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_chan
         .rank = bootstrap->node_rank,
         .size = bootstrap->node_size,
         .memory = (size_t)co_setting_number(CO_SET_P2P_MEMORY),
+        .is_deep = engine->is_oversubscribed,
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
         .all_agree = bootstrap->node_minimum,
         .arg = bootstrap->arg,
@@ -142,8 +141,7 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
 {
     struct co_channel *channel = NULL;
     engine->message_policy = (int)co_setting_number(CO_SET_P2P);
-    engine->message_spins = engine->is_oversubscribed ? SPINS_CROWDED : SPINS;
-    if (engine->message_policy == CO_NO || (engine->message_policy == CO_AUTO && engine->is_oversubscribed)) {
+    if (engine->message_policy == CO_NO) {
         return 0;
     }
     int error = open_rings(engine, job_tag, &channel);

@@ -30,6 +30,9 @@
 #define NATIVE_EVERY 8               // turns, where native progress means system calls,
 #define CARRIER_EVERY 4              // turns of a wait for a message: a look at this node's is cheaper
 #define NATIVE_NS (CO_NS_PER_MS / 2) // and before a sleep when it is so long ago
+#define MESSAGE_SPINS 400
+#define MESSAGE_SPINS_CROWDED 16 // at most
+#define MESSAGE_SPIN_TRY 32
 #define DESCRIPTORS_MAX 32
 
 int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns)
@@ -268,10 +271,31 @@ static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
     sleep_for_workers(engine, wait);
 }
 
+// Where ranks outnumber cores, a wait spins for a rank that runs, or keeps the processor from one that does not: how it
+// went lately says which. Now and then it is tried all the same.
+static unsigned message_spins(struct co_engine *engine)
+{
+    if (!engine->is_oversubscribed) {
+        return MESSAGE_SPINS;
+    }
+    // relaxed: hints, both of them
+    bool is_try = co_add_relaxed(&engine->message_waits, 1) % MESSAGE_SPIN_TRY == 0;
+    unsigned learned = co_load_relaxed(&engine->message_spins);
+    return is_try ? MESSAGE_SPINS_CROWDED : learned;
+}
+
+static void learn_message_spins(struct co_engine *engine, unsigned spins)
+{
+    co_store_relaxed(&engine->message_spins, spins); // relaxed: a hint
+}
+
 // The first turns of a wait for a message look at messages alone: native's turn would cost more than a message takes.
 static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
 {
-    if (!wait->for_message || wait->all_turns >= engine->message_spins) {
+    if (wait->all_turns == 0) {
+        wait->message_spins = wait->for_message ? message_spins(engine) : 0;
+    }
+    if (wait->all_turns >= wait->message_spins) {
         return false;
     }
     bool looks_far = engine->shm == NULL || wait->all_turns % CARRIER_EVERY == 0;
@@ -279,6 +303,8 @@ static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
     wait->all_turns++;
     if (events == 0) {
         co_cpu_relax();
+    } else if (engine->is_oversubscribed && wait->all_turns > 1) {
+        learn_message_spins(engine, MESSAGE_SPINS_CROWDED);
     }
     return true;
 }
@@ -288,17 +314,21 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     if (spins_for_message(engine, wait)) {
         return;
     }
-    if (wait->all_turns++ == (wait->for_message ? engine->message_spins : 0)) {
+    if (wait->all_turns++ == wait->message_spins) {
         has_moved(engine, wait); // what moved before it began does not count
+        if (engine->is_oversubscribed && wait->message_spins > 0) {
+            learn_message_spins(engine, wait->message_spins / 2);
+        }
     }
     if (wait->inline_op == NULL && !wait->for_message &&
         co_load_relaxed(&engine->long_ones) > 0) { // relaxed: ours was counted before
         wait_for_workers(engine, wait);
         return;
     }
-    co_engine_progress(engine);
+    bool is_native_due = wait->all_turns % NATIVE_EVERY == 0;
+    bool is_vain = co_engine_progress(engine) == 0; // else the caller may be done
     wait->turns++;
-    if (engine->native_carrier == NULL && (engine->mcast == NULL || wait->all_turns % NATIVE_EVERY == 0)) {
+    if (engine->native_carrier == NULL && (is_native_due || (engine->mcast == NULL && is_vain))) {
         move_native(engine);
     }
     if (has_moved(engine, wait)) {

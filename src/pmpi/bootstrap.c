@@ -8,6 +8,7 @@
 #include "pmpi/device_memory.h"
 #include "pmpi/layer.h"
 #include "pmpi/native_carrier.h"
+#include "pmpi/progress_hook.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -194,7 +195,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_index = co_layer.node_index,
                                        .node_count = co_layer.node_count,
                                        .node_of_rank = nodes,
-                                       .native_progress = co_next.progress,
+                                       .native_progress = co_progress_native,
                                        .native_takes_device_memory = co_device_memory_is_taken,
                                        .native = co_native_carrier_open(co_layer.node_count)};
     co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);

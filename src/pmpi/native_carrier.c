@@ -8,6 +8,7 @@
 #include "engine/decide.h"
 #include "pmpi/bootstrap.h"
 #include "pmpi/layer.h"
+#include "pmpi/progress_hook.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +123,7 @@ const struct co_native *co_native_carrier_open(int node_count)
         return NULL;
     }
     int level;
-    native.progress = co_next.progress;
+    native.progress = co_progress_native;
     native.takes_all_threads = co_next.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
     return &native;
 }

@@ -6,6 +6,7 @@
 #include "pmpi/matched.h"
 #include "pmpi/message_counts.h"
 #include "pmpi/messages.h"
+#include "pmpi/progress_hook.h"
 
 #include <errno.h>
 
@@ -55,7 +56,7 @@ static int find_or_move(struct look *look, int *flag)
     }
     int error = 0;
     if (!is_found) {
-        co_next.progress();
+        co_progress_native_in_vain();
         error = find_unless_ended(look, &is_found);
     }
     *flag = is_found;

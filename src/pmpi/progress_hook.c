@@ -9,6 +9,9 @@
 #include "pmpi/layer.h"
 
 static bool is_added;
+// Of this thread: native hears of something that has moved; what had moved at its last look in vain.
+static _Thread_local bool is_awake __attribute__((tls_model("initial-exec")));
+static _Thread_local uint64_t seen_moves __attribute__((tls_model("initial-exec")));
 
 static int on_native_progress(void)
 {
@@ -17,7 +20,27 @@ static int on_native_progress(void)
     if (events > 0) {
         co_counter_add(CO_COUNT_PROGRESS_CALLBACK, 1);
     }
-    return events;
+    return events + is_awake;
+}
+
+static void move_native(bool keeps_processor)
+{
+    is_awake = keeps_processor;
+    co_next.progress();
+    is_awake = false;
+}
+
+void co_progress_native(void)
+{
+    move_native(true);
+}
+
+void co_progress_native_in_vain(void)
+{
+    uint64_t moves = co_engine_moves(co_layer.engine);
+    bool has_moved = moves != seen_moves;
+    seen_moves = moves;
+    move_native(has_moved);
 }
 
 void co_progress_hook_add(void)

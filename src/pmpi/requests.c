@@ -8,6 +8,7 @@
 #include "pmpi/freed_receives.h"
 #include "pmpi/messages.h"
 #include "pmpi/persistent.h"
+#include "pmpi/progress_hook.h"
 
 _Atomic size_t co_requests_outstanding;
 
@@ -43,7 +44,7 @@ bool co_request_poll(const struct co_request *request)
         return true;
     }
     // A peer may need our native side before it can join the operation.
-    co_next.progress();
+    co_progress_native_in_vain();
     return co_request_is_done(request);
 }
 

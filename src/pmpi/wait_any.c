@@ -4,6 +4,7 @@
 // whoever's it is: MPI lets any be taken, but programs lean on the order of Open MPI, which goes by the array. Native
 // answers "flag, but index undefined" when all that it sees is inactive: that is no hit while one of ours is there.
 // Hot; any thread.
+#include "pmpi/progress_hook.h"
 #include "pmpi/requests.h"
 
 // What find_done says instead of the index of a request of ours that is done.
@@ -102,8 +103,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
         *flag = try_ours(&any, find_done(count, handles));
     }
     if (!*flag) {
-        co_next
-            .progress(); // which it does not do where it sees no request of its own; gives up a crowded processor, too
+        co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
         *index = MPI_UNDEFINED;
     }
     return any.code;

@@ -204,7 +204,7 @@ static void messages_are_decided_by_communicator(void **state)
     assert_int_equal(co_decide_messages(&one_node, &none, CO_AUTO), CO_NO_TRANSPORT);
     assert_int_equal(co_decide_messages(&one_node, &devices, CO_YES), CO_DEVICE_MEMORY);
     assert_int_equal(co_decide_messages(&one_node, &devices, CO_NO), CO_DISABLED);
-    assert_int_equal(co_decide_messages(&crowded, &all, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide_messages(&crowded, &all, CO_AUTO), CO_TAKE);
     assert_int_equal(co_decide_messages(&crowded, &all, CO_YES), CO_TAKE);
     for (const struct co_team_facts *facts = &hosts; facts != NULL; facts = facts == &hosts ? &mixed : NULL) {
         assert_int_equal(co_decide_messages(facts, &all, CO_AUTO), CO_STOCK_FASTER);

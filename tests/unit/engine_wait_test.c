@@ -135,11 +135,74 @@ static void native_moves_meanwhile(void **state)
     }
 }
 
+static void turns(struct co_engine *engine, struct co_wait *wait, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        co_engine_wait_turn(engine, wait);
+    }
+}
+
+// Looks at messages alone with which a wait in vain begins.
+static unsigned looks_in_vain(struct co_engine *engine)
+{
+    struct co_wait wait = {.call = "MPI_Recv", .for_message = true};
+    co_engine_wait_turn(engine, &wait);
+    turns(engine, &wait, wait.message_spins); // and one turn of all
+    return wait.message_spins;
+}
+
+// Where ranks outnumber cores waits spin as long as messages come while they do.
+static void learn_by_messages(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_engine *engine = rank->engine;
+    struct co_team_seed seed;
+    job_require(co_team_seed_open(&seed, engine, 7, (const int[]){0, 1}, 2, rank->rank) == 0, "seed");
+    struct co_p2p_context *context = co_messages_open_context(engine, &seed, (const int[]){0, 1});
+    job_require(context != NULL, "context");
+    struct co_p2p_send send = {.context = context, .destination = 0};
+    struct co_wait wait = {.call = "MPI_Recv", .for_message = true};
+    if (rank->rank == 0) {
+        engine->is_oversubscribed = true;
+        unsigned most = looks_in_vain(engine); // it is tried
+        for (unsigned spins = most; spins > 0;) {
+            spins = looks_in_vain(engine);
+            job_require(spins < most, "nothing was learnt");
+            most = spins;
+        }
+        while (looks_in_vain(engine) == 0) {
+        } // it is tried again, in vain
+        co_engine_wait_turn(engine, &wait);
+        job_require(wait.message_spins > 1, "it does not spin");
+    }
+    pthread_barrier_wait(&rank->job->all);
+    if (rank->rank == 1) {
+        co_p2p_send(&send);
+    }
+    pthread_barrier_wait(&rank->job->all);
+    if (rank->rank == 0) {
+        co_engine_wait_turn(engine, &wait); // finds it
+        unsigned spins = wait.message_spins;
+        job_require(looks_in_vain(engine) >= spins, "who spun for a message spins for the next");
+    }
+}
+
+static void crowded_waits_learn_to_spin(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_P2P", "yes");
+    engine_job_set("CASTOFF_PROGRESS", "caller");
+    engine_job_run(2, (const int[]){0, 0}, learn_by_messages);
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+    engine_job_set("CASTOFF_P2P", NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stall_is_told_once),
         cmocka_unit_test(native_moves_meanwhile),
+        cmocka_unit_test(crowded_waits_learn_to_spin),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
-#include "engine/channel/ring.h"
+#include "engine/channel/ring_channel.h"
 
-enum { AREA = 2048, LARGEST = AREA / 4, ROUNDS = 20000 };
+enum { SLOTS = 64, AREA = 2048, LARGEST = AREA / 4, ROUNDS = 20000 };
+
+static const struct co_ring_shape shape = {SLOTS, AREA};
 
 static struct co_ring *ring;
 static struct co_ring_side writer, reader;
@@ -21,9 +23,9 @@ static struct co_ring_side writer, reader;
 static int open_ring(void **state)
 {
     (void)state;
-    ring = aligned_alloc(CO_LINE_PAIR, sizeof(*ring) + AREA);
+    ring = aligned_alloc(CO_LINE_PAIR, co_ring_bytes(shape));
     assert_non_null(ring);
-    memset(ring, 0, sizeof(*ring) + AREA);
+    memset(ring, 0, co_ring_bytes(shape));
     writer = reader = (struct co_ring_side){.ring = ring};
     return 0;
 }
@@ -53,13 +55,13 @@ static bool write_number(uint64_t number)
         payload[i] = pattern(number, i);
     }
     struct co_packet packet = {.context = number, .source = (int32_t)number, .tag = -5, .kind = CO_PACKET_EAGER};
-    return co_ring_write(&writer, AREA, &packet, payload, head, payload + head, bytes - head);
+    return co_ring_write(&writer, shape, &packet, payload, head, payload + head, bytes - head);
 }
 
 static bool read_number(uint64_t number)
 {
     struct co_packet packet;
-    const unsigned char *payload = co_ring_front(&reader, AREA, &packet);
+    const unsigned char *payload = co_ring_front(&reader, shape, &packet);
     if (payload == NULL) {
         return false;
     }
@@ -71,7 +73,7 @@ static bool read_number(uint64_t number)
     for (size_t i = 0; i < packet.bytes; i++) {
         assert_int_equal(payload[i], pattern(number, i));
     }
-    co_ring_drop(&reader, AREA, packet.bytes);
+    co_ring_drop(&reader, shape, packet.bytes);
     return true;
 }
 
@@ -98,22 +100,22 @@ static void full_of_slots(void **state)
 {
     (void)state;
     struct co_packet packet = {.kind = CO_PACKET_ACK};
-    for (int i = 0; i < CO_RING_SLOTS; i++) {
-        assert_true(co_ring_write(&writer, AREA, &packet, NULL, 0, NULL, 0));
+    for (int i = 0; i < SLOTS; i++) {
+        assert_true(co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
     }
-    assert_false(co_ring_write(&writer, AREA, &packet, NULL, 0, NULL, 0));
-    for (int i = 0; i < CO_RING_SLOTS / 4; i++) {
-        assert_non_null(co_ring_front(&reader, AREA, &packet));
-        co_ring_drop(&reader, AREA, packet.bytes);
+    assert_false(co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
+    for (int i = 0; i < SLOTS / 4; i++) {
+        assert_non_null(co_ring_front(&reader, shape, &packet));
+        co_ring_drop(&reader, shape, packet.bytes);
     }
-    assert_true(co_ring_write(&writer, AREA, &packet, NULL, 0, NULL, 0));
+    assert_true(co_ring_write(&writer, shape, &packet, NULL, 0, NULL, 0));
 }
 
 static void stamps_wrap(void **state)
 {
     (void)state;
     uint64_t start = UINT32_MAX - 100;
-    start -= start % CO_RING_SLOTS;
+    start -= start % SLOTS;
     writer.slots = writer.slots_told = reader.slots = reader.slots_told = start;
     co_store_relaxed(&ring->read_slots, start);
     for (uint64_t i = 0; i < 300; i++) {
@@ -132,7 +134,7 @@ static void more_bytes_than_a_packet_has(void **state)
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         ring->slots[0].kind_and_bytes = (uint32_t)CO_PACKET_EAGER << 24 | lies[i];
         co_store_relaxed(&ring->slots[0].stamp, 1);
-        assert_non_null(co_ring_front(&reader, AREA, &packet));
+        assert_non_null(co_ring_front(&reader, shape, &packet));
         assert_int_equal(packet.kind, CO_PACKET_BROKEN);
         assert_int_equal(packet.bytes, 0);
     }
@@ -142,13 +144,13 @@ static void more_bytes_than_a_packet_has(void **state)
 static void more_is_read_than_was_written(void **state)
 {
     (void)state;
-    static const uint64_t lies[] = {1, CO_RING_SLOTS, UINT64_C(1) << 40, UINT64_MAX};
+    static const uint64_t lies[] = {1, SLOTS, UINT64_C(1) << 40, UINT64_MAX};
     for (uint64_t number = 0; number < 1000; number++) {
         co_store_relaxed(&ring->read_slots, lies[number % 4]);
         co_store_relaxed(&ring->read_bytes, lies[number / 4 % 4]);
         write_number(number);
     }
-    assert_true(writer.slots > CO_RING_SLOTS);
+    assert_true(writer.slots > SLOTS);
 }
 
 static void *write_all(void *arg)
@@ -175,6 +177,31 @@ static void two_threads(void **state)
     pthread_join(thread, NULL);
 }
 
+// Rings of all ordered pairs fit the memory, and those of a crowded node hold the most messages for which there is
+// room.
+static void shapes(void **state)
+{
+    const size_t memory = (size_t)8 << 20;
+    (void)state;
+    for (int size = 2; size < 60; size++) {
+        struct co_ring_shape plain = co_ring_channel_shape(memory, size, false);
+        struct co_ring_shape deep = co_ring_channel_shape(memory, size, true);
+        size_t rings = (size_t)size * (size_t)(size - 1);
+        assert_int_equal(plain.area == 0, deep.area == 0);
+        if (plain.area == 0) {
+            assert_true(rings * (co_ring_bytes((struct co_ring_shape){64, 2048})) > memory);
+            continue;
+        }
+        assert_true(rings * co_ring_bytes(plain) <= memory && rings * co_ring_bytes(deep) <= memory);
+        assert_int_equal(plain.slots, 64);
+        assert_true(deep.slots >= plain.slots && deep.area <= plain.area);
+        assert_int_equal(deep.slots & (deep.slots - 1), 0);
+        assert_int_equal(deep.area & (deep.area - 1), 0);
+        assert_true(size > 8 || deep.slots == 512);
+        assert_true(size > 16 || deep.slots >= 128);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +210,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stamps_wrap, open_ring, close_ring),
         cmocka_unit_test_setup_teardown(more_bytes_than_a_packet_has, open_ring, close_ring),
         cmocka_unit_test_setup_teardown(more_is_read_than_was_written, open_ring, close_ring),
-        cmocka_unit_test_setup_teardown(two_threads, open_ring, close_ring)};
+        cmocka_unit_test_setup_teardown(two_threads, open_ring, close_ring),
+        cmocka_unit_test(shapes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

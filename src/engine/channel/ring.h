@@ -15,7 +15,6 @@
 #include "base/order.h"
 #include "engine/channel/packet.h"
 
-#define CO_RING_SLOTS 64
 #define CO_RING_INLINE 104 // bytes of a payload that fit its slot
 #define CO_RING_AHEAD 4    // slots: a line of the other side's is asked for so long before it is needed
 
@@ -35,9 +34,19 @@ struct co_ring {
     _Atomic uint64_t read_bytes;
     _Atomic uint64_t given_back;                 // struct co_channel_ops
     alignas(CO_LINE_PAIR) _Atomic uint64_t gate; // struct co_channel_ops; mostly the writer's
-    struct co_ring_slot slots[CO_RING_SLOTS];
-    unsigned char bytes[]; // a power of two
+    struct co_ring_slot slots[];                 // and behind them the area of bytes
 };
+
+// Both are powers of two, and the same on both sides.
+struct co_ring_shape {
+    size_t slots;
+    size_t area; // bytes; a payload is at most half of it
+};
+
+static inline size_t co_ring_bytes(struct co_ring_shape shape)
+{
+    return sizeof(struct co_ring) + shape.slots * sizeof(struct co_ring_slot) + shape.area;
+}
 
 // One side's place, in its own memory.
 struct co_ring_side {
@@ -47,6 +56,16 @@ struct co_ring_side {
     uint64_t given_back, given_back_told;
     bool is_broken; // reader: a packet was CO_PACKET_BROKEN
 };
+
+static inline struct co_ring_slot *co_ring_slot_of(struct co_ring *ring, struct co_ring_shape shape, uint64_t number)
+{
+    return &ring->slots[number & (shape.slots - 1)];
+}
+
+static inline unsigned char *co_ring_area(struct co_ring *ring, struct co_ring_shape shape)
+{
+    return (unsigned char *)&ring->slots[shape.slots];
+}
 
 // Where a payload stands that does not fit a slot: in a row, so the end of the area may stay empty.
 static inline uint64_t co_ring_place(uint64_t at, size_t bytes, size_t area)
@@ -60,15 +79,15 @@ static inline uint64_t co_ring_after(uint64_t place, size_t bytes)
     return place + ((bytes + CO_CACHE_LINE - 1) & ~(size_t)(CO_CACHE_LINE - 1));
 }
 
-static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t end, size_t area)
+static inline bool co_ring_has_room(struct co_ring_side *writer, uint64_t end, struct co_ring_shape shape)
 {
-    if (writer->slots - writer->slots_told < CO_RING_SLOTS && end - writer->bytes_told <= area) {
+    if (writer->slots - writer->slots_told < shape.slots && end - writer->bytes_told <= shape.area) {
         return true;
     }
     // acquire R1: what the reader has read may be written over.
     writer->slots_told = co_load_acquire(&writer->ring->read_slots);
     writer->bytes_told = co_load_acquire(&writer->ring->read_bytes);
-    return writer->slots - writer->slots_told < CO_RING_SLOTS && end - writer->bytes_told <= area;
+    return writer->slots - writer->slots_told < shape.slots && end - writer->bytes_told <= shape.area;
 }
 
 static inline void co_ring_copy(unsigned char *to, const void *first, size_t first_bytes, const void *second,
@@ -82,20 +101,21 @@ static inline void co_ring_copy(unsigned char *to, const void *first, size_t fir
     }
 }
 
-// False: full. `area` is the size of the byte area; a payload is at most half of it.
-static inline bool co_ring_write(struct co_ring_side *writer, size_t area, const struct co_packet *packet,
-                                 const void *first, size_t first_bytes, const void *second, size_t second_bytes)
+// False: full.
+static inline bool co_ring_write(struct co_ring_side *writer, struct co_ring_shape shape,
+                                 const struct co_packet *packet, const void *first, size_t first_bytes,
+                                 const void *second, size_t second_bytes)
 {
-    struct co_ring_slot *slot = &writer->ring->slots[writer->slots % CO_RING_SLOTS];
+    struct co_ring_slot *slot = co_ring_slot_of(writer->ring, shape, writer->slots);
     size_t bytes = first_bytes + second_bytes;
     uint64_t end = writer->bytes;
     unsigned char *payload = slot->payload;
     if (bytes > CO_RING_INLINE) {
-        uint64_t place = co_ring_place(writer->bytes, bytes, area);
+        uint64_t place = co_ring_place(writer->bytes, bytes, shape.area);
         end = co_ring_after(place, bytes);
-        payload = &writer->ring->bytes[(size_t)place & (area - 1)];
+        payload = co_ring_area(writer->ring, shape) + ((size_t)place & (shape.area - 1));
     }
-    if (!co_ring_has_room(writer, end, area)) {
+    if (!co_ring_has_room(writer, end, shape)) {
         return false;
     }
     co_ring_copy(payload, first, first_bytes, second, second_bytes);
@@ -106,16 +126,16 @@ static inline bool co_ring_write(struct co_ring_side *writer, size_t area, const
     writer->bytes = end;
     writer->slots++;
     co_store_release(&slot->stamp, (uint32_t)writer->slots); // release R2, read by R2 in co_ring_front
-    co_prefetch_to_write(&writer->ring->slots[(writer->slots + CO_RING_AHEAD) % CO_RING_SLOTS]);
+    co_prefetch_to_write(co_ring_slot_of(writer->ring, shape, writer->slots + CO_RING_AHEAD));
     return true;
 }
 
 // The next packet, or NULL. It stays until co_ring_drop. CO_PACKET_BROKEN: the memory, which the writer's process can
 // write to as it likes, says more bytes than a packet has.
-static inline const unsigned char *co_ring_front(const struct co_ring_side *reader, size_t area,
+static inline const unsigned char *co_ring_front(const struct co_ring_side *reader, struct co_ring_shape shape,
                                                  struct co_packet *packet)
 {
-    const struct co_ring_slot *slot = &reader->ring->slots[reader->slots % CO_RING_SLOTS];
+    const struct co_ring_slot *slot = co_ring_slot_of(reader->ring, shape, reader->slots);
     if (co_load_acquire(&slot->stamp) != (uint32_t)(reader->slots + 1)) { // acquire R2
         return NULL;
     }
@@ -127,24 +147,25 @@ static inline const unsigned char *co_ring_front(const struct co_ring_side *read
     if (packet->bytes <= CO_RING_INLINE) {
         return slot->payload;
     }
-    if (packet->bytes > area / 2) { // somebody wrote over it: there are no such bytes
+    if (packet->bytes > shape.area / 2) { // somebody wrote over it: there are no such bytes
         packet->kind = CO_PACKET_BROKEN;
         packet->bytes = 0;
         return slot->payload;
     }
-    return &reader->ring->bytes[(size_t)co_ring_place(reader->bytes, packet->bytes, area) & (area - 1)];
+    return co_ring_area(reader->ring, shape) +
+           ((size_t)co_ring_place(reader->bytes, packet->bytes, shape.area) & (shape.area - 1));
 }
 
 // Where packets come they come in numbers: what is asked for ahead is taken from a writer who is further already.
-static inline void co_ring_drop(struct co_ring_side *reader, size_t area, size_t bytes)
+static inline void co_ring_drop(struct co_ring_side *reader, struct co_ring_shape shape, size_t bytes)
 {
     reader->slots++;
-    __builtin_prefetch(&reader->ring->slots[(reader->slots + CO_RING_AHEAD) % CO_RING_SLOTS]);
+    __builtin_prefetch(co_ring_slot_of(reader->ring, shape, reader->slots + CO_RING_AHEAD));
     if (bytes > CO_RING_INLINE) {
-        reader->bytes = co_ring_after(co_ring_place(reader->bytes, bytes, area), bytes);
+        reader->bytes = co_ring_after(co_ring_place(reader->bytes, bytes, shape.area), bytes);
     }
     // Told by quarters, so that the writer's line does not travel with every packet.
-    if (reader->slots - reader->slots_told >= CO_RING_SLOTS / 4 || reader->bytes - reader->bytes_told >= area / 4) {
+    if (reader->slots - reader->slots_told >= shape.slots / 4 || reader->bytes - reader->bytes_told >= shape.area / 4) {
         reader->slots_told = reader->slots;
         reader->bytes_told = reader->bytes;
         co_store_release(&reader->ring->read_bytes, reader->bytes); // release R1

@@ -13,12 +13,14 @@
 
 #define AREA_MOST ((size_t)32 << 10)
 #define AREA_LEAST ((size_t)2 << 10)
+#define SLOTS_DEEP 512
+#define SLOTS 64
 
 struct ring_channel {
     struct co_channel channel; // first: what callers see
     struct co_ring_channel_config config;
     struct co_shm_segment segment;
-    size_t area;
+    struct co_ring_shape shape;
     struct co_ring_side *writers, *readers; // [size]; none to ourselves
 };
 
@@ -27,25 +29,28 @@ static struct ring_channel *own(struct co_channel *channel)
     return (struct ring_channel *)channel;
 }
 
-static size_t ring_bytes(size_t area)
+static bool fits(struct co_ring_shape shape, size_t memory, int size)
 {
-    return sizeof(struct co_ring) + area;
+    return (size_t)size * (size_t)(size - 1) * co_ring_bytes(shape) <= memory;
 }
 
-size_t co_ring_channel_area(size_t memory, int size)
+struct co_ring_shape co_ring_channel_shape(size_t memory, int size, bool is_deep)
 {
-    size_t rings = (size_t)size * (size_t)(size - 1), area = AREA_MOST;
-    while (area >= AREA_LEAST && rings * ring_bytes(area) > memory) {
-        area /= 2;
+    struct co_ring_shape shape = {is_deep ? SLOTS_DEEP : SLOTS, AREA_MOST};
+    while (shape.area >= AREA_LEAST && !fits(shape, memory, size)) {
+        bool has_slots = shape.slots > SLOTS && shape.slots * sizeof(struct co_ring_slot) >= shape.area;
+        shape.slots /= has_slots ? 2 : 1;
+        shape.area /= has_slots ? 1 : 2;
     }
-    return area < AREA_LEAST ? 0 : area;
+    shape.area = shape.area < AREA_LEAST ? 0 : shape.area;
+    return shape;
 }
 
 static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
                         size_t first_bytes, const void *second, size_t second_bytes)
 {
     struct ring_channel *rings = own(channel);
-    return co_ring_write(&rings->writers[peer], rings->area, packet, first, first_bytes, second, second_bytes);
+    return co_ring_write(&rings->writers[peer], rings->shape, packet, first, first_bytes, second, second_bytes);
 }
 
 static int poll_ring(struct ring_channel *rings, int peer, int most, co_channel_handler *handler, void *arg)
@@ -54,12 +59,12 @@ static int poll_ring(struct ring_channel *rings, int peer, int most, co_channel_
     struct co_packet packet;
     const unsigned char *payload;
     int count = 0;
-    while (count < most && !reader->is_broken && (payload = co_ring_front(reader, rings->area, &packet)) != NULL) {
+    while (count < most && !reader->is_broken && (payload = co_ring_front(reader, rings->shape, &packet)) != NULL) {
         reader->is_broken = packet.kind == CO_PACKET_BROKEN;
         if (!handler(arg, peer, &packet, payload)) {
             break;
         }
-        co_ring_drop(reader, rings->area, packet.bytes);
+        co_ring_drop(reader, rings->shape, packet.bytes);
         count++;
     }
     return count;
@@ -81,7 +86,7 @@ static bool has_more(const struct co_channel *channel, int peer)
 {
     const struct ring_channel *rings = (const struct ring_channel *)channel;
     struct co_packet packet;
-    return !rings->readers[peer].is_broken && co_ring_front(&rings->readers[peer], rings->area, &packet) != NULL;
+    return !rings->readers[peer].is_broken && co_ring_front(&rings->readers[peer], rings->shape, &packet) != NULL;
 }
 
 static _Atomic uint64_t *gate(struct co_channel *channel, int peer, bool is_writer)
@@ -128,7 +133,7 @@ static const struct co_channel_ops ops = {.send = send_packet,
 static struct co_ring *ring_of(const struct ring_channel *rings, int writer, int reader)
 {
     size_t row = (size_t)writer * (size_t)(rings->config.size - 1) + (size_t)(reader < writer ? reader : reader - 1);
-    return (struct co_ring *)((char *)rings->segment.base + row * ring_bytes(rings->area));
+    return (struct co_ring *)((char *)rings->segment.base + row * co_ring_bytes(rings->shape));
 }
 
 static int allocate(struct ring_channel *rings)
@@ -142,7 +147,7 @@ static int allocate(struct ring_channel *rings)
 static int map(struct ring_channel *rings)
 {
     const struct co_ring_channel_config *config = &rings->config;
-    size_t bytes = (size_t)config->size * (size_t)(config->size - 1) * ring_bytes(rings->area);
+    size_t bytes = (size_t)config->size * (size_t)(config->size - 1) * co_ring_bytes(rings->shape);
     char name[CO_SHM_NAME_MAX];
     co_shm_segment_name(name, config->job_key, config->number);
     bool is_first = config->rank == 0;
@@ -165,12 +170,12 @@ static int map(struct ring_channel *rings)
 
 int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
 {
-    size_t area = co_ring_channel_area(config->memory, config->size);
-    struct ring_channel *rings = area == 0 ? NULL : calloc(1, sizeof(*rings));
-    int error = area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
+    struct co_ring_shape shape = co_ring_channel_shape(config->memory, config->size, config->is_deep);
+    struct ring_channel *rings = shape.area == 0 ? NULL : calloc(1, sizeof(*rings));
+    int error = shape.area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
     if (rings != NULL) {
         *rings = (struct ring_channel){
-            .channel = {&ops, area / 4 + sizeof(struct co_packet_handle)}, .config = *config, .area = area};
+            .channel = {&ops, shape.area / 4 + sizeof(struct co_packet_handle)}, .config = *config, .shape = shape};
         error = allocate(rings);
     }
     error = config->all_agree(config->arg, error);

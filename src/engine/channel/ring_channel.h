@@ -5,12 +5,14 @@
 #define CASTOFF_ENGINE_RING_CHANNEL_H
 
 #include "engine/channel/channel.h"
+#include "engine/channel/ring.h"
 
 struct co_ring_channel_config {
     uint64_t job_key; // names the segment
     unsigned number;  // likewise, different for every segment of the job on this kernel
     int rank, size;   // within the node; peers are numbered so
     size_t memory;    // of the whole node
+    bool is_deep;     // who reads may not run while who writes does: room for what is written until they take turns
     size_t credit;    // bytes that a sender may have waiting at its receiver: told in steps of an eighth
     int (*all_agree)(void *arg, int mine); // least of the node; collective
     void *arg;
@@ -20,7 +22,7 @@ struct co_ring_channel_config {
 // out of `memory`, or /dev/shm is too small. Leaves no name behind.
 int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config);
 
-// Bytes of the area of each ring, 0: they do not fit.
-size_t co_ring_channel_area(size_t memory, int size);
+// Of each ring; no area: they do not fit.
+struct co_ring_shape co_ring_channel_shape(size_t memory, int size, bool is_deep);
 
 #endif
