@@ -2,8 +2,10 @@
 // Who tests in vain gives up the processor as often as native does, where native was told to (mpirun tells it so on
 // nodes with more ranks than slots): else the one that is to send has to wait for the end of our turn, ten thousand
 // times as long as a message takes. But not by the first test in vain after a message has come: where one comes, more
-// do, and a switch to another process takes ten times as long as one more look. Counted by a function of ours in place
-// of the C library's. ranks: 2 mpirun: --mca mpi_yield_when_idle 1 environment: CASTOFF_P2P=yes CASTOFF_PROGRESS=caller
+// do, and a switch to another process takes ten times as long as one more look. Counted by a function of ours.
+// ranks: 2
+// mpirun: --mca mpi_yield_when_idle 1
+// environment: CASTOFF_P2P=yes CASTOFF_PROGRESS=caller
 // expect: of 1000 tests in vain at least 500 yield, by each call; of those right behind a message that came none does
 // report: calls["MPI_Irecv"]["taken"] > 0
 #define _GNU_SOURCE
