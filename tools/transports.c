@@ -130,8 +130,8 @@ static void probe_messages(struct co_transport_state *state)
 {
     struct co_shm_segment segment;
     char name[CO_SHM_NAME_MAX];
-    size_t memory = (size_t)co_setting_number(CO_SET_P2P_MEMORY);
-    int ranks = co_messages_ranks_most(memory);
+    size_t memory = co_messages_memory(2);
+    int ranks = co_messages_ranks_most();
     if (ranks < 2) {
         snprintf(state->detail, sizeof state->detail, "CASTOFF_P2P_MEMORY=%s has no rings for two ranks",
                  co_setting_text(CO_SET_P2P_MEMORY));
@@ -149,8 +149,7 @@ static void probe_messages(struct co_transport_state *state)
         return;
     }
     failed = probe_single_copy();
-    snprintf(state->detail, sizeof state->detail,
-             "messages inside a node of up to %d ranks, rings of %zu KiB together; large ones %s", ranks, memory >> 10,
+    snprintf(state->detail, sizeof state->detail, "messages inside a node of up to %d ranks; large ones %s", ranks,
              failed ? "in pieces, for no process may read another's memory"
                     : "in pieces up to CASTOFF_P2P_STREAM, above by single copy");
 }

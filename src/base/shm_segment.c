@@ -17,6 +17,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define FOLDER "/dev/shm"
 #define CREATE_TRIES 8
 
 #ifndef MADV_POPULATE_WRITE
@@ -31,15 +32,15 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 // Pages come into being when they are touched, and a full file system then kills the process with SIGBUS. Asking
 // first does not reserve anything, but catches the usual case, a container with a small /dev/shm. There we are a guest:
 // the MPI below had all of it without us.
-static bool has_room(int file, size_t bytes, size_t others_bytes)
+size_t co_shm_segment_room(size_t others_bytes)
 {
     struct statvfs state;
 
-    if (fstatvfs(file, &state) != 0 || state.f_blocks == 0) {
-        return true; // no limit is set
+    if (statvfs(FOLDER, &state) != 0 || state.f_blocks == 0) {
+        return SIZE_MAX;
     }
     uint64_t left = (uint64_t)state.f_bavail * state.f_frsize;
-    return left >= bytes && left - bytes >= others_bytes;
+    return left < others_bytes ? 0 : left - others_bytes;
 }
 
 static bool is_ours(int file)
@@ -64,7 +65,7 @@ static void remove_if_left(const char *name)
 
 static void remove_those_left(void)
 {
-    DIR *directory = opendir("/dev/shm");
+    DIR *directory = opendir(FOLDER);
     const struct dirent *entry;
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
         uint64_t key;
@@ -133,7 +134,7 @@ int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size
     if (file < 0) {
         return file;
     }
-    if (!has_room(file, bytes, others_bytes)) {
+    if (bytes > co_shm_segment_room(others_bytes)) {
         result = -ENOSPC;
     } else if (ftruncate(file, (off_t)bytes) != 0) {
         result = -errno;

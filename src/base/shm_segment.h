@@ -32,6 +32,9 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 // stay free.
 int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes, size_t others_bytes);
 
+// Bytes that a segment may have where others still need so many; SIZE_MAX: no limit is set.
+size_t co_shm_segment_room(size_t others_bytes);
+
 // Maps one that exists; its size must be at least `bytes`, its owner our user, and nobody else may have a way to it.
 // -ENOENT, -EINVAL, -EPERM.
 int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes);

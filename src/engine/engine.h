@@ -101,8 +101,9 @@ enum co_reason co_messages_decide(const struct co_engine *engine, const struct c
 struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
                                                 const int *world_ranks);
 
-// Ranks of a node for which so much memory (CASTOFF_P2P_MEMORY) has rings; below 2: none is served.
-int co_messages_ranks_most(size_t memory);
+// CASTOFF_P2P_MEMORY of a node with so many ranks; and the most ranks for which it has rings, below 2: none is served.
+size_t co_messages_memory(int ranks);
+int co_messages_ranks_most(void);
 
 bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task); // after it is done: 0 or -errno

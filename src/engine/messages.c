@@ -17,7 +17,9 @@
 #define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
 #define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known: as long as the setting allows
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
-#define ASK_EVERY_NS (CO_NS_PER_S / 2) // for a sign of life: one that is waited for, in turn
+#define MEMORY_LEAST ((size_t)8 << 20)
+#define MEMORY_OF_RANK ((size_t)2 << 20) // half of what Open MPI's vader asks for
+#define ASK_EVERY_NS (CO_NS_PER_S / 2)   // for a sign of life: one that is waited for, in turn
 
 // Of a thread of castoff's own that calls native.
 static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
@@ -71,10 +73,17 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
     };
 }
 
-int co_messages_ranks_most(size_t memory)
+size_t co_messages_memory(int ranks)
+{
+    int64_t asked = co_setting_number(CO_SET_P2P_MEMORY);
+    size_t wanted = (size_t)ranks * MEMORY_OF_RANK;
+    return asked >= 0 ? (size_t)asked : wanted > MEMORY_LEAST ? wanted : MEMORY_LEAST;
+}
+
+int co_messages_ranks_most(void)
 {
     int ranks = 1;
-    while (co_ring_channel_shape(memory, ranks + 1, true).area > 0) {
+    while (co_ring_channel_shape(co_messages_memory(ranks + 1), ranks + 1, true).area > 0) {
         ranks++;
     }
     return ranks;
@@ -89,7 +98,7 @@ static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_chan
         .number = (unsigned)(bootstrap->node_count + bootstrap->node_index), // beside the collectives' own
         .rank = bootstrap->node_rank,
         .size = bootstrap->node_size,
-        .memory = (size_t)co_setting_number(CO_SET_P2P_MEMORY),
+        .memory = co_messages_memory(bootstrap->node_size),
         .is_deep = engine->is_oversubscribed,
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
         .all_agree = bootstrap->node_minimum,

@@ -177,28 +177,33 @@ static void two_threads(void **state)
     pthread_join(thread, NULL);
 }
 
+static bool is_power_of_two(size_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
 // Rings of all ordered pairs fit the memory, and those of a crowded node hold the most messages for which there is
 // room.
 static void shapes(void **state)
 {
-    const size_t memory = (size_t)8 << 20;
     (void)state;
-    for (int size = 2; size < 60; size++) {
-        struct co_ring_shape plain = co_ring_channel_shape(memory, size, false);
-        struct co_ring_shape deep = co_ring_channel_shape(memory, size, true);
-        size_t rings = (size_t)size * (size_t)(size - 1);
-        assert_int_equal(plain.area == 0, deep.area == 0);
-        if (plain.area == 0) {
-            assert_true(rings * (co_ring_bytes((struct co_ring_shape){64, 2048})) > memory);
-            continue;
+    for (int size = 2; size <= 400; size++) {
+        for (size_t memory = 1 << 20; memory <= (size_t)1 << 30; memory *= 4) {
+            struct co_ring_shape plain = co_ring_channel_shape(memory, size, false);
+            struct co_ring_shape deep = co_ring_channel_shape(memory, size, true);
+            size_t each = memory / ((size_t)size * (size_t)(size - 1));
+            assert_int_equal(plain.area == 0, deep.area == 0);
+            if (plain.area == 0) {
+                assert_true(co_ring_bytes((struct co_ring_shape){16, 2048}) > each);
+                continue;
+            }
+            assert_true(co_ring_bytes(plain) <= each && co_ring_bytes(deep) <= each);
+            assert_true(is_power_of_two(plain.slots) && is_power_of_two(plain.area));
+            assert_true(is_power_of_two(deep.slots) && is_power_of_two(deep.area));
+            assert_true(deep.slots >= plain.slots && deep.area <= plain.area);
+            assert_true(each < 48 << 10 || (plain.slots == 64 && plain.area == 32 << 10));
+            assert_true(each < 100 << 10 || deep.slots == 512);
         }
-        assert_true(rings * co_ring_bytes(plain) <= memory && rings * co_ring_bytes(deep) <= memory);
-        assert_int_equal(plain.slots, 64);
-        assert_true(deep.slots >= plain.slots && deep.area <= plain.area);
-        assert_int_equal(deep.slots & (deep.slots - 1), 0);
-        assert_int_equal(deep.area & (deep.area - 1), 0);
-        assert_true(size > 8 || deep.slots == 512);
-        assert_true(size > 16 || deep.slots >= 128);
     }
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Rings between the ranks of a node. All memory is asked for at open and written to there, so that a full /dev/shm is
-// an error at the start and never a signal later. A reader looks at one line for each other rank. Hot.
+// an error at the start and never a signal later; by its reader, so that it comes to lie in the memory near to the one
+// who looks there all the time. A reader looks at one line for each other rank. Hot.
 #include "engine/channel/ring_channel.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #define AREA_LEAST ((size_t)2 << 10)
 #define SLOTS_DEEP 512
 #define SLOTS 64
+#define SLOTS_LEAST 16
 
 struct ring_channel {
     struct co_channel channel; // first: what callers see
@@ -38,7 +40,7 @@ struct co_ring_shape co_ring_channel_shape(size_t memory, int size, bool is_deep
 {
     struct co_ring_shape shape = {is_deep ? SLOTS_DEEP : SLOTS, AREA_MOST};
     while (shape.area >= AREA_LEAST && !fits(shape, memory, size)) {
-        bool has_slots = shape.slots > SLOTS && shape.slots * sizeof(struct co_ring_slot) >= shape.area;
+        bool has_slots = shape.slots > SLOTS_LEAST && shape.slots * sizeof(struct co_ring_slot) > shape.area;
         shape.slots /= has_slots ? 2 : 1;
         shape.area /= has_slots ? 1 : 2;
     }
@@ -129,10 +131,10 @@ static const struct co_channel_ops ops = {.send = send_packet,
                                           .given_back = given_back,
                                           .close = close_channel};
 
-// Of an ordered pair.
+// Of an ordered pair; those of a reader lie in a row.
 static struct co_ring *ring_of(const struct ring_channel *rings, int writer, int reader)
 {
-    size_t row = (size_t)writer * (size_t)(rings->config.size - 1) + (size_t)(reader < writer ? reader : reader - 1);
+    size_t row = (size_t)reader * (size_t)(rings->config.size - 1) + (size_t)(writer < reader ? writer : writer - 1);
     return (struct co_ring *)((char *)rings->segment.base + row * co_ring_bytes(rings->shape));
 }
 
@@ -153,12 +155,14 @@ static int map(struct ring_channel *rings)
     bool is_first = config->rank == 0;
     int error =
         is_first ? co_shm_segment_create(&rings->segment, name, bytes, (size_t)config->size * CO_SHM_NATIVE_BYTES) : 0;
-    if (error == 0 && is_first) {
-        error = co_shm_segment_touch(rings->segment.base, bytes);
-    }
     error = config->all_agree(config->arg, error);
     if (error == 0) {
-        error = config->all_agree(config->arg, is_first ? 0 : co_shm_segment_attach(&rings->segment, name, bytes));
+        error = is_first ? 0 : co_shm_segment_attach(&rings->segment, name, bytes);
+        size_t own = bytes / (size_t)config->size;
+        if (error == 0) {
+            error = co_shm_segment_touch((char *)rings->segment.base + (size_t)config->rank * own, own);
+        }
+        error = config->all_agree(config->arg, error);
     }
     if (is_first) {
         co_shm_segment_unlink(&rings->segment);
@@ -168,9 +172,17 @@ static int map(struct ring_channel *rings)
     return error;
 }
 
+// What is asked for, or less where /dev/shm is small. Collective.
+static size_t agree_on_memory(const struct co_ring_channel_config *config)
+{
+    size_t room = config->rank == 0 ? co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) : SIZE_MAX;
+    size_t kib = (room < config->memory ? room : config->memory) >> 10;
+    return (size_t)config->all_agree(config->arg, kib < INT_MAX ? (int)kib : INT_MAX) << 10;
+}
+
 int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
 {
-    struct co_ring_shape shape = co_ring_channel_shape(config->memory, config->size, config->is_deep);
+    struct co_ring_shape shape = co_ring_channel_shape(agree_on_memory(config), config->size, config->is_deep);
     struct ring_channel *rings = shape.area == 0 ? NULL : calloc(1, sizeof(*rings));
     int error = shape.area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
     if (rings != NULL) {

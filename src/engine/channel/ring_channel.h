@@ -11,7 +11,7 @@ struct co_ring_channel_config {
     uint64_t job_key; // names the segment
     unsigned number;  // likewise, different for every segment of the job on this kernel
     int rank, size;   // within the node; peers are numbered so
-    size_t memory;    // of the whole node
+    size_t memory;    // of the whole node, at most
     bool is_deep;     // who reads may not run while who writes does: room for what is written until they take turns
     size_t credit;    // bytes that a sender may have waiting at its receiver: told in steps of an eighth
     int (*all_agree)(void *arg, int mine); // least of the node; collective
