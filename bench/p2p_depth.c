@@ -3,8 +3,8 @@
 // Messages against deep queues. A turn of depth D has D + 128 receives with tags of their own, in one order, and as
 // many messages. Timed are 128 of them while the other D wait: the first ones (in order: a list finds each at its head)
 // or the last ones, last first (reverse: a list walks past all others). The rest follow in order, outside the timed
-// part. Of every sample the first turn is not timed: what the other side and the checks have put out of the caches since
-// this side's last sample comes back in it.
+// part. Of every sample the first turn is not timed: what the other side and the checks have put out of the caches
+// since this side's last sample comes back in it.
 //   posted      receives wait; from the word to the sender until 128 messages have found theirs
 //   posting     the last 128 calls of MPI_Irecv, while D receives wait
 //   unexpected  messages wait; 128 receives take theirs
