@@ -5,8 +5,8 @@
 // slowest). No reliability, no tags: the "sockets alone" that the protocol is held against. As a broadcast does, the
 // sender reads a buffer of 8 MiB, and each receiver has what comes put into one, by the landing that castoff uses where
 // it can; `untouched`: one page is sent again and again, and nobody reads what comes. Over real or virtual hosts start
-// the receivers first, then the sender; `here` does both on one interface. Processor time: of the process, while the
-// stream lasts.
+// the receivers first, then the sender; `here` does both on one interface. Each prints the processor time that it used
+// while the stream lasted: used ROLE PID user_s system_s wall_s from_s to_s (bench/softirq.py reads it).
 //
 //   udp_speed receive INTERFACE [plain] [untouched]
 //   udp_speed send INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain] [untouched]
@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,11 +98,12 @@ struct rusage udp_speed_usage_since(const struct rusage *start)
     return now;
 }
 
-void udp_speed_print_usage(const char *who, const struct rusage *used)
+void udp_speed_print_usage(const char *role, const struct rusage *used, uint64_t from_ns, uint64_t to_ns)
 {
-    printf("used %s %d %.4f %.4f\n", who, (int)getpid(),
+    double from = (double)from_ns / (double)CO_NS_PER_S, to = (double)to_ns / (double)CO_NS_PER_S;
+    printf("used %s %d %.4f %.4f %.4f %.6f %.6f\n", role, (int)getpid(),
            (double)used->ru_utime.tv_sec + 1e-6 * (double)used->ru_utime.tv_usec,
-           (double)used->ru_stime.tv_sec + 1e-6 * (double)used->ru_stime.tv_usec);
+           (double)used->ru_stime.tv_sec + 1e-6 * (double)used->ru_stime.tv_usec, to - from, from, to);
 }
 
 static int place_of(struct sender *sender, uint32_t id)
@@ -226,12 +228,14 @@ static int run_sender(const char *interface, int receivers, uint64_t mib, uint64
     co_udp_describe(sender.udp, text, sizeof text);
     printf("# %s; %d receivers, %llu MiB, window %llu KiB\n", text, receivers, (unsigned long long)mib,
            (unsigned long long)window_kib);
+    prctl(PR_SET_NAME, "cost-sender");
     uint64_t calls = co_counter_read(CO_COUNT_SEND_CALLS), start_ns = co_clock_now_ns();
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
     unsigned forced = stream(&sender, mib << 20, window_kib << 10);
     calls = co_counter_read(CO_COUNT_SEND_CALLS) - calls;
-    double seconds = (double)(co_clock_now_ns() - start_ns) / (double)CO_NS_PER_S;
+    uint64_t end_ns = co_clock_now_ns();
+    double seconds = (double)(end_ns - start_ns) / (double)CO_NS_PER_S;
     double share = (double)udp_speed_payload(sender.udp) / (double)sender.udp->max_datagram_bytes;
     used = udp_speed_usage_since(&used);
     for (int i = 0; i < 500 && sender.done < receivers; i++) {
@@ -239,7 +243,7 @@ static int run_sender(const char *interface, int receivers, uint64_t mib, uint64
     }
     printf("sender: %.3f GB/s, %.1f sending calls a MiB, window forced %u times, %d of %d receivers ended\n",
            (double)(mib << 20) * share / seconds / 1e9, (double)calls / (double)mib, forced, sender.done, receivers);
-    udp_speed_print_usage("sender", &used);
+    udp_speed_print_usage("sender", &used, start_ns, end_ns);
     sender.udp->ops->close(sender.udp);
     return sender.done == receivers ? 0 : 1;
 }

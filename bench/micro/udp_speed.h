@@ -41,7 +41,7 @@ uint64_t udp_speed_datagrams(const struct co_transport *udp);
 size_t udp_speed_place(const struct co_transport *udp, uint64_t number);
 
 struct rusage udp_speed_usage_since(const struct rusage *start);
-void udp_speed_print_usage(const char *who, const struct rusage *used);
+void udp_speed_print_usage(const char *role, const struct rusage *used, uint64_t from_ns, uint64_t to_ns);
 
 int udp_speed_receive(const char *interface); // until the sender ends; the exit status
 

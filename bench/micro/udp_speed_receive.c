@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,6 +45,7 @@ static void hear_one(struct receiver *receiver, const uint8_t *data, size_t byte
         if (receiver->first_ns == 0) {
             receiver->first_ns = co_clock_now_ns();
             getrusage(RUSAGE_SELF, &receiver->used);
+            prctl(PR_SET_NAME, "cost-receiver");
         }
         if (receiver->buffer != NULL && !has_landed && bytes == receiver->udp->max_datagram_bytes) {
             memcpy(receiver->buffer + udp_speed_place(receiver->udp, head.number), data + HEAD_BYTES,
@@ -65,8 +67,8 @@ static void hear_one(struct receiver *receiver, const uint8_t *data, size_t byte
         answer(receiver, READY, 0);
     } else if (head.word == END) {
         receiver->used = receiver->is_done ? receiver->used : udp_speed_usage_since(&receiver->used);
+        receiver->end_ns = receiver->is_done ? receiver->end_ns : co_clock_now_ns();
         receiver->is_done = true;
-        receiver->end_ns = co_clock_now_ns();
         answer(receiver, DONE, receiver->received);
     }
 }
@@ -146,7 +148,7 @@ int udp_speed_receive(const char *interface)
            received * share / seconds / 1e9, 100 * (double)receiver.landed / received,
            100 * (1 - received / (double)(receiver.furthest ? receiver.furthest : 1)),
            (double)calls * 1048576 / received);
-    udp_speed_print_usage("receiver", &receiver.used);
+    udp_speed_print_usage("receiver", &receiver.used, receiver.first_ns, receiver.end_ns);
     receiver.udp->ops->close(receiver.udp);
     return 0;
 }
