@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Overlap of MPI_Iallgather with computation, as the OSU benchmarks define it: 100 * (1 - (total - compute) / pure),
-// where pure is start and wait back to back, compute the computation alone and total start, computation of about that
-// length, wait. Each of the three is taken in every round, sides in turn; medians of a rank, then means over ranks.
-// The computation is theirs, too, if not told otherwise: units of work until the time is over.
+// where pure is start and wait back to back, compute the computation alone and total start, computation, wait. Each of
+// the three is taken in every round, sides in turn; medians of a rank, then means over ranks. The computation lasts at
+// least as long as communication alone has lasted so far, or there would be nothing for the rest of it to hide behind.
+// It is theirs, too, if not told otherwise: units of work until the time is over.
 #include "coll.h"
 
 #include <stdio.h>
@@ -11,7 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#define UNIT_STEPS 600 // about as long as the 25 x 25 matrix of the OSU benchmarks
+#define UNIT_STEPS 600  // about as long as the 25 x 25 matrix of the OSU benchmarks
+#define ROUNDS_BEFORE 5 // of communication alone
+#define CALIBRATIONS 5
 
 enum { PURE, COMPUTE, TOTAL, START, PARTS };
 
@@ -45,37 +48,21 @@ static void compute(const struct coll_run *run, double seconds)
     }
 }
 
-// All ranks at once, as they will compute later: on an oversubscribed machine a step takes longer then.
+// All ranks at once, as they will compute later: on an oversubscribed machine a step takes longer then. The fastest of
+// a few turns: a computation that something else has interrupted would make the others too short.
 static void calibrate(struct coll_run *run)
 {
-    const double steps = 4e6;
-    MPI_Barrier(run->control);
-    double start = coll_now();
-    compute_steps(steps);
-    double mine = steps / (coll_now() - start), sum;
+    const double steps = 1e6;
+    double mine = 0, sum;
+    for (int i = 0; i < CALIBRATIONS; i++) {
+        MPI_Barrier(run->control);
+        double start = coll_now();
+        compute_steps(steps);
+        double speed = steps / (coll_now() - start);
+        mine = speed > mine ? speed : mine;
+    }
     MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, run->control);
     steps_per_second = sum / run->ranks;
-}
-
-static void one_round(struct coll_run *run, const struct coll_side *side, size_t bytes, double length,
-                      double parts[PARTS], size_t *wrong)
-{
-    MPI_Request request;
-    int count = (int)bytes;
-    parts[PURE] = coll_sample(run, side, COLL_IALLGATHER, bytes, 1, wrong);
-    MPI_Barrier(run->control);
-    double start = coll_now();
-    compute(run, length);
-    parts[COMPUTE] = coll_now() - start;
-    coll_sample_prepare(run, COLL_IALLGATHER, bytes);
-    MPI_Barrier(run->control);
-    start = coll_now();
-    MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
-    parts[START] = coll_now() - start;
-    compute(run, length);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    parts[TOTAL] = coll_now() - start;
-    *wrong += coll_sample_check(run, COLL_IALLGATHER, bytes);
 }
 
 static int compare(const void *a, const void *b)
@@ -92,26 +79,50 @@ static double mean_of_medians(struct coll_run *run, double *values, int count)
     return sum / run->ranks;
 }
 
-// Communication alone decides how long the computation is.
-static double pure_length(struct coll_run *run, const struct coll_side *side, size_t bytes, size_t *wrong)
+// The running median of communication alone, of the rank where it is longest. `pure` has room for as many again.
+static double computation_length(struct coll_run *run, double *pure, int count)
 {
-    double times[5];
-    for (int i = 0; i < 5; i++) {
-        times[i] = coll_sample(run, side, COLL_IALLGATHER, bytes, 1, wrong);
-    }
-    return mean_of_medians(run, times, 5);
+    double *sorted = pure + count, longest;
+    memcpy(sorted, pure, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, compare);
+    MPI_Allreduce(&sorted[count / 2], &longest, 1, MPI_DOUBLE, MPI_MAX, run->control);
+    return longest;
+}
+
+// `pure` has `before` times of communication alone, and gets this round's.
+static void one_round(struct coll_run *run, const struct coll_side *side, size_t bytes, double *pure, int before,
+                      double parts[PARTS], size_t *wrong)
+{
+    MPI_Request request;
+    int count = (int)bytes;
+    parts[PURE] = pure[before] = coll_sample(run, side, COLL_IALLGATHER, bytes, 1, wrong);
+    double length = computation_length(run, pure, before + 1);
+    MPI_Barrier(run->control);
+    double start = coll_now();
+    compute(run, length);
+    parts[COMPUTE] = coll_now() - start;
+    coll_sample_prepare(run, COLL_IALLGATHER, bytes);
+    MPI_Barrier(run->control);
+    start = coll_now();
+    MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
+    parts[START] = coll_now() - start;
+    compute(run, length);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    parts[TOTAL] = coll_now() - start;
+    *wrong += coll_sample_check(run, COLL_IALLGATHER, bytes);
 }
 
 void coll_overlap_measure(struct coll_run *run, size_t bytes)
 {
     int rounds = run->options.rounds_min;
     double *values = calloc((size_t)PARTS * (size_t)rounds * COLL_SIDES_MAX, sizeof *values);
-    double length[COLL_SIDES_MAX];
+    double *pure[COLL_SIDES_MAX];
     size_t wrong[COLL_SIDES_MAX] = {0};
     calibrate(run);
     for (int s = 0; s < run->side_count; s++) {
-        if (coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
-            length[s] = pure_length(run, &run->sides[s], bytes, &wrong[s]);
+        pure[s] = calloc(2 * (size_t)(rounds + ROUNDS_BEFORE), sizeof *pure[s]);
+        for (int i = 0; coll_side_serves(&run->sides[s], COLL_IALLGATHER) && i < ROUNDS_BEFORE; i++) {
+            pure[s][i] = coll_sample(run, &run->sides[s], COLL_IALLGATHER, bytes, 1, &wrong[s]);
         }
     }
     for (int round = 0; round < rounds; round++) {
@@ -120,11 +131,14 @@ void coll_overlap_measure(struct coll_run *run, size_t bytes)
             if (!coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
                 continue;
             }
-            one_round(run, &run->sides[s], bytes, length[s], parts, &wrong[s]);
+            one_round(run, &run->sides[s], bytes, pure[s], ROUNDS_BEFORE + round, parts, &wrong[s]);
             for (int part = 0; part < PARTS; part++) {
                 values[(s * PARTS + part) * rounds + round] = parts[part];
             }
         }
+    }
+    for (int s = 0; s < run->side_count; s++) {
+        free(pure[s]);
     }
     for (int s = 0; s < run->side_count; s++) {
         double mean[PARTS];

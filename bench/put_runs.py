@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """put_runs.py <MEASUREMENTS >WITH_RUNS: adds to the table of docs/measurements.md what the runs kept in bench/runs.tsv say.
 
-A column tells how many of the last ten runs of each figure reached it, and the range of its numbers over all runs kept. A
-figure is called reached when nine of ten of the last ten did: of fewer than ten, all. Runs count whose criterion is the
-present one, notes in parentheses apart. The list of what is not reached follows, with the reasons of bench/reasons.txt. A
-table that has the column already gets it anew. Called by bench/write_measurements.sh.
+A column tells how many of the last ten runs of each figure reached it, the range of its numbers over all runs kept, and
+the processors they ran on. A figure is called reached when nine of ten of the last ten did: of fewer than ten, all. Runs
+count whose criterion is the present one, notes in parentheses apart. The list of what is not reached follows, with the
+reasons of bench/reasons.txt. A table that has the column already gets it anew. Called by bench/write_measurements.sh.
 """
 import os
 import re
@@ -22,15 +22,15 @@ def plain(text):
 
 
 def read_runs(path):
-    """[(verdict, castoff's value, criterion)] by figure, oldest first."""
+    """[(verdict, castoff's value, criterion, machine)] by figure, oldest first."""
     runs = {}
     if os.path.exists(path):
         with open(path, encoding="utf-8") as lines:
             for line in lines:
                 fields = line.rstrip("\n").split("\t")
                 if not line.startswith("#") and len(fields) == 7:
-                    _, _, _, figure, verdict, value, criterion = fields
-                    runs.setdefault(figure, []).append((verdict, value, plain(criterion)))
+                    _, _, machine, figure, verdict, value, criterion = fields
+                    runs.setdefault(figure, []).append((verdict, value, plain(criterion), machine))
     return runs
 
 
@@ -62,7 +62,8 @@ def judge(cells, runs):
     if mine:
         last = mine[-LAST:]
         reached = sum(run[0] == "reached" for run in last)
-        text = f"{reached} of {len(last)}{value_range([plain(run[1]) for run in mine])}"
+        machines = "; ".join(dict.fromkeys(run[3] for run in mine))
+        text = f"{reached} of {len(last)}{value_range([plain(run[1]) for run in mine])} ({machines})"
         if verdict != "not measured":
             verdict = "reached" if 10 * (len(last) - reached) <= len(last) else "not reached"
     return cells[:5] + [text, verdict if verdict == "reached" else f"**{verdict}**"], verdict

@@ -2,9 +2,11 @@
 #
 # `make test-apps`: real programs from Debian, native and with castoff (tests/apps/apps_test.sh). It installs them; they
 # are large, and nothing else needs them. `make traces` records some of them and programs of bench/, and writes
-# docs/applications.md (bench/applications.sh).
+# docs/applications.md (bench/applications.sh). `make bench-real` measures real programs with castoff over without, figure
+# M48 (bench/real_programs.sh); `make bench-all` measures those that are installed.
 
-DEPS_APPS := hpcc lammps netpipe-openmpi python3-mpi4py scalapack-mpi-test mumps-test libcoarrays-openmpi-dev
+DEPS_APPS := hpcc lammps quantum-espresso quantum-espresso-data netpipe-openmpi python3-mpi4py python3-numpy \
+  scalapack-mpi-test mumps-test libmumps-dev libcoarrays-openmpi-dev
 
 .PHONY: test-apps
 test-apps: all
@@ -15,3 +17,8 @@ test-apps: all
 traces: all bench-programs
 	@sh scripts/install_packages.sh -- $(DEPS_APPS) gnuplot-nox
 	@bash bench/applications.sh $(BUILD)
+
+.PHONY: bench-real
+bench-real: all bench-programs
+	@sh scripts/install_packages.sh -- $(DEPS_APPS)
+	@bench/figures/M48.sh

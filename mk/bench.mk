@@ -13,8 +13,10 @@ BENCH_SINGLE := $(filter-out $(COLL_SRC) $(P2P_SRC),$(wildcard bench/*.c))
 BENCH_PROGS  := $(BUILD)/bench/coll $(BUILD)/bench/p2p $(BENCH_SINGLE:bench/%.c=$(BUILD)/bench/%)
 MATCH_SRC    := $(wildcard bench/micro/match_speed*.c)
 MATCH_OBJ    := $(MATCH_SRC:%.c=$(BUILD)/obj/%.o)
-MICRO_SRC    := $(filter-out $(MATCH_SRC),$(wildcard bench/micro/*.c))
-MICRO_PROGS  := $(BUILD)/bench/micro/match_speed $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
+UDP_SRC      := $(wildcard bench/micro/udp_speed*.c)
+UDP_OBJ      := $(UDP_SRC:%.c=$(BUILD)/obj/%.o)
+MICRO_SRC    := $(filter-out $(MATCH_SRC) $(UDP_SRC),$(wildcard bench/micro/*.c))
+MICRO_PROGS  := $(BUILD)/bench/micro/match_speed $(BUILD)/bench/micro/udp_speed $(MICRO_SRC:bench/micro/%.c=$(BUILD)/bench/micro/%)
 
 .PHONY: bench-programs bench-micro bench-all
 bench-programs: $(BENCH_PROGS)
@@ -46,6 +48,10 @@ $(BUILD)/obj/bench/micro/%.o: bench/micro/%.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 $(BUILD)/bench/micro/match_speed: $(MATCH_OBJ) $(BUILD)/libcore.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
+
+$(BUILD)/bench/micro/udp_speed: $(UDP_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # M15: what a message costs whose receive stands behind 0 to 16,384 others, messages in reverse order, exact and from
-# MPI_ANY_SOURCE; and how that grows from one depth to twice that depth.
+# MPI_ANY_SOURCE; and how that grows from one depth to twice that depth. Each sample follows an untimed turn, on both sides.
 . "$(dirname "$0")/figure.sh"
 . "$(dirname "$0")/messages.sh"
 what="message of 8 bytes into a posted receive behind 0 - 16384 others, reverse order, exact and from MPI_ANY_SOURCE, 2 ranks of a node: longest time; largest growth per doubling. Stock at 0, 4096, 16384"
-reach="<= 150 ns at every depth, growth < 1.1"
+reach="<= 150 ns at every depth, growth < 1.1, after an untimed turn"
 bench M15 p2p --calls posted-reverse,posted-any-reverse --depths 0,16:16K:2 --stock-best --seconds 0.3 ||
     give_up "$what" "$reach" "$(last_words "$out/M15.err")"
 longest() { # call

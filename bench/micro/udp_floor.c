@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What an allgather of small blocks costs by bare sockets: no protocol, no MPI, blocking sockets, and whoever loses a
-// datagram hangs (the laboratory's shaped links lose none). The floor under figure M7 on a machine whose processors
-// all hosts of the laboratory share. Member 0 prints the mean of an operation.
+// What a broadcast or an allgather of small blocks costs by bare sockets: no protocol, no MPI, blocking sockets, and
+// whoever loses a datagram hangs (the laboratory's shaped links lose none). The floor under figure M7 on a machine
+// whose processors all hosts of the laboratory share. As in castoff bench a sample is a batch of operations, which all
+// begin together and nobody waits in between, and its time is that of the slowest member. Member 0 prints the median.
 //
-//   udp_floor INDEX COUNT collect|direct sleep|yield BYTES REPEATS FIRST_ADDRESS
+//   udp_floor INDEX COUNT collect|direct|bcast sleep|yield BYTES BATCH SAMPLES FIRST_ADDRESS
 //
-// collect: all send to member 0, which multicasts the whole; direct: each multicasts its own. sleep: blocked in recv;
-// yield: looking and giving up the processor in turn, as MPI does when it is told that it shares it. The members'
-// addresses follow FIRST_ADDRESS.
+// collect: all send to member 0, which multicasts the whole; direct: each multicasts its own; bcast: member 0 does.
+// sleep: blocked in recv; yield: looking and giving up the processor in turn, as MPI does when it is told that it
+// shares it. The members' addresses follow FIRST_ADDRESS.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -27,12 +28,24 @@
 #define DATAGRAM_MAX 60000
 #define GREETINGS 2000
 #define GREETING 0xffffffffU
+#define BEGIN 0xfffffffeU // from member 0 to all
+#define ENDED 0xfffffffdU // to member 0, with the time taken
+#define SAMPLES_MAX 10000
 #define MEMBERS_MAX 255
 #define GREETING_NS (20 * CO_NS_PER_MS)
 
+enum way { COLLECT, DIRECT, BCAST, WAYS };
+static const char *const way_names[WAYS] = {"collect", "direct", "bcast"};
+
+struct ended {
+    uint32_t word, index;
+    uint64_t took_ns;
+};
+
 struct member {
     int index, count;
-    bool collects, sleeps;
+    enum way way;
+    bool sleeps;
     size_t bytes;
     uint32_t first_ip; // host byte order
     int direct_fd, group_fd;
@@ -82,19 +95,28 @@ static void send_to(const struct member *member, uint32_t ip, uint16_t port, siz
     }
 }
 
-// Until `count` datagrams of this operation have come; nobody is ahead by more than one.
+// The next datagram, waited for in the member's way; its length.
+static size_t next_datagram(const struct member *member, int fd, void *data, size_t room)
+{
+    for (;;) {
+        ssize_t bytes = recv(fd, data, room, member->sleeps ? 0 : MSG_DONTWAIT);
+        if (bytes >= 0) {
+            return (size_t)bytes;
+        }
+        if (errno != EAGAIN && errno != EINTR) {
+            fail("receive");
+        }
+        sched_yield();
+    }
+}
+
+// Until `count` datagrams of this operation have come; in an allgather nobody is ahead by more than one.
 static void receive(struct member *member, int fd, int count)
 {
     static char data[DATAGRAM_MAX];
     while (member->here < count) {
         uint32_t turn;
-        if (recv(fd, data, sizeof data, member->sleeps ? 0 : MSG_DONTWAIT) < 0) {
-            if (errno != EAGAIN && errno != EINTR) {
-                fail("receive");
-            }
-            sched_yield();
-            continue;
-        }
+        next_datagram(member, fd, data, sizeof data);
         memcpy(&turn, data, sizeof turn);
         member->here += turn == member->turn;
         member->early += turn == member->turn + 1;
@@ -103,11 +125,18 @@ static void receive(struct member *member, int fd, int count)
     member->early = 0;
 }
 
-static void gather(struct member *member)
+static void operate(struct member *member)
 {
+    static char data[DATAGRAM_MAX];
     int others = member->count - 1;
     member->turn++;
-    if (!member->collects) {
+    if (member->way == BCAST) {
+        if (member->index == 0) {
+            send_to(member, GROUP, PORT + 1, member->bytes);
+        } else {
+            next_datagram(member, member->group_fd, data, sizeof data); // one sender: they come in order
+        }
+    } else if (member->way == DIRECT) {
         send_to(member, GROUP, PORT + 1, member->bytes);
         receive(member, member->group_fd, others);
     } else if (member->index > 0) {
@@ -117,6 +146,63 @@ static void gather(struct member *member)
         receive(member, member->direct_fd, others);
         send_to(member, GROUP, PORT + 1, member->bytes * (size_t)member->count);
     }
+}
+
+static void say(const struct member *member, uint32_t ip, uint16_t port, const void *word, size_t bytes)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(ip)};
+    if (sendto(member->direct_fd, word, bytes, 0, (struct sockaddr *)&to, sizeof to) < 0) {
+        fail("send");
+    }
+}
+
+// Whoever has heard it sooner may have sent its first datagram before the others hear it.
+static void begin_together(struct member *member)
+{
+    uint32_t word = BEGIN;
+    if (member->index == 0) {
+        say(member, GROUP, PORT + 1, &word, sizeof word);
+        return;
+    }
+    do {
+        static char data[DATAGRAM_MAX];
+        next_datagram(member, member->group_fd, data, sizeof data);
+        memcpy(&word, data, sizeof word);
+        member->here += word == member->turn + 1;
+    } while (word != BEGIN);
+}
+
+// Of the slowest member; at member 0.
+static uint64_t end_together(const struct member *member, uint64_t took_ns)
+{
+    struct ended mine = {ENDED, (uint32_t)member->index, took_ns}, one;
+    if (member->index > 0) {
+        say(member, member->first_ip, PORT, &mine, sizeof mine);
+        return took_ns;
+    }
+    for (int heard = 0; heard < member->count - 1;) {
+        if (next_datagram(member, member->direct_fd, &one, sizeof one) == sizeof one && one.word == ENDED) {
+            took_ns = one.took_ns > took_ns ? one.took_ns : took_ns;
+            heard++;
+        }
+    }
+    return took_ns;
+}
+
+static uint64_t sample(struct member *member, int batch)
+{
+    begin_together(member);
+    uint64_t start_ns = co_clock_now_ns();
+    for (int i = 0; i < batch; i++) {
+        operate(member);
+    }
+    return end_together(member, co_clock_now_ns() - start_ns);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
 }
 
 // Member 0 answers greetings until it has heard everybody's; all begin when it says so.
@@ -145,39 +231,48 @@ static void meet(const struct member *member)
         fail("the others");
     }
     if (member->index == 0) {
-        struct sockaddr_in all = {.sin_family = AF_INET, .sin_port = htons(PORT + 1), .sin_addr.s_addr = htonl(GROUP)};
-        sendto(member->direct_fd, greeting, sizeof greeting, 0, (struct sockaddr *)&all, sizeof all);
+        say(member, GROUP, PORT + 1, greeting, sizeof greeting);
     }
+}
+
+static int read_way(const char *word)
+{
+    int way = 0;
+    while (way < WAYS && strcmp(word, way_names[way]) != 0) {
+        way++;
+    }
+    return way;
 }
 
 int main(int argc, char **argv)
 {
+    static uint64_t took_ns[SAMPLES_MAX];
     struct in_addr first;
-    if (argc != 8 || inet_aton(argv[7], &first) == 0) {
-        fprintf(stderr, "udp_floor INDEX COUNT collect|direct sleep|yield BYTES REPEATS FIRST_ADDRESS\n");
-        return 1;
+    if (argc != 9 || read_way(argv[3]) == WAYS || inet_aton(argv[8], &first) == 0) {
+        fprintf(stderr, "udp_floor INDEX COUNT collect|direct|bcast sleep|yield BYTES BATCH SAMPLES FIRST_ADDRESS\n");
+        return 2;
     }
     struct member member = {.index = atoi(argv[1]),
                             .count = atoi(argv[2]),
-                            .collects = strcmp(argv[3], "collect") == 0,
+                            .way = (enum way)read_way(argv[3]),
                             .sleeps = strcmp(argv[4], "sleep") == 0,
                             .bytes = strtoul(argv[5], NULL, 0),
                             .first_ip = ntohl(first.s_addr)};
-    int repeats = atoi(argv[6]);
-    if (member.count < 2 || member.count > MEMBERS_MAX || member.bytes < sizeof member.turn ||
-        member.bytes * (size_t)member.count > DATAGRAM_MAX) {
-        fprintf(stderr, "udp_floor: COUNT or BYTES is out of range\n");
-        return 1;
+    int batch = atoi(argv[6]), samples = atoi(argv[7]);
+    if (member.count < 2 || member.count > MEMBERS_MAX || member.bytes < sizeof member.turn || batch < 1 ||
+        samples < 1 || samples > SAMPLES_MAX || member.bytes * (size_t)member.count > DATAGRAM_MAX) {
+        fprintf(stderr, "udp_floor: COUNT, BYTES, BATCH or SAMPLES is out of range\n");
+        return 2;
     }
     open_sockets(&member);
     meet(&member);
-    uint64_t start_ns = co_clock_now_ns();
-    for (int i = 0; i < repeats; i++) {
-        gather(&member);
+    for (int i = 0; i < samples; i++) {
+        took_ns[i] = sample(&member, batch);
     }
     if (member.index == 0) {
-        printf("%s %s %zu %.1f us\n", argv[3], argv[4], member.bytes,
-               (double)(co_clock_now_ns() - start_ns) / 1000 / repeats);
+        qsort(took_ns, (size_t)samples, sizeof *took_ns, ascending);
+        printf("%s %s %zu %d %.2f us\n", argv[3], argv[4], member.bytes, batch,
+               (double)took_ns[samples / 2] / 1000 / batch);
     }
     return 0;
 }

@@ -2,51 +2,31 @@
 //
 // How fast the UDP transport alone is: one sender multicasts to N receivers under the least flow control that keeps
 // their buffers from overrunning (each says now and then how far it is; the sender stays within a window of the
-// slowest). No reliability, no tags, no copies to a user's buffer: the "sockets alone" that the protocol is held
-// against. Over real or virtual hosts start the receivers first, then the sender; `here` does both on one interface.
+// slowest). No reliability, no tags: the "sockets alone" that the protocol is held against. As a broadcast does, the
+// sender reads a buffer of 8 MiB, and each receiver has what comes put into one, by the landing that castoff uses where
+// it can; `untouched`: one page is sent again and again, and nobody reads what comes. Over real or virtual hosts start
+// the receivers first, then the sender; `here` does both on one interface. Each prints the processor time that it used
+// while the stream lasted: used ROLE PID user_s system_s wall_s from_s to_s (bench/softirq.py reads it).
 //
-//   udp_speed receive INTERFACE [plain]
-//   udp_speed send INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain]
-//   udp_speed here INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain]
+//   udp_speed receive INTERFACE [plain] [untouched]
+//   udp_speed send INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain] [untouched]
+//   udp_speed here INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain] [untouched]
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
-#include "mcast/transport/udp.h"
+#include "udp_speed.h"
 
 #define JOB_TAG UINT64_C(0x7564702d73706565)
 #define RECEIVERS_MAX 256
-#define REPORT_BYTES (128 * 1024)
-#define HEAD_BYTES 24
-#define TAIL_BYTES 16
 #define PATIENCE_NS (20 * CO_NS_PER_MS) // after which the window counts what is missing as lost
-
-#define SILENCE_MS 20000 // after which a receiver gives up
-
-enum word { HELLO = 1, DATA, END, READY, REPORT, DONE };
-
-// Starts every datagram.
-struct head {
-    uint32_t word, from;
-    uint64_t number; // DATA: its place in the stream, in bytes; REPORT: how far the receiver is; DONE: received bytes
-    uint32_t ip;     // HELLO: the sender's address
-    uint16_t port;
-    uint16_t zero;
-};
-_Static_assert(sizeof(struct head) == HEAD_BYTES, "head of a datagram");
-
-struct receiver {
-    struct co_transport *udp;
-    struct co_tx_datagram answer;
-    struct head answer_head;
-    bool is_connected, is_done;
-    uint64_t received, furthest, reported, first_ns, last_ns, end_ns;
-};
+#define BATCH_MAX 64
 
 struct sender {
     struct co_transport *udp;
@@ -59,7 +39,9 @@ struct sender {
     int done;
 };
 
-static struct co_transport *open_transport(const char *interface, bool plain, struct co_udp_address *address)
+bool udp_speed_is_plain, udp_speed_is_untouched;
+
+struct co_transport *udp_speed_open(const char *interface, bool plain, struct co_udp_address *address)
 {
     struct co_udp_config config = {.interface = interface,
                                    .group_range = "239.192.0.0/16",
@@ -81,82 +63,47 @@ static struct co_transport *open_transport(const char *interface, bool plain, st
 }
 
 // False: nothing for so long.
-static bool sleep_on(struct co_transport *udp, int milliseconds, int want_write)
+bool udp_speed_sleep(struct co_transport *udp, int milliseconds, int want_write)
 {
     struct pollfd fds[4];
     int count = udp->ops->descriptors(udp, fds, 4, want_write);
     return poll(fds, (nfds_t)count, milliseconds) > 0;
 }
 
-static void answer(struct receiver *receiver, enum word word, uint64_t number)
+size_t udp_speed_payload(const struct co_transport *udp)
 {
-    receiver->answer_head = (struct head){.word = word, .from = (uint32_t)getpid(), .number = number};
-    receiver->answer = (struct co_tx_datagram){.head = &receiver->answer_head, .head_bytes = HEAD_BYTES};
-    receiver->udp->ops->send(receiver->udp, (struct co_destination){CO_TO_PEER, 0}, &receiver->answer, 1);
+    return udp->max_datagram_bytes - HEAD_BYTES - TAIL_BYTES;
 }
 
-static void hear_one(struct receiver *receiver, const uint8_t *data, size_t bytes)
+// Of datagrams, whole: what follows starts over at the buffer's begin.
+uint64_t udp_speed_datagrams(const struct co_transport *udp)
 {
-    struct head head;
-
-    if (bytes < HEAD_BYTES) {
-        return;
-    }
-    memcpy(&head, data, sizeof head);
-    if (head.word == DATA) {
-        receiver->first_ns = receiver->first_ns ? receiver->first_ns : co_clock_now_ns();
-        receiver->received += bytes;
-        receiver->furthest = head.number + bytes;
-        if (receiver->furthest - receiver->reported >= REPORT_BYTES) {
-            receiver->reported = receiver->furthest;
-            receiver->last_ns = co_clock_now_ns();
-            answer(receiver, REPORT, receiver->furthest);
-        }
-    } else if (head.word == HELLO) {
-        struct co_udp_address sender = {.ip = head.ip, .port = head.port};
-        if (!receiver->is_connected) {
-            receiver->is_connected = co_udp_connect(receiver->udp, &sender, 1, 0) == 0;
-        }
-        answer(receiver, READY, 0);
-    } else if (head.word == END) {
-        receiver->is_done = true;
-        receiver->end_ns = co_clock_now_ns();
-        answer(receiver, DONE, receiver->received);
-    }
+    return BUFFER_BYTES / udp_speed_payload(udp);
 }
 
-static void hear(void *arg, const struct co_arrival *arrivals, unsigned count)
+// Where the payload of the datagram stands that begins there in the stream.
+size_t udp_speed_place(const struct co_transport *udp, uint64_t number)
 {
-    for (unsigned i = 0; i < count; i++) {
-        hear_one(arg, arrivals[i].data, arrivals[i].bytes);
-    }
+    return (size_t)(number / udp->max_datagram_bytes % udp_speed_datagrams(udp)) * udp_speed_payload(udp);
 }
 
-static int run_receiver(const char *interface, bool plain)
+struct rusage udp_speed_usage_since(const struct rusage *start)
 {
-    struct co_udp_address address;
-    struct receiver receiver = {.udp = open_transport(interface, plain, &address)};
-    uint64_t calls;
+    struct rusage now;
+    getrusage(RUSAGE_SELF, &now);
+    now.ru_utime.tv_sec -= start->ru_utime.tv_sec;
+    now.ru_utime.tv_usec -= start->ru_utime.tv_usec;
+    now.ru_stime.tv_sec -= start->ru_stime.tv_sec;
+    now.ru_stime.tv_usec -= start->ru_stime.tv_usec;
+    return now;
+}
 
-    if (receiver.udp->ops->join(receiver.udp, 0) != 0) {
-        return 1;
-    }
-    while (!receiver.is_done || co_clock_now_ns() - receiver.end_ns < 200 * CO_NS_PER_MS) { // END may be repeated
-        if (receiver.udp->ops->poll(receiver.udp, 256, hear, &receiver) == 0) {
-            if (!sleep_on(receiver.udp, receiver.is_done ? 50 : SILENCE_MS, 0) && !receiver.is_done) {
-                fprintf(stderr, "udp_speed: receiver %d heard nothing for %d s\n", (int)getpid(), SILENCE_MS / 1000);
-                return 1;
-            }
-        }
-    }
-    calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
-    double seconds = (double)(receiver.last_ns - receiver.first_ns) / (double)CO_NS_PER_S;
-    printf("receiver %d: %.3f GB/s, %.1f %% lost, %.1f receiving calls a MiB\n", (int)getpid(),
-           (double)receiver.received / seconds / 1e9,
-           100.0 * (1 - (double)receiver.received / (double)(receiver.furthest ? receiver.furthest : 1)),
-           (double)calls * 1048576 / (double)receiver.received);
-    receiver.udp->ops->close(receiver.udp);
-    return 0;
+void udp_speed_print_usage(const char *role, const struct rusage *used, uint64_t from_ns, uint64_t to_ns)
+{
+    double from = (double)from_ns / (double)CO_NS_PER_S, to = (double)to_ns / (double)CO_NS_PER_S;
+    printf("used %s %d %.4f %.4f %.4f %.6f %.6f\n", role, (int)getpid(),
+           (double)used->ru_utime.tv_sec + 1e-6 * (double)used->ru_utime.tv_usec,
+           (double)used->ru_stime.tv_sec + 1e-6 * (double)used->ru_stime.tv_usec, to - from, from, to);
 }
 
 static int place_of(struct sender *sender, uint32_t id)
@@ -213,20 +160,21 @@ static void say(struct sender *sender, enum word word, const struct co_udp_addre
     struct head head = {.word = word, .from = (uint32_t)getpid(), .ip = mine->ip, .port = mine->port};
     struct co_tx_datagram datagram = {.head = &head, .head_bytes = HEAD_BYTES};
     sender->udp->ops->send(sender->udp, (struct co_destination){CO_TO_GROUP, 0}, &datagram, 1);
-    sleep_on(sender->udp, 20, 0);
+    poll(NULL, 0, 20); // answers do not shorten it: who is late must have heard it, too
     sender->udp->ops->poll(sender->udp, 64, collect, sender);
 }
 
-static unsigned fill_batch(struct co_tx_datagram *batch, struct head *heads, const uint8_t *payload, size_t size,
-                           unsigned most, uint64_t at, uint64_t end)
+static unsigned fill_batch(const struct co_transport *udp, struct co_tx_datagram *batch, struct head *heads,
+                           const uint8_t *buffer, uint64_t at, uint64_t end)
 {
     unsigned count = 0;
-    for (; count < most && at < end; count++, at += size) {
+    for (; count < udp->max_batch && count < BATCH_MAX && at < end; count++, at += udp->max_datagram_bytes) {
+        const uint8_t *payload = buffer + (udp_speed_is_untouched ? 0 : udp_speed_place(udp, at));
         heads[count] = (struct head){.word = DATA, .number = at};
         batch[count] = (struct co_tx_datagram){.head = &heads[count],
                                                .head_bytes = HEAD_BYTES,
                                                .payload = payload,
-                                               .payload_bytes = (uint32_t)(size - HEAD_BYTES - TAIL_BYTES),
+                                               .payload_bytes = (uint32_t)udp_speed_payload(udp),
                                                .tail = payload,
                                                .tail_bytes = TAIL_BYTES};
     }
@@ -236,18 +184,18 @@ static unsigned fill_batch(struct co_tx_datagram *batch, struct head *heads, con
 // Sends `bytes` of stream; returns how often the window had to be forced open because reports were missing.
 static unsigned stream(struct sender *sender, uint64_t bytes, uint64_t window)
 {
-    static struct co_tx_datagram batch[64];
-    static struct head heads[64];
-    static uint8_t payload[65536];
+    static struct co_tx_datagram batch[BATCH_MAX];
+    static struct head heads[BATCH_MAX];
+    static uint8_t buffer[BUFFER_BYTES];
     const struct co_destination group = {CO_TO_GROUP, 0};
     size_t size = sender->udp->max_datagram_bytes;
     uint64_t at = 0, forgiven = 0, moved_ns = co_clock_now_ns();
     unsigned forced = 0;
 
+    memset(buffer, 1, sizeof buffer); // pages that nobody has written are all one
     while (at < bytes) {
         uint64_t base = slowest(sender) > forgiven ? slowest(sender) : forgiven;
-        unsigned count =
-            at < base + window ? fill_batch(batch, heads, payload, size, sender->udp->max_batch, at, bytes) : 0;
+        unsigned count = at < base + window ? fill_batch(sender->udp, batch, heads, buffer, at, bytes) : 0;
         int sent = count ? sender->udp->ops->send(sender->udp, group, batch, count) : 0;
         if (sent > 0) {
             at += (uint64_t)sent * size;
@@ -256,20 +204,20 @@ static unsigned stream(struct sender *sender, uint64_t bytes, uint64_t window)
             forgiven = at;
             forced++;
         } else {
-            sleep_on(sender->udp, 1, count > 0);
+            udp_speed_sleep(sender->udp, 1, count > 0);
         }
         sender->udp->ops->poll(sender->udp, 64, collect, sender);
     }
     return forced;
 }
 
-static int run_sender(const char *interface, int receivers, uint64_t mib, uint64_t window_kib, bool plain)
+static int run_sender(const char *interface, int receivers, uint64_t mib, uint64_t window_kib)
 {
     struct co_udp_address address;
     static struct sender sender;
     char text[256];
 
-    sender = (struct sender){.udp = open_transport(interface, plain, &address), .receivers = receivers};
+    sender = (struct sender){.udp = udp_speed_open(interface, udp_speed_is_plain, &address), .receivers = receivers};
     for (int i = 0; i < 500 && sender.answered < receivers; i++) {
         say(&sender, HELLO, &address);
     }
@@ -280,20 +228,27 @@ static int run_sender(const char *interface, int receivers, uint64_t mib, uint64
     co_udp_describe(sender.udp, text, sizeof text);
     printf("# %s; %d receivers, %llu MiB, window %llu KiB\n", text, receivers, (unsigned long long)mib,
            (unsigned long long)window_kib);
+    prctl(PR_SET_NAME, "cost-sender");
     uint64_t calls = co_counter_read(CO_COUNT_SEND_CALLS), start_ns = co_clock_now_ns();
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
     unsigned forced = stream(&sender, mib << 20, window_kib << 10);
     calls = co_counter_read(CO_COUNT_SEND_CALLS) - calls;
-    double seconds = (double)(co_clock_now_ns() - start_ns) / (double)CO_NS_PER_S;
+    uint64_t end_ns = co_clock_now_ns();
+    double seconds = (double)(end_ns - start_ns) / (double)CO_NS_PER_S;
+    double share = (double)udp_speed_payload(sender.udp) / (double)sender.udp->max_datagram_bytes;
+    used = udp_speed_usage_since(&used);
     for (int i = 0; i < 500 && sender.done < receivers; i++) {
         say(&sender, END, &address);
     }
     printf("sender: %.3f GB/s, %.1f sending calls a MiB, window forced %u times, %d of %d receivers ended\n",
-           (double)(mib << 20) / seconds / 1e9, (double)calls / (double)mib, forced, sender.done, receivers);
+           (double)(mib << 20) * share / seconds / 1e9, (double)calls / (double)mib, forced, sender.done, receivers);
+    udp_speed_print_usage("sender", &used, start_ns, end_ns);
     sender.udp->ops->close(sender.udp);
     return sender.done == receivers ? 0 : 1;
 }
 
-static int run_here(const char *interface, int receivers, uint64_t mib, uint64_t window_kib, bool plain)
+static int run_here(const char *interface, int receivers, uint64_t mib, uint64_t window_kib)
 {
     int failed = 0, status = 0;
 
@@ -303,10 +258,10 @@ static int run_here(const char *interface, int receivers, uint64_t mib, uint64_t
             return 1;
         }
         if (pid == 0) {
-            exit(run_receiver(interface, plain));
+            exit(udp_speed_receive(interface));
         }
     }
-    failed = run_sender(interface, receivers, mib, window_kib, plain);
+    failed = run_sender(interface, receivers, mib, window_kib);
     fflush(stdout);
     for (int i = 0; i < receivers; i++) {
         wait(&status);
@@ -315,18 +270,32 @@ static int run_here(const char *interface, int receivers, uint64_t mib, uint64_t
     return failed;
 }
 
+// Takes the words behind the numbers; returns how many arguments are left.
+static int take_words(int count, char **arguments)
+{
+    for (; count > 1; count--) {
+        if (strcmp(arguments[count - 1], "plain") == 0) {
+            udp_speed_is_plain = true;
+        } else if (strcmp(arguments[count - 1], "untouched") == 0) {
+            udp_speed_is_untouched = true;
+        } else {
+            break;
+        }
+    }
+    return count;
+}
+
 int main(int count, char **arguments)
 {
-    bool plain = count > 1 && strcmp(arguments[count - 1], "plain") == 0;
-    int numbers = count - plain;
+    int numbers = take_words(count, arguments);
 
     if (numbers == 3 && strcmp(arguments[1], "receive") == 0) {
-        return run_receiver(arguments[2], plain);
+        return udp_speed_receive(arguments[2]);
     }
     bool is_here = numbers > 1 && strcmp(arguments[1], "here") == 0;
     if (numbers < 5 || numbers > 6 || !(is_here || strcmp(arguments[1], "send") == 0)) {
-        fprintf(stderr, "udp_speed receive INTERFACE [plain]\n"
-                        "udp_speed send|here INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain]\n");
+        fprintf(stderr, "udp_speed receive INTERFACE [plain] [untouched]\n"
+                        "udp_speed send|here INTERFACE RECEIVERS MIB [WINDOW_KIB] [plain] [untouched]\n");
         return 2;
     }
     int receivers = atoi(arguments[3]);
@@ -335,5 +304,5 @@ int main(int count, char **arguments)
         fprintf(stderr, "udp_speed: 1 to %d receivers, at least 1 MiB and 1 KiB\n", RECEIVERS_MAX);
         return 2;
     }
-    return (is_here ? run_here : run_sender)(arguments[2], receivers, mib, window_kib, plain);
+    return (is_here ? run_here : run_sender)(arguments[2], receivers, mib, window_kib);
 }

@@ -158,6 +158,32 @@ run "$castoff" bench --stock-only -n 2,3 --sizes 8 --seconds 0 --rounds-min 6 --
 for ranks in 2 3; do
     ok "overlap: $ranks ranks have a table of their own" [ "$(grep -c "overlap .* over $ranks ranks" "$work/out")" -eq 1 ]
 done
+# By the clock of this library communication takes 1 s at first and then 3 s.
+cat >"$work/longer.c" <<'END'
+#include <mpi.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static long milliseconds, waits;
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    int failed = (int)syscall(SYS_clock_gettime, clock, now);
+    milliseconds++;
+    now->tv_sec += milliseconds / 1000;
+    now->tv_nsec += milliseconds % 1000 * 1000000;
+    now->tv_sec += now->tv_nsec / 1000000000;
+    now->tv_nsec %= 1000000000;
+    return failed;
+}
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    milliseconds += waits++ < 10 ? 1000 : 3000;
+    return PMPI_Wait(request, status);
+}
+END
+mpicc -shared -fPIC -o "$work/longer.so" "$work/longer.c" || exit 1
+run "$castoff" bench --stock-only -n 2 --sizes 8 --rounds-min 15 --calls overlap --mpirun-options "-x LD_PRELOAD=$work/longer.so"
+ok "overlap: computes as long as communication takes by now" [ "$(awk '$1 == 8 { n += $5 >= 3e6 } END { print n }' "$work/out")" -eq 2 ]
 for option in json csv svg; do
     run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls bcast "--$option" "$work/none/x"
     ok "--$option: a place that cannot be written is named" err_has "cannot write $work/none/x: No such file"

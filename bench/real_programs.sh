@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Real programs end to end, start-up included, with castoff at its defaults over without, for figure M48: castoff ab runs
+# both in turn and compares what they print. In the laboratory at 1 Gbit/s and on this node. A line for each:
+#   PROGRAM PLACE PAIRS without_s with_s with/without low high verdict
+# or PROGRAM PLACE - and why not. `make bench-real` installs them.
+#
+#   bench/real_programs.sh BUILD PAIRS FOLDER [PROGRAM:PLACE...]     places: 4 and 8 hosts, node
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "${1:?usage: real_programs.sh BUILD PAIRS FOLDER [PROGRAM:PLACE...]}" && pwd) || exit 1
+pairs=$2
+mkdir -p "$3" && folder=$(cd "$3" && pwd) || exit 1
+wanted=("${@:4}")
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+unset LD_PRELOAD "${!CASTOFF_@}"
+programs=(pickled sharded hpcc lammps qe mumps)
+pseudo=/usr/share/doc/quantum-espresso/examples/atomic/pseudo-LDA-0.5/Si.pz-vbc.UPF.gz
+if ((${#wanted[@]} == 0)); then
+    for place in 4 8 node; do
+        wanted+=("${programs[@]/%/:$place}")
+    done
+fi
+
+ranks_at() { # place: on a node one for each core, but at least two
+    local cores
+    cores=$(env -u OMP_NUM_THREADS nproc)
+    [[ $1 != node ]] && echo "$1" || echo $((cores > 2 ? cores : 2))
+}
+
+# Puts into the folder what the program reads; says why it cannot be run, if so.
+prepare() { # program ranks
+    case $1 in
+        pickled | sharded)
+            /usr/bin/python3 -c 'import mpi4py, numpy' 2>/dev/null || { echo "python3-mpi4py or python3-numpy is not installed" && return; }
+            cp "$top/bench/$1.py" "$folder"
+            ;;
+        hpcc)
+            command -v hpcc >/dev/null || { echo "hpcc is not installed" && return; }
+            local rows=1
+            while ((rows * rows * 4 <= $2 && $2 % (rows * 2) == 0)); do
+                rows=$((rows * 2))
+            done
+            awk -v p="$rows" -v q=$(($2 / rows)) '/ Ps$/ { $1 = p } / Qs$/ { $1 = q } { print }' "$top/tests/apps/hpccinf.txt" >"$folder/hpccinf.txt"
+            ;;
+        lammps)
+            command -v lmp >/dev/null || { echo "lammps is not installed" && return; }
+            sed 's/block 0 12 0 12 0 12/block 0 14 0 14 0 14/' "$top/tests/apps/melt.lammps" >"$folder/melt.lammps"
+            ;;
+        qe)
+            command -v pw.x >/dev/null || { echo "quantum-espresso is not installed" && return; }
+            [[ -r $pseudo ]] || { echo "quantum-espresso-data is not installed" && return; }
+            zcat "$pseudo" >"$folder/Si.pz-vbc.UPF" && cp "$top/bench/programs/silicon.txt" "$folder/silicon.in"
+            ;;
+        mumps)
+            [[ -x $folder/mumps_poisson ]] || mpicc -O2 -o "$folder/mumps_poisson" "$top/bench/programs/mumps_poisson.c" -ldmumps -lm \
+                2>/dev/null || echo "libmumps-dev is not installed"
+            ;;
+        *) echo "no such program" ;;
+    esac
+}
+
+compare() { # program place ranks
+    local name=$1-$2 words=(-n "$3" "$top/bench/programs/rank.sh" "$1" "$folder")
+    local ab=("$build/castoff" ab -n "$pairs" --json "$folder/$name.json" --)
+    rm -f "$folder/$name.json"
+    if [[ $2 == node ]]; then
+        timeout 600 "${ab[@]}" mpirun --oversubscribe --bind-to none "${words[@]}"
+    else
+        timeout 600 "$top/tests/lab/lab.sh" --hosts "$3" --rate 1gbit -- "${ab[@]}" lab-mpirun "${words[@]}"
+    fi >"$folder/$name.out" 2>"$folder/$name.err"
+}
+
+# Castoff over stock: castoff ab gives stock over castoff.
+result() { # json
+    /usr/bin/python3 - "$1" <<'PY'
+import json
+import statistics
+import sys
+ab = json.load(open(sys.argv[1], encoding="utf-8"))
+print(len(ab["without_s"]), f'{statistics.median(ab["without_s"]):.2f} {statistics.median(ab["with_s"]):.2f}',
+      f'{1 / ab["ratio"]:.3f} {1 / ab["high"]:.3f} {1 / ab["low"]:.3f}', ab["verdict"].replace(" ", "-"))
+PY
+}
+
+for one in "${wanted[@]}"; do
+    program=${one%:*} place=${one#*:}
+    ranks=$(ranks_at "$place")
+    why=$(prepare "$program" "$ranks")
+    if [[ -z $why ]] && compare "$program" "$place" "$ranks"; then
+        echo "$program $place $(result "$folder/$program-$place.json")"
+    else
+        echo "$program $place - ${why:-$(grep -v setpgid "$folder/$program-$place.err" | tail -n 1)}"
+    fi
+done
