@@ -66,4 +66,4 @@ CO_SETTING(MCAST_COLLECT, "CASTOFF_MCAST_COLLECT", SIZE, "32K", 0, 16777216, NUL
 CO_SETTING(MCAST_CHAINS, "CASTOFF_MCAST_CHAINS", INT, "0", 0, 65535, NULL, true, "senders at a time in an allgather between nodes; 0: all of them, sharing the rate")
 CO_SETTING(MCAST_ACK_RADIX, "CASTOFF_MCAST_ACK_RADIX", INT, "16", 2, 1024, NULL, true, "acknowledgements that one node merges on their way to the sender")
 CO_SETTING(MCAST_CUTOFF, "CASTOFF_MCAST_CUTOFF", TIME, "200us", 1000, 1000000000, NULL, true, "shortest silence after a chunk that counts as loss; grows with the measured round trip")
-CO_SETTING(PROBE, "CASTOFF_PROBE", TIME, "500ms", 1000000, 60000000000, NULL, true, "longest wait at start for every node to hear the multicast group")
+CO_SETTING(PROBE, "CASTOFF_PROBE", TIME, "500ms", 1000000, 60000000000, NULL, true, "longest silence at start while not every node has heard the multicast group")

@@ -33,10 +33,9 @@ static void find_leaders(const struct co_engine *engine, int *leaders)
 // Returns the state in which the probe ended.
 static int run_probe(struct co_engine *engine, const int *leaders)
 {
-    uint64_t now_ns = co_clock_now_ns();
-    uint64_t deadline = now_ns + (uint64_t)co_setting_number(CO_SET_PROBE);
-    int status =
-        co_mcast_probe_start(engine->mcast, leaders, engine->bootstrap.node_count, leaders[0], deadline, now_ns);
+    uint64_t patience_ns = (uint64_t)co_setting_number(CO_SET_PROBE);
+    int status = co_mcast_probe_start(engine->mcast, leaders, engine->bootstrap.node_count, leaders[0], patience_ns,
+                                      co_clock_now_ns());
     while (status == 0 && (status = co_mcast_probe_state(engine->mcast)) == 0) {
         if (co_mcast_progress(engine->mcast, co_clock_now_ns()) == 0) {
             co_sleep_for_event(engine, CO_NS_PER_MS);

@@ -186,7 +186,7 @@ struct co_probe {
     bool *heard; // by member
     bool *subgroups_heard;
     unsigned subgroups_missing;
-    uint64_t deadline_ns, next_ns;
+    uint64_t patience_ns, interval_ns, deadline_ns, next_ns;
 };
 
 struct co_placed_chunks {

@@ -147,9 +147,9 @@ void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
 void co_mcast_ask(struct co_mcast *mcast, int rank);
 bool co_mcast_is_gone(const struct co_mcast *mcast, int rank);
 
-// Set-up probe: rank `prober` announces itself to subgroup `index` until everyone answered or the deadline passed.
+// Set-up probe: rank `prober` announces itself to each subgroup until everyone has answered, or nobody new for so long.
 // Started by all; state: 0 under way, 1 heard (on the prober: by all), -ETIMEDOUT.
-int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t deadline_ns,
+int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t patience_ns,
                          uint64_t now_ns);
 int co_mcast_probe_state(const struct co_mcast *mcast);
 // On the prober, once it is over: has this member (by index) failed to answer on some subgroup?

@@ -4,13 +4,19 @@
 // that it is done. Who does not hear that waits to the end and then goes by what it has heard itself: whether all have,
 // the prober knows, and the members compare their verdicts. A network that does not carry multicast shows here, before
 // any operation depends on it. Cold.
+//
+// Patience is for silence: each new answer, and for members each word of the prober, begins it anew, so that many
+// hosts, slow links and a busy machine make the probe longer, not its verdict another one. All members answer each
+// time, by the prober's one link. So it does not ask again while answers come in, however slow that is, and less often
+// each time.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mcast/endpoint.h"
 
-#define PROBE_EVERY_NS UINT64_C(3000000)
+#define PROBE_FIRST_NS UINT64_C(3000000) // without an answer, then probe again
+#define PROBES_LEAST 16                  // in the time of patience: some may be lost
 #define DONE_REPEATS 3
 
 void co_probe_close(struct co_mcast *mcast)
@@ -22,7 +28,7 @@ void co_probe_close(struct co_mcast *mcast)
     *probe = (struct co_probe){.state = -EAGAIN};
 }
 
-int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t deadline_ns,
+int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, int prober, uint64_t patience_ns,
                          uint64_t now_ns)
 {
     co_probe_close(mcast);
@@ -45,7 +51,9 @@ int co_mcast_probe_start(struct co_mcast *mcast, const int *members, int count, 
     probe->members = probe->copy;
     probe->count = count;
     probe->prober = prober;
-    probe->deadline_ns = deadline_ns;
+    probe->patience_ns = patience_ns;
+    probe->deadline_ns = now_ns + patience_ns;
+    probe->interval_ns = PROBE_FIRST_NS;
     probe->next_ns = now_ns;
     probe->subgroups_missing = (unsigned)subgroups;
     probe->state = count > 1 ? 0 : 1;
@@ -78,8 +86,12 @@ static void take_reply(struct co_mcast *mcast, const struct co_control *control)
         return;
     }
     bool *heard = &probe->heard[(size_t)member * subgroups + control->operation];
-    probe->answered += !*heard;
-    *heard = true;
+    probe->next_ns = mcast->now_ns + probe->interval_ns;
+    if (!*heard) {
+        *heard = true;
+        probe->answered++;
+        probe->deadline_ns = mcast->now_ns + probe->patience_ns;
+    }
     if (probe->answered < (probe->count - 1) * (int)subgroups) {
         return;
     }
@@ -94,9 +106,11 @@ static void take_reply(struct co_mcast *mcast, const struct co_control *control)
     probe->state = 1;
 }
 
-static void note_heard(struct co_probe *probe, const struct co_control *control, unsigned subgroups)
+static void note_heard(struct co_mcast *mcast, const struct co_control *control)
 {
-    if (probe->state == 0 && control->source == probe->prober && control->operation < subgroups) {
+    struct co_probe *probe = &mcast->probe;
+    if (probe->state == 0 && control->source == probe->prober && control->operation < mcast->config.subgroups) {
+        probe->deadline_ns = mcast->now_ns + probe->patience_ns;
         probe->subgroups_missing -= !probe->subgroups_heard[control->operation];
         probe->subgroups_heard[control->operation] = true;
     }
@@ -107,7 +121,7 @@ void co_probe_take(struct co_mcast *mcast, const struct co_control *control)
     struct co_probe *probe = &mcast->probe;
     switch (control->type) {
     case CO_CONTROL_PROBE:
-        note_heard(probe, control, mcast->config.subgroups);
+        note_heard(mcast, control);
         send_probe(mcast, (struct co_destination){CO_TO_PEER, control->source}, CO_CONTROL_PROBE_REPLY,
                    control->operation);
         break;
@@ -137,7 +151,10 @@ void co_probe_progress(struct co_mcast *mcast)
     for (unsigned i = 0; i < mcast->config.subgroups; i++) {
         send_probe(mcast, (struct co_destination){CO_TO_GROUP, i}, CO_CONTROL_PROBE, i);
     }
-    probe->next_ns = mcast->now_ns + PROBE_EVERY_NS;
+    probe->next_ns = mcast->now_ns + probe->interval_ns;
+    if (probe->interval_ns < probe->patience_ns / (2 * PROBES_LEAST)) {
+        probe->interval_ns *= 2;
+    }
 }
 
 int co_mcast_probe_state(const struct co_mcast *mcast)

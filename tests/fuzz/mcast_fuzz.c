@@ -246,8 +246,7 @@ static void release_ended(struct world *world)
 static void probe(struct world *world, struct input *input)
 {
     static const int members[MEMBERS] = {0, 1, 2, 3};
-    co_mcast_probe_start(world->mcast, members, MEMBERS, (int)(next_byte(input) % MEMBERS), world->now_ns + 50000000,
-                         world->now_ns);
+    co_mcast_probe_start(world->mcast, members, MEMBERS, (int)(next_byte(input) % MEMBERS), 50000000, world->now_ns);
     progress(world);
 }
 
