@@ -7,6 +7,9 @@
 DEPS_BUILD := gcc libc6-dev openmpi-bin libopenmpi-dev libsodium-dev libjansson-dev libunwind-dev \
   libxxhash-dev libibverbs-dev librdmacm-dev zlib1g-dev
 
+# Without these something is slower: tags of datagrams on the newer x86-64.
+DEPS_FAST := $(if $(filter x86_64,$(shell uname -m)),libipsec-mb-dev)
+
 # Without one of these some tests, the laboratories, the benchmarks or the plots are skipped.
 DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nftables procps man-db \
   spin clang llvm libclang-rt-14-dev clang-format clang-tidy valgrind udpcast uftp libnorm-dev libnorm-doc mpich libmpich-dev \
@@ -15,4 +18,4 @@ DEPS_TEST := g++ gfortran libcmocka-dev python3-mpi4py gnuplot-nox iproute2 nfta
 
 .PHONY: deps
 deps:
-	@sh scripts/install_packages.sh $(DEPS_BUILD) -- $(DEPS_TEST)
+	@sh scripts/install_packages.sh $(DEPS_BUILD) -- $(DEPS_FAST) $(DEPS_TEST)

@@ -8,18 +8,25 @@ MODULES_MK := 1
 
 STACK_OBJ := $(BUILD)/obj/src/modules/stack_unwind.o
 
+# Where intel-ipsec-mb is there, which Debian has for x86-64 alone.
+GMAC_OBJ := $(if $(wildcard /usr/include/intel-ipsec-mb.h),$(BUILD)/obj/src/modules/gmac_ipsec.o)
+
 VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c src/engine/channel/links/*.c))
 
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
 RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/pmpi/record/*.c)) $(BUILD)/obj/src/pmpi/next_mpi.o
 
 .PHONY: modules
-modules: $(BUILD)/libcastoff-stack.so $(BUILD)/libcastoff-verbs.so $(BUILD)/libcastoff-record.so
+modules: $(BUILD)/libcastoff-stack.so $(if $(GMAC_OBJ),$(BUILD)/libcastoff-gmac.so) $(BUILD)/libcastoff-verbs.so $(BUILD)/libcastoff-record.so
 all: modules
 
 $(BUILD)/libcastoff-stack.so: $(STACK_OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-stack.so -lunwind
+
+$(BUILD)/libcastoff-gmac.so: $(GMAC_OBJ)
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,-soname,libcastoff-gmac.so -lIPSec_MB
 
 $(BUILD)/libcastoff-verbs.so: $(VERBS_OBJ) $(BUILD)/libcore.a
 	$(call say,LD,$@)
@@ -32,5 +39,5 @@ $(BUILD)/libcastoff-record.so: $(RECORD_OBJ) $(BUILD)/libcore.a src/pmpi/exports
 	  -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
 	  -Wl,-soname,libcastoff-record.so -pthread -ldl
 
--include $(STACK_OBJ:.o=.d) $(VERBS_OBJ:.o=.d) $(RECORD_OBJ:.o=.d)
+-include $(STACK_OBJ:.o=.d) $(GMAC_OBJ:.o=.d) $(VERBS_OBJ:.o=.d) $(RECORD_OBJ:.o=.d)
 endif

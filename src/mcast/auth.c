@@ -16,15 +16,17 @@
 #include <xxhash.h>
 
 #include "base/zeroed_pages.h"
+#include "mcast/gmac.h"
 
 #define TEAMS_KEPT 4
 #define SCRATCH_BYTES 65536 // no UDP datagram is larger
 #define CHECK_BYTES 8
 #define STACK_BYTES 4096 // more than libsodium takes to make a key
 
-// An expanded key: the AES schedule with GHASH powers, or the plain ChaCha key.
+// An expanded key: the AES schedule with GHASH powers, by libsodium or by the faster module, or the plain ChaCha key.
 struct keyed_state {
     union {
+        _Alignas(64) uint8_t gmac[CO_GMAC_KEY_ROOM];
         crypto_aead_aes256gcm_state aes; // aligned to 16 by its type
         uint8_t chacha[crypto_aead_chacha20poly1305_ietf_KEYBYTES];
     };
@@ -39,6 +41,7 @@ struct sender {
 struct co_auth {
     enum co_auth_form form;
     bool has_aes;
+    const struct co_gmac_module *gmac; // with AES: makes the tags; NULL: libsodium does
     int ranks;
     uint8_t key[CO_AUTH_KEY_BYTES];
     uint64_t check_seed; // not keyed
@@ -68,7 +71,9 @@ static void make_state(const struct co_auth *auth, struct keyed_state *state, en
 {
     uint8_t key[CO_AUTH_KEY_BYTES];
     derive_key(auth, domain, rank, team, key);
-    if (auth->has_aes) {
+    if (auth->gmac != NULL) {
+        auth->gmac->expand(state->gmac, key);
+    } else if (auth->has_aes) {
         crypto_aead_aes256gcm_beforenm(&state->aes, key);
     } else {
         memcpy(state->chacha, key, sizeof state->chacha);
@@ -125,14 +130,19 @@ static bool keyed_tag_is_right(const struct co_auth *auth, const struct keyed_st
     const uint8_t *tag = data + bytes;
     uint8_t nothing[1];
     int result;
-    if (auth->has_aes) {
+    if (auth->gmac != NULL) {
+        uint8_t right[CO_AUTH_TAG_MAX];
+        auth->gmac->tag(state->gmac, nonce, data, bytes, NULL, 0, right);
+        result = sodium_memcmp(tag, right, sizeof right);
+        sodium_memzero(right, sizeof right); // the tag of what may be forged
+    } else if (auth->has_aes) {
         result = crypto_aead_aes256gcm_decrypt_detached_afternm(nothing, NULL, nothing, 0, tag, data, bytes, nonce,
                                                                 &state->aes);
     } else {
         result = crypto_aead_chacha20poly1305_ietf_decrypt_detached(nothing, NULL, nothing, 0, tag, data, bytes, nonce,
                                                                     state->chacha);
     }
-    return result == 0; // both compare in constant time
+    return result == 0; // all compare in constant time
 }
 
 // Of head and payload together: what the tag covers from the start.
@@ -162,6 +172,11 @@ void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, ui
                   size_t payload_bytes, uint8_t *tag)
 {
     assert(rank >= 0 && rank < auth->ranks);
+    if (auth->form == CO_AUTH_KEYED && auth->gmac != NULL) {
+        auth->gmac->tag(find_state(auth, domain, rank, team)->gmac, nonce, head, head_bytes, payload, payload_bytes,
+                        tag);
+        return;
+    }
     size_t bytes = covered_bytes(auth, domain, head_bytes + payload_bytes);
     const uint8_t *data = bytes <= head_bytes ? head : gather(auth, head, head_bytes, payload, payload_bytes);
     if (auth->form == CO_AUTH_KEYED) {
@@ -199,6 +214,7 @@ int co_auth_open(struct co_auth **out, const uint8_t key[CO_AUTH_KEY_BYTES], int
     }
     auth->form = form;
     auth->has_aes = crypto_aead_aes256gcm_is_available() == 1;
+    auth->gmac = form == CO_AUTH_KEYED && auth->has_aes ? co_gmac_find() : NULL;
     auth->ranks = ranks;
     memcpy(auth->key, key, sizeof auth->key);
     auth->check_seed = XXH3_64bits(key, CO_AUTH_KEY_BYTES);
@@ -212,6 +228,7 @@ int co_auth_copy(struct co_auth **out, const struct co_auth *auth)
     int status = co_auth_open(&copy, auth->key, auth->ranks, auth->form);
     if (status == 0) {
         copy->has_aes = auth->has_aes;
+        copy->gmac = auth->gmac;
         *out = copy;
     }
     return status;
@@ -244,6 +261,7 @@ void co_auth_use_portable(struct co_auth *auth)
 {
     if (auth->has_aes) {
         auth->has_aes = false;
+        auth->gmac = NULL;
         wipe_senders(auth); // they are of the other form
     }
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The tag at the end of every datagram. With authentication it is AES-256-GCM over header and payload as
-// associated data (libsodium; ChaCha20-Poly1305 where some rank's processor has no AES), under a key of the sending
-// rank that is derived from the job's random key; without, a seeded XXH3 check that finds damage, not malice, of
-// everything or, to be as fast as the sockets are, of all but the payload of chunks, for which UDP's checksum is left.
-// The nonce is the chunk's identity, which no two different contents ever share, so any member can seal a repair. Hot;
-// one thread at a time for one struct co_auth.
+// associated data (libsodium, or gmac.h where that is faster; ChaCha20-Poly1305 where some rank's processor has no
+// AES), under a key of the sending rank that is derived from the job's random key; without, a seeded XXH3 check that
+// finds damage, not malice, of everything or, to be as fast as the sockets are, of all but the payload of chunks, for
+// which UDP's checksum is left. The nonce is the chunk's identity, which no two different contents ever share, so any
+// member can seal a repair. Hot; one thread at a time for one struct co_auth.
 #ifndef CASTOFF_MCAST_AUTH_H
 #define CASTOFF_MCAST_AUTH_H
 
