@@ -179,11 +179,15 @@ static void tell_piece(int from, uint32_t number, bool is_last, size_t bytes)
 static void bodies_that_are_not_what_was_expected(void **state)
 {
     enum { BYTES = 100 };
-    static const size_t wrong[] = {BYTES + 1, BYTES - 1, BYTES}; // that one says it is not the end
+    static const struct {
+        size_t bytes;
+        bool is_last;
+    } wrong[] = {{BYTES + 1, true}, {BYTES + 1, false}, {BYTES - 1, true}, {BYTES, false}};
+    enum { WRONG = sizeof wrong / sizeof *wrong };
     (void)state;
     struct co_channel *channel = world.carriers[1];
     struct co_channel_end over;
-    for (int way = 0; way < 4; way++) {
+    for (int way = 0; way <= WRONG; way++) {
         uint32_t number = channel->ops->expect(channel, 0, received, BYTES, received);
         struct co_links_offer offer = {.bytes = BYTES, .number = number};
         assert_true(number != 0);
@@ -194,8 +198,8 @@ static void bodies_that_are_not_what_was_expected(void **state)
         tell(0, CO_LINKS_PACKET_LENT, &offer, sizeof offer - 1, NULL, 0);
         tell(0, CO_LINKS_PACKET_PIECE, &offer, sizeof(struct co_links_piece) - 1, NULL, 0);
         assert_false(channel->ops->next_end(channel, &over));
-        if (way < 3) {
-            tell_piece(0, number, way < 2, wrong[way]);
+        if (way < WRONG) {
+            tell_piece(0, number, wrong[way].is_last, wrong[way].bytes);
         } else {
             offer.bytes = BYTES + 1;
             tell(0, CO_LINKS_PACKET_LENT, &offer, sizeof offer, NULL, 0);
