@@ -125,11 +125,14 @@ static void answers_of_others(void **state)
         memset(received, 0xee, LARGE);
         co_p2p_send(&send);
         assert_true(send.handle != 0);
-        struct co_packet_clear clear = {.operation = send.handle, .receive = 1, .bytes = 100};
+        struct {
+            struct co_packet_clear clear;
+            uint64_t more;
+        } said = {.clear = {.operation = send.handle, .receive = 1, .bytes = 100}};
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-            size_t bytes = kinds[i] == CO_PACKET_CTS ? sizeof clear : sizeof(struct co_packet_handle);
-            say(2, 0, kinds[i], 0, &clear, bytes);     // it was not sent to him
-            say(1, 0, kinds[i], 0, &clear, bytes + 8); // longer than such an answer
+            size_t bytes = kinds[i] == CO_PACKET_CTS ? sizeof said.clear : sizeof(struct co_packet_handle);
+            say(2, 0, kinds[i], 0, &said, bytes);                    // it was not sent to him
+            say(1, 0, kinds[i], 0, &said, bytes + sizeof said.more); // longer than such an answer
             assert_false(co_p2p_send_is_done(&send));
             assert_int_equal(send.receive, 0);
         }
