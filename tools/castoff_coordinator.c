@@ -101,9 +101,10 @@ static int print_status(const struct choice *choice)
     char why[WHY] = "no memory";
     struct co_tcp_link link;
     struct co_control_message *message = calloc(1, sizeof *message);
-    uint8_t *secret = message == NULL ? NULL : co_secret_open(choice->secret, why, sizeof why);
-    bool is_connected = secret != NULL && co_tcp_connect(&link, choice->place, CO_COORDINATOR_PORT,
-                                                         STATUS_PATIENCE_S * 1000, secret, why, sizeof why) == 0;
+    uint8_t *secret = NULL;
+    bool is_connected = message != NULL && co_secret_open(&secret, choice->secret, why, sizeof why) == 0 &&
+                        co_tcp_connect(&link, choice->place, CO_COORDINATOR_PORT, STATUS_PATIENCE_S * 1000, secret, why,
+                                       sizeof why) == 0;
     co_secret_close(secret);
     if (!is_connected) {
         free(message);
@@ -137,8 +138,8 @@ static int serve(const struct choice *choice)
 {
     struct co_server_config config = {.listen = choice->listen, .coordinator = choice->config, .log = log_line};
     char why[WHY];
-    uint8_t *secret = co_secret_open(choice->secret, why, sizeof why);
-    if (secret == NULL) {
+    uint8_t *secret;
+    if (co_secret_open(&secret, choice->secret, why, sizeof why) != 0) {
         return complain(why);
     }
     config.secret = secret;

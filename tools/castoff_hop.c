@@ -148,9 +148,9 @@ static void log_line(void *context, const char *line)
 static int run_hop(struct choice *choice)
 {
     char why[WHY];
-    uint8_t *secret = choice->place == NULL ? NULL : co_secret_open(choice->secret, why, sizeof why);
+    uint8_t *secret = NULL;
     bool is_done = choice->place == NULL ||
-                   (secret != NULL &&
+                   (co_secret_open(&secret, choice->secret, why, sizeof why) == 0 &&
                     co_tcp_resolve(choice->config.place, choice->place, CO_COORDINATOR_PORT, why, sizeof why) == 0);
     if (is_done) {
         choice->config.secret = secret;

@@ -25,7 +25,7 @@ for name in "${!CASTOFF_@}"; do
     [[ $name == CASTOFF_TEST_SEED ]] || unset "$name"
 done
 
-reason=$(timeout 300 "$here/lab.sh" --prefix "$prefix" --hosts 1 -- true 2>&1)
+reason=$(python3 -S "$here/../bounded.py" 100 600 "$here/lab.sh" --prefix "$prefix" --hosts 1 -- true 2>&1)
 case $? in
     0) ;;
     77) echo "SKIP all: ${reason#lab: skipped: }" && echo "0 passed, 0 failed, 1 skipped" && exit 77 ;;
@@ -37,8 +37,8 @@ make -s -C "$top" lib tools mpi-tests bench-programs || exit 1
 native() { # program ranks...
     local program=$1 ranks
     for ranks in "${@:2}"; do
-        timeout -k 5 300 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n "$ranks" \
-            "$programs/$program" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
+        python3 -S "$here/../bounded.py" 100 1500 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
+            -n "$ranks" "$programs/$program" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
         echo "FAIL native: $program with $ranks ranks" | tee -a "$log"
         tail -n 5 "$work/native.err"
     done

@@ -30,7 +30,7 @@ case_deaths() {
 # One rank a host; the launcher lets those live whose neighbour died.
 survivors() { # program argument what
     rm -f "$shared"/run.*
-    timeout -k 5 300 "$castoff" mpirun "${lab_arguments[@]}" --map-by node --enable-recovery -n 4 \
+    "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" --map-by node --enable-recovery -n 4 \
         "$programs/$1" "$2" >"$shared/run.out" 2>"$shared/run.err" </dev/null
     local told
     told=$(grep -c '^rank [012]: an error$' "$shared/run.out")
@@ -48,7 +48,7 @@ deaths_among_messages() {
     for kind in "${!kinds[@]}"; do
         survivors abort_p2p_survivors "$kind" "${kinds[kind]} waits"
     done
-    timeout -k 5 300 "$castoff" mpirun "${lab_arguments[@]}" --map-by node -n 3 "$programs/abort_p2p_killed" 0 \
+    "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" --map-by node -n 3 "$programs/abort_p2p_killed" 0 \
         >"$shared/run.out" 2>"$shared/run.err" </dev/null || status=$?
     if ((status == 137)); then
         pass "a rank killed that others wait for: the job ends"

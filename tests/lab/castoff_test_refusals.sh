@@ -49,7 +49,7 @@ silence() { # host
 begin_rounds() { # bytes stop-file [NAME=VALUE...]
     rm -f "$shared"/run.* "$shared/stop"
     : >"$shared/run.out" # await_rounds counts its lines
-    env CASTOFF_DEADLINE_S=1 "${@:3}" timeout -k 5 400 "$castoff" mpirun "${lab_arguments[@]}" --enable-recovery -n 4 \
+    env CASTOFF_DEADLINE_S=1 "${@:3}" "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" --enable-recovery -n 4 \
         "$programs/abort_cut_off" "$1" "$2" >"$shared/run.out" 2>"$shared/run.err" </dev/null &
     job=$!
     await_rounds 1 "$job"
@@ -128,7 +128,7 @@ await_rounds() { # hundreds job
 case_refused() {
     local job told status=0 wrapper=()
     rm -f "$shared"/run.* "$shared/stop"
-    CASTOFF_DEADLINE_S=1 timeout -k 5 300 "$castoff" mpirun "${lab_arguments[@]}" --enable-recovery -n 4 \
+    CASTOFF_DEADLINE_S=1 "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" --enable-recovery -n 4 \
         "$programs/abort_cut_off" 8 "$shared/stop" >"$shared/run.out" 2>"$shared/run.err" </dev/null &
     job=$!
     await_rounds 1 "$job"
@@ -144,7 +144,7 @@ case_refused() {
     check_nothing_left "nothing is left"
     rm -f "$shared"/run.*
     # Multicast alone: what it does not bring is asked for.
-    CASTOFF_REPORT="$shared/run.json" timeout -k 5 300 "$castoff" mpirun "${lab_arguments[@]}" -n 4 \
+    CASTOFF_REPORT="$shared/run.json" "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" -n 4 \
         "$programs/abort_cut_off" 50000 "$shared/stop" >"$shared/run.out" 2>"$shared/run.err" </dev/null &
     job=$!
     await_rounds 1 "$job"

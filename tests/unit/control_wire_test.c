@@ -182,6 +182,11 @@ static void nonsense_is_refused(void **state)
     fill(CO_SAY_REFUSED);
     message.answer.text[3] = '\033'; // what would speak to a terminal
     assert_int_equal(write_and_read(), -EPROTO);
+    fill(CO_SAY_STATUS_TEXT);
+    message.status.text[3] = '\033'; // likewise, and lines are the only thing that it has beside letters
+    assert_int_equal(write_and_read(), -EPROTO);
+    message.status.text[3] = '\t';
+    assert_int_equal(write_and_read(), -EPROTO);
     fill(CO_SAY_REFUSED);
     message.answer.reason = CO_REASON_END;
     assert_int_equal(write_and_read(), -EPROTO);

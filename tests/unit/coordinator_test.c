@@ -39,6 +39,36 @@ static void a_life(void **state)
     rig_open_group(); // under the same name, by the same connections
 }
 
+static void who_does_not_log_in(void **state)
+{
+    (void)state;
+    co_coordinator_left(rig_coordinator, OTHER, rig_now);
+    rig_join(OTHER);
+    rig_now += PATIENCE - 1;
+    co_coordinator_tick(rig_coordinator, rig_now);
+    assert_false(rig_dropped[OTHER]);
+    rig_now++;
+    co_coordinator_tick(rig_coordinator, rig_now);
+    assert_true(rig_dropped[OTHER]);
+    assert_non_null(strstr(rig_log, "has not logged in"));
+}
+
+// Rounds are the sender's, what is missing the members', and both for their own group.
+static void words_of_whom_they_are_not(void **state)
+{
+    (void)state;
+    rig_open_group();
+    rig_message.round = (struct co_control_round){.round = 1, .chunk_bytes = 1024, .chunks = 4};
+    rig_say(M1, CO_SAY_ROUND);
+    rig_say(OTHER, CO_SAY_ROUND);
+    rig_message.missing = (struct co_control_missing){.name = "h3", .round = 1};
+    rig_say(SENDER, CO_SAY_MISSING);
+    rig_say(OTHER, CO_SAY_MISSING);
+    for (unsigned i = SENDER; i < CLIENTS; i++) {
+        rig_hears_nothing(i);
+    }
+}
+
 static void a_member_leaves(void **state)
 {
     (void)state;
@@ -230,6 +260,8 @@ int main(void)
 {
 #define RUN(name) cmocka_unit_test_setup_teardown(name, rig_open, rig_close)
     const struct CMUnitTest tests[] = {
+        RUN(who_does_not_log_in),
+        RUN(words_of_whom_they_are_not),
         RUN(a_life),
         RUN(a_member_leaves),
         RUN(the_sender_dies),

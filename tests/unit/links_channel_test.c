@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Point-to-point over connections: bodies are read once where they lie, go in pieces where memory cannot be registered,
-// wait for a connection, and end with an error, on both sides, when the connection is lost.
+// wait for a connection, and end with an error, on both sides, when the connection is lost. What is not what it says it
+// is, or comes from somebody else, is left out.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/channel/links_channel.h"
+#include "engine/channel/links_channel_state.h"
 #include "fake_links.h"
 #include "p2p_letters.h"
 
@@ -19,7 +20,7 @@ enum { MANY = 100 };
 static int open_hosts(void **state)
 {
     (void)state;
-    struct p2p_world_options options = {.size = 2,
+    struct p2p_world_options options = {.size = 3,
                                         .eager_most = 4096,
                                         .carried_eager_most = 4096,
                                         .credit = 1 << 20,
@@ -154,6 +155,75 @@ static void a_device_that_is_taken_away_is_given_back_and_ends_everything(void *
     assert_true(co_p2p_send_is_done(&send) && send.result == -ECONNRESET);
 }
 
+static bool refuse(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
+{
+    (void)arg, (void)peer, (void)packet, (void)payload;
+    fail_msg("this is for the channel, or for nobody");
+    return true;
+}
+
+// To rank 1, which hears it at once, without its engine.
+static void tell(int from, unsigned kind, const void *words, size_t words_bytes, const void *rest, size_t rest_bytes)
+{
+    assert_true(co_links_channel_send(co_links_channel_of(world.carriers[from]), 1, kind, words, words_bytes, rest,
+                                      rest_bytes));
+    world.carriers[1]->ops->poll(world.carriers[1], CO_LINKS_PENDING, refuse, NULL);
+}
+
+static void tell_piece(int from, uint32_t number, bool is_last, size_t bytes)
+{
+    struct co_links_piece piece = {number, is_last};
+    tell(from, CO_LINKS_PACKET_PIECE, &piece, sizeof piece, sent, bytes);
+}
+
+static void bodies_that_are_not_what_was_expected(void **state)
+{
+    enum { BYTES = 100 };
+    static const struct {
+        size_t bytes;
+        bool is_last;
+    } wrong[] = {{BYTES + 1, true}, {BYTES + 1, false}, {BYTES - 1, true}, {BYTES, false}};
+    enum { WRONG = sizeof wrong / sizeof *wrong };
+    (void)state;
+    struct co_channel *channel = world.carriers[1];
+    struct co_channel_end over;
+    for (int way = 0; way <= WRONG; way++) {
+        uint32_t number = channel->ops->expect(channel, 0, received, BYTES, received);
+        struct co_links_offer offer = {.bytes = BYTES, .number = number};
+        assert_true(number != 0);
+        tell_piece(2, number, true, BYTES); // somebody else's
+        tell_piece(0, number + 1, true, BYTES);
+        tell_piece(0, UINT32_MAX, true, BYTES);
+        tell(2, CO_LINKS_PACKET_LENT, &offer, sizeof offer, NULL, 0);
+        tell(0, CO_LINKS_PACKET_LENT, &offer, sizeof offer - 1, NULL, 0);
+        tell(0, CO_LINKS_PACKET_PIECE, &offer, sizeof(struct co_links_piece) - 1, NULL, 0);
+        assert_false(channel->ops->next_end(channel, &over));
+        if (way < WRONG) {
+            tell_piece(0, number, wrong[way].is_last, wrong[way].bytes);
+        } else {
+            offer.bytes = BYTES + 1;
+            tell(0, CO_LINKS_PACKET_LENT, &offer, sizeof offer, NULL, 0);
+        }
+        assert_true(channel->ops->next_end(channel, &over));
+        assert_true(over.owner == received && over.was_expected && over.result == -EPROTO);
+        assert_int_equal(received[0], 0xee);
+    }
+    assert_int_equal(fake_links_net.reads, 0);
+}
+
+static void frames_that_are_not_as_long_as_they_say(void **state)
+{
+    (void)state;
+    struct co_channel *channel = world.carriers[0];
+    struct co_packet packet = {.context = 1, .tag = 7, .kind = CO_PACKET_EAGER};
+    for (unsigned bytes = 99; bytes <= 101; bytes += 2) {
+        packet.bytes = bytes;
+        assert_true(channel->ops->send(channel, 1, &packet, sent, 100, NULL, 0));
+        world.carriers[1]->ops->poll(world.carriers[1], CO_LINKS_PENDING, refuse, NULL);
+    }
+    check_large_arrives(100000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +235,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_device_that_is_taken_away_is_given_back_and_ends_everything, open_hosts,
                                         close_hosts),
         cmocka_unit_test_setup_teardown(nothing_is_written_for_who_was_given_up, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(bodies_that_are_not_what_was_expected, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(frames_that_are_not_as_long_as_they_say, open_hosts, close_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

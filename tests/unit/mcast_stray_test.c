@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -127,6 +128,10 @@ static void who_was_not_asked_has_parked_nothing(void **state)
     assert_int_equal(strays() - before, 1);
     assert_false(op->blocks[0].is_parked);
     assert_int_equal(group->answered, answered);
+    co_control_send_member(world.group[0], 2, CO_CONTROL_PARKED, op->number, 0, body, bytes); // its own block's
+    pass(&world, 100000);
+    assert_int_equal(strays() - before, 1);
+    assert_int_equal(group->answered, answered); // but requests are numbered for the neighbour
     world.mcast[1] = neighbour;
     assert_int_equal(
         co_mcast_bcast_start(&ops[1], world.group[1], 0, data[1], sizeof(data[1]), co_loopback_now_ns(world.hub)), 0);
@@ -178,6 +183,44 @@ static void strangers_are_not_served(void **state)
     world_close(&world);
 }
 
+static void say_progress(struct world *world, int from, uint32_t done_before, int source, uint32_t received)
+{
+    uint8_t body[CO_CONTROL_MAX];
+    struct co_progress_body progress = {.done_before = done_before};
+    struct co_credit_entry entry = {.source = (uint16_t)source, .received = received};
+    size_t bytes = co_wire_progress_encode(body, &progress, &entry, 1);
+    co_control_send_member(world->group[from], 0, CO_CONTROL_PROGRESS, 0, 1, body, bytes);
+    pass(world, 1000000);
+}
+
+// Credit comes from a child in the source's tree, and the handshake from the right neighbour.
+static void reports_are_for_who_waits_for_them(void **state)
+{
+    enum { RADIX = 2, CELLS = MEMBERS * RADIX };
+    (void)state;
+    struct world_options options = world_defaults(MEMBERS);
+    struct world world;
+    uint32_t received[CELLS], heard[CELLS];
+    options.ack_radix = RADIX;
+    world_open(&world, &options);
+    struct co_mcast_group *group = world.group[0]; // children for its own chunks: 1 and 2
+    assert_int_equal(group->child_room, RADIX);
+    memcpy(received, group->child_received, sizeof received);
+    memcpy(heard, group->child_heard, sizeof heard);
+    say_progress(&world, 5, 50, 0, 1000);       // a child of 2
+    say_progress(&world, 2, 50, 1, 1000);       // of source 1 it is no child of ours
+    say_progress(&world, 1, 0, 1, 1000);        // nobody reports to others what he has himself
+    say_progress(&world, 1, 0, MEMBERS, 1000);  // there is no such source
+    say_progress(&world, 2, 50, UINT16_MAX, 1); // nor such
+    assert_memory_equal(group->child_received, received, sizeof received);
+    assert_memory_equal(group->child_heard, heard, sizeof heard);
+    assert_int_equal(group->right_done_before, 0);
+    say_progress(&world, 1, 3, 0, 1); // a child, and the right neighbour
+    assert_memory_not_equal(group->child_received, received, sizeof received);
+    assert_int_equal(group->right_done_before, 3);
+    world_close(&world);
+}
+
 // What was said to one member, sent on to another by somebody who heard it.
 static void what_was_said_to_another_is_not_taken(void **state)
 {
@@ -209,6 +252,7 @@ int main(void)
         cmocka_unit_test(a_turn_comes_along_the_chain),
         cmocka_unit_test(who_was_not_asked_has_parked_nothing),
         cmocka_unit_test(strangers_are_not_served),
+        cmocka_unit_test(reports_are_for_who_waits_for_them),
         cmocka_unit_test(what_was_said_to_another_is_not_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 // conversation. Only the queue pair is none; that it is not connected by what makes no sense is what is looked at.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -20,6 +21,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "key_hunt.h"
 #include "mcast/onesided/coordinator.h"
 #include "mcast/onesided/group/group_state.h"
 
@@ -40,8 +42,9 @@ static struct {
 
 static struct castoff_group group;
 static char secret_path[64], place[32], why[256];
-static uint8_t secret[CO_SECRET_BYTES];
+static uint8_t *secret;
 static int listener, pairs;
+static struct key_hunt *hunt; // where somebody connects, who may wait there for long; NULL: no
 
 int co_onesided_fail(int error, const char *format, ...)
 {
@@ -50,6 +53,17 @@ int co_onesided_fail(int error, const char *format, ...)
     vsnprintf(why, sizeof why, format, arguments);
     va_end(arguments);
     return error;
+}
+
+// Ours stands before the C library's.
+int connect(int socket, const struct sockaddr *address, socklen_t bytes)
+{
+    int (*connect_to)(int, const struct sockaddr *, socklen_t);
+    *(void **)&connect_to = dlsym(RTLD_NEXT, "connect");
+    if (hunt != NULL) {
+        assert_int_equal(key_hunt_go(hunt), 0);
+    }
+    return connect_to(socket, address, bytes);
 }
 
 int co_onesided_pair_connect(struct castoff_group *of)
@@ -269,6 +283,20 @@ static void a_coordinator_that_says_nothing(void **state)
     assert_int_equal(pairs, 0);
 }
 
+static void a_secret_in_no_core_file(void **state)
+{
+    struct key_hunt of_secret;
+    (void)state;
+    prepare(true);
+    key_hunt_learn(&of_secret, secret);
+    hunt = &of_secret;
+    int error = join();
+    hunt = NULL;
+    assert_int_equal(error, 0);
+    assert_int_equal(of_secret.found, 2); // the coordinator's, too
+    assert_int_equal(of_secret.dumped, 0);
+}
+
 static int begin(void **state)
 {
     struct sockaddr_in address;
@@ -277,7 +305,7 @@ static int begin(void **state)
     snprintf(secret_path, sizeof secret_path, "%s", "/tmp/castoff-join-XXXXXX");
     int file = mkstemp(secret_path);
     if (file < 0 || write(file, "0123456789abcdef0123456789abcdef", 32) != 32 || close(file) != 0 ||
-        co_secret_read(secret, secret_path, why, sizeof why) != 0) {
+        co_secret_open(&secret, secret_path, why, sizeof why) != 0) {
         return -1;
     }
     listener = co_tcp_listen("127.0.0.1:0", "0", why, sizeof why);
@@ -292,6 +320,7 @@ static int end(void **state)
 {
     (void)state;
     close(listener);
+    co_secret_close(secret);
     return unlink(secret_path);
 }
 
@@ -305,6 +334,7 @@ int main(void)
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(a_coordinator_that_hangs_up),
         cmocka_unit_test(a_coordinator_that_says_nothing),
+        cmocka_unit_test(a_secret_in_no_core_file),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }

@@ -99,10 +99,33 @@ static int live_full_house(void)
     return 0;
 }
 
+// Who connects and says nothing is not kept.
+static int live_silence(void)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(4793), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int silent = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    char none;
+    server_config.coordinator.patience_ns = CO_NS_PER_S / 10;
+    server_start();
+    server_await(server_was_said, "listens at 127.0.0.1", "the server listens");
+    namespace_require(connect(silent, (struct sockaddr *)&address, sizeof address) == 0, "one connects");
+    namespace_require(recv(silent, &none, 1, 0) == 0, "and has to go"); // the harness ends a test that hangs
+    close(silent);
+    server_end();
+    return 0;
+}
+
 static void strangers(void **state)
 {
     (void)state;
     namespace_enter_and(server_commands, live_strangers);
+}
+
+static void a_silent_one(void **state)
+{
+    (void)state;
+    namespace_enter_and(server_commands, live_silence);
 }
 
 static void a_full_house(void **state)
@@ -120,6 +143,7 @@ static void a_full_house(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(strangers), cmocka_unit_test(a_full_house)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(strangers), cmocka_unit_test(a_silent_one),
+                                       cmocka_unit_test(a_full_house)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 //
 // Large operations whose processes lose the right to copy straight after the start: nothing is lost, whoever still can
 // copies, the rest goes through the bounce page. Rights are lost as in real life: another user, not dumpable.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -86,16 +87,56 @@ static int wait_for_readers(struct shm_rank *self)
         SHM_CHECK(co_shm_op_progress(&root) == 1 && teams[0]->loan == CO_SHM_NO_LOAN);
         asking.team = teams[0];
         SHM_CHECK(co_shm_bounce_step(&asking, &span) == 0 && asking.asked == 0);
-        SHM_CHECK(!co_shm_bounce_serve(teams[1], arrived, 0, true));
+        SHM_CHECK(!co_shm_bounce_serve(teams[1], arrived, CARRIED, true));
         co_shm_bcast_start(&reader, teams[1], 0, taken, BYTES);
         SHM_CHECK(shm_job_finish(&reader) == 1 && shm_job_holds(taken, 1, 0, BYTES));
         SHM_CHECK(co_shm_bounce_step(&asking, &span) == 0 && asking.asked == CARRIED);
-        SHM_CHECK(co_shm_bounce_serve(teams[1], arrived, 0, true));
+        SHM_CHECK(co_shm_bounce_serve(teams[1], arrived, CARRIED, true));
         SHM_CHECK(co_shm_bounce_step(&asking, &span) == 1 && shm_job_holds(arrived, 2, 0, CARRIED));
     }
     shm_job_barrier(self);
     co_shm_team_close(teams[self->rank]);
     return 0;
+}
+
+// As from a process that writes where it should not.
+static int ask_for_what_there_is_not(struct shm_rank *self)
+{
+    enum { BYTES = 3000 };
+    static const struct {
+        uint64_t offset, bytes;
+        size_t block;
+    } wrong[] = {
+        {1, BYTES, BYTES},      {BYTES + 1, 0, BYTES},
+        {UINT64_MAX, 2, BYTES}, {UINT64_MAX - BYTES, BYTES, BYTES},
+        {0, UINT64_MAX, BYTES}, {0, (uint64_t)1 << 40, (size_t)1 << 40}}; // the block has it, the page does not
+    static char block[2 * BYTES];
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        SHM_CHECK(shm_job_open_team(self, &teams[self->rank], i + 1) == 0);
+        shm_job_barrier(self);
+        if (self->rank == 0) {
+            struct co_shm_control *control = co_shm_control(teams[0], 0);
+            control->request_offset = wrong[i].offset;
+            control->request_bytes = wrong[i].bytes;
+            co_store_release(&control->request, UINT64_C(1) << 16 | 1); // the first one, of rank 1
+            SHM_CHECK(co_shm_team_broken(teams[1]) == 0);
+            SHM_CHECK(!co_shm_bounce_serve(teams[1], block, wrong[i].block, i % 2 == 0));
+            SHM_CHECK(co_shm_team_broken(teams[1]) == -EPROTO);
+        }
+        shm_job_barrier(self);
+        co_shm_team_close(teams[self->rank]);
+        shm_job_barrier(self);
+    }
+    return 0;
+}
+
+static void no_byte_beside_the_block(void **state)
+{
+    struct shm_job_options options = {.size = 2, .threads = true, .single_copy = CO_NO};
+
+    (void)state;
+    assert_int_equal(shm_job_run(&options, ask_for_what_there_is_not), 0);
 }
 
 static void readers_of_a_stream_come_first(void **state)
@@ -135,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_of_a_stream_come_first),
+        cmocka_unit_test(no_byte_beside_the_block),
         cmocka_unit_test(nobody_may_copy),
         cmocka_unit_test(some_may_copy),
     };

@@ -94,6 +94,29 @@ static int neighbour_is_the_same(struct shm_rank *self)
     return 0;
 }
 
+// Containers that share /dev/shm and not their processes: the number is somebody else's here, whoever has it.
+static int number_of_another_namespace(struct shm_rank *self)
+{
+    struct co_shm_node *node = self->node;
+    char secret[8] = "secret";
+
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        struct co_shm_process *peer = &node->processes[1], before = *peer;
+        peer->pid = (uint64_t)getpid();
+        peer->pid_namespace++;
+        co_shm_peers_close(node);
+        SHM_CHECK(co_shm_peers_open(node) == 0);
+        SHM_CHECK(co_shm_node_dead_peer(node) == -1 && !co_shm_node_is_gone(node, 1)); // nothing is known of it
+        SHM_CHECK(copy_both_ways(node, secret) == -ESRCH);
+        SHM_CHECK(strcmp(secret, "secret") == 0);
+        SHM_CHECK(co_shm_peer_is_same(node, 0));
+        *peer = before;
+    }
+    shm_job_barrier(self);
+    return 0;
+}
+
 static bool is_stopped(pid_t pid)
 {
     char path[64], line[256] = "";
@@ -196,6 +219,7 @@ static void a_number_used_again_is_left_alone(void **state)
     (void)state;
     assert_int_equal(shm_job_run_with_victim(&options, number_is_used_again, 1), 0);
     assert_int_equal(shm_job_run(&options, neighbour_is_the_same), 0);
+    assert_int_equal(shm_job_run(&options, number_of_another_namespace), 0);
     options.by_number = true;
     assert_int_equal(shm_job_run_with_victim(&options, number_is_used_again, 1), 0);
     assert_int_equal(shm_job_run(&options, neighbour_is_the_same), 0);

@@ -53,7 +53,7 @@ static void tell(const char *from, uint8_t code, int peer, uint8_t contents)
 {
     struct message message = {
         .ip = {.version = 4, .ihl = 5, .ttl = 1, .protocol = IPPROTO_ICMP, .saddr = inet_addr(from)},
-        .icmp = {.type = ICMP_DEST_UNREACH, .code = code},
+        .icmp = {.type = ICMP_DEST_UNREACH, .code = code, .un.frag.mtu = htons(code == ICMP_FRAG_NEEDED ? 576 : 0)},
         .quoted_ip = {.version = 4, .ihl = 5, .ttl = 1, .protocol = IPPROTO_UDP},
     };
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = addresses[0].ip};
@@ -158,6 +158,33 @@ static int sends_are_repeated(void)
     return 0;
 }
 
+// "Fragmentation needed" of anybody makes the kernel believe in a path of some hundred bytes, on which it refuses
+// offload: the transport is not to ask what the path is, and stays as it was.
+static int paths_are_not_believed(void)
+{
+    static const uint8_t bytes[1000];
+    const struct co_tx_datagram batch[] = {{.head = bytes, .head_bytes = sizeof bytes},
+                                           {.head = bytes, .head_bytes = sizeof bytes}};
+    struct co_transport *udp = opened(); // where somebody listens: nobody refuses anything in earnest
+    char before[256], after[256];
+    co_udp_describe(udp, before, sizeof before);
+    for (uint8_t i = 0; i < 4; i++) {
+        uint64_t calls = co_counter_read(CO_COUNT_SEND_CALLS), tries = 0;
+        tell("127.0.0.9", ICMP_FRAG_NEEDED, 0, i);
+        for (int again = 0; again < 3; again++) {
+            tries = co_counter_read(CO_COUNT_SEND_CALLS);
+            namespace_require(udp->ops->send(udp, (struct co_destination){CO_TO_PEER, 0}, batch, 2) == 2, "taken");
+        }
+        namespace_require(co_counter_read(CO_COUNT_SEND_CALLS) == tries + 1, "at last at the first try");
+        namespace_require(co_counter_read(CO_COUNT_SEND_CALLS) <= calls + 4, "one was repeated at most");
+    }
+    namespace_require(co_counter_read(CO_COUNT_SEND_REFUSED) == 0, "nothing was refused");
+    co_udp_describe(udp, after, sizeof after);
+    namespace_require(strcmp(before, after) == 0, after);
+    udp->ops->close(udp);
+    return 0;
+}
+
 // Full receive buffers leave no room in the queue of errors: the next send fails, and nothing tells why.
 static int untold_errors_are_survived(void)
 {
@@ -186,6 +213,12 @@ static void others_keep_nothing_from_leaving(void **state)
     namespace_enter_and(links, sends_are_repeated);
 }
 
+static void nor_does_a_path_that_somebody_makes_up(void **state)
+{
+    (void)state;
+    namespace_enter_and(links, paths_are_not_believed);
+}
+
 static void nor_do_those_that_nothing_tells_of(void **state)
 {
     (void)state;
@@ -197,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_was_sent_to_is_heard),
         cmocka_unit_test(others_keep_nothing_from_leaving),
+        cmocka_unit_test(nor_does_a_path_that_somebody_makes_up),
         cmocka_unit_test(nor_do_those_that_nothing_tells_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -146,7 +146,9 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return true;
 }
 
-static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const unsigned char *payload)
+// Only who is sent to answers: a number of ours that another one tells is a fault of his, and the bytes may be under
+// way.
+static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_packet_clear clear = {0};
     bool is_clear = packet->kind == CO_PACKET_CTS;
@@ -155,7 +157,7 @@ static void on_answer(struct co_p2p *p2p, const struct co_packet *packet, const 
     }
     memcpy(&clear, payload, packet->bytes); // both begin with the operation
     struct co_p2p_send *send = co_handles_find(&p2p->sends_named, clear.operation);
-    if (send == NULL) {
+    if (send == NULL || send->context->peers[send->destination] != peer) {
         return;
     }
     if (send->early > 0) {
@@ -188,7 +190,7 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_ACK:
     case CO_PACKET_CTS:
     case CO_PACKET_FIN:
-        on_answer(p2p, packet, payload);
+        on_answer(p2p, peer, packet, payload);
         return true;
     case CO_PACKET_READING: // that it came is all
     case CO_PACKET_CREDIT:  // the channel's own

@@ -90,16 +90,21 @@ int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why,
     return 0;
 }
 
-uint8_t *co_secret_open(const char *path, char *why, size_t why_room)
+int co_secret_open(uint8_t **out, const char *path, char *why, size_t why_room)
 {
     uint8_t *secret = co_zeroed_pages_take_secret(CO_SECRET_BYTES);
+    *out = NULL;
     if (secret == NULL) {
         snprintf(why, why_room, "no memory");
-    } else if (co_secret_read(secret, path, why, why_room) != 0) {
-        co_secret_close(secret);
-        secret = NULL;
+        return -ENOMEM;
     }
-    return secret;
+    int error = co_secret_read(secret, path, why, why_room);
+    if (error != 0) {
+        co_secret_close(secret);
+        return error;
+    }
+    *out = secret;
+    return 0;
 }
 
 void co_secret_close(uint8_t *secret)

@@ -17,8 +17,8 @@ struct co_session;
 // Key out of a file that all who belong together have; 1 MiB at most is read. -errno, and `why` is a whole sentence:
 // not there, too short, others may read it.
 int co_secret_read(uint8_t secret[CO_SECRET_BYTES], const char *path, char *why, size_t why_room);
-// The same for who keeps it, in memory that no core file has. NULL and `why`.
-uint8_t *co_secret_open(const char *path, char *why, size_t why_room);
+// The same for who keeps it, or waits while he has it: in memory that no core file has. On failure *out is NULL.
+int co_secret_open(uint8_t **out, const char *path, char *why, size_t why_room);
 void co_secret_close(uint8_t *secret); // wipes it; NULL is allowed
 
 // The client is who connects. Its HELLO is ready to be sent at once. -ENOMEM, -ENOSYS.

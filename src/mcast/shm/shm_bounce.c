@@ -71,7 +71,13 @@ int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span)
     return 0;
 }
 
-bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t stride, bool inward)
+// What is asked for stands in memory that the member's process can write to as it likes.
+static bool is_inside(const struct co_shm_team *team, uint64_t offset, uint64_t length, size_t bytes)
+{
+    return length <= page_bytes(team) && offset <= bytes && length <= bytes - offset;
+}
+
+bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t bytes, bool inward)
 {
     bool served = false;
 
@@ -84,11 +90,15 @@ bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t stride, b
         if (member == team->self || request == reply || (request & OWNER_MASK) != (uint64_t)team->self) {
             continue;
         }
+        uint64_t offset = control->request_offset, length = control->request_bytes;
+        if (!is_inside(team, offset, length, bytes)) {
+            co_shm_team_break(team, -EPROTO);
+            break;
+        }
         if (inward) {
-            memcpy(block + (size_t)member * stride + control->request_offset, page_of(team, member),
-                   control->request_bytes);
+            memcpy(block + (size_t)member * bytes + offset, page_of(team, member), length);
         } else {
-            memcpy(page_of(team, member), block + control->request_offset, control->request_bytes);
+            memcpy(page_of(team, member), block + offset, length);
         }
         co_store_release(&control->reply, request); // release B2: the page
         served = true;

@@ -131,6 +131,6 @@ int co_shm_direct_step(struct co_shm_op *op)
     } else {
         result = await_others(op);
     }
-    co_shm_bounce_serve(team, (char *)(uintptr_t)op->mine, 0, false);
+    co_shm_bounce_serve(team, (char *)(uintptr_t)op->mine, op->bytes, false);
     return result;
 }

@@ -212,7 +212,8 @@ struct co_shm_span {
 // 0: under way, 1: the span is copied.
 int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span);
 // Answers what was asked of this member; to be called by every member that waits in a large operation. `inward`: the
-// bytes come to us, and member m's block starts at block + m * stride. True when something was done.
-bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t stride, bool inward);
+// bytes come to us, and member m's block starts at block + m * bytes. True when something was done. Who asks for what
+// is not in the block breaks the team.
+bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t bytes, bool inward);
 
 #endif

@@ -2,7 +2,6 @@
 //
 // The front of libcastoff-group.so: opening, closing, and what went wrong.
 #include <errno.h>
-#include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,12 +50,12 @@ static int take_names(struct castoff_group *group, const struct castoff_group_op
 int castoff_group_check(const struct castoff_group_options *options)
 {
     char reason[256];
-    uint8_t secret[CO_SECRET_BYTES];
+    uint8_t *secret;
     if (options->secret == NULL) {
         return co_onesided_fail(-EINVAL, "no secret is named");
     }
-    int error = co_secret_read(secret, options->secret, reason, sizeof reason);
-    sodium_memzero(secret, sizeof secret);
+    int error = co_secret_open(&secret, options->secret, reason, sizeof reason);
+    co_secret_close(secret);
     if (error != 0) {
         return co_onesided_fail(error, "%s", reason);
     }

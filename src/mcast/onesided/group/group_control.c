@@ -2,7 +2,6 @@
 //
 // The conversation of a group's end with the coordinator.
 #include <errno.h>
-#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -64,13 +63,13 @@ static int await_kind(struct castoff_group *group, uint16_t kind, uint64_t until
 static int log_in(struct castoff_group *group, const struct castoff_group_options *options, uint64_t until_ns)
 {
     char why[WHY];
-    uint8_t secret[CO_SECRET_BYTES];
-    int error = co_secret_read(secret, options->secret, why, sizeof why);
+    uint8_t *secret;
+    int error = co_secret_open(&secret, options->secret, why, sizeof why);
     if (error == 0) {
         error = co_tcp_connect(&group->link, options->coordinator, CO_COORDINATOR_PORT,
                                (int)(group->patience_ns / CO_NS_PER_MS), secret, why, sizeof why);
     }
-    sodium_memzero(secret, sizeof secret);
+    co_secret_close(secret);
     if (error != 0) {
         return co_onesided_fail(error, "%s", why);
     }
