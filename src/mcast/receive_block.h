@@ -2,8 +2,8 @@
 //
 // One block while it arrives: which chunks are there, and when to ask for which of the missing ones. Owns the
 // cutoff timer (S1, section 3.3), which runs from the last chunk heard, and the re-request timer. A pure state
-// machine: time is an argument, nothing is sent here. Called for each chunk (accept, hot) and once a poll (request,
-// warm).
+// machine: time is an argument, nothing is sent here. Called for each chunk (receive_block.c, hot) and once a poll
+// (receive_block_request.c, warm).
 #ifndef CASTOFF_MCAST_RECEIVE_BLOCK_H
 #define CASTOFF_MCAST_RECEIVE_BLOCK_H
 
@@ -17,6 +17,9 @@
 // Chunks asked for and not yet there, of all blocks together at most: what one neighbour sends unpaced. What waits at
 // the neighbour does not count.
 #define CO_REQUEST_BUDGET 128
+
+// So many retries are for one chunk: the answer shows what else has been lost.
+#define CO_RECEIVE_BLOCK_PROBES 2
 
 struct co_receive_block {
     uint64_t *arrived; // bitmap, storage of the owner
