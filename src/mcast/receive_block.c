@@ -88,7 +88,8 @@ void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns)
 {
     if (block->in_tail && block->next_psn < block->chunks && block->repaired_ns == 0) {
         block->retry_ns = now_ns;
-        block->retries = block->retries < CO_RECEIVE_BLOCK_PROBES ? CO_RECEIVE_BLOCK_PROBES : block->retries; // all of it
+        block->retries =
+            block->retries < CO_RECEIVE_BLOCK_PROBES ? CO_RECEIVE_BLOCK_PROBES : block->retries; // all of it
     }
     block->next_psn = block->chunks;
 }

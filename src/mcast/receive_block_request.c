@@ -84,8 +84,10 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_r
     if (timing->is_behind && co_receive_block_is_awaited(block)) {
         return block->is_parked ? UINT64_MAX : overtaken_at(block, timing);
     }
+    uint64_t since_busy = timing->trip_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
+    retry_ns = since_busy > retry_ns ? since_busy : retry_ns;
     uint64_t unparked_ns = block->is_parked ? block->requested_ns + parked_ns(block, timing) : 0;
     uint64_t overtaken_ns = overtaken_at(block, timing);
     retry_ns = unparked_ns > retry_ns ? unparked_ns : retry_ns;
@@ -112,7 +114,7 @@ static uint64_t gathered_at(const struct co_receive_block *block, const struct c
 
 static bool has_budget(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
-    return !timing->is_choked && timing->under_way + block->asked_missing <= CO_REQUEST_BUDGET / 2;
+    return !timing->is_choked && timing->under_way + block->asked_missing <= timing->budget / 2;
 }
 
 uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
@@ -182,12 +184,26 @@ static void watch(struct co_receive_block *block)
     block->check_psn = block->asked_below;
     block->check_request = block->last_request;
     block->check_ns = block->requested_ns;
+    block->check_missing = block->asked_missing;
 }
 
 static void note_request(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns)
 {
     block->last_request = timing->request;
     block->requested_ns = now_ns;
+}
+
+// As much as may be asked for at once; the rest is yet to be asked for, unless other requests for it are under way.
+static uint32_t ask_part(struct co_receive_block *block, const struct co_repair_timing *timing, uint32_t limit,
+                         bool is_all, struct co_request *request)
+{
+    uint32_t collected, budget = timing->budget > timing->under_way ? timing->budget - timing->under_way : 1;
+    uint32_t end = collect(block, 0, limit, budget, request, &collected);
+    if (collected > 0 && end < limit && is_all) {
+        block->asked_below = end;
+        block->asked_missing = collected;
+    }
+    return collected;
 }
 
 // False: everything that was watched is here. The answer that all is parked makes others count as overtaken, whose own
@@ -199,11 +215,17 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
     bool is_probe = is_overdue && block->retries < CO_RECEIVE_BLOCK_PROBES, was_parked = block->is_parked;
     uint32_t collected, limit = is_overdue ? block->asked_below : block->check_psn;
     uint32_t certain = limit < block->next_psn ? limit : block->next_psn;
+    request->lost = was_parked ? 0 : co_chunk_bitmap_count_clear(block->arrived, 0, limit);
+    request->is_cut = request->lost < block->check_missing;
     // A guess about a long block is answered by a word, so what is certain goes first, in a request of its own.
     if (co_receive_block_is_long(block) && co_chunk_bitmap_find(block->arrived, 0, certain, false) < certain) {
         limit = certain;
     }
-    collect(block, 0, limit, is_probe ? 1 : CO_REQUEST_BUDGET, request, &collected);
+    if (is_probe) {
+        collect(block, 0, limit, 1, request, &collected);
+    } else {
+        collected = ask_part(block, timing, limit, is_overdue || block->check_psn == block->asked_below, request);
+    }
     if (collected > 0 && !is_probe) {
         note_request(block, timing, now_ns);
         block->is_parked = false;
@@ -241,7 +263,7 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
                                   uint64_t now_ns, struct co_request *request)
 {
     request->is_retry = false;
-    request->count = 0;
+    request->count = request->lost = 0;
     if (co_receive_block_is_complete(block)) {
         return 0;
     }
@@ -253,7 +275,7 @@ unsigned co_receive_block_request(struct co_receive_block *block, const struct c
     if (limit <= block->asked_below || !has_budget(block, timing)) {
         return 0;
     }
-    uint32_t collected, budget = CO_REQUEST_BUDGET - timing->under_way - block->asked_missing;
+    uint32_t collected, budget = timing->budget - timing->under_way - block->asked_missing;
     uint32_t end = collect(block, block->asked_below, limit, budget, request, &collected);
     bool is_first = block->asked_missing == 0;
     if (collected > 0) {
