@@ -75,6 +75,7 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
     mcast->probe.state = -EAGAIN;
     mcast->lingering_end = &mcast->lingering_first;
     co_hash_map_open(&mcast->seeds);
+    co_repair_window_open(&mcast->repair_window);
     int status = allocate(mcast);
     if (status < 0) {
         release(mcast);
@@ -159,6 +160,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     mcast->wants_write = false;
     co_probe_progress(mcast);
     co_doubts_progress(mcast);
+    co_repair_serve_in_turn(mcast);
     progress_groups(mcast);
     co_repair_serve(mcast);
     return mcast->events;

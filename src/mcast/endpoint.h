@@ -25,6 +25,7 @@
 #include "mcast/receive_block.h"
 #include "mcast/receive_lane.h"
 #include "mcast/repair.h"
+#include "mcast/repair_window.h"
 #include "mcast/replay_window.h"
 #include "mcast/round_trip.h"
 #include "mcast/seed.h"
@@ -214,6 +215,8 @@ struct co_mcast {
     uint64_t control_sequence;
     struct co_round_trip trip;        // of control messages
     struct co_round_trip answer_trip; // from a request to its first answer
+    struct co_repair_window repair_window;
+    uint64_t heard_ns; // when a first transmission came last, from whomever
     uint64_t now_ns;
     uint64_t timer_ns; // nothing to do before, unless a datagram comes
     bool wants_write;
@@ -229,6 +232,7 @@ struct co_mcast {
     struct co_probe probe;
     struct co_repair repairs[CO_REPAIR_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
+    unsigned sent_turn, repair_turn;          // parts of own blocks that left; as many had when an answer went first
     struct co_send_batch batch, sender_batch; // the latter's auth is NULL: nobody sends beside the engine
     unsigned batch_room;
     struct co_send_part part;                          // with the sending thread while its op is not NULL

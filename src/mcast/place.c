@@ -107,7 +107,9 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
         return false;
     }
     co_chunk_copy(op, block, chunk, payload, bytes);
-    if (!chunk->is_repair) {
+    if (chunk->is_repair) {
+        co_repair_window_came(&group->mcast->repair_window);
+    } else {
         co_landing_follow(op);
     }
     learn_gap(group, block);

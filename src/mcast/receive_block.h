@@ -2,8 +2,8 @@
 //
 // One block while it arrives: which chunks are there, and when to ask for which of the missing ones. Owns the
 // cutoff timer (S1, section 3.3), which runs from the last chunk heard, and the re-request timer. A pure state
-// machine: time is an argument, nothing is sent here. Called for each chunk (accept, hot) and once a poll (request,
-// warm).
+// machine: time is an argument, nothing is sent here. Called for each chunk (receive_block.c, hot) and once a poll
+// (receive_block_request.c, warm).
 #ifndef CASTOFF_MCAST_RECEIVE_BLOCK_H
 #define CASTOFF_MCAST_RECEIVE_BLOCK_H
 
@@ -14,9 +14,8 @@
 #include "mcast/datapath.h"
 #include "mcast/wire.h"
 
-// Chunks asked for and not yet there, of all blocks together at most: what one neighbour sends unpaced. What waits at
-// the neighbour does not count.
-#define CO_REQUEST_BUDGET 128
+// So many retries are for one chunk: the answer shows what else has been lost.
+#define CO_RECEIVE_BLOCK_PROBES 2
 
 struct co_receive_block {
     uint64_t *arrived; // bitmap, storage of the owner
@@ -43,17 +42,19 @@ struct co_receive_block {
     // check_request has come, of whatever block, what is still missing below check_psn has been lost again.
     uint32_t check_psn; // 0: nothing is watched
     uint32_t check_request;
-    uint64_t check_ns;      // when that left
+    uint32_t check_missing; // was missing below when that left
+    uint64_t check_ns;      // which was then
     bool is_parked;         // some of what was asked for waits at the neighbour, who has it no more than we
     uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
     uint64_t widest_gap_ns; // between first transmissions, decaying: a slow or bursty sender is not a lossy one
 };
 
 struct co_repair_timing {
-    uint64_t cutoff_ns;  // floor of the silence that counts as loss
-    uint64_t retry_ns;   // time within which an answer should have come
-    uint64_t probe_ns;   // time after which it is worth asking for one chunk again, at most that
-    uint64_t trip_ns;    // what it takes on average, 0: not known
+    uint64_t cutoff_ns; // floor of the silence that counts as loss
+    uint64_t retry_ns;  // time within which an answer should have come
+    uint64_t probe_ns;  // time after which it is worth asking for one chunk again, at most that
+    uint64_t trip_ns;   // what it takes on average, 0: not known
+    uint64_t busy_ns;   // when anything came by multicast last: an answer that is not known to be late may be behind it
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
     uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
     bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
@@ -61,13 +62,16 @@ struct co_repair_timing {
     uint32_t answered;   // number of the latest request that an answer has come to
     bool is_choked;      // too many requests wait for answers: nothing more is asked but by the clock
     bool is_deaf;        // its multicast has not come here for several blocks: ask at once
-    uint32_t under_way;  // chunks of earlier blocks that are asked for and do not wait at the neighbour
-    bool is_behind; // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that
+    uint32_t budget; // chunks that may be asked for and not there, of all blocks; but for what waits at the neighbour
+    uint32_t under_way; // of earlier blocks
+    bool is_behind;     // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that
 };
 
 struct co_request {
     struct co_fetch_range *ranges; // storage of the caller, `room` of them
     unsigned room, count;
+    uint32_t lost;  // chunks that had been asked for, and have been lost again
+    bool is_cut;    // others have come that had been asked for with them
     bool is_retry;  // an earlier request went unanswered
     bool is_proven; // later chunks have come, or the end was announced
 };

@@ -53,6 +53,7 @@ void co_loans_take_back(struct co_mcast_op *op);
 // repair_serve.c
 void co_repair_start(struct co_mcast_op *op);
 void co_repair_serve(struct co_mcast *mcast);
+void co_repair_serve_in_turn(struct co_mcast *mcast); // one answer, if first transmissions have had their turn
 void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct co_control *control,
                           const uint8_t *body);
 void co_repair_forward(struct co_mcast_op *op, int source, uint32_t psn); // to the right neighbour, if it wants it

@@ -35,6 +35,8 @@ static struct co_repair_timing repair_timing(const struct co_mcast_group *group)
         .retry_ns = retry,
         .probe_ns = answer->smoothed_ns == 0 ? retry : within(2 * answer->smoothed_ns, RETRY_LEAST_NS, retry),
         .trip_ns = answer->smoothed_ns,
+        .busy_ns = mcast->heard_ns,
+        .budget = mcast->repair_window.now,
         .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
 }
 
@@ -59,6 +61,9 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
     struct co_receive_block before = *block;
     if (co_receive_block_request(block, timing, mcast->now_ns, &request) == 0) {
         return true;
+    }
+    if (request.lost > 0) {
+        co_repair_window_lost(&mcast->repair_window, request.lost, request.is_cut);
     }
     group->requests++;
     group->requested_ns[group->requests % CO_REQUESTS_TIMED] = mcast->now_ns;
@@ -141,7 +146,7 @@ void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, 
     if (!is_new) {
         return;
     }
-    group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->now_ns;
+    group->mcast->peers[group->members[chunk->source]].heard_ns = group->mcast->heard_ns = group->mcast->now_ns;
     group->credit_every[chunk->source] = chunk->credit_shift == 0 ? 0 : UINT32_C(1) << (chunk->credit_shift - 1);
     if (!co_serial_before(group->latest[chunk->source], chunk->operation)) {
         return;

@@ -87,10 +87,8 @@ static void queue_parked(struct co_mcast_group *group, int to, uint32_t operatio
 // Who only guesses that our chunks are lost is about to get them, unless we have stopped for want of credit.
 static bool is_stuck(const struct co_mcast_op *op)
 {
-    struct co_mcast_group *group = op->group;
-    uint64_t now_ns = group->mcast->now_ns;
-    return now_ns - op->last_sent_ns >= co_control_timeout_ns(group->mcast) &&
-           now_ns >= co_send_window_overdue_ns(&group->window, (uint32_t)co_operation_senders(op));
+    const struct co_mcast_group *group = op->group;
+    return group->is_stalled && group->mcast->now_ns - op->last_sent_ns >= co_control_timeout_ns(group->mcast);
 }
 
 // Who guesses about a long block is told how much of it has been sent: the word follows the chunks through the queues,
@@ -324,6 +322,15 @@ void co_repair_serve(struct co_mcast *mcast)
             mcast->wants_write = true;
             return;
         }
+        mcast->events++;
+    }
+}
+
+// Where the queue before the link is always full, whoever comes first has all of it: so they take turns.
+void co_repair_serve_in_turn(struct co_mcast *mcast)
+{
+    if (mcast->repair_turn != mcast->sent_turn && mcast->repair_head != mcast->repair_tail && serve_first(mcast)) {
+        mcast->repair_turn = mcast->sent_turn;
         mcast->events++;
     }
 }

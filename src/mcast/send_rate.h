@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "mcast/round_trip.h"
 #include "mcast/send_queue.h"
 #include "mcast/serial.h"
 
@@ -23,6 +24,7 @@
 #define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
 #define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
 #define CO_SEND_RATE_TRIP_MOST_NS CO_NS_PER_S                 // no path is longer (RFC 6298: the first timeout)
+#define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS)     // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
@@ -45,13 +47,15 @@ struct co_send_rate {
     uint32_t round_end; // chunk that ends the round, a window sent and heard
     bool is_growing;    // the last round was faster by a quarter
     uint64_t least_trip_ns;
+    struct co_round_trip trips; // as they are, queues and others' turns included
     struct co_send_queue queue;
     uint32_t delivered;         // at the latest news
     uint64_t heard_ns, sent_ns; // latest
     uint64_t heard_sent_ns;     // when what was heard last was sent
     uint32_t begun;             // where it began after nothing was in flight
     uint32_t limited_until;
-    uint64_t next_ns; // the pace is kept up to then
+    uint64_t next_ns;  // the pace is kept up to then
+    unsigned given_up; // times that what was in flight was, since anything was heard
 };
 
 // In chunks. Links that hold_back a sender, and drop nothing for being too much, are fast until something is lost.
@@ -114,16 +118,33 @@ static inline uint64_t co_send_rate_trip_ns(const struct co_send_rate *rate)
                                                  : CO_SEND_RATE_TRIP_MOST_NS;
 }
 
-// The time in which what has been sent should be heard of.
+// The time in which what has been sent should be heard of. Of several senders it stands behind what the others have in
+// the same queues, and how long that takes is what it took before.
 static inline uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    return 2 * co_send_rate_trip_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
+    uint64_t soon_ns = 2 * co_send_rate_trip_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
+    return senders == 1 ? soon_ns
+                        : co_round_trip_timeout_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_TRIP_MOST_NS);
 }
 
-// Then what is in flight is given up (RFC 8985, tail loss probes): a few more chunks show what has come.
+static inline uint64_t co_send_rate_latest_ns(const struct co_send_rate *rate)
+{
+    return rate->heard_ns > rate->sent_ns ? rate->heard_ns : rate->sent_ns;
+}
+
+// Then nobody seems to hear.
 static inline uint64_t co_send_rate_overdue_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    return (rate->heard_ns > rate->sent_ns ? rate->heard_ns : rate->sent_ns) + co_send_rate_patience_ns(rate, senders);
+    return co_send_rate_latest_ns(rate) + co_send_rate_patience_ns(rate, senders);
+}
+
+// Then what is in flight is given up (RFC 8985, tail loss probes): a few more chunks show what has come. Given up again
+// with nothing heard in between it has twice the time (RFC 6298, 5.5) where there are several: all who do so would fill
+// a queue that they know nothing of.
+static inline uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t senders)
+{
+    return co_send_rate_latest_ns(rate) +
+           (co_send_rate_patience_ns(rate, senders) << (senders > 1 ? rate->given_up : 0));
 }
 
 // Of one of `senders`: a little more than the path has given, to see whether it gives more; the bound holds it back if
@@ -186,7 +207,7 @@ static inline void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders
     rate->limited_until = is_last ? sent : rate->limited_until;
     // What leaves first after an idle time is let through at once by whoever counts tokens, and says nothing of the
     // rate.
-    bool is_first = sent - rate->begun <= rate->start;
+    bool is_first = (uint64_t)(sent - rate->begun) * senders <= rate->start;
     if (rate->count < CO_SEND_RATE_MARKS) {
         rate->marks[(rate->first + rate->count++) % CO_SEND_RATE_MARKS] = (struct co_send_mark){
             sent, rate->delivered, now_ns, rate->heard_ns, rate->heard_sent_ns, is_limited, is_first};
@@ -215,6 +236,9 @@ static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, u
         rate->count--;
         uint64_t trip_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
         rate->least_trip_ns = rate->least_trip_ns == 0 || trip_ns < rate->least_trip_ns ? trip_ns : rate->least_trip_ns;
+        if (rate->given_up == 0) { // else it is the time of a repair (Karn)
+            co_round_trip_sample(&rate->trips, trip_ns);
+        }
         co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
     }
     return mark;
@@ -243,6 +267,7 @@ static inline void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, 
     uint64_t before = co_send_rate_now(rate);
     rate->delivered = delivered;
     rate->heard_ns = now_ns;
+    rate->given_up = 0;
     if (mark.sent_ns == 0) {
         return;
     }

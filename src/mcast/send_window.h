@@ -62,14 +62,21 @@ static inline uint32_t co_send_window_sending(const struct co_send_window *windo
     return window->sending < senders ? window->sending : senders;
 }
 
+// A lone sender keeps a small batch under way; of many, each a chunk, or together they were more than a port holds.
+static inline uint32_t co_send_window_least(uint32_t senders)
+{
+    return senders < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST / senders : 1;
+}
+
 // What one of `senders` may have in flight.
 static inline uint32_t co_send_window_bound(struct co_send_window *window, uint32_t senders)
 {
     const struct co_send_limit *limit = co_send_window_limit(window, senders);
     uint32_t share = co_send_window_share(limit->most, senders);
     uint32_t bound = co_send_rate_bound(&limit->rate, co_send_window_sending(window, senders));
+    uint32_t least = co_send_window_least(senders);
     bound = bound < share ? bound : share;
-    return bound < CO_SEND_WINDOW_LEAST ? CO_SEND_WINDOW_LEAST : bound;
+    return bound < least ? least : bound;
 }
 
 static inline uint32_t co_send_window_in_flight(const struct co_send_window *window)
@@ -99,8 +106,8 @@ static inline uint32_t co_send_window_room(struct co_send_window *window, uint32
     uint32_t share = co_send_window_share(limit->most, senders), owed = window->sent - window->credited;
     uint32_t bound = co_send_window_bound(window, senders), in_flight = co_send_window_in_flight(window);
     uint32_t room = owed < share ? share - owed : 0, more = in_flight < bound ? bound - in_flight : 0;
-    if (more == 0 && now_ns >= co_send_window_overdue_ns(window, senders)) {
-        more = CO_SEND_WINDOW_LEAST;
+    if (more == 0 && now_ns >= co_send_rate_give_up_ns(&limit->rate, senders)) {
+        more = co_send_window_least(senders);
     }
     return more < room ? more : room;
 }
@@ -120,12 +127,15 @@ static inline uint8_t co_send_window_credit_shift(struct co_send_window *window,
 static inline void co_send_window_sent(struct co_send_window *window, uint32_t senders, uint32_t count,
                                        uint32_t delivered, bool is_last, uint64_t now_ns)
 {
+    struct co_send_rate *rate = &co_send_window_limit(window, senders)->rate;
     bool was_heard = co_send_window_in_flight(window) == 0;
+    bool is_overdue = co_send_window_in_flight(window) >= co_send_window_bound(window, senders);
+    rate->given_up += is_overdue && rate->given_up < CO_SEND_RATE_GIVEN_UP_MOST;
     window->sent += count;
     is_last =
         is_last && co_send_window_in_flight(window) < co_send_window_bound(window, senders); // else it is the path
-    co_send_rate_sent(&co_send_window_limit(window, senders)->rate, co_send_window_sending(window, senders),
-                      window->sent, count, was_heard, window->credited + delivered, is_last, now_ns);
+    co_send_rate_sent(rate, co_send_window_sending(window, senders), window->sent, count, was_heard,
+                      window->credited + delivered, is_last, now_ns);
 }
 
 // New credit, and up to where every member has heard; the loss is judged once for each window's worth of credit, which

@@ -179,7 +179,7 @@ static uint32_t room_of(struct co_mcast_op *op)
         co_counter_add(CO_COUNT_WINDOW_STALLS, 1);
     }
     group->is_stalled = room == 0;
-    uint64_t due_ns = room == 0         ? co_send_rate_overdue_ns(rate, senders)
+    uint64_t due_ns = room == 0         ? co_send_rate_give_up_ns(rate, senders)
                       : allowed < least ? co_send_rate_due_ns(rate, sending, least)
                                         : CO_NEVER;
     group->pace_due_ns = due_ns > now_ns ? due_ns : CO_NEVER; // overdue: only credit helps
@@ -224,6 +224,7 @@ static bool account(const struct co_send_part *part)
     for (uint32_t i = 0; i < sent && op->wanted != NULL; i++) {
         co_repair_forward(op, op->group->self, part->first + i); // a deaf neighbour gets at once what the others hear
     }
+    op->group->mcast->sent_turn++;
     op->next_psn += sent;
     co_send_window_sent(&op->group->window, (uint32_t)co_operation_senders(op), sent, op->group->delivered,
                         op->next_psn == op->send_chunks, part->begun_ns);

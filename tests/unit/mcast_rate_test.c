@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -31,38 +32,44 @@ struct path {
     unsigned longest;  // hundredths of the limit, the first time not counted
     unsigned repaired; // hundredths of what was placed, likewise
     bool is_one_slow;  // the port of one receiver alone, the others are as fast as the link
+    unsigned lost;     // hundredths of all that arrives, at random
 };
 
 static const struct path paths[] = {
     // A slow link, whose queue is the sender's own.
-    {8, 262144, false, 2, 250000, false, 2, 0, 108, 1, false},
-    {8, 262144, false, 5, 250000, false, 5, 0, 108, 1, false},
-    {8, 1048576, false, 10, 125000, true, 10, 125000, 105, 1, false},
-    {8, 1048576, false, 20, 250000, true, 20, 2000000, 105, 1, false},
-    {8, 1048576, false, 50, 250000, false, 50, 0, 105, 1, false},
-    {8, 1048576, false, 200, 256000, false, 200, 250000, 105, 1, false},
-    {8, 1048576, false, 1000, 256000, false, 1000, 0, 108, 1, false},
-    {8, 4194304, false, 10000, 256000, false, 10000, 0, 130, 1, false},
+    {8, 262144, false, 2, 250000, false, 2, 0, 108, 1, false, 0},
+    {8, 262144, false, 5, 250000, false, 5, 0, 108, 1, false, 0},
+    {8, 1048576, false, 10, 125000, true, 10, 125000, 105, 1, false, 0},
+    {8, 1048576, false, 20, 250000, true, 20, 2000000, 105, 1, false, 0},
+    {8, 1048576, false, 50, 250000, false, 50, 0, 105, 1, false, 0},
+    {8, 1048576, false, 200, 256000, false, 200, 250000, 105, 1, false, 0},
+    {8, 1048576, false, 1000, 256000, false, 1000, 0, 108, 1, false, 0},
+    {8, 4194304, false, 10000, 256000, false, 10000, 0, 130, 1, false, 0},
     // A fast sender before slower ports.
-    {4, 4194304, false, 10000, 10000000, false, 200, 1048576, 105, 1, false},
-    {4, 4194304, false, 10000, 10000000, false, 200, 262144, 105, 5, false},
-    {4, 4194304, false, 10000, 10000000, false, 200, 65536, 105, 1, false},
-    {8, 4194304, false, 10000, 4194304, false, 400, 65536, 110, 6, false},
-    {8, 8388608, false, 20000, 4194304, false, 1000, 262144, 105, 1, false},
-    {8, 2097152, false, 100, 65536, true, 10000, 0, 120, 30, false},
+    {4, 4194304, false, 10000, 10000000, false, 200, 1048576, 105, 1, false, 0},
+    {4, 4194304, false, 10000, 10000000, false, 200, 262144, 105, 5, false, 0},
+    {4, 4194304, false, 10000, 10000000, false, 200, 65536, 105, 1, false, 0},
+    {8, 4194304, false, 10000, 4194304, false, 400, 65536, 110, 6, false, 0},
+    {8, 8388608, false, 20000, 4194304, false, 1000, 262144, 105, 1, false, 0},
+    {8, 2097152, false, 100, 65536, true, 10000, 0, 120, 30, false, 0},
     // All send.
-    {8, 262144, true, 200, 256000, false, 200, 250000, 110, 5, false},
-    {8, 131072, true, 20, 250000, true, 20, 250000, 125, 5, false},
-    {8, 262144, true, 10000, 4194304, false, 200, 65536, 112, 8, false},
+    {8, 262144, true, 200, 256000, false, 200, 250000, 110, 5, false, 0},
+    {8, 131072, true, 20, 250000, true, 20, 250000, 125, 5, false, 0},
+    {8, 262144, true, 10000, 4194304, false, 200, 65536, 112, 8, false, 0},
     // One slow receiver, whose queue holds all: what waits there is not lost.
-    {8, 131072, false, 10000, 10000000, false, 1, 8388608, 105, 1, true},
-    {8, 262144, false, 10000, 10000000, false, 2, 262144, 105, 1, true},
-    {8, 1048576, false, 10000, 10000000, false, 20, 1048576, 105, 1, true},
+    {8, 131072, false, 10000, 10000000, false, 1, 8388608, 105, 1, true, 0},
+    {8, 262144, false, 10000, 10000000, false, 2, 262144, 105, 1, true, 0},
+    {8, 1048576, false, 10000, 10000000, false, 20, 1048576, 105, 1, true, 0},
     // Blocks of a chunk or three, each of which takes longer than loss is noticed in.
-    {64, 1000, false, 1, 1048576, false, 10000, 0, 115, 1, false},
-    {64, 1000, false, 5, 1048576, false, 10000, 0, 115, 1, false},
+    {64, 1000, false, 1, 1048576, false, 10000, 0, 115, 1, false, 0},
+    {64, 1000, false, 5, 1048576, false, 10000, 0, 115, 1, false, 0},
     // More members than a source hears by itself.
-    {64, 524288, false, 10, 125000, true, 10, 125000, 120, 1, false},
+    {64, 524288, false, 10, 125000, true, 10, 125000, 120, 1, false, 0},
+    // More senders than the port holds small batches of.
+    {32, 16384, true, 10000, 10000000, false, 8, 125000, 115, 1, false, 0},
+    // Loss that nobody is to blame for; the source's own queue is always full, and it is whom the next member asks.
+    {8, 1048576, false, 100, 256000, false, 100, 0, 115, 3, false, 1},
+    {4, 4194304, false, 100, 256000, false, 100, 0, 130, 8, false, 5},
 };
 
 static double limit_ns(const struct path *path)
@@ -84,6 +91,9 @@ static void open_world(struct world *world, const struct path *path)
     options.egress_drops = path->drops;
     options.port_bytes_per_s = (uint64_t)(path->port_mbit * 125000);
     options.port_queue_bytes = path->port_bytes;
+    char faults[40];
+    snprintf(faults, sizeof(faults), "miss=0.%02u,seed=1", path->lost);
+    options.faults = path->lost > 0 ? faults : NULL;
     world_open(world, &options);
     for (int rank = 0; path->is_one_slow && rank < path->members - 1; rank++) {
         co_loopback_set_port(world->hub, rank, options.bytes_per_s);
@@ -130,7 +140,7 @@ static void who_begins_late_holds_nobody_up(void **state)
 {
     (void)state;
     enum { MEMBERS = 8, BYTES = 2097152 }; // as the window
-    const struct path path = {MEMBERS, BYTES, false, 200, 256000, false, 200, 262144, 110, 1, false};
+    const struct path path = {MEMBERS, BYTES, false, 200, 256000, false, 200, 262144, 110, 1, false, 0};
     const uint64_t late_ns = 60 * CO_NS_PER_MS;
     struct world world;
     open_world(&world, &path);

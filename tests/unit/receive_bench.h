@@ -16,9 +16,15 @@
 
 #define CHUNKS_MAX 2048
 #define ROOM 128
+#define BUDGET 128
 
-static const struct co_repair_timing TIMING = {
-    .cutoff_ns = 1000, .retry_ns = 5000, .probe_ns = 5000, .trip_ns = 500, .reorder_ns = 100, .is_next = true};
+static const struct co_repair_timing TIMING = {.cutoff_ns = 1000,
+                                               .retry_ns = 5000,
+                                               .probe_ns = 5000,
+                                               .trip_ns = 500,
+                                               .reorder_ns = 100,
+                                               .budget = BUDGET,
+                                               .is_next = true};
 
 struct bench {
     struct co_receive_block block;

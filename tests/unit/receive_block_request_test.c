@@ -196,13 +196,13 @@ static void blocks_share_what_the_neighbour_sends_unpaced(void **state)
     struct bench bench;
     struct co_repair_timing timing = TIMING;
     timing.is_deaf = true;
-    timing.under_way = CO_REQUEST_BUDGET / 2 + 1;
+    timing.under_way = BUDGET / 2 + 1;
     bench_open(&bench, 500, 10);
     assert_int_equal(ask_with(&bench, &timing, 10, ROOM), 0);
     timing.under_way = 50;
     assert_int_equal(ask_with(&bench, &timing, 10, ROOM), 1);
-    assert_range(&bench, 0, 0, CO_REQUEST_BUDGET - 50);
-    assert_int_equal(co_receive_block_under_way(&bench.block), CO_REQUEST_BUDGET - 50);
+    assert_range(&bench, 0, 0, BUDGET - 50);
+    assert_int_equal(co_receive_block_under_way(&bench.block), BUDGET - 50);
     bench.block.is_parked = true;
     assert_int_equal(co_receive_block_under_way(&bench.block), 0);
 }
@@ -317,7 +317,7 @@ static void random_schedule(unsigned seed)
         }
         assert_int_equal(bench.block.asked_missing, count_missing(&bench, bench.block.asked_below));
         assert_int_equal(bench.block.count, chunks - count_missing(&bench, chunks));
-        assert_true(bench.block.asked_missing <= CO_REQUEST_BUDGET);
+        assert_true(bench.block.asked_missing <= BUDGET);
     }
 }
 

@@ -200,7 +200,7 @@ static void never_more_than_the_budget_is_outstanding(void **state)
     for (int round = 0; !co_receive_block_is_complete(&bench.block); round++) {
         assert_true(round < 100);
         unsigned count = ask(&bench, now);
-        assert_true(bench.block.asked_missing <= CO_REQUEST_BUDGET);
+        assert_true(bench.block.asked_missing <= BUDGET);
         assert_true(count > 0); // it streams: with room in the budget it does not wait for a timer
         for (unsigned i = 0; i < count; i++) {
             assert_int_equal(bench.ranges[i].first, served);
