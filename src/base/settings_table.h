@@ -8,6 +8,7 @@ CO_SETTING(ENABLE, "CASTOFF_ENABLE", BOOL, "yes", 0, 0, NULL, true, "no: every c
 CO_SETTING(BCAST, "CASTOFF_BCAST", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Bcast: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ALLGATHER, "CASTOFF_ALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Allgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(IALLGATHER, "CASTOFF_IALLGATHER", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Iallgather: auto where it is not slower, yes wherever possible, no never")
+CO_SETTING(ADAPT, "CASTOFF_ADAPT", CHOICE, "no", 0, 0, "auto|yes|no", true, "where the above are auto: try both sides in the job, for each size, and keep the faster; auto: not where ranks share cores")
 CO_SETTING(P2P, "CASTOFF_P2P", CHOICE, "auto", 0, 0, "auto|yes|no", true, "take point-to-point messages: yes wherever possible, no never, auto on one node with a core for each rank")
 CO_SETTING(P2P_EAGER, "CASTOFF_P2P_EAGER", SIZE, "8K", 0, 1048576, NULL, true, "largest message that is sent at once, inside a node at most a quarter of a ring; larger ones wait at their sender, up to 4 KiB as copies")
 CO_SETTING(P2P_STREAM, "CASTOFF_P2P_STREAM", SIZE, "auto", 0, 1048576, NULL, true, "largest message inside a node that goes in pieces; larger ones are read from the sender where possible; auto: as measured at the start")
