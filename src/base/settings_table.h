@@ -32,6 +32,7 @@ CO_SETTING(LOG_FILE, "CASTOFF_LOG_FILE", TEXT, "", 0, 0, NULL, false, "log file 
 CO_SETTING(STALL_S, "CASTOFF_STALL_S", INT, "30", 0, 86400, NULL, false, "say once what each rank waits for after so many seconds without progress; 0 never")
 CO_SETTING(DEADLINE_S, "CASTOFF_DEADLINE_S", INT, "120", 1, 86400, NULL, true, "fail an operation when a peer or, without worker threads, its host gives no sign of life for so many seconds")
 CO_SETTING(TUNE, "CASTOFF_TUNE", TEXT, "", 0, 0, NULL, true, "file with the decisions by call, ranks, ranks per node, transport and size, written by castoff bench --tune; empty: built-in table")
+CO_SETTING(TUNE_LEARN, "CASTOFF_TUNE_LEARN", TEXT, "", 0, 0, NULL, false, "file to which rank 0 adds what trials have found (CASTOFF_ADAPT), as a table for CASTOFF_TUNE of the next job; empty: none")
 CO_SETTING(FAULT, "CASTOFF_FAULT", TEXT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,reorder=0.05,seed=7,kind=data; miss=0.01 drops what arrives, blackhole=1 all multicast")
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", CHOICE, "auto", 0, 0, "auto|shm|udp|verbs|none", true, "shm: inside a node only; udp or verbs: between nodes too; auto: verbs where every rank has a device; none: native only")
 CO_SETTING(MPMD, "CASTOFF_MPMD", BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")

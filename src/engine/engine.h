@@ -99,7 +99,9 @@ void co_team_trial_end(struct co_team *team, uint64_t began_ns);
 // What they have found, for the report: a class that was on trial.
 struct co_trial_row {
     uint64_t call, bytes; // the least of the class
-    int ranks, nodes;
+    int ranks, nodes, per_node;
+    enum co_transport_kind transport;
+    uint64_t bytes_most;
     uint64_t teams, calls, first_at, changes; // communicators; calls of them; how many the first verdict took, 0: none
     uint64_t takes, would_take;               // now, and without trials
     uint64_t native_ns, castoff_ns;           // 0: unknown

@@ -4,7 +4,10 @@
 // rows: their calls are added up, and times and verdict are those of the last one. A full table drops what comes later.
 #include "pmpi/report_trials.h"
 
+#include "base/log.h"
 #include "base/order.h"
+#include "base/settings.h"
+#include "engine/tune_table.h"
 #include "pmpi/layer.h"
 
 #include <stdlib.h>
@@ -22,8 +25,8 @@ static struct {
 static int compare(const void *left, const void *right)
 {
     const struct co_trial_row *a = left, *b = right;
-    const uint64_t of_a[] = {a->call, a->bytes, (uint64_t)a->ranks, (uint64_t)a->nodes};
-    const uint64_t of_b[] = {b->call, b->bytes, (uint64_t)b->ranks, (uint64_t)b->nodes};
+    const uint64_t of_a[] = {a->call, a->bytes, (uint64_t)a->ranks, (uint64_t)a->nodes, (uint64_t)a->per_node};
+    const uint64_t of_b[] = {b->call, b->bytes, (uint64_t)b->ranks, (uint64_t)b->nodes, (uint64_t)b->per_node};
     for (size_t i = 0; i < sizeof of_a / sizeof *of_a; i++) {
         if (of_a[i] != of_b[i]) {
             return of_a[i] < of_b[i] ? -1 : 1;
@@ -60,7 +63,8 @@ static void add_locked(const struct co_trial_row *row)
 void co_report_trials_add(const struct co_communicator *entry)
 {
     struct co_trial_row row;
-    if (!co_layer.counts || entry->seed.rank != 0) {
+    bool learns = co_layer.rank == 0 && co_setting_text(CO_SET_TUNE_LEARN)[0] != '\0';
+    if ((!co_layer.counts && !learns) || entry->seed.rank != 0) {
         return;
     }
     co_trylock_wait(&table.lock);
@@ -68,6 +72,37 @@ void co_report_trials_add(const struct co_communicator *entry)
         add_locked(&row);
     }
     co_trylock_drop(&table.lock);
+}
+
+static struct co_tune_row learnt(const struct co_trial_row *row)
+{
+    return (struct co_tune_row){.call = (enum co_call)row->call,
+                                .where = row->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS,
+                                .ranks_min = row->ranks,
+                                .ranks_max = row->ranks,
+                                .per_node_min = row->per_node,
+                                .per_node_max = row->per_node,
+                                .transport = row->transport,
+                                .bytes_min = row->bytes,
+                                .bytes_max = row->bytes_most,
+                                .take = row->takes != 0};
+}
+
+void co_report_trials_learn(void)
+{
+    static struct co_tune_row rows[ROWS_MAX];
+    const char *path = co_setting_text(CO_SET_TUNE_LEARN);
+    char why[300];
+    unsigned count = 0;
+    for (size_t i = 0; i < table.count; i++) {
+        if (table.rows[i].first_at != 0) {
+            rows[count++] = learnt(&table.rows[i]);
+        }
+    }
+    if (co_layer.rank == 0 && path[0] != '\0' && count > 0 &&
+        co_tune_table_learn(path, rows, count, why, sizeof why) != 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "what was learnt is not kept: %s (CASTOFF_TUNE_LEARN)", why);
+    }
 }
 
 // Rows of all ranks on rank 0, ROWS_MAX of each; those without calls are empty.
