@@ -41,3 +41,13 @@ one_run() {
     "${launcher[@]}" "$castoff" run "$build/bench/regret" "$@" 2>>"$out/$name.err" | sed -n "s/^row/$side/p" >"$out/$name.rows"
     [ -s "$out/$name.rows" ] && cat "$out/$name.rows" >>"$out/$name.txt"
 }
+
+# spent_share NAME SIDE: what that run's own account says of trials and of exchanges between them, in per cent of its time
+spent_share() {
+    python3 -S -c '
+import json, sys
+report = json.load(open(sys.argv[1]))
+took_us = sum(float(line.split()[4]) for line in open(sys.argv[2]))
+print(sys.argv[3], "%.3f" % (report["counters"]["adapt_spent_ns"] / report["ranks"] / took_us / 10))
+' "$out/$1.json" "$out/$1.rows" "$2"
+}

@@ -2,8 +2,8 @@
 //
 // Trials of a communicator's blocking collectives: brings clock, exchange and budget to what decides about them
 // (adapt/adapt.h). Exchanges are small allgathers of the team inside the program's call, before its own bytes move. The
-// first is at its fifth call: a communicator that makes fewer costs two numbers. The way of a call without exchange is
-// hot, all else warm; the thread of the call, as MPI orders the collectives of a communicator.
+// first is at its fifth call: who makes fewer costs nothing here. The way of a call without exchange is hot, all else
+// warm; the thread of the call, as MPI orders the collectives of a communicator.
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "engine/engine_state.h"
 
 _Static_assert(CO_TRIALS_AFTER == CO_ADAPT_WARM, "a communicator of one class goes on trial at once");
+
 #define RANKS_MOST 256 // whose words are on the stack: an exchange must not need memory
 #define NEVER UINT64_MAX
 
@@ -101,7 +102,9 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, struct
     }
     swap_words(&mine, 1);
     int error = co_team_exchange(team, &mine, words, sizeof(mine), name);
-    swap_words(words, team->size);
+    if (error == 0) {
+        swap_words(words, team->size);
+    }
     if (trials->table != NULL) {
         co_adapt_note_exchange(trials->table, began_ns, co_clock_now_ns());
     }

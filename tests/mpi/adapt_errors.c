@@ -23,9 +23,11 @@ static void expect_class(int error, int expected, const char *what)
     co_test_expect(class == expected, "%s: class %d in place of %d", what, class, expected);
 }
 
-static void use(MPI_Comm comm, int calls, int salt)
+// How many blocks were wrong.
+static int use(MPI_Comm comm, int calls, int salt)
 {
     unsigned char *block = malloc(BYTES), *all = malloc(BYTES * (size_t)co_test_size());
+    int wrong = 0;
     for (int i = 0; i < calls; i++) {
         int root = i % co_test_size(), rank = co_test_rank();
         uint64_t seed = co_test_seed(salt, i, BYTES);
@@ -34,17 +36,17 @@ static void use(MPI_Comm comm, int calls, int salt)
             co_test_pattern_fill(block, BYTES, seed);
         }
         MPI_Bcast(block, BYTES, MPI_BYTE, root, comm);
-        co_test_expect(co_test_pattern_mismatch(block, BYTES, seed) == BYTES, "broadcast %d", i);
+        wrong += co_test_pattern_mismatch(block, BYTES, seed) != BYTES;
         co_test_pattern_fill(block, BYTES, co_test_seed(salt + rank, i, BYTES));
         MPI_Allgather(block, BYTES, MPI_BYTE, all, BYTES, MPI_BYTE, comm);
         for (int r = 0; r < co_test_size(); r++) {
-            co_test_expect(co_test_pattern_mismatch(all + (size_t)r * BYTES, BYTES, co_test_seed(salt + r, i, BYTES)) ==
-                               BYTES,
-                           "allgather %d, block %d", i, r);
+            seed = co_test_seed(salt + r, i, BYTES);
+            wrong += co_test_pattern_mismatch(all + (size_t)r * BYTES, BYTES, seed) != BYTES;
         }
     }
     free(block);
     free(all);
+    return wrong;
 }
 
 static void make_errors(MPI_Comm comm, bool alone)
@@ -62,13 +64,13 @@ static void make_errors(MPI_Comm comm, bool alone)
 struct worker {
     pthread_t thread;
     MPI_Comm comm;
-    int salt;
+    int salt, wrong;
 };
 
 static void *work(void *argument)
 {
     struct worker *worker = argument;
-    use(worker->comm, 60, worker->salt);
+    worker->wrong = use(worker->comm, 60, worker->salt);
     return NULL;
 }
 
@@ -84,6 +86,7 @@ static void use_threads(void)
     }
     for (int i = 0; i < THREADS; i++) {
         pthread_join(workers[i].thread, NULL);
+        co_test_expect(workers[i].wrong == 0, "thread %d: %d blocks", i, workers[i].wrong);
         MPI_Comm_free(&workers[i].comm);
     }
 }
@@ -100,11 +103,11 @@ int main(int argc, char **argv)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
         for (int i = 0; i < round; i++) {
-            use(comm, 1, i);
+            co_test_expect(use(comm, 1, i) == 0, "call %d", i);
             make_errors(comm, i % 2 == 0);
         }
         MPI_Iallgather(&mine, 1, MPI_CHAR, all, 1, MPI_CHAR, comm, &request);
-        use(comm, round % 3, 77);
+        co_test_expect(use(comm, round % 3, 77) == 0, "beside an Iallgather");
         MPI_Comm_free(&comm);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         for (int r = 0; r < co_test_size(); r++) {

@@ -31,6 +31,24 @@ static void what_cannot_change_is_not_tried(void **state)
     }
 }
 
+// A size at which something else decides lies within a class that is on trial.
+static void what_cannot_change_any_more_is_not_tried(void **state)
+{
+    (void)state;
+    static struct co_adapt adapt;
+    struct co_adapt_word word;
+    unsigned key = co_adapt_key(1, 100);
+    co_adapt_open(&adapt, key, 4);
+    for (uint64_t number = 5; number < 20; number++) {
+        struct co_adapt_call call = {.number = number, .key = key, .can_change = number != 7};
+        co_adapt_say(&adapt, &call, 1000 * number, 1000000, &word);
+        struct co_adapt_step step = co_adapt_hear(&adapt, &call, &word, 1);
+        assert_true(step.is_trial == (number < 7));
+        co_adapt_note_trial(&adapt, 100);
+    }
+    assert_int_equal(co_adapt_way_of(&adapt, key), CO_ADAPT_PRIOR);
+}
+
 static void more_classes_than_there_is_room_for_keep_the_prior(void **state)
 {
     (void)state;
@@ -79,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_change_is_not_tried),
+        cmocka_unit_test(what_cannot_change_any_more_is_not_tried),
         cmocka_unit_test(more_classes_than_there_is_room_for_keep_the_prior),
         cmocka_unit_test(keys_hold_quarters_of_an_octave),
         cmocka_unit_test(the_budget_grows_with_time_and_gains),

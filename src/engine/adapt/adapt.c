@@ -143,7 +143,7 @@ int64_t co_adapt_gained_ns(const struct co_adapt_class *of)
     return of->gained_ns + (of->phase >= CO_ADAPT_STANDS ? calls * each : 0);
 }
 
-static void settle(struct co_adapt *adapt, struct co_adapt_class *of, enum co_adapt_way way, struct co_adapt_step *step)
+static void settle(struct co_adapt_class *of, enum co_adapt_way way, struct co_adapt_step *step)
 {
     bool had_one = of->phase == CO_ADAPT_WATCHED;
     step->has_verdict = true;
@@ -158,11 +158,9 @@ static void settle(struct co_adapt *adapt, struct co_adapt_class *of, enum co_ad
     of->way = (uint8_t)way;
     of->phase = CO_ADAPT_STANDS;
     memset(&of->race, 0, sizeof(of->race));
-    adapt->racing--;
 }
 
-static void end_first_race(struct co_adapt *adapt, struct co_adapt_class *of, uint64_t left_ns,
-                           struct co_adapt_step *step)
+static void end_first_race(struct co_adapt_class *of, uint64_t left_ns, struct co_adapt_step *step)
 {
     enum co_adapt_way prior = (enum co_adapt_way)of->prior, other = other_than(prior);
     unsigned rounds = of->race.trials / 2;
@@ -179,19 +177,19 @@ static void end_first_race(struct co_adapt *adapt, struct co_adapt_class *of, ui
         }
     }
     uint64_t prior_ns = judge(of_prior, rounds), other_ns = judge(of_other, rounds);
-    settle(adapt, of, prior_wins ? prior : other, step);
+    settle(of, prior_wins ? prior : other, step);
     of->ns[prior] = prior_ns;
     of->ns[other] = other_ns;
 }
 
 // Two pairs: the runner-up must win both.
-static void end_watch(struct co_adapt *adapt, struct co_adapt_class *of, struct co_adapt_step *step)
+static void end_watch(struct co_adapt_class *of, struct co_adapt_step *step)
 {
     enum co_adapt_way way = (enum co_adapt_way)of->way, other = other_than(way);
     const uint64_t *held = of->race.ns[way], *its = of->race.ns[other];
     bool wins = BETTER(its[0]) < held[0] && BETTER(its[1]) < held[1];
     uint64_t held_ns = least(held, 2), its_ns = least(its, 2);
-    settle(adapt, of, wins ? other : way, step);
+    settle(of, wins ? other : way, step);
     of->ns[way] = held_ns;
     of->ns[other] = its_ns;
 }
@@ -217,9 +215,9 @@ static void take_trial(struct co_adapt *adapt, const struct co_adapt_word *all, 
         return;
     }
     if (of->phase == CO_ADAPT_WATCHED) {
-        end_watch(adapt, of, step);
+        end_watch(of, step);
     } else {
-        end_first_race(adapt, of, all->left_ns, step);
+        end_first_race(of, all->left_ns, step);
     }
 }
 
@@ -249,7 +247,7 @@ static bool can_pay(const struct co_adapt_class *of, uint64_t left_ns)
 // Once the other way has been tried, the race goes to its end, so that what was spent has brought a verdict.
 static bool may_try(const struct co_adapt_class *of, uint64_t left_ns)
 {
-    return is_racing(of) && (of->race.trials != 1 || can_pay(of, left_ns));
+    return is_racing(of) && !of->is_fixed && (of->race.trials != 1 || can_pay(of, left_ns));
 }
 
 // Counts the call at hand, and takes its class into a race if that is due.
@@ -260,7 +258,6 @@ static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_
     if (is_due(of)) {
         of->prior = of->phase == CO_ADAPT_COUNTED ? (uint8_t)call->prior : of->prior;
         of->phase = of->phase == CO_ADAPT_COUNTED ? CO_ADAPT_RACED : CO_ADAPT_WATCHED;
-        adapt->racing++;
     }
     of->calls++;
     of->is_live = true;

@@ -53,8 +53,10 @@ struct co_adapt_class {
     uint8_t phase, prior, way;
     bool is_live;  // called since the last exchange
     bool is_fixed; // something else than the prior decides, or there was no room for it
-    uint64_t calls, counted, first_at, decided_at, watch_at,
-        watch_every;            // `counted`: of the calls, for what verdicts gain
+    uint64_t calls;
+    uint64_t counted;              // of these, for what verdicts gain
+    uint64_t first_at, decided_at; // number of the call with the first verdict; calls before the last one
+    uint64_t watch_at, watch_every;
     uint64_t ns[CO_ADAPT_WAYS]; // by the last race
     uint64_t excess_ns;         // that trials took longer than the way in force
     int64_t gained_ns;          // over the prior, by verdicts before the one in force
@@ -67,7 +69,6 @@ struct co_adapt {
     struct co_adapt_class classes[CO_ADAPT_CLASSES + 1]; // the last: all that there was no room for
     unsigned used;
     unsigned idle;                // exchanges in a row without a trial
-    unsigned racing;              // classes in a race
     bool has_ended;               // members differ: the prior, for good
     uint64_t calls;               // of the team at the last exchange
     uint64_t cost_ns;             // of an exchange, as agreed
@@ -77,7 +78,7 @@ struct co_adapt {
     uint64_t exchange_ns, exchange_end_ns;
 };
 
-// What a member tells. All zero but for left_ns: it cannot take part.
+// What a member tells. All zero: it cannot take part.
 struct co_adapt_word {
     uint64_t digest;      // never 0
     uint64_t trial_ns;    // of the trial before; 0: there was none
@@ -116,9 +117,6 @@ static inline uint64_t co_adapt_left(uint64_t elapsed_ns, uint64_t spent_ns, uin
 // `credit` calls of class `key` came before it was opened.
 void co_adapt_open(struct co_adapt *adapt, unsigned key, unsigned credit);
 
-// Counts a call without exchange, and says its way.
-static inline enum co_adapt_way co_adapt_count(struct co_adapt *adapt, unsigned key);
-
 // The way of a call that is not counted, since nobody can wait in it.
 enum co_adapt_way co_adapt_way_of(const struct co_adapt *adapt, unsigned key);
 
@@ -147,6 +145,7 @@ static inline enum co_adapt_way co_adapt_way_in_force(const struct co_adapt_clas
     return of->phase >= CO_ADAPT_STANDS ? (enum co_adapt_way)of->way : CO_ADAPT_PRIOR;
 }
 
+// Counts a call without exchange, and says its way.
 static inline enum co_adapt_way co_adapt_count(struct co_adapt *adapt, unsigned key)
 {
     struct co_adapt_class *of = co_adapt_find(adapt, key);
