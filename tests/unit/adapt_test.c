@@ -303,10 +303,10 @@ static void what_is_dear_waits_for_time(void **state)
     assert_int_equal(class_of(&world, 0)->phase, CO_ADAPT_STANDS);
     assert_int_equal(way_of(&world, 0), CO_ADAPT_NATIVE);
     uint64_t trials = world.trials;
-    while (class_of(&world, 1)->calls < CO_ADAPT_ENTITLED) {
+    do {
         call(&world, 1);
         assert_true(world.trials <= trials + 1); // of the prior
-    }
+    } while (class_of(&world, 1)->calls < CO_ADAPT_ENTITLED);
     for (int i = 0; i < 100; i++) { // enough calls to see it whatever others have spent
         call(&world, 1);
     }
