@@ -7,7 +7,6 @@
 // environment: CASTOFF_BCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
 // report: counters["adapt_exchanges"] > 0
 // report: counters["adapt_trials"] > 0
-// report: counters["adapt_verdicts"] > 0
 // report: counters["adapt_ended"] == 0
 // report: len(trials) > 0 and all(0 < t["first_verdict"] <= t["calls"] + 1 for t in trials if t["first_verdict"])
 #include "oracle/verdict.h"

@@ -11,8 +11,8 @@
 
 #define TIE(ns) ((ns) + (ns) / 32)    // 3 %: noise, and then the prior stays
 #define BETTER(ns) ((ns) + (ns) / 20) // 5 %, in each of two pairs, to change a verdict
-#define CLEAR 4                       // times as long in half of the trials: nothing can come between
-#define CLEAR_IF_DEAR 2               // likewise where nothing more may be spent
+#define CLEAR 4                       // times as long in half of the trials: the way in force has lost
+#define CLEAR_IF_DEAR 2               // likewise the other one
 #define EARNS 4                       // a part of what verdicts gain may be spent on finding more of them
 #define SPAN_MOST (UINT64_C(1) << 50) // no time is longer: sums stay in range whatever is heard
 
@@ -166,13 +166,14 @@ static void end_first_race(struct co_adapt_class *of, uint64_t left_ns, struct c
     unsigned rounds = of->race.trials / 2;
     const uint64_t *of_prior = of->race.ns[prior], *of_other = of->race.ns[other];
     bool prior_wins, is_over = rounds == CO_ADAPT_ROUNDS;
-    unsigned clear = left_ns > 0 ? CLEAR : CLEAR_IF_DEAR;
     uint64_t (*judge)(const uint64_t *, unsigned) = is_over ? second_least : least;
     if (is_over) {
         prior_wins = judge(of_prior, rounds) <= TIE(judge(of_other, rounds));
     } else {
-        prior_wins = least(of_other, rounds) > clear * most(of_prior, rounds);
-        if (!prior_wins && least(of_prior, rounds) <= clear * most(of_other, rounds)) {
+        // The other way may be slow at first, at each root that has not used it yet: it has lost only after all its
+        // trials, unless there is nothing left to pay them with.
+        prior_wins = left_ns == 0 && least(of_other, rounds) > CLEAR_IF_DEAR * most(of_prior, rounds);
+        if (!prior_wins && least(of_prior, rounds) <= CLEAR * most(of_other, rounds)) {
             return;
         }
     }
