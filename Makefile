@@ -49,7 +49,7 @@ Q :=
 say = @:
 endif
 
-CORE_SRC := $(wildcard src/base/*.c src/mcast/*.c src/mcast/transport/*.c src/mcast/shm/*.c src/matching/*.c src/trace/*.c src/engine/*.c src/engine/channel/*.c src/engine/p2p/*.c)
+CORE_SRC := $(wildcard src/base/*.c src/mcast/*.c src/mcast/transport/*.c src/mcast/shm/*.c src/matching/*.c src/trace/*.c src/engine/*.c src/engine/adapt/*.c src/engine/channel/*.c src/engine/p2p/*.c)
 PMPI_SRC := $(wildcard src/pmpi/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
 PMPI_OBJ := $(PMPI_SRC:%.c=$(BUILD)/obj/%.o)

@@ -85,11 +85,22 @@ static void tell_length(size_t *came, size_t room, size_t given)
     }
 }
 
-int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
+static inline int run_allgather(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
 {
+    if (can_run_inline(team)) {
+        struct co_shm_op op;
+        co_shm_allgather_start(&op, team->shm, mine, all, bytes);
+        return run_inline(team, &op, call);
+    }
     struct co_task task = {.team = team, .request = request_of(team, CO_CALL_ALLGATHER, all, bytes)};
     task.request.mine = (uintptr_t)mine;
     return run_blocking(&task, call);
+}
+
+int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    return broken != 0 ? broken : run_allgather(team, mine, all, bytes, call);
 }
 
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
@@ -131,14 +142,7 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
             return placed == CO_PLACED_WHOLE ? 0 : placed;
         }
     }
-    if (can_run_inline(team)) {
-        struct co_shm_op op;
-        co_shm_allgather_start(&op, team->shm, mine, all, block_bytes);
-        return run_inline(team, &op, "MPI_Allgather");
-    }
-    struct co_task task = {.team = team, .request = request_of(team, CO_CALL_ALLGATHER, all, block_bytes)};
-    task.request.mine = (uintptr_t)mine;
-    return run_blocking(&task, "MPI_Allgather");
+    return run_allgather(team, mine, all, block_bytes, "MPI_Allgather");
 }
 
 int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)

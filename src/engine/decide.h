@@ -21,6 +21,7 @@ enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COU
     X(TOO_SMALL, "too_small")                                                                                          \
     X(TOO_LARGE, "too_large")                                                                                          \
     X(STOCK_FASTER, "stock_is_faster")                                                                                 \
+    X(FOUND_SLOWER, "found_slower_here")                                                                               \
     X(NO_MULTICAST, "no_multicast_between_nodes")                                                                      \
     X(NO_TRANSPORT, "no_transport")                                                                                    \
     X(DEVICE_MEMORY, "native_takes_device_memory")                                                                     \

@@ -139,6 +139,7 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     free(engine->exchange);
     engine->exchange = NULL;
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
+    co_trials_open(engine);
     bool has_threads = engine->uses_threads && open_workers(engine);
     co_messages_share(engine);
     co_signs_agree(engine, has_threads);

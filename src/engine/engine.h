@@ -79,6 +79,38 @@ void co_team_close(struct co_team *team);
 
 const struct co_team_facts *co_team_facts(const struct co_team *team);
 
+// Trials, which find out in the job which side is faster (adapt/adapt.h), for communicators with such facts.
+bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts);
+#define CO_TRIALS_AFTER 4 // calls of a communicator, which are counted by who makes them
+unsigned co_trials_class(enum co_call call, size_t bytes);
+// Once so many were made and the next one is at hand; `class`: theirs, if they and the next one were all of one.
+#define CO_TRIALS_NO_CLASS UINT16_MAX
+void co_team_trials_open(struct co_team *team, unsigned class);
+
+// As co_team_decide, for a blocking collective of a team whose trials are open and whose arguments are right: counts
+// it, on all members alike. At some calls the members exchange words for it. *trial_ns: when a trial began, else left
+// alone.
+enum co_reason co_team_choose(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns);
+// The same for one that waits for nobody: by the last verdict.
+enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes);
+// Of a call that ended well.
+void co_team_trial_end(struct co_team *team, uint64_t began_ns);
+
+// What they have found, for the report: a class that was on trial.
+struct co_trial_row {
+    uint64_t call, bytes; // the least of the class
+    int ranks, nodes, per_node;
+    enum co_transport_kind transport;
+    uint64_t bytes_most;
+    uint64_t teams, calls, first_at, changes; // communicators; calls of them; how many the first verdict took, 0: none
+    uint64_t takes, would_take;               // now, and without trials
+    uint64_t native_ns, castoff_ns;           // 0: unknown
+    int64_t gained_ns;                        // over what would have been without, by these times
+    uint64_t excess_ns;                       // that trials took longer than the way in force
+};
+// The next of them, from *at = 0 on; false: there is none.
+bool co_team_trials_next(const struct co_team *team, unsigned *at, struct co_trial_row *row);
+
 // Blocking collectives on packed bytes. 0 or -errno (-ETIMEDOUT, -ECONNRESET: a peer is gone).
 // `*came` (may be NULL): bytes of the buffer that are the root's, fewer than `bytes` if it gave fewer. -EMSGSIZE: it
 // gave more, of which the buffer holds what it has room for, and the team goes on; or the members disagree so much that

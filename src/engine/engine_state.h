@@ -12,6 +12,7 @@
 //   signs_of_life.c   whose silence is proof
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
+//   trials.c      which side is faster, as the job itself finds out (adapt/)
 //   messages.c    point-to-point: its channel, which communicators
 //   failure.c     what is told to whom when something breaks
 //   progress.c    who moves what           wait.c  spin, yield, sleep
@@ -61,6 +62,14 @@ struct co_task {
     _Atomic int is_done;
 };
 
+// What a communicator's blocking collectives are counted for. Equal on all members that were called alike.
+struct co_team_trials {
+    uint64_t calls;         // of blocking collectives
+    uint64_t next;          // number of the one before which the members exchange words; UINT64_MAX: none
+    struct co_adapt *table; // NULL: before the first exchange, or none comes
+    uint16_t first_class;   // of all calls before it; CO_TRIALS_NO_CLASS: they differed
+};
+
 struct co_team {
     struct co_engine *engine;
     struct co_team *next_active;
@@ -82,6 +91,7 @@ struct co_team {
     _Atomic int broken;           // -errno of the first failure: later calls fail at once
     bool is_closing;              // freed when its last operation ends
     struct co_placed_team placed; // of the thread that calls
+    struct co_team_trials trials; // likewise
 };
 
 struct co_engine {
@@ -117,6 +127,9 @@ struct co_engine {
     char verbs_text[200];                       // what it uses, or why it is not used
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
+    bool adapts; // trials decide, where settings do not
+    uint64_t opened_ns;
+    _Atomic uint64_t trials_spent_ns, trials_earned_ns; // of all teams
     struct co_tune_table tune;
     struct co_shm_node *shm;
     struct co_transport *transport;
@@ -182,6 +195,10 @@ void co_messages_ask_for_life(struct co_engine *engine);    // those on other ho
 int co_messages_progress(struct co_engine *engine, bool inside);
 uint64_t co_messages_advances(const struct co_engine *engine);
 bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called
+
+// trials.c: once the facts of the ranks are known; and with the team.
+void co_trials_open(struct co_engine *engine);
+void co_team_trials_close(struct co_team *team);
 
 // calls.c: a few bytes of each member to all, as a blocking collective of the team in the name of `call`.
 int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call);

@@ -11,6 +11,7 @@
 
 static void free_team(struct co_team *team)
 {
+    co_team_trials_close(team);
     free(team->rank_node);
     free(team->rank_slot);
     free(team->node_units);

@@ -122,8 +122,9 @@ void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int
     }
 }
 
-enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
-                              size_t bytes)
+// For every collective without a verdict: the look into the table is part of it.
+__attribute__((flatten)) enum co_reason
+co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
     int policy = engine->policy[call];
     // The table compares the other ways with stock.

@@ -47,6 +47,10 @@ int co_tune_table_parse(struct co_tune_table *table, const char *text, size_t by
 int co_tune_table_load(struct co_tune_table *table, const char *path, char *why, size_t why_room);
 void co_tune_table_print(const struct co_tune_table *table, char *text, size_t room);
 
+// Puts rows in front of those that stand in the file, where none are about the same; makes it where there is none. 0 or
+// -errno, with path and cause in why: it is no plain file of ours, or no table; then it is left as it is.
+int co_tune_table_learn(const char *path, const struct co_tune_row *rows, unsigned count, char *why, size_t why_room);
+
 // Hash of the contents, for the agreement at start.
 uint64_t co_tune_table_hash(const struct co_tune_table *table);
 

@@ -42,6 +42,7 @@ int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, voi
     int code = reason == CO_TAKE
                    ? take(&call, comm)
                    : co_next.Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    co_route_trial_end(call.communicator, call.trial_ns, code);
     co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
     return code;
 }

@@ -18,6 +18,7 @@ struct broadcast {
     struct co_datatype facts;
     size_t bytes;
     bool is_packed;
+    uint64_t trial_ns; // 0: it is none
 };
 
 static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm)
@@ -32,7 +33,7 @@ static enum co_reason route(struct broadcast *broadcast, MPI_Comm comm)
         return CO_BAD_ARGUMENT;
     }
     broadcast->bytes = (size_t)broadcast->count * broadcast->facts.bytes;
-    return co_team_decide(co_layer.engine, &broadcast->communicator->seed.facts, CO_CALL_BCAST, broadcast->bytes);
+    return co_route_choose(broadcast->communicator, CO_CALL_BCAST, broadcast->bytes, &broadcast->trial_ns);
 }
 
 static int broadcast_packed(const struct broadcast *broadcast)
@@ -80,6 +81,7 @@ int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm co
     struct broadcast broadcast = {.buffer = buffer, .count = count, .root = root, .type = type};
     enum co_reason reason = route(&broadcast, comm);
     int code = reason == CO_TAKE ? take(&broadcast, comm) : co_next.Bcast(buffer, count, type, root, comm);
+    co_route_trial_end(broadcast.communicator, broadcast.trial_ns, code);
     // Between groups, a rank of the root's group that is not the root has no part in it: what it gives is not looked
     // at.
     co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : count, type, code);

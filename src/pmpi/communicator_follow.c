@@ -152,6 +152,7 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
         free(entry);
         return error;
     }
+    entry->trials = co_trials_are_for(co_layer.engine, &entry->seed.facts) ? CO_TRIALS_COUNTED : CO_TRIALS_NONE;
     error = open_messages(entry, members);
     if (error == 0) {
         error = co_communicators_add(entry);

@@ -6,6 +6,7 @@
 
 #include "engine/p2p/p2p.h"
 #include "pmpi/layer.h"
+#include "pmpi/report_trials.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,6 +128,7 @@ static void close_entry(struct co_communicator *entry)
         co_p2p_context_close(entry->messages); // the pointer stays, for persistent requests, which hold the context
     }
     if (entry->team != NULL) {
+        co_report_trials_add(entry);
         co_team_close(entry->team);
         entry->team = NULL;
     } else {

@@ -14,6 +14,9 @@
 #include "engine/engine.h"
 #include "pmpi/next_mpi.h"
 
+// Trials of its collectives (engine/engine.h): none, or not before so many calls, or the team has them.
+enum co_trials_state { CO_TRIALS_NONE, CO_TRIALS_COUNTED, CO_TRIALS_OPEN = CO_TRIALS_COUNTED + CO_TRIALS_AFTER + 1 };
+
 // All that a communicator costs until a collective of it is taken, beside its cell of the table: keep it small.
 struct co_communicator {
     MPI_Comm comm;                   // MPI_COMM_NULL below once the program has freed it
@@ -22,6 +25,8 @@ struct co_communicator {
     struct co_team_seed seed;
     enum co_reason reason;        // CO_TAKE, or why it is not served
     _Atomic bool is_switched_off; // by the info hint castoff=no
+    uint8_t trials;               // enum co_trials_state
+    uint16_t first_class;         // of the calls before trials, where all were of one
     _Atomic int pending;          // operations that need the entry after their call returned
     _Atomic int holders;          // the table and pending operations; the last one frees
 };

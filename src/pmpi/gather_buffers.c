@@ -22,7 +22,10 @@ enum co_reason co_gather_route(struct co_gather_call *call, MPI_Comm comm, enum 
         return CO_BAD_ARGUMENT;
     }
     call->block_bytes = (size_t)call->receive_count * call->receive_facts.bytes;
-    return co_team_decide(co_layer.engine, &call->communicator->seed.facts, which, call->block_bytes);
+    if (which == CO_CALL_IALLGATHER) { // waits for nobody
+        return co_route_choose_at_once(call->communicator, which, call->block_bytes);
+    }
+    return co_route_choose(call->communicator, which, call->block_bytes, &call->trial_ns);
 }
 
 static char *own_block(const struct co_gather_call *call)

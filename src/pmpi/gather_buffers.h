@@ -18,6 +18,7 @@ struct co_gather_call {
     MPI_Datatype receive_type;
     struct co_communicator *communicator;
     struct co_datatype send_facts, receive_facts;
+    uint64_t trial_ns;  // 0: it is none
     size_t block_bytes; // of one rank, by the receiving side: the one that counts with MPI_IN_PLACE, too
 };
 

@@ -68,6 +68,7 @@ static void gather(struct co_report *report)
         }
     }
     report->site_count = co_report_sites_gather(&report->sites);
+    report->trial_count = co_report_trials_gather(&report->trials);
 }
 
 static bool is_json(const char *path)
@@ -116,4 +117,5 @@ void co_report_write(bool has_started, const char *transports)
         free(text);
     }
     free(report.sites);
+    free(report.trials);
 }

@@ -11,6 +11,7 @@
 #include "pmpi/call_counts.h"
 #include "pmpi/message_counts.h"
 #include "pmpi/report_sites.h"
+#include "pmpi/report_trials.h"
 
 struct co_report {
     int ranks_counted, ranks, nodes;
@@ -21,6 +22,8 @@ struct co_report {
     uint64_t counters[CO_COUNTER_COUNT];
     struct co_report_site_row *sites;
     size_t site_count;
+    struct co_trial_row *trials;
+    size_t trial_count;
 };
 
 bool co_report_is_wanted(void);

@@ -118,6 +118,31 @@ static json_t *sites_of(const struct co_report *report)
     return sites;
 }
 
+static json_t *trials_of(const struct co_report *report)
+{
+    json_t *trials = json_array();
+    for (size_t i = 0; i < report->trial_count; i++) {
+        const struct co_trial_row *row = &report->trials[i];
+        json_t *trial = json_object();
+        json_object_set_new(trial, "call", json_string(co_call_text((enum co_call)row->call)));
+        json_object_set_new(trial, "bytes", number(row->bytes));
+        json_object_set_new(trial, "ranks", json_integer(row->ranks));
+        json_object_set_new(trial, "nodes", json_integer(row->nodes));
+        json_object_set_new(trial, "communicators", number(row->teams));
+        json_object_set_new(trial, "calls", number(row->calls));
+        json_object_set_new(trial, "first_verdict", number(row->first_at));
+        json_object_set_new(trial, "changes", number(row->changes));
+        json_object_set_new(trial, "taken", json_boolean(row->takes != 0));
+        json_object_set_new(trial, "would_be_taken", json_boolean(row->would_take != 0));
+        json_object_set_new(trial, "native_us", json_real((double)row->native_ns / 1e3));
+        json_object_set_new(trial, "castoff_us", json_real((double)row->castoff_ns / 1e3));
+        json_object_set_new(trial, "gained_us", json_real((double)row->gained_ns / 1e3));
+        json_object_set_new(trial, "cost_us", json_real((double)row->excess_ns / 1e3));
+        json_array_append_new(trials, trial);
+    }
+    return trials;
+}
+
 char *co_report_json(const struct co_report *report)
 {
     json_t *root = json_object();
@@ -129,6 +154,7 @@ char *co_report_json(const struct co_report *report)
     json_object_set_new(root, "transports", co_plain_json(report->transports));
     json_object_set_new(root, "calls", calls_of(report));
     json_object_set_new(root, "messages_unexpected_share", json_real(co_report_unexpected_share(report)));
+    json_object_set_new(root, "trials", trials_of(report));
     json_object_set_new(root, "sites", sites_of(report));
     json_object_set_new(root, "counters", counters_of(report));
     json_object_set_new(root, "settings", settings_of());

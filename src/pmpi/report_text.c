@@ -122,6 +122,28 @@ static void print_settings(FILE *out)
     }
 }
 
+static void print_trials(FILE *out, const struct co_report *report)
+{
+    const char *heading =
+        "which side is faster, as trials in the job found (CASTOFF_ADAPT): of the last communicator\n";
+    for (size_t i = 0; i < report->trial_count; i++) {
+        const struct co_trial_row *row = &report->trials[i];
+        fprintf(out, "%s  %-14s %10" PRIu64 " B, %d ranks on %d node%s: %" PRIu64 " calls; ", heading,
+                co_call_text((enum co_call)row->call), row->bytes, row->ranks, row->nodes, row->nodes == 1 ? "" : "s",
+                row->calls);
+        heading = "";
+        if (row->first_at == 0) {
+            fprintf(out, "no verdict yet\n");
+            continue;
+        }
+        fprintf(out,
+                "native %.1f us, castoff %.1f us: %s%s from call %" PRIu64 " on; gained %.1f us, trials cost %.1f us\n",
+                (double)row->native_ns / 1e3, (double)row->castoff_ns / 1e3, row->takes ? "taken" : "declined",
+                row->takes == row->would_take ? " as before" : "", row->first_at, (double)row->gained_ns / 1e3,
+                (double)row->excess_ns / 1e3);
+    }
+}
+
 static void print_sites(FILE *out, const struct co_report *report)
 {
     if (report->site_count > 0) {
@@ -152,6 +174,7 @@ char *co_report_text(const struct co_report *report)
     co_plain_put_lines(out, report->transports);
     print_calls(out, report);
     print_messages(out, report);
+    print_trials(out, report);
     print_sites(out, report);
     print_counters(out, report);
     print_settings(out);

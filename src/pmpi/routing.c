@@ -30,6 +30,25 @@ bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_d
     return true;
 }
 
+enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, size_t bytes,
+                                    uint64_t *trial_ns)
+{
+    unsigned class = co_trials_class(call, bytes);
+    if (communicator->trials == CO_TRIALS_COUNTED) {
+        communicator->first_class = (uint16_t) class;
+    } else if (communicator->first_class != class) {
+        communicator->first_class = CO_TRIALS_NO_CLASS;
+    }
+    if (++communicator->trials == CO_TRIALS_OPEN) {
+        if (co_communicator_need_team(communicator) == 0) {
+            co_team_trials_open(communicator->team, communicator->first_class);
+            return co_team_choose(communicator->team, call, bytes, trial_ns);
+        }
+        communicator->trials = CO_TRIALS_NONE; // the others have been told, and their exchange fails
+    }
+    return co_team_decide(co_layer.engine, &communicator->seed.facts, call, bytes);
+}
+
 enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)
 {
     int is_inter = 0, size = 0;

@@ -44,6 +44,38 @@ static inline bool co_route_arguments(int count, MPI_Datatype type, bool sends, 
     return co_route_program_type(count, type, sends, facts);
 }
 
+// Takes, or why not, once the arguments are known to be right; blocking calls only. With trials the members exchange
+// words at some calls, and *trial_ns is when a trial began.
+enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, size_t bytes,
+                                    uint64_t *trial_ns);
+
+static inline enum co_reason co_route_choose(struct co_communicator *communicator, enum co_call call, size_t bytes,
+                                             uint64_t *trial_ns)
+{
+    if (communicator->trials == CO_TRIALS_NONE) {
+        return co_team_decide(co_layer.engine, &communicator->seed.facts, call, bytes);
+    }
+    return communicator->trials == CO_TRIALS_OPEN ? co_team_choose(communicator->team, call, bytes, trial_ns)
+                                                  : co_route_first_calls(communicator, call, bytes, trial_ns);
+}
+
+// The same for a call that waits for nobody.
+static inline enum co_reason co_route_choose_at_once(const struct co_communicator *communicator, enum co_call call,
+                                                     size_t bytes)
+{
+    return communicator->trials == CO_TRIALS_OPEN
+               ? co_team_choose_at_once(communicator->team, call, bytes)
+               : co_team_decide(co_layer.engine, &communicator->seed.facts, call, bytes);
+}
+
+// An error handler may have freed the communicator.
+static inline void co_route_trial_end(struct co_communicator *communicator, uint64_t trial_ns, int code)
+{
+    if (__builtin_expect(trial_ns != 0, 0) && code == MPI_SUCCESS) {
+        co_team_trial_end(communicator->team, trial_ns);
+    }
+}
+
 // A communicator that is not followed may have a better reason. After an error it may be no communicator at all.
 enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code);
 

@@ -35,6 +35,7 @@ void co_stop(void)
     co_layer.engine = NULL;
     co_layer_turn_off();
     co_progress_hook_remove();
+    co_report_trials_learn();
     co_report_write(engine != NULL, transports);
     co_placeholders_close();
     co_communicator_follow_close();

@@ -232,6 +232,41 @@ static void who_cannot_open_a_team_tells(void **state)
     }
 }
 
+// Who has no memory for what is counted of a communicator's calls says so in the exchange, and all go on without
+// trials.
+static void one_has_no_table(struct job_rank *rank)
+{
+    struct co_team *all = engine_job_world(rank, 3);
+    co_team_trials_open(all, CO_TRIALS_NO_CLASS);
+    for (int i = 0; i < 40; i++) {
+        int value = rank->rank == i % RANKS ? i : -1;
+        uint64_t trial_ns = 0;
+        // The first allocation here is the table's; those of the exchange itself are another test's.
+        until_failure = i == 0 && rank->rank == victim ? 0 : NOT_ARMED;
+        enum co_reason reason = co_team_choose(all, CO_CALL_BCAST, sizeof(value), &trial_ns);
+        until_failure = NOT_ARMED;
+        unsigned at = 0;
+        struct co_trial_row row;
+        job_require(reason == CO_TAKE && trial_ns == 0 && !co_team_trials_next(all, &at, &row), "the prior");
+        job_require(co_team_bcast(all, i % RANKS, &value, sizeof(value), NULL) == 0 && value == i, "bytes");
+    }
+    job_require(has_failed, "there was an allocation");
+    co_team_close(all);
+}
+
+static void who_has_no_table_ends_trials_for_all(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_ADAPT", "yes");
+    struct engine_job *job = malloc(sizeof(*job));
+    for (victim = 0; victim < RANKS; victim++) {
+        has_failed = false;
+        engine_job_run_in(job, RANKS, nodes, one_has_no_table);
+    }
+    free(job);
+    engine_job_set("CASTOFF_ADAPT", NULL);
+}
+
 // A communicator that carries nothing costs its seed alone, and its seat on the node is free again afterwards: they
 // would not all fit at once.
 static void only_seeds(struct job_rank *rank)
@@ -287,6 +322,7 @@ int main(void)
         cmocka_unit_test(operations_end),
         cmocka_unit_test(giving_up_reaches_all),
         cmocka_unit_test(who_cannot_open_a_team_tells),
+        cmocka_unit_test(who_has_no_table_ends_trials_for_all),
         cmocka_unit_test(an_idle_communicator_costs_its_seed),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
