@@ -17,7 +17,7 @@ make_work labtest
 run_inside() { # case lab-options...
     local name=$1 status=0
     shift
-    timeout -k 5 500 "$lab" --prefix "$prefix" "$@" -- "$here/lab_test_inside.sh" "$name" "$work" |
+    python3 -S "$here/../bounded.py" 100 1500 "$lab" --prefix "$prefix" "$@" -- "$here/lab_test_inside.sh" "$name" "$work" |
         tee -a "$log"
     status=${PIPESTATUS[0]}
     check "$name: the lab ends with its command's status" test "$status" -eq 0

@@ -70,7 +70,7 @@ make_project() {
 }
 
 run_all() {
-    (cd "$work/project" && timeout 600 bash tests/run_all.sh "$@") >"$work/output" 2>&1
+    (cd "$work/project" && python3 -S "$top/tests/bounded.py" 60 600 bash tests/run_all.sh "$@") >"$work/output" 2>&1
 }
 
 test_run_all() {
