@@ -149,7 +149,7 @@ static void probe_messages(struct co_transport_state *state)
         return;
     }
     failed = probe_single_copy();
-    snprintf(state->detail, sizeof state->detail, "messages inside a node of up to %d ranks; large ones %s", ranks,
+    snprintf(state->detail, sizeof state->detail, "messages inside a node of up to %d ranks, large ones %s", ranks,
              failed ? "in pieces, for no process may read another's memory"
                     : "in pieces up to CASTOFF_P2P_STREAM, above by single copy");
 }

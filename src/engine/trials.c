@@ -52,11 +52,16 @@ void co_team_trials_close(struct co_team *team)
     team->trials.next = NEVER;
 }
 
+static bool is_placed(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
+{
+    return co_placed_is_for(engine->placed, bytes) && co_placed_fits(facts);
+}
+
 // Nothing stands in the way of either side, and no setting says which.
 static bool can_change(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                        size_t bytes)
 {
-    return engine->policy[call] == CO_AUTO && !(co_placed_is_for(engine->placed, bytes) && co_placed_fits(facts)) &&
+    return engine->policy[call] == CO_AUTO && !is_placed(engine, facts, bytes) &&
            co_decide(&engine->tune, facts, call, bytes, CO_YES) == CO_TAKE;
 }
 
@@ -161,7 +166,7 @@ enum co_reason co_team_choose(struct co_team *team, enum co_call call, size_t by
     }
     if (trials->table != NULL) {
         enum co_adapt_way way = co_adapt_count(trials->table, co_trials_class(call, bytes));
-        if (way != CO_ADAPT_PRIOR && !co_placed_is_for(team->engine->placed, bytes)) {
+        if (way != CO_ADAPT_PRIOR && !is_placed(team->engine, &team->facts, bytes)) {
             return reason_of(way);
         }
     }

@@ -317,7 +317,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     if (wait->all_turns++ == wait->message_spins) {
         has_moved(engine, wait); // what moved before it began does not count
         if (engine->is_oversubscribed && wait->message_spins > 0) {
-            learn_message_spins(engine, wait->message_spins / 2);
+            learn_message_spins(engine, co_load_relaxed(&engine->message_spins) / 2); // relaxed: a hint
         }
     }
     if (wait->inline_op == NULL && !wait->for_message &&

@@ -305,7 +305,10 @@ uint64_t co_group_timer_ns(struct co_mcast_group *group); // when to progress it
 
 // operation.c
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number); // NULL: not begun, or over
-struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source);      // NULL: that one sends none
+// Its bytes may be read: it has not failed, and the buffer is not the program's again, which it is from its release on
+// unless a copy is kept. A released operation is there until its group is moved.
+bool co_operation_has_bytes(const struct co_mcast_op *op);
+struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source); // NULL: that one sends none
 int co_operation_source(const struct co_mcast_op *op, int block);
 int co_operation_senders(const struct co_mcast_op *op);              // at a time
 void co_operation_block_arrived(struct co_mcast_op *op, int source); // the last chunk of it

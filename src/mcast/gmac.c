@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Loads the module of GMAC and holds it against libsodium: a tag of each length that may go wrong has to be the same,
-// and a tag of a datagram has to take less time, the least of some turns, which other work cannot make shorter. Both
-// take less than a tenth of a millisecond. Tags are the same bytes either way, so each rank decides for itself.
+// Loads the module of GMAC and holds it against libsodium: tags of lengths up to a datagram of Ethernet have to be the
+// same, and a tag of a datagram has to take less time, the least of some turns, which other work cannot make shorter.
+// Both take less than a tenth of a millisecond. Tags are the same bytes either way, so each rank decides for itself.
 // Start-up only.
 #include "mcast/gmac.h"
 

@@ -261,6 +261,11 @@ void co_operations_settle(struct co_mcast_group *group)
     }
 }
 
+bool co_operation_has_bytes(const struct co_mcast_op *op)
+{
+    return op->state >= 0 && (!op->is_released || op->is_kept);
+}
+
 int co_mcast_op_state(const struct co_mcast_op *op)
 {
     return op->state;

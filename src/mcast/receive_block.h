@@ -27,6 +27,7 @@ struct co_receive_block {
     uint32_t asked_missing; // chunks below asked_below that are not there
     uint32_t retries;       // since the last repair
     bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
+    bool is_loss_told;      // of all that was asked for; since then it was for single chunks
     bool is_heard;          // at least one first transmission has come
     bool is_nudged;         // since the last of them the source has said that it waits for credit
     // Loss is counted when it is noticed, not when it is asked for, which may be long after.

@@ -85,6 +85,8 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_r
         return block->is_parked ? UINT64_MAX : overtaken_at(block, timing);
     }
     uint64_t since_busy = timing->trip_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
+    uint64_t busy_most = block->requested_ns + LOST_RETRY_MOST_NS; // what keeps coming may be others'
+    since_busy = since_busy < busy_most ? since_busy : busy_most;
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
     retry_ns = since_busy > retry_ns ? since_busy : retry_ns;
@@ -215,7 +217,7 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
     bool is_probe = is_overdue && block->retries < CO_RECEIVE_BLOCK_PROBES, was_parked = block->is_parked;
     uint32_t collected, limit = is_overdue ? block->asked_below : block->check_psn;
     uint32_t certain = limit < block->next_psn ? limit : block->next_psn;
-    request->lost = was_parked ? 0 : co_chunk_bitmap_count_clear(block->arrived, 0, limit);
+    request->lost = was_parked || block->is_loss_told ? 0 : co_chunk_bitmap_count_clear(block->arrived, 0, limit);
     request->is_cut = request->lost < block->check_missing;
     // A guess about a long block is answered by a word, so what is certain goes first, in a request of its own.
     if (co_receive_block_is_long(block) && co_chunk_bitmap_find(block->arrived, 0, certain, false) < certain) {
@@ -233,6 +235,7 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
     watch(block);
     if (collected > 0) {
         note_request(block, timing, now_ns);
+        block->is_loss_told = is_probe;
         block->retries += is_overdue || was_parked;
         block->retry_ns = now_ns + patience(block, timing);
     }

@@ -146,7 +146,7 @@ int co_repair_lend(struct co_mcast *mcast)
     const struct co_repair repair = mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
     struct batch batch = gather(mcast);
     struct co_mcast_op *op = co_operation_find(repair.group, repair.operation);
-    if (op == NULL || op->state < 0 || !co_repair_may_lend(op, repair.to)) {
+    if (op == NULL || !co_operation_has_bytes(op) || !co_repair_may_lend(op, repair.to)) {
         return refuse(mcast, &batch);
     }
     const struct co_receive_block *block = co_operation_block(op, repair.source);

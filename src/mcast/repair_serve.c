@@ -241,7 +241,7 @@ void co_repair_take_fetch(struct co_mcast_group *group, int from, const struct c
         queue_parked(group, from, control->operation, &fetch, 0);
         return;
     }
-    if (op == NULL || op->state < 0) {
+    if (op == NULL || !co_operation_has_bytes(op)) {
         return; // not begun here, or over: the asker tries again or elsewhere
     }
     co_counter_add(CO_COUNT_FETCH_SERVED, 1);
@@ -287,7 +287,7 @@ static int send_parked(const struct co_repair *repair)
 static int send_repair(struct co_repair *repair)
 {
     struct co_mcast_op *op = co_operation_find(repair->group, repair->operation);
-    if (op == NULL || op->state < 0) {
+    if (op == NULL || !co_operation_has_bytes(op)) {
         return -ESTALE;
     }
     struct co_mcast *mcast = repair->group->mcast;

@@ -38,12 +38,14 @@ static int compare(const void *left, const void *right)
 static void add(struct co_trial_row *sum, const struct co_trial_row *row)
 {
     struct co_trial_row was = *sum;
-    *sum = *row;
-    sum->teams += was.teams;
-    sum->calls += was.calls;
-    sum->changes += was.changes;
-    sum->gained_ns += was.gained_ns;
-    sum->excess_ns += was.excess_ns;
+    if (row->first_at != 0 || was.first_at == 0) { // else it ended in the middle of its trials, without a verdict
+        *sum = *row;
+    }
+    sum->teams = was.teams + row->teams;
+    sum->calls = was.calls + row->calls;
+    sum->changes = was.changes + row->changes;
+    sum->gained_ns = was.gained_ns + row->gained_ns;
+    sum->excess_ns = was.excess_ns + row->excess_ns;
     sum->first_at = was.first_at > row->first_at ? was.first_at : row->first_at;
 }
 

@@ -50,10 +50,10 @@ static bool verifies(struct co_auth *auth, const uint8_t *nonce, const uint8_t *
     return co_auth_verify(auth, CO_AUTH_CHUNK, 1, TEAM, nonce, data, bytes);
 }
 
-static bool has_module(const struct co_auth *plain)
+static bool has_module(const struct co_auth *auth)
 {
     co_gmac_directory_set(build);
-    return !co_auth_is_portable(plain) && co_gmac_find() != NULL;
+    return !co_auth_is_portable(auth) && co_gmac_find() != NULL;
 }
 
 static void the_same_tags(void **state)
@@ -98,6 +98,10 @@ static void every_flipped_bit_is_found(void **state)
     (void)state;
     enum { BYTES = 24 + 77 };
     struct co_auth *fast = open_by(build);
+    if (!has_module(fast)) {
+        co_auth_close(fast);
+        skip();
+    }
     uint8_t data[BYTES + CO_AUTH_TAG_MAX] = {1, 2, 3}, nonce[CO_AUTH_NONCE_BYTES] = {7};
     co_auth_seal(fast, CO_AUTH_CHUNK, 1, TEAM, nonce, data, 24, data + 24, BYTES - 24, data + BYTES);
     for (size_t bit = 0; bit < sizeof data * 8; bit++) {
@@ -114,6 +118,11 @@ static void given_up(void **state)
 {
     (void)state;
     struct co_auth *fast = open_by(build), *portable = open_by("/nonexistent");
+    if (!has_module(fast)) {
+        co_auth_close(fast);
+        co_auth_close(portable);
+        skip();
+    }
     uint8_t data[40 + CO_AUTH_TAG_MAX] = {0}, nonce[CO_AUTH_NONCE_BYTES] = {7};
     co_auth_seal(fast, CO_AUTH_CHUNK, 1, TEAM, nonce, data, 40, NULL, 0, data + 40);
     co_auth_use_portable(fast);

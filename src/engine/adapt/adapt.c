@@ -204,6 +204,9 @@ static void take_trial(struct co_adapt *adapt, const struct co_adapt_word *all, 
         return;
     }
     adapt->trial = NULL;
+    if (ns == 0) {
+        return; // the call failed everywhere: it is tried again
+    }
     enum co_adapt_way holder = holder_of(of);
     unsigned turn = of->race.trials++ / 2;
     of->race.ns[adapt->trial_way][turn] = ns;

@@ -172,11 +172,12 @@ static int map(struct ring_channel *rings)
     return error;
 }
 
-// What is asked for, or less where /dev/shm is small. Collective.
+// What is asked for, or less where /dev/shm is small: half of what is free, for collectives have been promised memory
+// that they have not touched. Collective.
 static size_t agree_on_memory(const struct co_ring_channel_config *config)
 {
     size_t room = config->rank == 0 ? co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) : SIZE_MAX;
-    size_t kib = (room < config->memory ? room : config->memory) >> 10;
+    size_t kib = (room / 2 < config->memory ? room / 2 : config->memory) >> 10;
     return (size_t)config->all_agree(config->arg, kib < INT_MAX ? (int)kib : INT_MAX) << 10;
 }
 

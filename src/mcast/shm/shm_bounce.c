@@ -63,8 +63,8 @@ int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span)
     if (span->outward) {
         memcpy(page_of(team, team->self), span->local + op->position, op->asked);
     }
-    control->request_offset = span->offset + op->position;
-    control->request_bytes = op->asked;
+    co_store_relaxed(&control->request_offset, span->offset + op->position); // relaxed, both: ordered by B1
+    co_store_relaxed(&control->request_bytes, op->asked);
     uint64_t number = (request >> OWNER_BITS) + 1;
     // release B1: offset, length and, outward, the page.
     co_store_release(&control->request, number << OWNER_BITS | (uint64_t)span->owner);
@@ -90,7 +90,8 @@ bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t bytes, bo
         if (member == team->self || request == reply || (request & OWNER_MASK) != (uint64_t)team->self) {
             continue;
         }
-        uint64_t offset = control->request_offset, length = control->request_bytes;
+        uint64_t offset = co_load_relaxed(&control->request_offset); // relaxed, both: ordered by B1
+        uint64_t length = co_load_relaxed(&control->request_bytes);
         if (!is_inside(team, offset, length, bytes)) {
             co_shm_team_break(team, -EPROTO);
             break;

@@ -90,9 +90,9 @@ struct co_shm_control {
     // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the
     // start of the segment, with the logarithm of their number in the low bits.
     alignas(CO_LINE_PAIR) _Atomic uint64_t finished;
-    _Atomic uint64_t request; // number << 16 | member asked
-    uint64_t request_offset;
-    uint64_t request_bytes;
+    _Atomic uint64_t request;        // number << 16 | member asked
+    _Atomic uint64_t request_offset; // looked at once: the other process may write them at any time
+    _Atomic uint64_t request_bytes;
     _Atomic uint64_t written;
     _Atomic uint64_t memory;
     // The member: bit for each ring whose pages exist; number, and bytes of a block, of its last stream, and on the
