@@ -6,7 +6,7 @@
 # turn, medians.
 . "$(dirname "$0")/figure.sh"
 what="Bcast 8 MiB to 7 hosts, no shaping: rate over that of the sockets alone, authentication off and on"
-reach=">= 0.7 off; >= 0.2 on; of sockets that read and write buffers, in turn"
+reach=">= 0.7 off; >= 0.2 on; of sockets that read and write buffers (in turn)"
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 [[ -x $build/bench/micro/udp_speed ]] || give_up "$what" "$reach" "make bench-micro has not been made"
 rm -f "$out"/M10*.rates "$out"/M10*.txt

@@ -22,7 +22,7 @@ done
     echo "# program place pairs without_s with_s with/without low high verdict"
     sort -k2,2 -k1,1 "$lines"
 } >"$out/M48.txt"
-awk '$3 != "-"' "$lines" >"$lines.good"
+awk 'NF >= 9 && $3 != "-"' "$lines" >"$lines.good"
 [[ -s $lines.good ]] || give_up "$what" "$reach" "$(head -n 1 "$lines")"
 mean=$(awk '{ n++; sum += log($6) } END { printf "%.3f", exp(sum / n) }' "$lines.good")
 longest=$(sort -g -k6,6 "$lines.good" | awk 'END { printf "%s (%s, %s; %s to %s)", $6, $1, $2 == "node" ? "one node" : $2 " hosts", $7, $8 }')

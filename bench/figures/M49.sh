@@ -15,8 +15,9 @@ tracing=/sys/kernel/tracing
 lab_is_possible || give_up "$what" "$reach" "no laboratory here"
 instance=$tracing/instances/castoff-M49-$$
 mkdir "$instance" 2>/dev/null || give_up "$what" "$reach" "the kernel does not let softirqs be traced"
-work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-M49.XXXXXX") || exit 1
+work=""
 trap 'rmdir "$instance"; rm -rf "$work"' EXIT
+work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-M49.XXXXXX") || exit 1
 echo mono >"$instance/trace_clock"
 echo 32768 >"$instance/buffer_size_kb"
 echo 1 >"$instance/events/irq/softirq_entry/enable"

@@ -12,7 +12,7 @@ void co_progress_hook_remove(void);
 // A turn of who waits, and gives up the processor by himself: native keeps it.
 void co_progress_native(void);
 // The end of a look in vain. Native keeps the processor if something of ours has moved since this thread's last one:
-// where messages come, more of them do, and another look takes a tenth of what a switch to another process takes.
+// where messages come, more of them do, and another look takes less than a switch to another process.
 void co_progress_native_in_vain(void);
 
 #endif

@@ -129,6 +129,10 @@ static size_t collect(struct co_trial_row **all)
 
 size_t co_report_trials_gather(struct co_trial_row **rows)
 {
+    *rows = NULL;
+    if (co_setting_number(CO_SET_ADAPT) == CO_NO) { // on all ranks
+        return 0;
+    }
     size_t count = collect(rows), kept = 0;
     if (count > 0) {
         qsort(*rows, count, sizeof **rows, compare);
