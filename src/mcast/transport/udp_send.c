@@ -181,11 +181,13 @@ static void end_refusals(struct co_udp_refusals *row)
     }
 }
 
-// An error may be ICMP's word on an earlier datagram. Then it lay in the error queue, where another thread may just
-// have read it: the first error of a call is always tried again.
+// An error may be ICMP's word on an earlier datagram. Whether it is cannot be told: its entry in the error queue may
+// have been read by another thread, or have found no room there. So some errors of a call are tried again, whatever
+// they say.
 static bool may_concern_earlier(struct co_udp *udp, unsigned *retries)
 {
-    return (co_udp_unreachable_note(udp) || *retries == 0) && ++*retries <= RETRIES;
+    co_udp_unreachable_note(udp);
+    return ++*retries <= RETRIES;
 }
 
 int co_udp_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,

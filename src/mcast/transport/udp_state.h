@@ -215,12 +215,12 @@ bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct s
 void co_udp_pause(struct co_udp *udp);             // pause_until_ns
 uint64_t co_udp_pause_ends_ns(struct co_udp *udp); // 0: there is none
 
-// udp_unreachable.c. note: reads the error queue of the unicast socket; false: there was
-// nothing. told_open: 0 or -ENOMEM; told_close: of zeros, too.
+// udp_unreachable.c. note: reads the error queue of the unicast socket. told_open: 0 or -ENOMEM; told_close: of zeros,
+// too.
 int co_udp_told_open(struct co_udp_told *told, int peers);
 void co_udp_told_close(struct co_udp_told *told);
 void co_udp_told_note(struct co_udp_told *told, int rank);
-bool co_udp_unreachable_note(struct co_udp *udp);
+void co_udp_unreachable_note(struct co_udp *udp);
 int co_udp_unreachable_tell(struct co_transport *transport);
 int co_udp_given_up_tell(struct co_transport *transport);
 

@@ -86,9 +86,9 @@ static uint64_t fingerprint(const uint8_t *bytes, size_t count)
     return mixed | 1; // 0: none yet
 }
 
-bool co_udp_unreachable_note(struct co_udp *udp)
+void co_udp_unreachable_note(struct co_udp *udp)
 {
-    for (bool was_there = false;; was_there = true) {
+    for (;;) {
         struct sockaddr_in address = {0};
         uint8_t start_of_datagram[QUOTED_BYTES];
         struct iovec piece = {.iov_base = start_of_datagram, .iov_len = sizeof start_of_datagram};
@@ -104,7 +104,7 @@ bool co_udp_unreachable_note(struct co_udp *udp)
                                  .msg_controllen = sizeof control};
         ssize_t quoted = recvmsg(udp->unicast_fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT);
         if (quoted < 0) {
-            return was_there; // EAGAIN: the queue is empty
+            return; // EAGAIN: the queue is empty
         }
         if (says_port_unreachable(&message, &address)) {
             note_address(udp, &address, fingerprint(start_of_datagram, (size_t)quoted));
