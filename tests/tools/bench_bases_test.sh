@@ -13,7 +13,9 @@ landed() { # condition on the share of what each receiver had put where it goes
 }
 run "$udp_speed" here lo 2 16
 ok "sockets alone: status 0" status_is 0
-ok "sockets alone: everything arrives" [ "$(grep -c ' 0.0 % lost' "$work/out")" -eq 2 ]
+# A receiver that the machine does not run for 20 ms is sent more than it has room for.
+ok "sockets alone: everything arrives, where nothing was forced" sh -c \
+    'grep -q "window forced [1-9]" "$1" || [ "$(grep -c " 0.0 % lost" "$1")" -eq 2 ]' sh "$work/out"
 ok "sockets alone: put where it goes" landed '> 0'
 ok "sockets alone: processor time of each" [ "$(grep -cE '^used (sender|receiver) [0-9]+( [0-9.]+){5}$' "$work/out")" -eq 3 ]
 run "$udp_speed" here lo 2 16 untouched
