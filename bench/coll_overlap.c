@@ -2,9 +2,9 @@
 //
 // Overlap of MPI_Iallgather with computation, as the OSU benchmarks define it: 100 * (1 - (total - compute) / pure),
 // where pure is start and wait back to back, compute the computation alone and total start, computation, wait. Each of
-// the three is taken in every round, sides in turn; medians of a rank, then means over ranks. The computation lasts at
-// least as long as communication alone has lasted so far, or there would be nothing for the rest of it to hide behind.
-// It is theirs, too, if not told otherwise: units of work until the time is over.
+// the three is taken in every round, sides in turn; medians of a rank, then means over ranks. The computation lasts as
+// long as the median of communication alone so far, of the rank where that is longest, or there would be nothing for
+// the rest of it to hide behind. It is theirs, too, if not told otherwise: units of work until the time is over.
 #include "coll.h"
 
 #include <stdio.h>

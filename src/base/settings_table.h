@@ -14,7 +14,7 @@ CO_SETTING(P2P_EAGER, "CASTOFF_P2P_EAGER", SIZE, "8K", 0, 1048576, NULL, true, "
 CO_SETTING(P2P_STREAM, "CASTOFF_P2P_STREAM", SIZE, "auto", 0, 1048576, NULL, true, "largest message inside a node that goes in pieces; larger ones are read from the sender where possible; auto: as measured at the start")
 CO_SETTING(P2P_CREDIT, "CASTOFF_P2P_CREDIT", SIZE, "16M", 65536, 1073741824, NULL, true, "bytes that may wait at a receiver from one sender before that sender waits")
 CO_SETTING(P2P_BUFFER, "CASTOFF_P2P_BUFFER", SIZE, "256M", 0, 68719476736, NULL, true, "bytes of a rank for copies of messages of up to 4 KiB that lack credit, so that their sends end as on stock; beyond it they wait")
-CO_SETTING(P2P_MEMORY, "CASTOFF_P2P_MEMORY", SIZE, "auto", 0, 1073741824, NULL, true, "shared memory of a node for messages between its ranks, or what /dev/shm has; auto: 2 MiB for each rank, at least 8")
+CO_SETTING(P2P_MEMORY, "CASTOFF_P2P_MEMORY", SIZE, "auto", 0, 1073741824, NULL, true, "shared memory of a node for messages between its ranks, at most half of what is free in /dev/shm; auto: 2 MiB for each rank, at least 8")
 CO_SETTING(P2P_CARRIER, "CASTOFF_P2P_CARRIER", BOOL, "yes", 0, 0, NULL, true, "take messages between hosts too, which the MPI below then carries; no: communicators of several hosts keep theirs native")
 CO_SETTING(P2P_CARRIER_EAGER, "CASTOFF_P2P_CARRIER_EAGER", SIZE, "64K", 0, 1048576, NULL, true, "largest message that is sent to another host at once; larger ones wait at their sender for their receive")
 CO_SETTING(P2P_CARRIER_MEMORY, "CASTOFF_P2P_CARRIER_MEMORY", SIZE, "4M", 65536, 1073741824, NULL, true, "memory of a rank for messages to and from other hosts")

@@ -10,7 +10,7 @@
 #include "base/counters.h"
 #include "mcast/transport/udp_state.h"
 
-#define RETRIES 8 // after errors that belong to earlier datagrams
+#define RETRIES 8 // of a call, after errors that may belong to earlier datagrams
 
 static uint32_t total_bytes(const struct co_tx_datagram *datagram)
 {
