@@ -76,7 +76,7 @@ check_machine() {
     local tool missing=()
     local packages="qemu-system-x86 busybox-static kmod cpio iproute2 nftables (make deps installs them) and gcc"
     [[ $(uname -m) == x86_64 ]] || skip "the guests are x86-64 and this machine is $(uname -m)"
-    for tool in qemu-system-x86_64 busybox depmod cpio ip bridge nft rdma unshare setpriv apt-get dpkg-deb "${CC:-cc}"; do
+    for tool in qemu-system-x86_64 busybox depmod cpio ip bridge nft rdma unshare setpriv flock apt-get dpkg-deb "${CC:-cc}"; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$tool" >/dev/null || missing+=("$tool")
     done
     ((${#missing[@]} == 0)) || skip "${missing[*]} missing: root must install the packages $packages"

@@ -92,7 +92,7 @@ check_options() {
 
 check_machine() {
     local tool missing=()
-    for tool in ip bridge tc nft unshare nsenter setpriv; do
+    for tool in ip bridge tc nft unshare nsenter setpriv flock; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$tool" >/dev/null || missing+=("$tool")
     done
     local packages="root must install the packages iproute2, nftables and util-linux"

@@ -18,10 +18,12 @@ try() {
 }
 
 # Tells lab.sh the number under which it can signal this process. /proc is still the outer one,
-# and bash itself opens it here: a helper program would read its own number.
+# and bash itself opens it here: a helper program would read its own number. Who has lost unshare before it was chained
+# to it would live on alone: lab.sh must be the parent's parent.
 announce_inner_pid() {
-    local outer rest
-    read -r outer rest </proc/self/stat || fail "/proc is not readable"
+    local outer parent grandparent rest
+    read -r outer rest rest parent rest </proc/self/stat || fail "/proc is not readable"
+    read -r rest rest rest grandparent rest <"/proc/$parent/stat" && ((grandparent == LAB_PID)) || exit 143
     echo "$outer" >"$LAB_DIR/inner-pid.new" && mv "$LAB_DIR/inner-pid.new" "$LAB_DIR/inner-pid"
 }
 

@@ -7,7 +7,7 @@
 # tests/lab-verbs/lab.sh, which set `here` (the folder of the raise.sh to run in the namespaces),
 # `prefix` and `command`, and export their LAB_* variables for raise.sh.
 
-child="" interrupted=""
+child="" interrupted="" lab_lives=""
 
 refuse() {
     echo "lab: $1 (see --help)" >&2
@@ -35,11 +35,16 @@ make_directory() {
     [[ $parent == /* && $parent != *[[:space:]]* ]] || parent=/tmp
     LAB_DIR=$(mktemp -d "$parent/$prefix.$$.XXXXXX") || exit 125
     chmod 755 "$LAB_DIR"
+    # All processes of the lab inherit this lock; it is free when the last of them is gone.
+    exec {lab_lives}<"$LAB_DIR" && flock --shared "$lab_lives" || exit 125
 }
 
 # A child that a signal hits before it became another program would run the trap as well.
 remove_directory() {
     [[ -n $LAB_DIR && $BASHPID == "$$" ]] || return
+    # A lab that was ended by force ends after its first process does, and may write its number until then.
+    exec {lab_lives}<&-
+    flock --exclusive "$LAB_DIR" true
     # What a lab writes is on a tmpfs inside its own mounts; out here lies this file only.
     rm -f "$LAB_DIR/inner-pid" "$LAB_DIR/inner-pid.new"
     rmdir "$LAB_DIR"
@@ -77,7 +82,7 @@ run_lab() {
 
 # Runs the command in a lab and returns its status.
 keep_lab() {
-    export LAB_DIR=""
+    export LAB_DIR="" LAB_PID=$$
     # The traps stand before the directory does; a signal in between finds nothing to do yet.
     trap 'interrupt 1' HUP
     trap 'interrupt 2' INT

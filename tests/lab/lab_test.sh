@@ -73,6 +73,30 @@ check_interrupted_raising() {
     check "raising: a step that fails ends it with status 125" ended_with 125 "$job"
     check "raising: the step is named" grep -q "could not be raised: .*nft" "$work/output"
     check "raising: nothing is left after a failed step" nothing_left
+    rm "$work/bin/nft"
+}
+
+# Killed between its fork and the chain to its child, unshare leaves that alone.
+check_lost_parent() {
+    cat >"$work/bin/unshare" <<EOF
+#!/bin/sh
+case "\$*" in
+*--kill-child=KILL*) ;;
+*) exec $(command -v unshare) "\$@" ;;
+esac
+shift 5
+$(command -v unshare) --mount --pid --net --fork sh -c 'until [ -e "$work/go" ]; do sleep 0.02; done; exec "\$@"' - "\$@" &
+touch "$work/forked"
+wait
+EOF
+    chmod +x "$work/bin/unshare"
+    PATH=$work/bin:$PATH start_lab --hosts 3 -- touch "$work/ran"
+    await test -e "$work/forked"
+    kill -TERM "$job"
+    touch "$work/go"
+    check "raising: whoever has lost its parent ends" ended_with 143 "$job"
+    check "raising: and runs no command" test ! -e "$work/ran"
+    check "raising: nothing is left of it" nothing_left
 }
 
 check_side_by_side() {
@@ -121,5 +145,6 @@ check_side_by_side
 check_statuses
 check_interruption
 check_interrupted_raising
+check_lost_parent
 
 print_sum
