@@ -61,11 +61,11 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
     return true;
 }
 
-// There is no context for it. True: there was one, which has ended, and the message is left out.
+// There is no context for it. True: the message is left out.
 static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_message message = {.peer = peer};
-    if (!co_p2p_context_has_ended(p2p, packet->context)) {
+    if (!co_p2p_context_leaves_out(p2p, peer, packet->context, packet->source)) {
         return false;
     }
     if (read_message(p2p, &message, packet, &payload)) {
@@ -100,7 +100,7 @@ static void keep(struct co_p2p *p2p, struct co_p2p_message *message, const unsig
 
 static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
+    struct co_p2p_context *context = co_p2p_context_of(p2p, peer, packet);
     if (context == NULL) {
         return drop(p2p, peer, packet, payload);
     }
@@ -131,7 +131,7 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
 // Most messages: eager, and their receive waits. The bytes go there, and nothing is made for the message.
 static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
+    struct co_p2p_context *context = co_p2p_context_of(p2p, peer, packet);
     struct co_p2p_receive *receive =
         context == NULL || p2p->blocks != NULL
             ? NULL

@@ -47,6 +47,7 @@ static void open_peer(struct co_p2p *p2p, int number)
     co_p2p_queue_open(&peer->urgent);
     co_p2p_queue_open(&peer->messages);
     peer->last_stream = &peer->first_stream;
+    co_p2p_context_forget_last(peer);
 }
 
 void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)

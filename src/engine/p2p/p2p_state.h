@@ -77,6 +77,11 @@ struct co_p2p_peer {
     int absences;      // likewise, that it was away while the ring to it was full
     uint64_t full_ns;  // when pieces last found that ring full and have not gone on since, 0: they have
     uint64_t charged;  // credit taken so far
+    // The communicator that its last message was for, if it is known and the peer is that rank of it; else NULL, and no
+    // packet has such a source.
+    struct co_p2p_context *last_context;
+    uint64_t last_id;
+    int32_t last_source;
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;
     uint64_t pieces, pieces_seen, seen_ns; // that have come, and when it was seen that there were so many
@@ -131,7 +136,6 @@ struct co_p2p {
     size_t surely_eager;                         // bytes, from whatever peer
     unsigned busy_turns;                         // while there are such receives
     struct co_hash_map contexts;                 // by id
-    struct co_p2p_context *last_context;         // that a packet was for
     struct co_p2p_ended *ended;                  // communicators, NULL: none has
     struct co_matcher *spare[CO_P2P_SPARE_MOST]; // of communicators that have ended, of the first size
     unsigned spare_count;
@@ -196,18 +200,25 @@ void co_p2p_background_end(struct co_p2p *p2p);
 
 int co_p2p_move(struct co_p2p *p2p); // p2p.c: whatever can move; events
 
-// context.c: the context of a packet, made when it is not known yet. NULL: out of memory, or it has ended.
-struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id);
+// context.c: the context of a message, made when it is not known yet. NULL: out of memory, or it has ended, or its
+// sender is not the rank of it that it says.
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, uint64_t id, int32_t source);
 bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id);
+// Whether a message for which there is no context must not wait: it has ended, or the sender is not who it says.
+bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, int32_t source);
+void co_p2p_context_forget_last(struct co_p2p_peer *peer);
 void co_p2p_context_end(struct co_p2p_context *context);
 void co_p2p_contexts_close(struct co_p2p *p2p); // at the end
 
 void co_p2p_context_grow(struct co_p2p_context *context);
 
-static inline struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
+// What was found for a peer stands for its next message: who it is costs those no more than where they belong.
+static inline struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, int peer, const struct co_packet *packet)
 {
-    struct co_p2p_context *last = p2p->last_context;
-    return last != NULL && last->id == id ? last : co_p2p_context_find(p2p, id);
+    const struct co_p2p_peer *from = &p2p->peers[peer];
+    return from->last_id == packet->context && from->last_source == packet->source
+               ? from->last_context
+               : co_p2p_context_find(p2p, peer, packet->context, packet->source);
 }
 
 // One user less.
