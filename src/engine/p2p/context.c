@@ -125,31 +125,25 @@ static struct co_p2p_context *find(struct co_p2p *p2p, uint64_t id)
     return known != NULL || co_p2p_context_has_ended(p2p, id) ? known : make(p2p, id);
 }
 
-static bool is_member(const struct co_p2p_context *context, int peer, int32_t source)
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const struct co_packet *packet)
 {
-    return source >= 0 && source < context->size && context->peers[source] == peer;
-}
-
-struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, uint64_t id, int32_t source)
-{
-    struct co_p2p_context *context = find(p2p, id);
+    struct co_p2p_context *context = find(p2p, packet->context);
     if (context == NULL || context->peers == NULL) {
         return context; // who has sent is asked when it becomes known
     }
-    if (!is_member(context, peer, source)) {
+    if (!co_p2p_context_has(context, peer, packet->source)) {
         return NULL;
     }
-    struct co_p2p_peer *from = &p2p->peers[peer];
-    from->last_context = context;
-    from->last_id = id;
-    from->last_source = source;
+    if (p2p->blocks == NULL) {
+        p2p->last_context = context;
+    }
     return context;
 }
 
 bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, int32_t source)
 {
     const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, id);
-    if (source < 0 || (context != NULL && context->peers != NULL && !is_member(context, peer, source))) {
+    if (source < 0 || (context != NULL && context->peers != NULL && !co_p2p_context_has(context, peer, source))) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE,
                "peer %d sent a message as rank %d of a communicator, which it is not: left out", peer, source);
         return true;
@@ -157,11 +151,10 @@ bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, 
     return co_p2p_context_has_ended(p2p, id);
 }
 
-// The peer's next message is looked for again.
-void co_p2p_context_forget_last(struct co_p2p_peer *peer)
+void co_p2p_context_forget_last(struct co_p2p *p2p)
 {
-    peer->last_context = NULL;
-    peer->last_source = INT32_MIN;
+    static struct co_p2p_context nobodys; // without members
+    p2p->last_context = &nobodys;
 }
 
 static void leave_out(struct co_p2p *p2p, struct co_p2p_message *message)
@@ -227,11 +220,8 @@ void co_p2p_context_end(struct co_p2p_context *context)
     drop_messages(context);
     co_hash_map_remove(&p2p->contexts, context->id);
     note_ended(p2p, context->id);
-    for (int rank = 0; context->peers != NULL && rank < context->size; rank++) {
-        struct co_p2p_peer *member = &p2p->peers[context->peers[rank]];
-        if (member->last_context == context) {
-            co_p2p_context_forget_last(member);
-        }
+    if (p2p->last_context == context) {
+        co_p2p_context_forget_last(p2p);
     }
     free(context->peers);
     close_matcher(p2p, context);

@@ -47,7 +47,6 @@ static void open_peer(struct co_p2p *p2p, int number)
     co_p2p_queue_open(&peer->urgent);
     co_p2p_queue_open(&peer->messages);
     peer->last_stream = &peer->first_stream;
-    co_p2p_context_forget_last(peer);
 }
 
 void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
@@ -103,6 +102,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
     p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
     co_hash_map_open(&p2p->contexts);
+    co_p2p_context_forget_last(p2p);
     *out = p2p;
     return 0;
 }
