@@ -6,9 +6,12 @@
 #   - for IDLE seconds on end its processes have used almost no processor time: it waits for something;
 #   - its processes have used CPU seconds of processor time: it spins, which looks like work for ever otherwise.
 # A machine that stands still for a while counts as one look at it. Otherwise the status is the command's, as a shell
-# gives it. Called by tests/run_all.sh, tests/run_unit.sh and tests/mpi/run.sh.
+# gives it. Called by tests/run_all.sh, tests/run_unit.sh, tests/mpi/run.sh and the laboratories.
 #
-# usage: bounded.py [--grows FILE] IDLE CPU COMMAND...
+# usage: bounded.py [--grows FILE] [--with PID,PID...] [--share SHARE] IDLE CPU COMMAND...
+#   --with    processes that others have started and that work for the command, as virtual machines do: their time
+#             counts, too, and they are not ended
+#   --share   of a core, below which processor time counts as none
 import ctypes
 import os
 import signal
@@ -17,7 +20,7 @@ import sys
 import time
 
 LOOK_S = 1.0
-BUSY_SHARE = 0.01  # of one core: less is a thread that looks now and then whether it has something to do
+BUSY_SHARE = 0.01  # of one core, unless told otherwise: less is a thread that looks now and then whether it has something to do
 GRACE_S = 5
 PR_SET_CHILD_SUBREAPER = 36
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -36,9 +39,14 @@ def processes():
     return found
 
 
+beside = {}  # pid: seconds that it had used when it was last seen
+
+
 def family():
-    """Those that we have started and that live, and the seconds that they and the ended ones have used."""
+    """Those that we have started and that live, and the seconds that they, the ended ones and those beside have used."""
     known = processes()
+    for pid in beside.keys() & known.keys():
+        beside[pid] = max(beside[pid], known[pid][1])
     children = {}
     for pid, (parent, _) in known.items():
         children.setdefault(parent, []).append(pid)
@@ -48,7 +56,8 @@ def family():
         members.append(pid)
         left += children.get(pid, [])
     ended = os.times()
-    return members, sum(known[pid][1] for pid in members) + ended.children_user + ended.children_system
+    used = sum(known[pid][1] for pid in members) + sum(beside.values())
+    return members, used + ended.children_user + ended.children_system
 
 
 def reap(child):
@@ -96,7 +105,7 @@ def size_of(path):
         return 0
 
 
-def watch(child, path, idle_limit_s, cpu_limit_s):
+def watch(child, path, share, idle_limit_s, cpu_limit_s):
     size, idle_s, looked = size_of(path), 0.0, time.monotonic()
     before = since = family()[1]
     while True:
@@ -107,7 +116,7 @@ def watch(child, path, idle_limit_s, cpu_limit_s):
         used = family()[1]
         if size_of(path) != size:
             size, idle_s, since = size_of(path), 0.0, used
-        elif used - before < BUSY_SHARE * passed:
+        elif used - before < share * passed:
             idle_s += min(passed, 2 * LOOK_S)
         else:
             idle_s = 0.0
@@ -119,9 +128,18 @@ def watch(child, path, idle_limit_s, cpu_limit_s):
 
 
 def main(words):
-    path = None
-    if words[:1] == ["--grows"]:
-        path, words = words[1], words[2:]
+    path, share = None, BUSY_SHARE
+    while words[0].startswith("--"):
+        option, value, words = words[0], words[1], words[2:]
+        if option == "--grows":
+            path = value
+        elif option == "--with":
+            beside.update((int(pid), 0.0) for pid in value.split(","))
+        elif option == "--share":
+            share = float(value)
+        else:
+            print(f"{option}: no such option", file=sys.stderr)
+            return 2
     idle_limit_s, cpu_limit_s, command = float(words[0]), float(words[1]), words[2:]
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCHLD])
@@ -138,7 +156,7 @@ def main(words):
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, interrupted)
-    result = watch(process.pid, path, idle_limit_s, cpu_limit_s)
+    result = watch(process.pid, path, share, idle_limit_s, cpu_limit_s)
     if isinstance(result, str):
         print(f"{os.path.basename(command[0])} {result}", file=sys.stderr)
         end(process.pid)

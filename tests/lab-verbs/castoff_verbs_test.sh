@@ -20,11 +20,11 @@ is_chosen() { # case
     [[ $chosen == "  " || $chosen == *" $1 "* ]]
 }
 
-run_inside() { # case seconds lab-options...
-    local name=$1 limit=$2 status=0 began=$SECONDS
-    shift 2
+run_inside() { # case lab-options...
+    local name=$1 status=0 began=$SECONDS
+    shift
     is_chosen "$name" || return
-    timeout -k 5 "$limit" "$lab" --prefix "$prefix" "$@" -- \
+    python3 -S "$here/../bounded.py" --grows "$log" --share 0.2 300 3600 "$lab" --prefix "$prefix" "$@" -- \
         "$here/castoff_verbs_test_inside.sh" "$name" "$top" </dev/null 2>"$work/errors" | tee -a "$log"
     status=${PIPESTATUS[0]}
     check "$name: the lab ends with its command's status" test "$status" -eq 0
@@ -36,13 +36,13 @@ run_inside() { # case seconds lab-options...
 make_work castoffverbs
 make -s -C "$top" lib modules tools mpi-tests bench-programs || exit 1
 need_lab 300 --guests 1
-run_inside jobs 2400 --guests 4
-run_inside counters 2400 --guests 4
-run_inside messages 2400 --guests 4
-run_inside deaths 2400 --guests 4
-run_inside troubles 2400 --guests 3
-run_inside reads 2400 --guests 3
-run_inside regions 2400 --guests 2
-run_inside refusals 2400 --guests 2
-run_inside no_device 2400 --guests 2 --no-device
+run_inside jobs --guests 4
+run_inside counters --guests 4
+run_inside messages --guests 4
+run_inside deaths --guests 4
+run_inside troubles --guests 3
+run_inside reads --guests 3
+run_inside regions --guests 2
+run_inside refusals --guests 2
+run_inside no_device --guests 2 --no-device
 print_sum

@@ -10,6 +10,8 @@ case_name=$1 top=$2
 shared=$CASTOFF_LAB_SHARED
 programs=$top/build/tests/mpi
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# shellcheck source=tests/lab-verbs/waits.sh
+. "$(dirname -- "$0")/waits.sh"
 
 check() { # what command...
     local what="$case_name: $1"
@@ -31,7 +33,7 @@ run() { # ranks program settings...
         exports+=(-x "$setting")
     done
     rm -f "$shared/report"
-    timeout 200 lab-mpirun -n "$ranks" "${exports[@]}" "$top/build/castoff" run -- "$programs/$program" \
+    "${bounded[@]}" lab-mpirun -n "$ranks" "${exports[@]}" "$top/build/castoff" run -- "$programs/$program" \
         >"$shared/out" 2>"$shared/err"
 }
 
@@ -55,7 +57,7 @@ none() { # counter
 
 # Its output natively, on this machine, and by the last run.
 as_natively() { # ranks program
-    timeout 100 mpirun --oversubscribe -n "$1" "$programs/$2" >"$shared/native" 2>/dev/null
+    "${bounded[@]}" mpirun --oversubscribe -n "$1" "$programs/$2" >"$shared/native" 2>/dev/null
     cmp "$shared/native" "$shared/out"
 }
 
@@ -94,12 +96,12 @@ is_below() { # value bound
 # A guest that waits for its turn of a core is not a loss: the cutoff is long here, so that only payload is counted.
 case_counters() {
     local sent=0 brought=0 sent_before=0 brought_before=0 payload=$((4 * 4 * 262144)) ours our_share ring
-    ports_of timeout 200 lab-mpirun -n 4 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
+    ports_of "${bounded[@]}" lab-mpirun -n 4 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
         -x CASTOFF_ALLGATHER=yes -x CASTOFF_MCAST_CUTOFF=500ms "$top/build/castoff" run --
     ours=$((sent + brought)) our_share=$sent
     check "an allgather sends each rank's bytes once, and 6 % for heads and reports" is_below "$sent" $((payload * 106 / 100))
     read -ra stock <<<"${CASTOFF_LAB_MPIRUN_ARGS/btl_tcp_if_include 10.79.0/btl_tcp_if_include 10.78.0}"
-    ports_of timeout 200 mpirun "${stock[@]}" -n 4 --mca coll_tuned_use_dynamic_rules 1 \
+    ports_of "${bounded[@]}" mpirun "${stock[@]}" -n 4 --mca coll_tuned_use_dynamic_rules 1 \
         --mca coll_tuned_allgather_algorithm 4
     ring=$((sent + brought))
     echo "counters: castoff sent $our_share of all $ours, stock's ring $sent of all $ring, payload $payload"
@@ -127,7 +129,7 @@ case_jobs() {
 messages() {
     local ranks=$1 program=$2
     shift 2
-    timeout 200 lab-mpirun -n "$ranks" -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_PROBE=5s -x CASTOFF_TRANSPORT=verbs \
+    "${bounded[@]}" lab-mpirun -n "$ranks" -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_PROBE=5s -x CASTOFF_TRANSPORT=verbs \
         -x CASTOFF_P2P=yes -x CASTOFF_LOG=info -x CASTOFF_REPORT="$shared/report" "${more[@]}" "$top/build/castoff" run -- \
         "$programs/$program" "$@" >"$shared/out" 2>"$shared/err"
 }
@@ -164,7 +166,7 @@ messages_of_survivors() {
 two_at_once() {
     local first second status=0
     for first in 1 2; do
-        timeout 200 lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
+        "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
             -x CASTOFF_BCAST=yes -x CASTOFF_REPORT="$shared/report.$first" "$top/build/castoff" run -- \
             "$programs/bcast_rotating" >"$shared/out.$first" 2>&1 &
         second="${second:-} $!"
@@ -184,7 +186,7 @@ says() { # pattern
 case_deaths() {
     local bytes
     for bytes in 8 300000; do
-        timeout 120 lab-mpirun -n 4 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
+        "${bounded[@]}" lab-mpirun -n 4 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
             -x CASTOFF_PROBE=5s -x CASTOFF_BCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_LOG=info "$top/build/castoff" run -- \
             "$programs/abort_survivors" "$bytes" >"$shared/out" 2>"$shared/err"
         check "a rank killed, blocks of $bytes bytes: over verbs" says "verbs: .* group"
@@ -219,7 +221,7 @@ case_regions() {
 # Enough for the rings, not for the program's blocks.
 little_memory_run() {
     rm -f "$shared/report"
-    timeout 200 lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
+    "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
         -x CASTOFF_PROBE=5s -x CASTOFF_REPORT="$shared/report" lab-memlock 6300 "$top/build/castoff" run -- \
         "$programs/bcast_remapped" >"$shared/out" 2>"$shared/err"
 }
@@ -234,24 +236,15 @@ trouble() { # what settings... -- harm...
     done
     shift
     rm -f "$shared"/{begun,end,report}
-    timeout 120 lab-mpirun -n 3 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
+    "${bounded[@]}" lab-mpirun -n 3 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
         -x CASTOFF_PROBE=5s -x CASTOFF_ALLGATHER=yes -x CASTOFF_REPORT="$shared/report" "${settings[@]}" \
         "$top/build/castoff" run -- "$programs/trouble_survivors" 20000 "$shared" >"$shared/out" 2>"$shared/err" &
     job=$!
-    check "$what: the job is under way" until_there "$shared/begun"
+    check "$what: the job is under way" await test -e "$shared/begun"
     check "$what: it is done" "$@"
     sleep 1
     touch "$shared/end"
     wait "$job"
-}
-
-until_there() { # file
-    local turn
-    for ((turn = 0; turn < 600; turn++)); do
-        [[ ! -e $1 ]] || return 0
-        sleep 0.1
-    done
-    return 1
 }
 
 all_say() { # "no error" or "an error"
@@ -260,7 +253,7 @@ all_say() { # "no error" or "an error"
 }
 
 link_comes_back() {
-    lab-in-guest 1 ip link set eth0 down && until_says "port 1 is down" && lab-in-guest 1 ip link set eth0 up &&
+    lab-in-guest 1 ip link set eth0 down && await says "port 1 is down" && lab-in-guest 1 ip link set eth0 up &&
         lab-in-guest 1 ip route add 224.0.0.0/4 dev eth0
 }
 
@@ -268,17 +261,8 @@ link_comes_back() {
 # keeps the interface's memberships.
 address_comes_back() {
     lab-in-guest 1 ip addr add 10.77.0.2/24 dev eth0 && lab-in-guest 1 ip addr del 10.78.0.2/24 dev eth0 &&
-        until_says "a send ended with" && lab-in-guest 1 ip addr add 10.78.0.2/24 dev eth0 &&
+        await says "a send ended with" && lab-in-guest 1 ip addr add 10.78.0.2/24 dev eth0 &&
         lab-in-guest 1 ip addr del 10.77.0.2/24 dev eth0 && lab-in-guest 1 ip route replace 224.0.0.0/4 dev eth0
-}
-
-until_says() { # pattern
-    local turn
-    for ((turn = 0; turn < 300; turn++)); do
-        ! says "$1" || return 0
-        sleep 0.1
-    done
-    return 1
 }
 
 case_troubles() {
@@ -296,7 +280,7 @@ case_troubles() {
     check "a link that stays away: it says so" says "port 1 is down"
     lab-in-guest 1 ip link set eth0 up
     lab-in-guest 1 ip route add 224.0.0.0/4 dev eth0
-    trouble "a device that is taken away" CASTOFF_P2P=yes CASTOFF_LOG=info -- timeout 30 lab-in-guest 1 rdma link del rxe0
+    trouble "a device that is taken away" CASTOFF_P2P=yes CASTOFF_LOG=info -- "${bounded[@]}" lab-in-guest 1 rdma link del rxe0
     check "a device that is taken away: messages had it, too" says "messages between hosts go by verbs"
     check "a device that is taken away: they give it back" says "connection to rank . is lost: the device is taken away"
     check "a device that is taken away: all get an MPI error" all_say "an error"
@@ -327,7 +311,7 @@ case_reads() {
 
 # The device gives up after half a second, Soft-RoCE never, and then castoff does after two.
 connections_fail() {
-    lab-loss 1 1000 connections && until_says "cannot be read any more" && lab-loss 1 0
+    lab-loss 1 1000 connections && await says "cannot be read any more" && lab-loss 1 0
 }
 
 # A job that could not have verbs goes on without them, and says why.
@@ -344,7 +328,7 @@ case_refusals() {
 }
 
 locked_run() {
-    timeout 200 lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
+    "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
         lab-memlock 64 "$top/build/castoff" run -- "$programs/bcast_signals" >"$shared/out" 2>"$shared/err"
 }
 

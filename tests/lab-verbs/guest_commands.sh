@@ -3,8 +3,8 @@
 #
 # The commands that a laboratory with guests offers, one per name under which this file is linked
 # into the lab's bin directory: lab-in-guest, lab-agent, lab-mpirun, lab-memlock, lab-counters,
-# lab-device-counters, lab-loss, lab-loss-count, lab-link, lab-kill-guest, lab-console. README.md
-# says what each does. They are for the lab's command; lab-memlock is for the guests.
+# lab-device-counters, lab-loss, lab-loss-count, lab-link, lab-kill-guest, lab-console, lab-bounded.
+# README.md says what each does. They are for the lab's command; lab-memlock is for the guests.
 
 # shellcheck disable=SC2154
 set -u
@@ -118,6 +118,18 @@ kill_guest() {
     done
 }
 
+# Ends a command that hangs. What its ranks do in the guests shows here as the time of the guests' processes: an idle one
+# takes 0.3 % of a core, and one that works a third of it though both cores have two others to run.
+bound() { # idle-seconds cpu-seconds command...
+    (($# > 2)) || refuse "usage: lab-bounded IDLE-SECONDS CPU-SECONDS COMMAND..."
+    # shellcheck disable=SC1091
+    . "$lab_directory/state" || exit 1
+    local share IFS=,
+    printf -v share '0.%02d' $((lab_guests * 5))
+    exec python3 -S "$(dirname -- "$(readlink -f -- "$0")")/../bounded.py" \
+        --with "${lab_guest_pids[*]}" --share "$share" "$@"
+}
+
 print_console() {
     guest_index "${1-}"
     tr -d '\r' <"$lab_directory/console/g$index"
@@ -135,5 +147,6 @@ case ${0##*/} in
     lab-link) set_link "$@" ;;
     lab-kill-guest) kill_guest "$@" ;;
     lab-console) print_console "$@" ;;
+    lab-bounded) bound "$@" ;;
     *) refuse "not one of the lab's commands" ;;
 esac

@@ -19,7 +19,7 @@ usage: tests/lab-verbs/lab.sh --guests N [options] -- COMMAND [ARGUMENT...]
   --no-device           guests without an RDMA device
   --ranks-per-guest K   slots that mpirun gets in each guest (1)
   --accel KIND          kvm, tcg (emulation), or auto (the default: kvm where a guest boots with it)
-  --patience SECONDS    how long guests may take to boot (180)
+  --patience SECONDS    how long guests may do nothing, or work, before they are up (180)
   --prefix NAME         first part of the lab's name (castoff-verbs)
 COMMAND runs on this machine, in the lab's network; tests/lab-verbs/README.md lists the helper
 commands it finds there. LAB_VERBS_CACHE names the folder for the kernel, by default
@@ -76,7 +76,7 @@ check_machine() {
     local tool missing=()
     local packages="qemu-system-x86 busybox-static kmod cpio iproute2 nftables (make deps installs them) and gcc"
     [[ $(uname -m) == x86_64 ]] || skip "the guests are x86-64 and this machine is $(uname -m)"
-    for tool in qemu-system-x86_64 busybox depmod cpio ip bridge nft rdma unshare setpriv flock apt-get dpkg-deb "${CC:-cc}"; do
+    for tool in qemu-system-x86_64 python3 busybox depmod cpio ip bridge nft rdma unshare setpriv flock apt-get dpkg-deb "${CC:-cc}"; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$tool" >/dev/null || missing+=("$tool")
     done
     ((${#missing[@]} == 0)) || skip "${missing[*]} missing: root must install the packages $packages"

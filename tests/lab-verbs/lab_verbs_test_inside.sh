@@ -9,6 +9,8 @@ set -u
 
 case_name=$1 work=$2 top=$3
 shared=$CASTOFF_LAB_SHARED
+# shellcheck source=tests/lab-verbs/waits.sh
+. "$(dirname -- "$0")/waits.sh"
 
 check() { # what command...
     local what="$case_name: $1"
@@ -42,16 +44,6 @@ device_is() { # guest state
     grep -q "state:.*$2" "$shared/device.$1"
 }
 
-# Waits until a program in a guest has said something, or is over.
-await_output() { # file pattern job
-    local turn
-    for ((turn = 0; turn < 600; turn++)); do
-        grep -qs "$2" "$1" && return
-        kill -0 "$3" 2>/dev/null || return
-        read -r -t 0.1 <> <(:)
-    done
-}
-
 # Runs one side in guest 0 and the other in guest 1 when the first says that it is there. Both must succeed.
 between() { # pattern server-command... -- client-command...
     local pattern=$1 server_command=() server status=0
@@ -62,10 +54,10 @@ between() { # pattern server-command... -- client-command...
     done
     shift
     : >"$shared/server"
-    lab-in-guest 0 timeout 60 stdbuf -oL "${server_command[@]}" >"$shared/server" 2>&1 </dev/null &
+    "${bounded[@]}" lab-in-guest 0 stdbuf -oL "${server_command[@]}" >"$shared/server" 2>&1 </dev/null &
     server=$!
     await_output "$shared/server" "$pattern" "$server"
-    lab-in-guest 1 timeout 60 "$@" </dev/null || status=1
+    "${bounded[@]}" lab-in-guest 1 "$@" </dev/null || status=1
     wait "$server" || status=1
     ((status == 0)) || cat "$shared/server"
     return "$status"
@@ -133,7 +125,7 @@ check_loss() {
     local packets bytes receiver
     lab-loss 0 1000 multicast
     : >"$shared/receiver"
-    lab-in-guest 0 timeout 60 stdbuf -oL mckey -m 239.1.2.4 -c 1 -C 5 -S 1000 >"$shared/receiver" 2>&1 </dev/null &
+    "${bounded[@]}" lab-in-guest 0 stdbuf -oL mckey -m 239.1.2.4 -c 1 -C 5 -S 1000 >"$shared/receiver" 2>&1 </dev/null &
     receiver=$!
     await_output "$shared/receiver" joined "$receiver"
     lab-in-guest 1 mckey -m 239.1.2.4 -s -c 1 -C 5 -S 1000 >/dev/null 2>&1 </dev/null
@@ -164,14 +156,21 @@ check_limits() {
 }
 
 registers() { # bytes
-    lab-in-guest 2 timeout 3 stdbuf -oL ibv_rc_pingpong -d rxe0 -g 1 -s "$1" >"$shared/registered" 2>&1 </dev/null
+    local server
+    : >"$shared/registered"
+    "${bounded[@]}" lab-in-guest 2 stdbuf -oL ibv_rc_pingpong -d rxe0 -g 1 -s "$1" >"$shared/registered" 2>&1 </dev/null &
+    server=$!
+    await_output "$shared/registered" "local address" "$server"
+    kill "$server" 2>/dev/null
+    wait "$server" 2>/dev/null
     cat "$shared/registered"
     # It waits for a partner with all that it needs.
     grep -q "local address" "$shared/registered"
 }
 
 registers_not() { # KiB bytes
-    lab-in-guest 2 lab-memlock "$1" timeout 20 ibv_rc_pingpong -d rxe0 -g 1 -s "$2" >"$shared/registered" 2>&1 </dev/null
+    "${bounded[@]}" lab-in-guest 2 lab-memlock "$1" ibv_rc_pingpong -d rxe0 -g 1 -s "$2" \
+        >"$shared/registered" 2>&1 </dev/null
     cat "$shared/registered"
     grep -q "Couldn't register MR" "$shared/registered"
 }
@@ -184,13 +183,13 @@ check_mpi() {
     local before status=0
     before=$(counter p1 2)
     check "stock MPI spans the guests" \
-        test "$(timeout 100 lab-mpirun -n 4 "$work/lab_sum" 2>"$shared/checked")" = "ranks 4 sum 6 hosts 4"
+        test "$("${bounded[@]}" lab-mpirun -n 4 "$work/lab_sum" 2>"$shared/checked")" = "ranks 4 sum 6 hosts 4"
     check "none of it went over the fabric" less_than $(($(counter p1 2) - before)) 5000
     # castoff over UDP on the fabric: any rank that received a wrong byte fails the program.
     read -r -a arguments <<<"$CASTOFF_LAB_MPIRUN_ARGS"
     env $(compgen -e CASTOFF_LAB_ | sed 's/^/-u /') CASTOFF_TRANSPORT=udp CASTOFF_UDP_INTERFACE=eth0 \
         CASTOFF_BCAST=yes \
-        CASTOFF_REPORT="$shared/report.json" timeout -k 5 150 "$top/build/castoff" mpirun "${arguments[@]}" -n 4 \
+        CASTOFF_REPORT="$shared/report.json" "${bounded[@]}" "$top/build/castoff" mpirun "${arguments[@]}" -n 4 \
         "$top/build/tests/mpi/bcast_sizes" >"$shared/bcast_sizes.out" 2>"$shared/bcast_sizes.err" </dev/null || status=$?
     check "castoff runs a program of 4 ranks across the guests" test "$status" -eq 0
     check "its output is that of native MPI" same_output bcast_sizes
@@ -237,13 +236,41 @@ check_poor() {
     check "the console can be read" grep -q "lab: guest ready" <(lab-console 0)
 }
 
+is_ended() { # idle-seconds cpu-seconds command...: as one that hangs
+    lab-bounded "$@" </dev/null
+    test $? -eq 124
+}
+
+# Works for several times as long as it may wait, in a guest whose processor two others use, too; it says nothing meanwhile.
+slow_job_ends() {
+    local burners=() status=0 turn
+    for turn in 1 2; do
+        sh -c 'while :; do :; done' &
+        burners+=($!)
+    done
+    # shellcheck disable=SC2016
+    lab-bounded 3 1000 lab-in-guest 0 python3 -c 'import time
+while time.process_time() < 15: pass' </dev/null || status=$?
+    kill "${burners[@]}"
+    wait "${burners[@]}" 2>/dev/null
+    return "$status"
+}
+
+check_bounds() {
+    check "a command that waits in a guest is ended" is_ended 3 1000 lab-in-guest 0 sleep 100000
+    check "one that spins there is ended" is_ended 1000 10 lab-in-guest 1 sh -c 'while :; do :; done'
+    check "nothing of it is left" lab-in-guest 1 sh -c '! pgrep -f "while :; do" | grep -vx $$'
+    check "a job of MPI that never ends is ended" \
+        is_ended 1000 60 lab-mpirun -n 2 "$top/build/tests/mpi/trouble_survivors" 20000 "$shared"
+    check "a job that is slow and moves is not ended" slow_job_ends
+    check "a status comes through" test "$(lab-bounded 3 1000 lab-in-guest 1 sh -c 'exit 7' </dev/null; echo $?)" = 7
+}
+
+# As long as this lab may do nothing: the other one's guests are not seen from here.
 await_file() {
-    local turn
-    for ((turn = 0; turn < 2000; turn++)); do
-        [[ ! -e $1 ]] || return 0
+    until [[ -e $1 ]]; do
         read -r -t 0.1 <> <(:)
     done
-    return 1
 }
 
 check_side_by_side() { # own-name other-name

@@ -54,7 +54,7 @@ copy_a_file() {
         lab-in-guest "$guest" cmp /tmp/copy "$file" || return 1
     done
     title "Who served: $packets packets of 4096 bytes came in, if none was lost, three times as many went out"
-    await 20 is_at_least copies $((3 * packets))
+    await is_at_least copies $((3 * packets))
     show "$castoff" coordinator status --coordinator "$place" --secret "$secret"
 }
 
@@ -67,7 +67,7 @@ run_a_program() {
     export CASTOFF_COORDINATOR=$place CASTOFF_COORDINATOR_SECRET=$secret CASTOFF_PLACED_MIN=1M
     export CASTOFF_UDP_INTERFACE=eth0 CASTOFF_REPORT=$shared/report OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     say "" castoff mpirun --host g0,g1,g2,g3 -n 4 placed_calls 8388608 3
-    timeout 240 "$castoff" mpirun "${arguments[@]}" -n 4 "$program" 8388608 3 || return 1
+    "${bounded[@]}" "$castoff" mpirun "${arguments[@]}" -n 4 "$program" 8388608 3 || return 1
     show grep "^ *placed" "$shared/report"
     [[ $(awk '$1 == "placed_broadcasts" { print $2 }' "$shared/report") == 3 ]]
 }

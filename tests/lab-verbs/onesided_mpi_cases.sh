@@ -19,7 +19,7 @@ run_mpi() { # name ranks program arguments... -- settings...
         exports+=(-x "$setting")
     done
     rm -f "$shared/report.$name"
-    timeout 240 lab-mpirun -n "$ranks" --enable-recovery "${exports[@]}" "${before[@]}" "$top/build/castoff" run -- "${command[@]}" \
+    "${bounded[@]}" lab-mpirun -n "$ranks" --enable-recovery "${exports[@]}" "${before[@]}" "$top/build/castoff" run -- "${command[@]}" \
         >"$shared/out.$name" 2>"$shared/err.$name"
 }
 
@@ -36,7 +36,7 @@ by_castoff_mpirun() { # ranks program arguments...
         unset "${!CASTOFF_LAB_@}"
         export CASTOFF_COORDINATOR=$place CASTOFF_COORDINATOR_SECRET=$secret CASTOFF_PLACED_MIN=1M
         export CASTOFF_UDP_INTERFACE=eth0 CASTOFF_PROBE=5s CASTOFF_REPORT=$shared/report.castoff
-        timeout 240 "$castoff" mpirun "${arguments[@]}" -n "$ranks" "$top/build/tests/mpi/$program" "$@" \
+        "${bounded[@]}" "$castoff" mpirun "${arguments[@]}" -n "$ranks" "$top/build/tests/mpi/$program" "$@" \
             2>"$shared/err.castoff"
     )
 }
@@ -66,14 +66,14 @@ expect_streams() { # name streams MiB
     local again least=$(($2 * $3 * 256))
     again=$(reported "$1" placed_chunks_again)
     check "$1: packets came in once, and what was lost again" \
-        await 20 is_between group_packets "$least" $((least + 16 * ${again:-0}))
-    check "$1: they went out three times" await 20 is_between copies $((3 * least)) $((3 * $(counter group_packets)))
+        await is_between group_packets "$least" $((least + 16 * ${again:-0}))
+    check "$1: they went out three times" await is_between copies $((3 * least)) $((3 * $(counter group_packets)))
 }
 
 as_natively() { # name ranks program arguments...
     local name=$1 ranks=$2 program=$3
     shift 3
-    timeout 100 mpirun --oversubscribe -n "$ranks" "$top/build/tests/mpi/$program" "$@" >"$shared/native" 2>/dev/null
+    "${bounded[@]}" mpirun --oversubscribe -n "$ranks" "$top/build/tests/mpi/$program" "$@" >"$shared/native" 2>/dev/null
     cmp "$shared/native" "$shared/out.$name"
 }
 
@@ -181,10 +181,10 @@ trouble() { # name word harm...
     rm -f "$shared"/{begun,end}
     run_mpi "$1" 4 placed_survivors 8388608 "$shared" -- "${apart[@]}" CASTOFF_DEADLINE_S=48 &
     job=$!
-    check "the job is under way" await 100 test -e "$shared/begun"
+    check "the job is under way" await test -e "$shared/begun"
     pause 0.5
     "${@:3}"
-    check "it notices" await 60 grep -q "$2" "$shared/err.$1"
+    check "it notices" await grep -q "$2" "$shared/err.$1"
     pause 2
     touch "$shared/end"
     wait "$job"

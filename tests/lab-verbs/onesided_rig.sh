@@ -19,6 +19,9 @@ hops=()
 receivers=()
 ports=p0,p1,p2,p3 # of a hop in switch mode
 
+# shellcheck source=tests/lab-verbs/waits.sh
+. "$top/tests/lab-verbs/waits.sh"
+
 check() { # what command...
     local what="$case_name: $1"
     shift
@@ -34,16 +37,6 @@ pause() { # seconds
     read -r -t "$1" <> <(:)
 }
 
-await() { # seconds command...
-    local deadline=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        ((SECONDS < deadline)) || return 1
-        pause 0.1
-    done
-    return 0
-}
-
 not() {
     ! "$@"
 }
@@ -51,7 +44,7 @@ not() {
 start_coordinator() {
     "$castoff" coordinator --listen "$place" --secret "$secret" --lease 3 2>>"$shared/daemons" &
     coordinator=$!
-    await 30 status
+    await status
 }
 
 status() {
@@ -78,7 +71,7 @@ is_at_least() { # counter value
 
 # Reports come once a second.
 settles() { # counter value
-    await 20 is "$@" >/dev/null || is "$@"
+    await is "$@" >/dev/null || is "$@"
 }
 
 start_hop() { # options...
@@ -87,7 +80,7 @@ start_hop() { # options...
 }
 
 await_hops() { # how many
-    await 30 is_at_least hops "$1" >/dev/null
+    await is_at_least hops "$1" >/dev/null
 }
 
 end_hops() {
@@ -140,7 +133,7 @@ receive() { # group guest...
     shift
     for guest in "$@"; do
         rm -f "$shared/said.$group.$guest"
-        timeout 200 lab-in-guest "$guest" "$castoff" onesided-copy --coordinator "$place" --secret "$secret" \
+        "${bounded[@]}" lab-in-guest "$guest" "$castoff" onesided-copy --coordinator "$place" --secret "$secret" \
             --group "$group" --name "g$guest" --patience "$patience" --receive "/tmp/out.$group" >"$shared/said.$group.$guest" 2>&1 &
         receivers[guest]=$!
     done
@@ -149,7 +142,7 @@ receive() { # group guest...
 send() { # group receivers options...
     local group=$1 count=$2
     shift 2
-    timeout 200 lab-in-guest 0 "$castoff" onesided-copy --coordinator "$place" --secret "$secret" --group "$group" \
+    "${bounded[@]}" lab-in-guest 0 "$castoff" onesided-copy --coordinator "$place" --secret "$secret" --group "$group" \
         --name g0 --patience "$patience" --to "$count" "$@" "$shared/file" >"$shared/said.$group.0" 2>&1
 }
 
@@ -184,7 +177,7 @@ is_between() { # counter least most
 expect_packets() { # counter times MiB
     local again=$(($(written) - $3 * 16))
     check "$1: $2 for each packet that the sender wrote ($again chunks again)" \
-        await 20 is_between "$1" $(($2 * ($3 * 256 + 1))) $(($2 * ($(written) * 16 + 1 + (again > 0 ? 4 : 0))))
+        await is_between "$1" $(($2 * ($3 * 256 + 1))) $(($2 * ($(written) * 16 + 1 + (again > 0 ? 4 : 0))))
 }
 
 copies_to_three() { # MiB
@@ -211,7 +204,7 @@ begin_slowly() { # MiB receivers...
     receive file "$@"
     send file $# --rate 1000000 &
     sender=$!
-    await 60 grep -q "group file: open" "$shared/daemons"
+    await grep -q "group file: open" "$shared/daemons"
     pause 1.5
 }
 

@@ -18,7 +18,8 @@ make_work castoffonesided
 make -s -C "$top" lib modules tools mpi-tests forge-frames build/libcastoff-group.so || exit 1
 need_lab 300 --guests 1
 status=0
-timeout -k 5 4800 "$lab" --prefix "$prefix" --guests 4 -- "$here/onesided_test_inside.sh" "$top" "$@" </dev/null \
+python3 -S "$here/../bounded.py" --grows "$log" --share 0.2 300 3600 \
+    "$lab" --prefix "$prefix" --guests 4 -- "$here/onesided_test_inside.sh" "$top" "$@" </dev/null \
     2>"$work/errors" | tee -a "$log"
 status=${PIPESTATUS[0]}
 check "the lab ends with its command's status" test "$status" -eq 0

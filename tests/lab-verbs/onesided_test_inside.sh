@@ -103,7 +103,7 @@ case_forged() {
     status
     check "forged frames are sent to the group while it is written" "$top/build/tests/lab-verbs/forge_frames" x1 \
         "$(of_group file address)" "$(of_group file qpn)" 10.78.0.1 20000 7
-    await 20 is_at_least malformed 2000 >/dev/null
+    await is_at_least malformed 2000 >/dev/null
     local verdict
     for verdict in damaged foreign opcode sequence; do
         check "$verdict: kept out and counted" test "$(of_group file "$verdict")" -gt 1000
@@ -154,14 +154,14 @@ case_stopped() {
     as_switch
     begin_slowly 8 1 2 3
     kill -STOP "${hops[0]}"
-    check "the hop is stopped: its lease ends" await 60 grep -q "the hop is silent: its lease has ended" "$shared/daemons"
+    check "the hop is stopped: its lease ends" await grep -q "the hop is silent: its lease has ended" "$shared/daemons"
     kill -CONT "${hops[0]}"
     check "it goes on: the copy ends well" wait "$sender"
     check "every byte is there at each of them" received file 1 2 3
     : >"$shared/daemons"
     begin_slowly 8 1 2 3
     kill -STOP "$coordinator"
-    check "the coordinator is stopped: the hop goes" await 60 grep -q "silent: the lease has ended" "$shared/daemons"
+    check "the coordinator is stopped: the hop goes" await grep -q "silent: the lease has ended" "$shared/daemons"
     kill -CONT "$coordinator"
     check "it goes on: the copy ends well again" wait "$sender"
     check "every byte is there again at each of them" received file 1 2 3
@@ -170,7 +170,7 @@ case_stopped() {
     begin_slowly 4 1 2 3
     lab-in-guest 2 pkill -STOP castoff
     check "a receiver is stopped: all has been written" \
-        await 60 is_at_least group_packets $((before + 1025))
+        await is_at_least group_packets $((before + 1025))
     lab-in-guest 2 pkill -CONT castoff
     check "it goes on: the copy ends well once more" wait "$sender"
     check "every byte is there once more at each of them" received file 1 2 3
@@ -203,7 +203,7 @@ case_two_groups() {
     receive second 3
     send first 2 &
     sender=$!
-    timeout 200 lab-in-guest 0 "$castoff" onesided-copy --coordinator "$place" --secret "$secret" --group second \
+    "${bounded[@]}" lab-in-guest 0 "$castoff" onesided-copy --coordinator "$place" --secret "$secret" --group second \
         --name other --patience "$patience" --to 1 "$shared/file" >"$shared/said.second.0" 2>&1
     check "two groups at once: the second one's sender" test $? -eq 0
     check "two groups at once: the first one's sender" wait "$sender"

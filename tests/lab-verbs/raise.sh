@@ -75,7 +75,7 @@ BATCH
 # The guests' agents start with one of them.
 install_commands() {
     local name
-    for name in in-guest agent mpirun memlock counters device-counters loss loss-count link kill-guest console; do
+    for name in in-guest agent mpirun memlock counters device-counters loss loss-count link kill-guest console bounded; do
         try ln -s "$here/guest_commands.sh" "$LAB_DIR/bin/lab-$name"
     done
 }
@@ -122,21 +122,26 @@ show_console() { # index
     tail -n 15 "$LAB_DIR/console/qemu$1" "$LAB_DIR/console/g$1" 2>/dev/null | tr -d '\r' >&2
 }
 
+# Patience is for a guest that does nothing, or works for that long without being up.
 await_guests() {
-    local i deadline=$((SECONDS + LAB_PATIENCE))
+    local i watch
+    "$LAB_DIR/bin/lab-bounded" "$LAB_PATIENCE" $((LAB_PATIENCE * LAB_GUESTS)) sleep infinity 2>/dev/null &
+    watch=$!
     for ((i = 0; i < LAB_GUESTS; i++)); do
         until grep -qs "lab: guest ready" "$LAB_DIR/console/g$i"; do
             if ! kill -0 "${guest_pids[i]}" 2>/dev/null; then
                 show_console "$i"
                 fail "guest g$i ended while it booted"
             fi
-            if ((SECONDS >= deadline)); then
+            if ! kill -0 "$watch" 2>/dev/null; then
                 show_console "$i"
-                fail "guest g$i did not boot within $LAB_PATIENCE s"
+                fail "guest g$i did not boot: it has done nothing for $LAB_PATIENCE s, or worked for longer"
             fi
             read -r -t 0.1 <> <(:)
         done
     done
+    kill "$watch"
+    wait "$watch" 2>/dev/null
 }
 
 describe_lab() {

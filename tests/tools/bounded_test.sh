@@ -4,9 +4,10 @@
 # tests/bounded.py ends what waits or spins for ever, with its children, and nothing that works on; statuses come through.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-passed=0 failed=0 count=0
+passed=0 failed=0 count=0 judged=""
 work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-bounded.XXXXXX") || exit 1
-trap 'rm -rf "$work"' EXIT
+beside=""
+trap '[ -z "$beside" ] || kill "$beside" 2>/dev/null; rm -rf "$work"' EXIT
 
 # All at once: most of them wait. What each gave is looked at by judge.
 gives() { # status, what, arguments of bounded.py
@@ -14,10 +15,12 @@ gives() { # status, what, arguments of bounded.py
     printf '%s\n' "$1" "$2" >"$work/$count.wanted"
     shift 2
     { python3 tests/bounded.py "$@" >"$work/$count.log" 2>&1; echo $? >"$work/$count.status"; } &
+    judged="$judged $!"
 }
 
 judge() {
-    wait
+    # shellcheck disable=SC2086 # a list of numbers
+    wait $judged
     for number in $(seq $count); do
         { read -r wanted && read -r what; } <"$work/$number.wanted"
         status=$(cat "$work/$number.status")
@@ -60,7 +63,22 @@ gives 0 "who says something now and then" --grows "$work/said" 5 60 \
     sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 1; echo >>"$0"; done' "$work/said"
 gives 124 "who is deaf, with an orphan" 2 60 sh -c 'trap "" TERM; echo $$ >"$0/deaf"
     (setsid sh -c "echo \$\$ >\$0/orphan; sleep 1000" "$0" &); while :; do sleep 1000; done' "$work"
+python3 -c "$spin" &
+gives 0 "who waits for somebody that works" --with "$!" 4 60 sh -c 'while [ -d "/proc/$0" ]; do sleep 0.2; done' "$!"
+sh -c 'while :; do :; done' &
+beside=$!
+gives 124 "who waits for somebody that spins" --with "$beside" 60 2 sleep 1000
+gives 124 "who does less than counts" --share 1000 2 60 sh -c 'while :; do :; done'
+sh -c 'echo $$ >"$0"; while [ -e "$0" ]; do sleep 0.1; done' "$work/idle" &
+gives 124 "who waits for somebody that does next to nothing" --with "$!" --share 0.5 2 60 sleep 1000
+gives 2 "what is asked wrongly" --without 1 2 60 true
 judge
+if kill "$beside" 2>/dev/null && beside="" && rm "$work/idle"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+    echo "FAILED: who works beside was ended, too"
+fi
 is_gone "who was deaf" "$work/deaf"
 is_gone "its orphan" "$work/orphan"
 echo "$passed passed, $failed failed, 0 skipped"

@@ -178,7 +178,7 @@ static void ends_in_the_middle(void **state)
     assert_int_equal(fake_net.cancelled, SIZE * FRAMES + 1);
 }
 
-static void frames_that_are_not_as_long_as_they_say(void **state)
+static void frames_that_are_not_what_they_say(void **state)
 {
     static unsigned char bytes[101];
     (void)state;
@@ -186,6 +186,8 @@ static void frames_that_are_not_as_long_as_they_say(void **state)
         struct co_packet packet = {.context = 77, .tag = 0, .bytes = said, .kind = CO_PACKET_EAGER};
         assert_true(channels[0]->ops->send(channels[0], 1, &packet, bytes, 100, NULL, 0));
     }
+    struct co_packet none = {.context = 77, .bytes = 100, .kind = CO_PACKET_BROKEN}; // as of a ring
+    assert_true(channels[0]->ops->send(channels[0], 1, &none, bytes, 100, NULL, 0));
     settle();
     assert_int_equal(heard[1].count, 0);
     assert_true(say(0, 1, 0)); // they keep nobody
@@ -217,7 +219,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(native_comes_back, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(idle_though_native_comes_back, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(inside_alone, open_channels, close_channels),
-        cmocka_unit_test_setup_teardown(frames_that_are_not_as_long_as_they_say, open_channels, close_channels),
+        cmocka_unit_test_setup_teardown(frames_that_are_not_what_they_say, open_channels, close_channels),
         cmocka_unit_test_setup(ends_in_the_middle, open_channels),
         cmocka_unit_test(too_little_memory),
     };

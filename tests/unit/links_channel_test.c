@@ -224,6 +224,14 @@ static void frames_that_are_not_as_long_as_they_say(void **state)
     check_large_arrives(100000);
 }
 
+// As a ring would be said to be broken, which would give the peer up.
+static void a_frame_of_no_kind(void **state)
+{
+    (void)state;
+    tell(0, CO_PACKET_BROKEN, sent, 100, NULL, 0);
+    check_large_arrives(100000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -237,6 +245,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nothing_is_written_for_who_was_given_up, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(bodies_that_are_not_what_was_expected, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(frames_that_are_not_as_long_as_they_say, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(a_frame_of_no_kind, open_hosts, close_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -141,6 +141,27 @@ static void more_requests_than_are_queued(void **state)
     release(op);
 }
 
+// From its release on the buffer is the program's, or gone, though the operation is there until its group is moved.
+static void bytes_that_are_the_programs_again(void **state)
+{
+    (void)state;
+    static unsigned char buffer[BYTES];
+    struct co_mcast_op *op = have_all(buffer);
+    fetch(world.group[SELF], op->number, 0, 2);
+    assert_int_equal(queued(), 1);
+    op->state = 1;
+    co_mcast_op_release(op);
+    uint64_t sent = co_counter_read(CO_COUNT_FETCH_BYTES), served = co_counter_read(CO_COUNT_FETCH_SERVED);
+    fetch(world.group[SELF], op->number, 0, 2);
+    assert_int_equal(co_counter_read(CO_COUNT_FETCH_SERVED), served);
+    assert_int_equal(queued(), 1);
+    co_repair_serve(world.mcast[SELF]); // what had been asked for before
+    assert_int_equal(queued(), 0);
+    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), sent);
+    op->state = 0;
+    release(op);
+}
+
 static void more_requests_than_are_kept(void **state)
 {
     (void)state;
@@ -159,8 +180,9 @@ int main(void)
 {
 #define WORLD(name) cmocka_unit_test_setup_teardown(name, open_world, close_world)
     const struct CMUnitTest tests[] = {
-        WORLD(a_member_behind_the_last_one),  WORLD(chunks_of_another_size),      WORLD(chunks_behind_the_last_one),
-        WORLD(more_requests_than_are_queued), WORLD(more_requests_than_are_kept),
+        WORLD(a_member_behind_the_last_one),      WORLD(chunks_of_another_size),
+        WORLD(chunks_behind_the_last_one),        WORLD(more_requests_than_are_queued),
+        WORLD(bytes_that_are_the_programs_again), WORLD(more_requests_than_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

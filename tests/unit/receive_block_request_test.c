@@ -267,6 +267,55 @@ static void overtaken_requests_are_repeated(void **state)
     assert_int_equal(ask_with(&bench, &timing, 2 * at, ROOM), 1);
 }
 
+// The next request, when it is due, which is for what had been asked for.
+static void ask_again(struct bench *bench, uint32_t chunks)
+{
+    uint32_t asked = 0;
+    unsigned count;
+    do {
+        count = ask(bench, due(bench));
+    } while (count == 0); // it only saw that the end has come
+    for (unsigned i = 0; i < count; i++) {
+        asked += bench->ranges[i].count;
+    }
+    assert_true(bench->request.is_retry);
+    assert_int_equal(asked, chunks);
+}
+
+// The window of repairs halves by it: once for each time that it was all asked for, however many tries tell that it was
+// lost. The first two are for single chunks.
+static void what_is_lost_again_is_said_once(void **state)
+{
+    (void)state;
+    struct bench bench;
+    bench_open(&bench, 11, 0); // of which the last is there: no tail
+    take(&bench, 0, 10);
+    take(&bench, 10, 10);
+    ask(&bench, 10);
+    assert_int_equal(ask(&bench, due(&bench)), 1);
+    assert_range(&bench, 0, 1, 9);
+    assert_int_equal(bench.request.lost, 0);
+    ask_again(&bench, 1);
+    assert_int_equal(bench.request.lost, 9);
+    assert_false(bench.request.is_cut); // none has come
+    ask_again(&bench, 1);
+    assert_int_equal(bench.request.lost, 0); // it has been said
+    ask_again(&bench, 9);
+    assert_int_equal(bench.request.lost, 0);
+    ask_again(&bench, 9);
+    assert_int_equal(bench.request.lost, 9); // once more
+    assert_false(bench.request.is_cut);
+    uint64_t now_ns = due(&bench);
+    for (uint32_t psn = 1; psn < 5; psn++) {
+        co_receive_block_accept(&bench.block, psn, true, now_ns);
+    }
+    ask_again(&bench, 1); // for who has come ends the patience
+    assert_int_equal(bench.request.lost, 5);
+    assert_true(bench.request.is_cut);
+    ask_again(&bench, 1);
+    assert_int_equal(bench.request.lost, 0);
+}
+
 static uint32_t count_missing(const struct bench *bench, uint32_t below)
 {
     return co_chunk_bitmap_count_clear(bench->words, 0, below);
@@ -339,6 +388,7 @@ int main(void)
         cmocka_unit_test(silence_is_that_of_the_next_block),
         cmocka_unit_test(who_hears_nothing_asks_at_once),
         cmocka_unit_test(overtaken_requests_are_repeated),
+        cmocka_unit_test(what_is_lost_again_is_said_once),
         cmocka_unit_test(only_repairs_end_the_patience),
         cmocka_unit_test(one_chunk_tells_about_all),
         cmocka_unit_test(what_waits_at_the_neighbour_is_given_time),

@@ -71,7 +71,8 @@ static bool is_valid(const struct co_link_event *event)
         return false;
     }
     memcpy(&packet, event->data, sizeof packet);
-    return event->bytes == sizeof packet + packet.bytes;
+    // Only of rings there is a word that they are broken.
+    return event->bytes == sizeof packet + packet.bytes && packet.kind != CO_PACKET_BROKEN;
 }
 
 // False: not taken.

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum co_packet_kind {
-    CO_PACKET_BROKEN = 0, // none: what the channel holds of this peer cannot be a packet, and is the last of it
+    CO_PACKET_BROKEN = 0, // none: what the ring of this peer holds cannot be a packet, and is the last of it
     CO_PACKET_EAGER = 1,  // the message itself
     CO_PACKET_EAGER_SYNC, // struct co_packet_handle, then the message; wants an ACK when it is matched
     CO_PACKET_RTS,        // struct co_packet_offer: a message that waits at its sender

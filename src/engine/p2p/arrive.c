@@ -61,11 +61,11 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
     return true;
 }
 
-// There is no context for it. True: there was one, which has ended, and the message is left out.
+// There is no context for it. True: the message is left out.
 static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_message message = {.peer = peer};
-    if (!co_p2p_context_has_ended(p2p, packet->context)) {
+    if (!co_p2p_context_leaves_out(p2p, peer, packet->context, packet->source)) {
         return false;
     }
     if (read_message(p2p, &message, packet, &payload)) {
@@ -100,7 +100,7 @@ static void keep(struct co_p2p *p2p, struct co_p2p_message *message, const unsig
 
 static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
+    struct co_p2p_context *context = co_p2p_context_of(p2p, peer, packet);
     if (context == NULL) {
         return drop(p2p, peer, packet, payload);
     }
@@ -131,11 +131,13 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
 // Most messages: eager, and their receive waits. The bytes go there, and nothing is made for the message.
 static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_p2p_context *context = co_p2p_context_of(p2p, packet->context);
+    struct co_p2p_context *context = p2p->last_context;
+    if (!co_p2p_context_is_of(context, peer, packet)) { // else no lanes match
+        context = p2p->blocks != NULL ? NULL : co_p2p_context_find(p2p, peer, packet);
+    }
     struct co_p2p_receive *receive =
-        context == NULL || p2p->blocks != NULL
-            ? NULL
-            : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
+        context == NULL ? NULL
+                        : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
     if (receive == NULL) {
         return on_message(p2p, peer, packet, payload);
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/zeroed_pages.h"
 #include "engine/p2p/p2p_state.h"
 
@@ -118,14 +119,69 @@ static void note_ended(struct co_p2p *p2p, uint64_t id)
     co_hash_map_put(&ended->ids, id, ended);
 }
 
-struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id)
+static struct co_p2p_context *find(struct co_p2p *p2p, uint64_t id)
 {
     struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
-    if (known == NULL && !co_p2p_context_has_ended(p2p, id)) {
-        known = make(p2p, id);
+    return known != NULL || co_p2p_context_has_ended(p2p, id) ? known : make(p2p, id);
+}
+
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const struct co_packet *packet)
+{
+    struct co_p2p_context *context = find(p2p, packet->context);
+    if (context == NULL || context->peers == NULL) {
+        return context; // who has sent is asked when it becomes known
     }
-    p2p->last_context = known;
-    return p2p->last_context;
+    if (!co_p2p_context_has(context, peer, packet->source)) {
+        return NULL;
+    }
+    if (p2p->blocks == NULL) {
+        p2p->last_context = context;
+    }
+    return context;
+}
+
+bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, int32_t source)
+{
+    const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, id);
+    if (source < 0 || (context != NULL && context->peers != NULL && !co_p2p_context_has(context, peer, source))) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE,
+               "peer %d sent a message as rank %d of a communicator, which it is not: left out", peer, source);
+        return true;
+    }
+    return co_p2p_context_has_ended(p2p, id);
+}
+
+void co_p2p_context_forget_last(struct co_p2p *p2p)
+{
+    static struct co_p2p_context nobodys; // without members
+    p2p->last_context = &nobodys;
+}
+
+static void leave_out(struct co_p2p *p2p, struct co_p2p_message *message)
+{
+    co_p2p_message_give_back(p2p, message);
+    co_p2p_message_give(p2p, message);
+}
+
+// What came before anybody here knew who its members are.
+static void leave_out_strangers(struct co_p2p_context *context)
+{
+    struct co_p2p *p2p = context->p2p;
+    struct co_p2p_message *kept = NULL;
+    struct co_match_node *node;
+    while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
+        struct co_p2p_message *message = (struct co_p2p_message *)node;
+        if (co_p2p_context_leaves_out(p2p, message->peer, context->id, node->source)) {
+            leave_out(p2p, message);
+        } else {
+            message->next_free = kept;
+            kept = message;
+        }
+    }
+    for (struct co_p2p_message *next; kept != NULL; kept = next) {
+        next = kept->next_free;
+        (void)co_matcher_put_back(context->matcher, &kept->node); // nobody has asked for any yet
+    }
 }
 
 static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_context *context)
@@ -153,8 +209,7 @@ static void drop_messages(struct co_p2p_context *context)
         if (message->kind == CO_MESSAGE_FROM_SELF) {
             co_p2p_send_finish(message->send, -ECANCELED);
         }
-        co_p2p_message_give_back(p2p, message);
-        co_p2p_message_give(p2p, message);
+        leave_out(p2p, message);
     }
 }
 
@@ -166,7 +221,7 @@ void co_p2p_context_end(struct co_p2p_context *context)
     co_hash_map_remove(&p2p->contexts, context->id);
     note_ended(p2p, context->id);
     if (p2p->last_context == context) {
-        p2p->last_context = NULL;
+        co_p2p_context_forget_last(p2p);
     }
     free(context->peers);
     close_matcher(p2p, context);
@@ -182,11 +237,12 @@ struct co_p2p_context *co_p2p_context_open(struct co_p2p *p2p, uint64_t id, cons
     }
     memcpy(copy, peers, bytes);
     co_p2p_lock(p2p);
-    struct co_p2p_context *context = co_p2p_context_of(p2p, id);
+    struct co_p2p_context *context = find(p2p, id);
     if (context != NULL) {
         context->peers = copy;
         context->size = size;
         context->rank = rank;
+        leave_out_strangers(context);
     }
     co_p2p_unlock(p2p);
     if (context == NULL) {

@@ -102,6 +102,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
     p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
     co_hash_map_open(&p2p->contexts);
+    co_p2p_context_forget_last(p2p);
     *out = p2p;
     return 0;
 }

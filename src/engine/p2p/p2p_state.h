@@ -7,8 +7,7 @@
 //   receive.c      from the match to the bytes   handles.h    operations as peers name them
 //   gone.c         peers that have ended, our end   keep.c       copies of small messages without credit
 //   carried.c      large messages between hosts  stream_send.c, stream_receive.c   middle ones inside a node
-//   blocks.c       messages matched by several lanes, lanes.c: their threads
-//   background.c   what a thread of castoff's own moves while the program computes
+//   blocks.c, lanes.c   matched by several threads   background.c   moved while the program computes
 #ifndef CASTOFF_ENGINE_P2P_STATE_H
 #define CASTOFF_ENGINE_P2P_STATE_H
 
@@ -131,7 +130,7 @@ struct co_p2p {
     size_t surely_eager;                         // bytes, from whatever peer
     unsigned busy_turns;                         // while there are such receives
     struct co_hash_map contexts;                 // by id
-    struct co_p2p_context *last_context;         // that a packet was for
+    struct co_p2p_context *last_context;         // that a message was for, always one; nobody's: none, or lanes match
     struct co_p2p_ended *ended;                  // communicators, NULL: none has
     struct co_matcher *spare[CO_P2P_SPARE_MOST]; // of communicators that have ended, of the first size
     unsigned spare_count;
@@ -189,25 +188,37 @@ static inline void co_p2p_unlock_started(struct co_p2p *p2p)
 }
 
 // All below: lock held.
-
 // background.c: whether an operation counts from now on, and until it is done.
 bool co_p2p_background_begin(struct co_p2p *p2p, bool in_background);
 void co_p2p_background_end(struct co_p2p *p2p);
 
 int co_p2p_move(struct co_p2p *p2p); // p2p.c: whatever can move; events
 
-// context.c: the context of a packet, made when it is not known yet. NULL: out of memory, or it has ended.
-struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, uint64_t id);
+// context.c: the context of a message, made when it is not known yet. NULL: no memory, or it has ended or no such rank.
+struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const struct co_packet *packet);
 bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id);
+// Whether a message for which there is no context must not wait: it has ended, or the sender is not who it says.
+bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, int32_t source);
+void co_p2p_context_forget_last(struct co_p2p *p2p);
 void co_p2p_context_end(struct co_p2p_context *context);
+void co_p2p_context_grow(struct co_p2p_context *context);
 void co_p2p_contexts_close(struct co_p2p *p2p); // at the end
 
-void co_p2p_context_grow(struct co_p2p_context *context);
+// Whether the peer is the rank of it that it says; nobody is before it is known.
+static inline bool co_p2p_context_has(const struct co_p2p_context *context, int peer, int32_t source)
+{
+    return (uint32_t)source < (uint32_t)context->size && context->peers[source] == peer;
+}
 
-static inline struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, uint64_t id)
+static inline bool co_p2p_context_is_of(const struct co_p2p_context *context, int peer, const struct co_packet *packet)
+{
+    return context->id == packet->context && co_p2p_context_has(context, peer, packet->source);
+}
+
+static inline struct co_p2p_context *co_p2p_context_of(struct co_p2p *p2p, int peer, const struct co_packet *packet)
 {
     struct co_p2p_context *last = p2p->last_context;
-    return last != NULL && last->id == id ? last : co_p2p_context_find(p2p, id);
+    return co_p2p_context_is_of(last, peer, packet) ? last : co_p2p_context_find(p2p, peer, packet);
 }
 
 // One user less.
