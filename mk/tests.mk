@@ -26,6 +26,13 @@ $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/l
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
+# Congestion control on many networks, in virtual time (tests/long/congestion_test.sh).
+$(BUILD)/obj/tests/long/%.o: private ALL_CFLAGS += -Itests
+$(BUILD)/tests/long/congestion_sweep: $(BUILD)/obj/tests/long/congestion_sweep.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+
 # Allocations fail there on demand.
 $(BUILD)/tests/unit/allocation_test: private LDFLAGS_SAN += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 $(BUILD)/tests/unit/mcast_seed_test $(BUILD)/tests/unit/mcast_seed_datagrams_test \

@@ -95,6 +95,7 @@ void world_open(struct world *world, const struct world_options *options)
     struct co_loopback_config hub = {.endpoints = options->members,
                                      .max_datagram_bytes = 9000,
                                      .latency_ns = options->latency_ns,
+                                     .jitter_ns = options->jitter_ns,
                                      .bytes_per_s = options->bytes_per_s,
                                      .egress_queue_bytes = options->egress_queue_bytes,
                                      .egress_drops = options->egress_drops,

@@ -19,7 +19,7 @@ struct world_options {
     size_t chunk_bytes, window_bytes, staging_bytes, eager_bytes, collect_bytes;
     unsigned chains, subgroups, ack_radix;
     enum co_auth_form form;
-    uint64_t bytes_per_s, latency_ns;
+    uint64_t bytes_per_s, latency_ns, jitter_ns;
     size_t egress_queue_bytes;
     bool egress_drops;
     uint64_t port_bytes_per_s; // 0: no ports

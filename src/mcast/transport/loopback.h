@@ -21,6 +21,7 @@ struct co_loopback_config {
     int endpoints;
     size_t max_datagram_bytes;
     uint64_t latency_ns;
+    uint64_t jitter_ns;         // more than that, at random
     uint64_t bytes_per_s;       // egress rate of each endpoint; 0: infinite
     size_t egress_queue_bytes;  // send refuses (back-pressure) beyond it; 0: unbounded
     bool egress_drops;          // instead of refusing, and nobody is told

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/mix_bits.h"
 #include "mcast/transport/loopback_state.h"
 
 size_t co_loopback_backlog_bytes(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s)
@@ -53,6 +54,16 @@ uint64_t co_loopback_room_ns(const struct co_loopback_endpoint *endpoint)
     return at > endpoint->hub->now_ns ? at : endpoint->hub->now_ns + 1;
 }
 
+// Jitter does not change the order of what one endpoint sends.
+static uint64_t arrival_ns(struct co_loopback_endpoint *endpoint, uint64_t leaves_ns)
+{
+    const struct co_loopback_config *config = &endpoint->hub->config;
+    uint64_t jitter_ns = config->jitter_ns == 0 ? 0 : co_mix_bits(endpoint->hub->next_order) % config->jitter_ns;
+    uint64_t at_ns = leaves_ns + config->latency_ns + jitter_ns;
+    endpoint->latest_arrival_ns = at_ns > endpoint->latest_arrival_ns ? at_ns : endpoint->latest_arrival_ns;
+    return config->jitter_ns == 0 ? at_ns : endpoint->latest_arrival_ns;
+}
+
 static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destination to,
                         const struct co_tx_datagram *datagram, size_t bytes)
 {
@@ -64,7 +75,7 @@ static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destina
     uint64_t start_ns = endpoint->egress_free_ns > hub->now_ns ? endpoint->egress_free_ns : hub->now_ns;
     uint64_t leaves_ns = start_ns + co_loopback_wire_ns(hub->config.bytes_per_s, bytes);
     struct co_loopback_flight flight = {
-        .arrival_ns = leaves_ns + hub->config.latency_ns,
+        .arrival_ns = arrival_ns(endpoint, leaves_ns),
         .order = hub->next_order++,
         .to = to,
         .from = endpoint->rank,

@@ -43,7 +43,8 @@ struct co_loopback_endpoint {
     unsigned joined;                // bit for each group
     const struct co_lander *lander; // NULL: nobody expects anything
     bool open, gone, is_broken;
-    uint64_t egress_free_ns;           // when everything accepted so far has left
+    uint64_t egress_free_ns; // when everything accepted so far has left
+    uint64_t latest_arrival_ns;
     uint64_t port_free_ns;             // likewise, of the switch's port
     uint64_t port_bytes_per_s;         // its rate; 0: infinite
     size_t refused_bytes;              // size of the datagram that found no room, 0: none

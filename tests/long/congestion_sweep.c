@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What congestion control makes of many networks, in virtual time and so the same on every machine: each row of a table
+// (congestion_rows.tsv) is a network, a collective and the bounds of what is reached on it. A row is a process of its
+// own. Prints what each took and fails where one is above its bound. `congestion_sweep ROWS [WORD]`: only rows that
+// hold the word; `--measure` before it: prints the table anew, with what was measured as bounds.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/mix_bits.h"
+#include "mcast/endpoint.h"
+#include "unit/mcast_world.h"
+
+enum { CHUNK = 1400, ROWS_MAX = 400, AT_ONCE_MAX = 16 };
+// Operations, the first one apart; with many members each takes long.
+enum { TIMES = 4, TIMES_OF_MANY = 2, MANY = 64 };
+// What a member may ask for before it knows anything of its port: CO_REPAIR_WINDOW_START, each operation.
+enum { FREE_REPAIRS = 16 };
+enum { GOAL = 110, LIMIT_S = 600 };
+
+struct row {
+    char what[16]; // bcast, allgather
+    int members;
+    unsigned kib;      // a block
+    double link_mbit;  // of each sender
+    unsigned link_kib; // queue before it
+    char manner[8];    // of that queue: holds, drops
+    double port_mbit;  // of the switch, to each receiver; 0: none
+    unsigned port_kib; // queue before it
+    char ports[8];     // all, one: the others are as fast as the link
+    unsigned delay_us, jitter_us;
+    unsigned lost; // hundredths of all that arrives, at random
+    char stops[8]; // root, member, none: who does not run for a while, once in each operation
+    unsigned stop_ms;
+    unsigned first, later, again; // bounds: hundredths of the limit; of what was lost
+    char remark[1200];            // lines before it in the table
+};
+
+struct result {
+    unsigned first, later, again, share; // share: thousandths of what was placed that were sent again, in all
+};
+
+struct job {
+    const struct row *row;
+    struct world world;
+    size_t bytes, total; // of a block, of a member's buffer
+    unsigned char *buffers;
+    uint64_t stopped_from_ns, stopped_until_ns;
+    int stopped;
+};
+
+static bool is_allgather(const struct row *row)
+{
+    return strcmp(row->what, "allgather") == 0;
+}
+
+static unsigned times_of(const struct row *row)
+{
+    return row->members < MANY ? TIMES : TIMES_OF_MANY;
+}
+
+static bool is_stopped(const struct job *job, int rank)
+{
+    uint64_t now_ns = co_loopback_now_ns(job->world.hub);
+    return rank == job->stopped && now_ns >= job->stopped_from_ns && now_ns < job->stopped_until_ns;
+}
+
+// As world_turn, but for who does not run.
+static void turn(struct job *job)
+{
+    struct world *world = &job->world;
+    uint64_t now_ns = co_loopback_now_ns(world->hub), next_ns = UINT64_MAX;
+    int events = 0;
+    for (int rank = 0; rank < job->row->members; rank++) {
+        if (is_stopped(job, rank)) {
+            next_ns = job->stopped_until_ns < next_ns ? job->stopped_until_ns : next_ns;
+            continue;
+        }
+        bool wants_write;
+        events += co_mcast_progress(world->mcast[rank], now_ns);
+        uint64_t timer_ns = co_mcast_next_timer_ns(world->mcast[rank], &wants_write);
+        next_ns = timer_ns < next_ns ? timer_ns : next_ns;
+    }
+    uint64_t arrival_ns = co_loopback_next_ns(world->hub);
+    next_ns = arrival_ns != 0 && arrival_ns < next_ns ? arrival_ns : next_ns;
+    if (events == 0) {
+        assert_true(next_ns != UINT64_MAX);
+        co_loopback_advance(world->hub, next_ns > now_ns ? next_ns : now_ns + 1000);
+    }
+}
+
+// What the slowest link allows, with what random loss takes of it; there and back; and who does not run.
+static double limit_ns(const struct row *row)
+{
+    double mbit = row->port_mbit > 0 && row->port_mbit < row->link_mbit ? row->port_mbit : row->link_mbit;
+    double bytes = row->kib * 1024.0 * (is_allgather(row) ? row->members - 1 : 1);
+    return bytes * 8000 / mbit * 100 / (100 - row->lost) + 2000.0 * row->delay_us + 1000.0 * row->jitter_us +
+           row->stop_ms * 1e6;
+}
+
+static void open_job(struct job *job, const struct row *row)
+{
+    struct world_options options = world_defaults(row->members);
+    options.chunk_bytes = CHUNK;
+    options.window_bytes = 2 << 20;
+    options.staging_bytes = 8 << 20;
+    options.eager_bytes = 65536;
+    options.latency_ns = row->delay_us * CO_NS_PER_US;
+    options.jitter_ns = row->jitter_us * CO_NS_PER_US;
+    options.bytes_per_s = (uint64_t)(row->link_mbit * 125000);
+    options.egress_queue_bytes = (size_t)row->link_kib * 1024;
+    options.egress_drops = strcmp(row->manner, "drops") == 0;
+    options.port_bytes_per_s = (uint64_t)(row->port_mbit * 125000);
+    options.port_queue_bytes = (size_t)row->port_kib * 1024;
+    char faults[40];
+    snprintf(faults, sizeof(faults), "miss=0.%02u,seed=1", row->lost);
+    options.faults = row->lost > 0 ? faults : NULL;
+    *job = (struct job){.row = row, .bytes = (size_t)row->kib * 1024, .stopped = -1};
+    job->total = job->bytes * (is_allgather(row) ? (size_t)row->members : 1);
+    job->buffers = malloc(job->total * (size_t)row->members);
+    assert_non_null(job->buffers);
+    world_open(&job->world, &options);
+    for (int rank = 0; strcmp(row->ports, "one") == 0 && rank < row->members - 1; rank++) {
+        co_loopback_set_port(job->world.hub, rank, options.bytes_per_s);
+    }
+}
+
+// Once in the time that the operation should take.
+static void choose_stop(struct job *job, unsigned number)
+{
+    const struct row *row = job->row;
+    uint64_t dice = co_mix_bits(number + 1), now_ns = co_loopback_now_ns(job->world.hub);
+    if (row->stop_ms > 0) {
+        double within_ns = limit_ns(row) - row->stop_ms * 1e6;
+        job->stopped = strcmp(row->stops, "root") == 0 ? 0 : 1 + (int)(dice % (uint64_t)(row->members - 1));
+        job->stopped_from_ns = now_ns + (uint64_t)(within_ns * (double)(dice >> 32) / 0x1p32);
+        job->stopped_until_ns = job->stopped_from_ns + row->stop_ms * CO_NS_PER_MS;
+    }
+}
+
+static unsigned char *block_of(const struct job *job, int rank, int source)
+{
+    return job->buffers + (size_t)rank * job->total + (is_allgather(job->row) ? (size_t)source * job->bytes : 0);
+}
+
+static void start(struct job *job, struct co_mcast_op **op, int rank, unsigned number)
+{
+    struct world *world = &job->world;
+    uint64_t now_ns = co_loopback_now_ns(world->hub);
+    memset(job->buffers + (size_t)rank * job->total, 0, job->total);
+    if (is_allgather(job->row)) {
+        pattern_fill(block_of(job, rank, rank), job->bytes, number + (unsigned)rank);
+        assert_int_equal(co_mcast_allgather_start(op, world->group[rank], block_of(job, rank, 0), job->bytes, now_ns),
+                         0);
+        return;
+    }
+    if (rank == 0) {
+        pattern_fill(job->buffers, job->bytes, number);
+    }
+    assert_int_equal(co_mcast_bcast_start(op, world->group[rank], 0, block_of(job, rank, 0), job->bytes, now_ns), 0);
+}
+
+static void finish(struct job *job, struct co_mcast_op **ops)
+{
+    const struct row *row = job->row;
+    for (int rank = 0; rank < row->members; rank++) {
+        for (int source = 0; source < (is_allgather(row) ? row->members : 1); source++) {
+            assert_memory_equal(block_of(job, rank, source), block_of(job, source, source), job->bytes);
+        }
+        co_mcast_op_release(ops[rank]);
+    }
+}
+
+// Nanoseconds.
+static double run_once(struct job *job, unsigned number)
+{
+    struct co_mcast_op *ops[WORLD_MAX] = {NULL};
+    uint64_t began_ns = co_loopback_now_ns(job->world.hub);
+    choose_stop(job, number);
+    for (int rank = 0; rank < job->row->members; rank++) {
+        start(job, &ops[rank], rank, number);
+    }
+    for (int ended = 0; ended < job->row->members;) {
+        turn(job);
+        assert_true(co_loopback_now_ns(job->world.hub) < began_ns + LIMIT_S * CO_NS_PER_S);
+        for (ended = 0; ended < job->row->members && co_mcast_op_state(ops[ended]) != 0; ended++) {
+        }
+    }
+    finish(job, ops);
+    return (double)(co_loopback_now_ns(job->world.hub) - began_ns);
+}
+
+// What overflowed before the sender's link, nobody got.
+static double lost_bytes(const struct job *job)
+{
+    double times = job->row->port_mbit == 0 || strcmp(job->row->manner, "drops") == 0 ? job->row->members - 1 : 1;
+    double missed = job->row->lost > 0 ? (double)co_counter_read(CO_COUNT_FAULTS_INJECTED) : 0;
+    return CHUNK * (times * (double)co_loopback_overflows(job->world.hub) + missed);
+}
+
+static void run(const struct row *row, struct result *result)
+{
+    struct job job;
+    open_job(&job, row);
+    double limit = limit_ns(row), unit = (double)row->kib * 1024 * (row->members - 1);
+    for (unsigned i = 0; i < times_of(row); i++) {
+        unsigned over = (unsigned)(100 * run_once(&job, i) / limit + 0.5);
+        result->first = i == 0 ? over : result->first;
+        result->later = i > 0 && over > result->later ? over : result->later;
+    }
+    double sent_again = (double)co_counter_read(CO_COUNT_FETCH_BYTES), lost = lost_bytes(&job);
+    double more = sent_again - (double)times_of(row) * FREE_REPAIRS * CHUNK * (row->members - 1);
+    double placed = unit * times_of(row) * (is_allgather(row) ? row->members : 1);
+    result->again = more <= 0 ? 0 : (unsigned)(100 * more / (lost > CHUNK ? lost : CHUNK) + 0.5);
+    result->share = (unsigned)(1000 * sent_again / placed + 0.5);
+    world_settle(&job.world, LIMIT_S * CO_NS_PER_S);
+    world_close(&job.world);
+    free(job.buffers);
+}
+
+static bool read_row(struct row *row, const char *line)
+{
+    int fields = sscanf(line, "%15s %d %u %lf %u %7s %lf %u %7s %u %u %u %7s %u %u %u %u", row->what, &row->members,
+                        &row->kib, &row->link_mbit, &row->link_kib, row->manner, &row->port_mbit, &row->port_kib,
+                        row->ports, &row->delay_us, &row->jitter_us, &row->lost, row->stops, &row->stop_ms, &row->first,
+                        &row->later, &row->again);
+    return fields == 17;
+}
+
+static void print_row(const struct row *row, const struct result *result)
+{
+    printf("%s\t%d\t%u\t%g\t%u\t%s\t%g\t%u\t%s\t%u\t%u\t%u\t%s\t%u\t%u\t%u\t%u", row->what, row->members, row->kib,
+           row->link_mbit, row->link_kib, row->manner, row->port_mbit, row->port_kib, row->ports, row->delay_us,
+           row->jitter_us, row->lost, row->stops, row->stop_ms, result->first, result->later, result->again);
+}
+
+// What must not become worse: a little above what was measured.
+static unsigned bound_of(unsigned measured)
+{
+    return measured == 0 ? 0 : measured + measured / 50 + 1;
+}
+
+struct running {
+    size_t row;
+    pid_t pid;
+    int from;
+};
+
+static void begin(struct running *running, const struct row *rows, size_t row)
+{
+    int ends[2];
+    if (pipe(ends) != 0) {
+        exit(2);
+    }
+    fflush(stdout);
+    *running = (struct running){.row = row, .pid = fork(), .from = ends[0]};
+    if (running->pid < 0) {
+        exit(2);
+    }
+    if (running->pid == 0) {
+        struct result result = {0};
+        run(&rows[row], &result);
+        _exit(write(ends[1], &result, sizeof(result)) == sizeof(result) ? 0 : 1);
+    }
+    close(ends[1]);
+}
+
+// A row that did not end has no result: all is as bad as can be.
+static struct result end(const struct running *running)
+{
+    struct result result;
+    int status;
+    bool has_ended = read(running->from, &result, sizeof(result)) == sizeof(result);
+    close(running->from);
+    waitpid(running->pid, &status, 0);
+    return has_ended ? result : (struct result){99999, 99999, 99999, 99999};
+}
+
+// Returns how many there are.
+static size_t read_rows(struct row *rows, const char *path, const char *word)
+{
+    FILE *file = fopen(path, "r");
+    char line[300];
+    size_t count = 0;
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        if (line[0] == '#' && count < ROWS_MAX) {
+            strncat(rows[count].remark, line, sizeof(rows[count].remark) - strlen(rows[count].remark) - 1);
+            continue;
+        }
+        if (word != NULL && strstr(line, word) == NULL) {
+            continue;
+        }
+        if (count == ROWS_MAX || !read_row(&rows[count], line)) {
+            fprintf(stderr, "%s: no row: %s", path, line);
+            exit(2);
+        }
+        count++;
+    }
+    if (file == NULL || count == 0) {
+        fprintf(stderr, "%s: no rows\n", path);
+        exit(2);
+    }
+    fclose(file);
+    return count;
+}
+
+static bool is_reached(const struct result *result)
+{
+    return result->first <= GOAL && result->later <= GOAL && result->again <= GOAL;
+}
+
+// False: worse than its bound.
+static bool judge(const struct row *row, const struct result *result, bool is_measuring)
+{
+    bool is_good = result->first <= row->first && result->later <= row->later && result->again <= row->again;
+    if (is_measuring) {
+        struct result bounds = {bound_of(result->first), bound_of(result->later), bound_of(result->again), 0};
+        fputs(row->remark, stdout);
+        print_row(row, &bounds);
+    } else {
+        print_row(row, result);
+        printf("\t%u.%u %% sent again%s", result->share / 10, result->share % 10,
+               is_reached(result) ? "" : ", goal not reached");
+        if (!is_good) {
+            printf(", FAILED: bounds %u %u %u", row->first, row->later, row->again);
+        }
+    }
+    printf("\n");
+    return is_good;
+}
+
+int main(int argc, char **argv)
+{
+    static struct row rows[ROWS_MAX];
+    bool is_measuring = argc > 1 && strcmp(argv[1], "--measure") == 0;
+    char **words = argv + 1 + is_measuring;
+    if (words[0] == NULL) {
+        fprintf(stderr, "usage: congestion_sweep [--measure] ROWS [WORD]\n");
+        return 2;
+    }
+    size_t count = read_rows(rows, words[0], words[1]), begun = 0, passed = 0, reached = 0;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t at_once = cores < 1 ? 1 : cores > AT_ONCE_MAX ? AT_ONCE_MAX : (size_t)cores;
+    struct running running[AT_ONCE_MAX];
+    for (size_t ended = 0; ended < count; ended++) {
+        for (; begun < count && begun < ended + at_once; begun++) {
+            begin(&running[begun % at_once], rows, begun);
+        }
+        struct result result = end(&running[ended % at_once]);
+        passed += judge(&rows[ended], &result, is_measuring) || is_measuring;
+        reached += is_reached(&result);
+    }
+    fprintf(is_measuring ? stderr : stdout, "%zu of %zu rows reach the goal\n", reached, count);
+    if (!is_measuring) {
+        printf("%zu passed, %zu failed, 0 skipped\n", passed, count - passed);
+    }
+    return passed == count ? 0 : 1;
+}
