@@ -26,7 +26,7 @@ HARDEN_LD := $(if $(filter yes,$(HARDEN)),-Wl$(comma)-z$(comma)relro -Wl$(comma)
 # The preload is linked as one program: a small message passes through four folders. Objects hold machine code, too, for
 # all that is linked otherwise.
 LTO     := $(if $(SAN),,$(shell $(CC) --version 2>/dev/null | grep -q 'Free Software' && echo -flto=auto -ffat-lto-objects))
-ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+ALL_CFLAGS := -std=gnu17 $(CFLAGS) $(HARDEN_C) $(WARN) -Isrc -I. -fPIC -fvisibility=hidden -pthread -MMD -MP $(LTO) $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
 LDFLAGS_SAN := $(if $(SAN),-fsanitize=$(SAN),$(if $(LTO),-fno-lto)) $(HARDEN_LD)
 

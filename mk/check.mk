@@ -18,4 +18,4 @@ TIDY_CHECKS := -*,bugprone-*,clang-analyzer-*,misc-redundant-expression,readabil
 
 clang-tidy:
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' --checks='$(TIDY_CHECKS)' $(filter src/%.c tools/%.c,$(C_FILES)) -- \
-	  -std=gnu17 -Isrc $(MPI_CFLAGS)
+	  -std=gnu17 -Isrc -I. $(MPI_CFLAGS)

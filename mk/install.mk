@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # `make install PREFIX=/usr/local` puts the command, the library, its modules, the benchmark programs, the laboratory and
-# the man pages where the command looks for them (tools/places.c). DESTDIR stands in front, for packages.
+# the man pages where the command looks for them (tools/launch/places.c). DESTDIR stands in front, for packages.
 
 PREFIX ?= /usr/local
 prefix  = $(DESTDIR)$(PREFIX)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The castoff command, and the unit tests of its pure parts (statistics, model, launcher, ...): those link the
-# tool's objects beside everything below src/pmpi. `make tool-tests` runs the shell tests of the command.
+# The castoff command, a folder for each of its subcommands, and the unit tests of its pure parts (statistics, model,
+# launcher, ...): those link the tool's objects beside everything below src/pmpi. `make tool-tests` runs the shell tests
+# of the command.
 
 CASTOFF_VERSION := 0.1.0
 MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 { print $$2, $$3, $$4 }')
 
-TOOLS_SRC := $(wildcard tools/*.c)
+TOOLS_SRC := $(wildcard tools/*/*.c)
 TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
 
-$(BUILD)/obj/tools/castoff.o $(BUILD)/obj/tools/castoff_info.o $(BUILD)/obj/tools/bench_tune_file.o: \
+$(BUILD)/obj/tools/launch/castoff.o $(BUILD)/obj/tools/info/castoff_info.o $(BUILD)/obj/tools/bench/bench_tune_file.o: \
   ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' -DCASTOFF_MPI_TEXT='"$(MPI_VERSION_TEXT)"'
 
 $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/libcore.a
@@ -17,12 +18,12 @@ $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BU
 	$(Q)$(CC) -pie -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
 # Pure parts for their unit tests, without main.
-$(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/castoff.o,$(TOOLS_OBJ))
+$(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/launch/castoff.o,$(TOOLS_OBJ))
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# tests/unit/<name>_test.c of every tools/<name>.c that has one.
-TOOLS_UNIT := $(foreach name,$(TOOLS_SRC:tools/%.c=%),$(if $(wildcard tests/unit/$(name)_test.c),$(name)))
+# tests/unit/<name>_test.c of every tools/<command>/<name>.c that has one.
+TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/$(name)_test.c),$(name)))
 $(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtools.a \
   $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)

@@ -10,6 +10,8 @@ fronts_group='mcast/onesided/group/castoff_group\.h'
 fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_engine='engine/p2p/p2p\.h|engine/channel/native\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h|engine/group_library\.h'
+# A command, of its own folder; what starts programs; what results are put into.
+tools_all='base/.*|mcast/transport/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
@@ -27,7 +29,11 @@ allowed() {
     src/pmpi/record/*) echo 'base/.*|pmpi/next_mpi\.h|pmpi/record/.*|trace/.*' ;;
     src/pmpi/*) echo "base/.*|pmpi/.*|$fronts_engine|$fronts_mcast" ;;
     src/*) echo 'base/.*' ;;
-    tools/*) echo "base/.*|mcast/onesided/([a-z_]+|group/castoff_group)\.h|[a-z_]+\.h|tools/.*|castoff/.*|trace/[a-z_]+\.h|trace/analyze/[a-z_]+\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/launch/* | tools/output/*) echo "$tools_all" ;;
+    tools/trace/*) echo "$tools_all|trace/([a-z_]+|analyze/[a-z_]+)\.h" ;;
+    tools/onesided/*) echo "$tools_all|mcast/onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
+    tools/info/*) echo "$tools_all|tools/onesided/group_library\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../tools/ab.h"
+#include "tools/ab/ab.h"
 
 static char *settings[] = {"CASTOFF_BCAST=yes", NULL};
 

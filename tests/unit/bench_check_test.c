@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Numbers given to castoff bench: what is refused and how that is said, and that sensible ones pass.
-#include "../../tools/bench.h"
+#include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <setjmp.h>

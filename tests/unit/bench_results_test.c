@@ -3,7 +3,7 @@
 // Rows of the benchmark program: reading, damage, the comparison with stock's default and with its best, and where they
 // ran.
 
-#include "../../tools/bench.h"
+#include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <math.h>

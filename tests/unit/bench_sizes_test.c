@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Lists and ranges of sizes, depths and ranks as users write them, and those that are refused.
-#include "../../tools/bench.h"
+#include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <setjmp.h>

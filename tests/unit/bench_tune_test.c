@@ -2,7 +2,7 @@
 //
 // Rows of the tune table made from measured points: which sizes are declined, for which places, what becomes of older
 // rows, and the file.
-#include "../../tools/bench.h"
+#include "tools/bench/bench.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Digests: pieces do not matter, order of lines is told apart from other content.
-#include "../../tools/digest.h"
+#include "tools/ab/digest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Where the programs stand in mpirun's command lines, and what is said when they cannot be told.
-#include "../../tools/launcher.h"
+#include "tools/launch/launcher.h"
 
 #include <errno.h>
 #include <setjmp.h>

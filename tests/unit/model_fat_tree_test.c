@@ -2,7 +2,7 @@
 //
 // Cost model against closed forms and plain sums over all pairs, and against the published figures once the
 // published mistakes are put in here on purpose.
-#include "../../tools/model_fat_tree.h"
+#include "tools/bench/model_fat_tree.h"
 
 #include <errno.h>
 #include <math.h>

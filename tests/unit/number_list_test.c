@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-#include "../../tools/number_list.h"
+#include "tools/trace/number_list.h"
 
 static void is(const char *text, const uint32_t *numbers, size_t count)
 {

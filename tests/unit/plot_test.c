@@ -2,7 +2,7 @@
 //
 // Terminal plots: where marks stand, and that nothing leaves the frame.
 #define _GNU_SOURCE
-#include "../../tools/plot.h"
+#include "tools/output/plot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

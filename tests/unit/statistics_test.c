@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Quantiles, the sign test's interval against the known binomial table, and verdicts on made-up pairs.
-#include "../../tools/statistics.h"
+#include "tools/output/statistics.h"
 
 #include <math.h>
 #include <setjmp.h>

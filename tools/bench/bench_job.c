@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Starts the benchmark program under mpirun (the laboratory's when we are inside one) and reads its rows. One job
+// has castoff, stock and stock's algorithms side by side; components of the stock MPI that can be chosen for
+// a whole job only (sm, han, adapt; for messages ucx) get jobs of their own, each with castoff beside it. Cold.
+#include "bench.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/plain_text.h"
+#include "base/settings.h"
+#include "tools/launch/child.h"
+#include "tools/launch/command.h"
+#include "tools/launch/places.h"
+#include "tools/launch/wrapper.h"
+
+enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25 };
+
+struct job {
+    const char *name, *variable, *value;
+    const char *words; // more of them for mpirun
+    bool is_local_only;
+    bool is_for_collectives, is_for_messages;
+};
+
+static const struct job jobs[] = {
+    {"default", NULL, NULL, NULL, false, true, true},
+    {"sm", "coll_sm_priority", "100", NULL, true, true, false},
+    {"han", "coll_han_priority", "100", NULL, false, true, false},
+    {"adapt", "coll_adapt_priority", "100", NULL, false, true, false},
+    // Open MPI leaves ucx alone where it finds none of the network adapters that it knows, unless it is told not to
+    // look.
+    {"ucx", "pml", "ucx", "--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any", false, false, true},
+};
+
+struct words {
+    char *list[WORDS_MAX];
+    int count;
+};
+
+static void put(struct words *words, const char *word)
+{
+    if (words->count < WORDS_MAX - 1) {
+        words->list[words->count++] = strdup(word);
+    }
+}
+
+static void put_pair(struct words *words, const char *name, const char *value)
+{
+    if (value) {
+        put(words, name);
+        put(words, value);
+    }
+}
+
+static void put_split(struct words *words, const char *text)
+{
+    while (text && *text) {
+        size_t blank = strspn(text, " "), length = strcspn(text + blank, " ");
+        char *word = strndup(text + blank, length);
+        if (word && length) {
+            put(words, word);
+        }
+        free(word);
+        text += blank + length;
+    }
+}
+
+static void put_mca(struct words *words, const char *name, const char *value)
+{
+    put(words, "--mca");
+    put_pair(words, name, value);
+}
+
+static void put_launcher(struct words *words, const struct co_bench_request *request, const struct job *job, int ranks)
+{
+    const char *lab = co_environment("CASTOFF_LAB_MPIRUN");
+    char number[16];
+    put(words, lab ? lab : "mpirun");
+    if (!lab) {
+        put_split(words, "--oversubscribe --bind-to none");
+        if (geteuid() == 0) {
+            put(words, "--allow-run-as-root");
+        }
+        if (ranks > sysconf(_SC_NPROCESSORS_ONLN)) {
+            put_mca(words, "mpi_yield_when_idle", "1");
+        }
+    }
+    if (job->variable) {
+        put_mca(words, job->variable, job->value);
+        put_split(words, job->words);
+    }
+    // Without it the forced algorithm of a communicator is not looked at; the default choice stays as it is.
+    if (!request->is_p2p) {
+        put_mca(words, "coll_tuned_use_dynamic_rules", "1");
+    }
+    put_split(words, request->mpirun_arguments);
+    snprintf(number, sizeof number, "%d", ranks);
+    put_pair(words, "-n", number);
+}
+
+// Messages are off by default, and a comparison without them is none: unless somebody says otherwise they are on.
+static int put_forced(const struct co_bench_request *request, char **settings)
+{
+    static char forced[][32] = {"CASTOFF_BCAST=yes", "CASTOFF_ALLGATHER=yes", "CASTOFF_IALLGATHER=yes"};
+    static char messages[] = "CASTOFF_P2P=yes";
+    if (request->is_p2p) {
+        settings[0] = messages;
+        return request->forces || !co_environment("CASTOFF_P2P");
+    }
+    for (int i = 0; i < 3 && request->forces; i++) {
+        settings[i] = forced[i];
+    }
+    return request->forces ? 3 : 0;
+}
+
+static int put_wrapper(struct words *words, const struct co_bench_request *request)
+{
+    struct co_wrapper wrapper;
+    char *settings[BENCH_SETTINGS_MAX + 4];
+    int count = put_forced(request, settings);
+    for (int i = 0; i < request->setting_count; i++) {
+        settings[count++] = request->settings[i];
+    }
+    settings[count] = NULL;
+    int failed = co_wrapper_make(&wrapper, settings);
+    for (int i = 0; i < wrapper.count && !failed; i++) {
+        put(words, wrapper.words[i]);
+    }
+    return failed;
+}
+
+static void put_numbers(struct words *words, const char *name, const size_t *numbers, int count)
+{
+    char text[BENCH_SIZES_MAX * 24] = "";
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(text);
+        snprintf(text + used, sizeof text - used, "%s%zu", i ? "," : "", numbers[i]);
+    }
+    put_pair(words, name, text);
+}
+
+static void put_program(struct words *words, const struct co_bench_request *request, const char *program,
+                        bool is_default)
+{
+    put(words, program);
+    put_pair(words, "--calls", request->calls);
+    put_numbers(words, "--sizes", request->sizes, request->size_count);
+    if (request->is_p2p) {
+        put_numbers(words, "--depths", request->depths, request->depth_count);
+    }
+    put_pair(words, "--seconds", request->seconds);
+    put_pair(words, "--rounds-min", request->rounds_min);
+    put_pair(words, "--rounds-max", request->rounds_max);
+    put_pair(words, "--batch", request->batch);
+    put_pair(words, "--late-ms", request->late_ms);
+    put_pair(words, "--root", request->root);
+    put_pair(words, "--compute", request->compute);
+    if (request->against_best && is_default && !request->is_p2p) {
+        put(words, "--algorithms");
+    }
+}
+
+struct reader {
+    struct co_bench_results *results;
+    const char *job;
+    int ranks, rows, failed;
+    char *line;
+    size_t used, room;
+    char error[4096]; // a line of standard error, in the laboratory
+    size_t error_used;
+};
+
+static void end_line(struct reader *reader)
+{
+    reader->line[reader->used] = '\0';
+    int failed = co_bench_results_take(reader->results, reader->line, reader->job, reader->ranks);
+    reader->failed = reader->failed ? reader->failed : failed;
+    reader->rows += strncmp(reader->line, "row ", 4) == 0 || strncmp(reader->line, "overlap ", 8) == 0;
+    if (isatty(STDERR_FILENO)) {
+        fprintf(stderr, "\r%s job, %d ranks: %d rows ", reader->job, reader->ranks, reader->rows);
+    }
+    reader->used = 0;
+}
+
+static void end_error(struct reader *reader)
+{
+    reader->error[reader->error_used] = '\0';
+    if (!strstr(reader->error, "plm:rsh: Warning: setpgid(")) {
+        co_plain_put_lines(stderr, reader->error);
+    }
+    reader->error_used = 0;
+}
+
+static void take_output(void *arg, const char *bytes, size_t count)
+{
+    struct reader *reader = arg;
+    for (size_t i = 0; i < count && !reader->failed; i++) {
+        if (reader->used + 1 >= reader->room) {
+            size_t room = reader->room ? reader->room * 2 : 4096;
+            char *grown = room > LINE_MAX_BYTES ? NULL : realloc(reader->line, room);
+            if (!grown) {
+                reader->failed = -ENOMEM;
+                return;
+            }
+            reader->line = grown;
+            reader->room = room;
+        }
+        if (bytes[i] == '\n') {
+            end_line(reader);
+        } else {
+            reader->line[reader->used++] = bytes[i];
+        }
+    }
+}
+
+// In the laboratory: all but a line that mpirun prints when a process that it started is faster than itself, which
+// harms nothing.
+static void take_errors(void *arg, const char *bytes, size_t count)
+{
+    struct reader *reader = arg;
+    for (size_t i = 0; i < count; i++) {
+        reader->error[reader->error_used++] = bytes[i];
+        if (bytes[i] == '\n' || reader->error_used + 1 == sizeof reader->error) {
+            end_error(reader);
+        }
+    }
+}
+
+static int judge_run(const struct job *job, const struct co_child_result *result, const struct reader *reader)
+{
+    if (result->interrupted) {
+        return 128 + result->interrupted;
+    }
+    if (result->status == 0 && reader->rows > 0 && !reader->failed) {
+        return TOOL_OK;
+    }
+    // A component of stock that does not work here is stock's matter.
+    if (job->variable) {
+        printf("# stock with %s=%s gave no result here (status %d) and is left out\n", job->variable, job->value,
+               result->status);
+        return TOOL_OK;
+    }
+    co_command_complain(&co_command_bench, "the benchmark program ended with status %d%s", result->status,
+                        reader->failed ? "; its output could not be read" : "");
+    return result->status ? result->status : TOOL_FAILED;
+}
+
+static int run_job(const struct co_bench_request *request, struct co_bench_results *results, const struct job *job,
+                   int ranks, const char *program)
+{
+    struct words words = {.count = 0};
+    struct reader reader = {.results = results, .job = job->name, .ranks = ranks};
+    struct co_child_result result;
+    put_launcher(&words, request, job, ranks);
+    if (!request->without_castoff && put_wrapper(&words, request)) {
+        co_command_complain(&co_command_bench, "too many settings");
+        return TOOL_FAILED;
+    }
+    put_program(&words, request, program, !job->variable);
+    bool in_lab = co_environment("CASTOFF_LAB_MPIRUN");
+    int failed = co_child_run(&result, words.list, take_output, in_lab ? take_errors : NULL, &reader);
+    end_error(&reader);
+    if (isatty(STDERR_FILENO)) {
+        fputs("\r                                          \r", stderr);
+    }
+    int status = TOOL_NOT_FOUND;
+    if (failed) {
+        co_command_complain(&co_command_bench, "cannot start %s: %s", words.list[0], strerror(-failed));
+    } else {
+        status = judge_run(job, &result, &reader);
+    }
+    free(reader.line);
+    for (int i = 0; i < words.count; i++) {
+        free(words.list[i]);
+    }
+    return status;
+}
+
+// How many ranks of a host castoff will count as a node in these jobs.
+static int node_ranks_of(const struct co_bench_request *request)
+{
+    static const char prefix[] = "CASTOFF_", name[] = "NODE_RANKS=";
+    const char *value = request->without_castoff ? NULL : co_environment("CASTOFF_NODE_RANKS");
+    for (int i = 0; i < request->setting_count; i++) {
+        const char *setting = request->settings[i];
+        setting += strncmp(setting, prefix, sizeof prefix - 1) == 0 ? sizeof prefix - 1 : 0;
+        if (strncmp(setting, name, sizeof name - 1) == 0) {
+            value = setting + sizeof name - 1;
+        }
+    }
+    return value ? atoi(value) : 0;
+}
+
+int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results)
+{
+    char program[PATH_MAX], library[PATH_MAX];
+    if (co_places_bench_program(program, request->is_p2p ? "p2p" : "coll")) {
+        co_command_complain(&co_command_bench, "the benchmark program is missing; make bench-programs builds it");
+        return TOOL_NOT_FOUND;
+    }
+    if (!request->without_castoff && co_places_library(library)) {
+        co_command_complain(&co_command_bench, "libcastoff.so is neither beside the castoff command nor in ../lib");
+        return TOOL_FAILED;
+    }
+    bool is_lab = co_environment("CASTOFF_LAB_MPIRUN") != NULL;
+    results->node_ranks = node_ranks_of(request);
+    for (int i = 0; i < request->ranks_count; i++) {
+        for (size_t j = 0; j < sizeof jobs / sizeof *jobs && (j == 0 || request->against_best); j++) {
+            if ((jobs[j].is_local_only && is_lab) ||
+                !(request->is_p2p ? jobs[j].is_for_messages : jobs[j].is_for_collectives)) {
+                continue;
+            }
+            int status = run_job(request, results, &jobs[j], request->ranks[i], program);
+            if (status) {
+                return status;
+            }
+        }
+    }
+    return TOOL_OK;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What `castoff info` says of each transport on this host, of messages from rank to rank, and of collectives that are
+// placed by RDMA writes: usable, or why not: a
+// setting that keeps it off, or what was found by trying it out (a segment, a copy between two children, a socket).
+// Leaves nothing behind. Cold.
+#ifndef CASTOFF_TOOLS_INFO_TRANSPORTS_H
+#define CASTOFF_TOOLS_INFO_TRANSPORTS_H
+
+#include <stdbool.h>
+
+enum { CO_TRANSPORTS = 5 };
+
+struct co_transport_state {
+    const char *name;
+    bool is_usable;
+    char detail[512];
+};
+
+// placed_probe.c: everything but the coordinator, which is not asked.
+void co_placed_probe(struct co_transport_state *state);
+
+// Needs co_settings_load.
+void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS]);
+
+#endif

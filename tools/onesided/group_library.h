@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// libcastoff-group.so as the castoff command finds it: beside itself, or where it is installed. Cold.
+#ifndef CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_H
+#define CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_H
+
+#include "engine/group_library.h"
+
+// -ENOENT, and `why`.
+int co_group_library_find(struct co_group_library *library, char *why, size_t why_room);
+
+#endif
