@@ -7,7 +7,9 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/log.h"
 #include "engine/p2p/p2p_state.h"
+#include "engine/p2p/packet_trace.h"
 
 #define EARLY_PIECES 4     // largest packets: what comes unasked of a message that streams
 #define LOOK_EVERY 64      // turns in which something else moves
@@ -49,8 +51,16 @@ static void open_peer(struct co_p2p *p2p, int number)
     peer->last_stream = &peer->first_stream;
 }
 
+static void trace_if_asked(struct co_channel *channel)
+{
+    if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_P2P)) {
+        co_packet_trace(channel);
+    }
+}
+
 void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
 {
+    trace_if_asked(carrier);
     p2p->config.carrier = carrier;
     p2p->config.carried_eager_most = bounded(p2p->config.carried_eager_most, carrier);
     p2p->surely_eager = least_eager(&p2p->config);
@@ -102,6 +112,8 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
     p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
     co_hash_map_open(&p2p->contexts);
+    trace_if_asked(config->channel);
+    trace_if_asked(config->carrier);
     *out = p2p;
     return 0;
 }
