@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-_Atomic uint64_t co_counter_values[CO_COUNTER_COUNT];
+_Alignas(CO_COUNTER_PAGE) _Atomic uint64_t co_counter_values[CO_COUNTER_ROOM];
 
 #define CO_COUNTER(id, name, unit, help) {name, unit, help},
 static const struct co_counter_row rows[] = {

@@ -21,7 +21,16 @@ struct co_counter_row {
     const char *name, *unit, *help;
 };
 
-extern _Atomic uint64_t co_counter_values[CO_COUNTER_COUNT];
+// They have pages of their own, which live_counters.h shows to others: as large as the machine's may be.
+#if defined __x86_64__ || defined __i386__ || defined __riscv
+#define CO_COUNTER_PAGE 4096
+#else
+#define CO_COUNTER_PAGE 65536
+#endif
+#define CO_COUNTER_ROOM                                                                                                \
+    ((CO_COUNTER_COUNT * sizeof(uint64_t) + CO_COUNTER_PAGE - 1) / CO_COUNTER_PAGE * CO_COUNTER_PAGE / sizeof(uint64_t))
+
+extern _Atomic uint64_t co_counter_values[CO_COUNTER_ROOM];
 
 const struct co_counter_row *co_counter_row(enum co_counter_id id);
 

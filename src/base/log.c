@@ -18,14 +18,14 @@
 
 enum { LINE_MAX_BYTES = 1024, HOST_MAX_BYTES = 64, PATH_MAX_BYTES = 1024 };
 
-static const char *const subsys_names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm"};
-static const char *const level_names[] = {"error", "warn", "info", "debug"};
+static const char *const subsys_names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm", "verbs", "p2p"};
+static const char *const level_names[] = {"error", "warn", "info", "debug", "trace"};
 
 _Static_assert(sizeof subsys_names / sizeof subsys_names[0] == CO_SUBSYS_COUNT, "one name for each subsystem");
 
 // Highest level that is on, for each subsystem; -1: none. Relaxed: a line more or less around a change is no harm.
-static _Atomic int levels[CO_SUBSYS_COUNT] = {CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN,
-                                              CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN};
+static _Atomic int levels[CO_SUBSYS_COUNT] = {CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN,
+                                              CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN, CO_LOG_WARN};
 static _Atomic int output = STDERR_FILENO;
 static int own_rank = -1;
 static char own_host[HOST_MAX_BYTES] = "?";

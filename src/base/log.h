@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-enum co_log_level { CO_LOG_ERROR, CO_LOG_WARN, CO_LOG_INFO, CO_LOG_DEBUG };
+enum co_log_level { CO_LOG_ERROR, CO_LOG_WARN, CO_LOG_INFO, CO_LOG_DEBUG, CO_LOG_TRACE };
 enum co_log_subsys {
     CO_SUBSYS_BASE,
     CO_SUBSYS_PMPI,
@@ -15,6 +15,8 @@ enum co_log_subsys {
     CO_SUBSYS_MCAST,
     CO_SUBSYS_UDP,
     CO_SUBSYS_SHM,
+    CO_SUBSYS_VERBS,
+    CO_SUBSYS_P2P,
     CO_SUBSYS_COUNT
 };
 

@@ -24,7 +24,7 @@ static void count_failed(uint64_t completions)
 
 static void warn(const char *text)
 {
-    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "%s", text);
+    co_log(CO_LOG_WARN, CO_SUBSYS_VERBS, "%s", text);
 }
 
 static int open_channel(struct co_engine *engine, struct co_links *links, size_t frame_bytes)
@@ -77,7 +77,7 @@ void co_network_open_links(struct co_engine *engine, const struct co_job_offer *
     }
     mine->link_status = open_links(engine, offer->tag, &mine->link_door, why, sizeof why);
     if (mine->link_status != 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts go by the MPI below, not by verbs: %s", why);
+        co_log(CO_LOG_WARN, CO_SUBSYS_VERBS, "messages between hosts go by the MPI below, not by verbs: %s", why);
     }
 }
 
@@ -110,6 +110,6 @@ void co_network_choose_links(struct co_engine *engine, const struct co_rank_fact
     engine->native_carrier = NULL;
     native->ops->close(native);
     if (engine->bootstrap.world_rank == 0) {
-        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "messages between hosts go by verbs");
+        co_log(CO_LOG_INFO, CO_SUBSYS_VERBS, "messages between hosts go by verbs");
     }
 }

@@ -33,7 +33,7 @@ static void count(enum co_verbs_count what, uint64_t number)
 
 static void warn(const char *text)
 {
-    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "%s", text);
+    co_log(CO_LOG_WARN, CO_SUBSYS_VERBS, "%s", text);
 }
 
 static int try_device(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine)
@@ -92,7 +92,7 @@ static void say_why_not(struct co_engine *engine, const struct co_rank_facts *fa
                  strerror(-facts[refusing].verbs_status));
     }
     if (engine->bootstrap.world_rank == 0) {
-        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "verbs are not used: %s", engine->verbs_text);
+        co_log(CO_LOG_INFO, CO_SUBSYS_VERBS, "verbs are not used: %s", engine->verbs_text);
     }
 }
 

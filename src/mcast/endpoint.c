@@ -7,6 +7,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
+#include "mcast/datagram_trace.h"
 #include "mcast/endpoint.h"
 
 #define POLL_BUDGET 256
@@ -80,6 +81,9 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
     if (status < 0) {
         release(mcast);
         return status;
+    }
+    if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_MCAST)) {
+        co_datagram_trace(mcast->transport, mcast->tag_bytes);
     }
     co_landing_open(mcast);
     *out = mcast;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/counters.h"
+#include "base/log.h"
 #include "mcast/chain_schedule.h"
 #include "mcast/endpoint.h"
 
@@ -89,6 +90,12 @@ void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes)
     co_counter_raise(CO_COUNT_BITMAP_HIGH, mcast->bitmap_bytes);
 }
 
+static void trace_end(const struct co_mcast_op *op)
+{
+    co_log(CO_LOG_TRACE, CO_SUBSYS_MCAST, "team %08x operation %u ends: %s", (unsigned)op->group->team_id, op->number,
+           op->state > 0 ? "done" : strerror(-op->state));
+}
+
 // Chunks that nobody will place or send any more are written off, or the credit of those who sent or await them would
 // be short for ever: others may complete the operation, and the group goes on.
 static void write_off(struct co_mcast_op *op)
@@ -111,6 +118,7 @@ void co_operation_fail(struct co_mcast_op *op, int error)
         op->group->has_failing = true;
     } else if (op->state == 0) {
         op->state = error;
+        trace_end(op);
         write_off(op);
         op->group->mcast->events++;
         op->group->mcast->advances++;
@@ -153,6 +161,7 @@ static void settle(struct co_mcast_op *op)
     }
     if (op->failure == 0 && (op->right_has_it ? co_operation_memory_close(op) : keep_copy(op))) {
         op->state = 1;
+        trace_end(op);
         op->group->mcast->events++;
         op->group->mcast->advances++;
     }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "mcast/chain_schedule.h"
 #include "mcast/endpoint.h"
 
@@ -122,6 +123,9 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     op->last_event_ns = now_ns;
     op->right_has_it = !right_fetches(op) || co_report_right_has(group, op->number);
     append(group, op);
+    co_log(CO_LOG_TRACE, CO_SUBSYS_MCAST, "team %08x operation %u begins: %d block%s from %s %d, %zu bytes",
+           (unsigned)group->team_id, op->number, op->block_count, op->block_count == 1 ? "" : "s",
+           op->root >= 0 ? "member" : "all", op->root >= 0 ? op->root : group->count, op->bytes);
     if (group->broken != 0) {
         co_operation_fail(op, group->broken);
         op->right_has_it = true;

@@ -16,7 +16,7 @@
 
 bool co_report_is_wanted(void)
 {
-    return co_setting_text(CO_SET_REPORT)[0] != '\0';
+    return co_setting_text(CO_SET_REPORT)[0] != '\0' || co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_PMPI);
 }
 
 void co_report_open(void)

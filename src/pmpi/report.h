@@ -26,6 +26,7 @@ struct co_report {
     size_t trial_count;
 };
 
+// Calls are looked at for a report, or for a line of the log each (CASTOFF_LOG=trace).
 bool co_report_is_wanted(void);
 
 // Before the first call that is counted.

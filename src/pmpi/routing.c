@@ -3,6 +3,7 @@
 // The reasons that are found above the engine, and the check of arguments.
 #include "pmpi/routing.h"
 
+#include "base/log.h"
 #include "pmpi/known_types.h"
 #include "pmpi/report_sites.h"
 
@@ -81,6 +82,10 @@ void co_route_count(const struct co_call_ticket *ticket, enum co_reason reason, 
                     MPI_Datatype type, int code)
 {
     enum co_reason explained = co_route_explain(reason, comm, code);
-    co_call_count(ticket, explained, bytes_of(count, type, code), code);
+    size_t bytes = bytes_of(count, type, code);
+    co_call_count(ticket, explained, bytes, code);
+    co_log(CO_LOG_TRACE, CO_SUBSYS_PMPI, "%s of %zu bytes: %s%s%s", co_call_text(ticket->call), bytes,
+           explained == CO_TAKE ? "taken" : "declined: ", explained == CO_TAKE ? "" : co_reason_text(explained),
+           code == MPI_SUCCESS ? "" : ", failed");
     co_report_sites_add(ticket->call, explained);
 }

@@ -221,7 +221,7 @@ static void a_fifo_without_reader_holds_nobody_up(void **state)
 
 static void every_subsystem_can_be_chosen(void **state)
 {
-    static const char *const names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm"};
+    static const char *const names[] = {"base", "pmpi", "engine", "mcast", "udp", "shm", "verbs", "p2p"};
 
     (void)state;
     for (int i = 0; i < CO_SUBSYS_COUNT; i++) {

@@ -202,10 +202,10 @@ static void wrong_values_keep_the_default_and_are_explained(void **state)
         {"CASTOFF_PROBE", "500",
          "CASTOFF_PROBE=500: not a time such as 200us from 1ms to 60s; did you mean 500ms? (using 500ms)"},
         {"CASTOFF_LOG_SUBSYS", "udp,egnine",
-         "CASTOFF_LOG_SUBSYS=udp,egnine: egnine is not one of base, pmpi, engine, mcast, udp, shm, all; did you mean "
+         "CASTOFF_LOG_SUBSYS=udp,egnine: egnine is not one of base, pmpi, engine, mcast, udp, shm, verbs, p2p, all; did you mean "
          "engine? (using all)"},
         {"CASTOFF_LOG_SUBSYS", ",",
-         "CASTOFF_LOG_SUBSYS=,: none of base, pmpi, engine, mcast, udp, shm, all (using all)"},
+         "CASTOFF_LOG_SUBSYS=,: none of base, pmpi, engine, mcast, udp, shm, verbs, p2p, all (using all)"},
         {"CASTOFF_UDP_GROUP", "10.0.0.0/8",
          "CASTOFF_UDP_GROUP=10.0.0.0/8: not a range of multicast addresses such as 239.192.0.0/16 (using "
          "239.192.0.0/16)"},

@@ -119,7 +119,7 @@ static bool hand_over(struct co_carrier *carrier, uint64_t number, co_channel_ha
     const struct co_carrier_frame *frame = co_carrier_frame_in(carrier, number);
     if (arrival->bytes < sizeof(*frame) || arrival->bytes != sizeof(*frame) + frame->packet.bytes ||
         frame->packet.kind == CO_PACKET_BROKEN || (unsigned)arrival->peer >= (unsigned)carrier->config.size) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "%zu bytes from rank %d are no message of castoff: left out",
+        co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "%zu bytes from rank %d are no message of castoff: left out",
                arrival->bytes, arrival->peer);
         return true;
     }

@@ -89,7 +89,7 @@ static int collect(struct co_carrier *carrier, unsigned first, unsigned count)
 
 static void give_up(struct co_carrier *carrier, int error)
 {
-    co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "the MPI below does not receive (error %d): messages between hosts fail",
+    co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "the MPI below does not receive (error %d): messages between hosts fail",
            -error);
     co_store_relaxed(&carrier->broken, error); // relaxed: nothing else hangs on it
 }

@@ -83,7 +83,7 @@ static bool hand_over(struct co_links_channel *self, const struct co_link_event 
     const unsigned char *payload = event->data + sizeof *packet;
     struct co_packet_credit credit;
     if (!is_valid(event)) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "%zu bytes from rank %d are no message of castoff: left out",
+        co_log(CO_LOG_ERROR, CO_SUBSYS_VERBS, "%zu bytes from rank %d are no message of castoff: left out",
                event->bytes, event->peer);
     } else if (packet->kind < CO_PACKET_CREDIT) {
         return handler(arg, event->peer, packet, payload);

@@ -111,7 +111,7 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
     message->context = context;
     message->peer = peer;
     if (!read_message(p2p, message, packet, &payload)) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "peer %d sent a message that contradicts itself: it is left out", peer);
+        co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "peer %d sent a message that contradicts itself: it is left out", peer);
         co_p2p_message_give(p2p, message);
         return true;
     }
@@ -208,7 +208,7 @@ static void lose_broken(struct co_p2p *p2p)
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_broken) {
             p2p->peers[peer].is_broken = false;
-            co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE, "the shared memory of messages from rank %d was written over", peer);
+            co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "the shared memory of messages from rank %d was written over", peer);
             co_p2p_lose_held(p2p, peer);
         }
     }

@@ -68,7 +68,7 @@ int co_p2p_end_carried(struct co_p2p *p2p)
         int result = end.result == 0 ? 0 : -ECONNRESET;
         count++;
         if (end.owner == NULL) {
-            co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "messages do not reach rank %d any more (error %d)", end.peer,
+            co_log(CO_LOG_INFO, CO_SUBSYS_P2P, "messages do not reach rank %d any more (error %d)", end.peer,
                    -end.result);
             co_p2p_lose_held(p2p, end.peer);
         } else if (end.was_expected) {

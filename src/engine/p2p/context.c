@@ -144,7 +144,7 @@ bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, 
 {
     const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, id);
     if (source < 0 || (context != NULL && context->peers != NULL && !co_p2p_context_has(context, peer, source))) {
-        co_log(CO_LOG_ERROR, CO_SUBSYS_ENGINE,
+        co_log(CO_LOG_ERROR, CO_SUBSYS_P2P,
                "peer %d sent a message as rank %d of a communicator, which it is not: left out", peer, source);
         return true;
     }

@@ -143,7 +143,7 @@ static void start_threads(struct co_lanes *lanes)
     while (lanes->threads_begun < lanes->threads_wanted) {
         int error = pthread_create(&lanes->threads[lanes->threads_begun], NULL, work, lanes);
         if (error != 0) {
-            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "%u threads for lanes of the matcher, not %u (error %d)",
+            co_log(CO_LOG_WARN, CO_SUBSYS_P2P, "%u threads for lanes of the matcher, not %u (error %d)",
                    lanes->threads_begun, lanes->threads_wanted, error);
             lanes->threads_wanted = lanes->threads_begun;
             break;

@@ -3,14 +3,18 @@
 // The life of point-to-point and its progress: what has come, what waited for room, what is read from other processes.
 // Moved by waiting callers, the native progress loop and workers; who does not get the lock leaves it to the holder.
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "base/log.h"
 #include "engine/p2p/p2p_state.h"
+#include "engine/p2p/packet_trace.h"
 
 #define EARLY_PIECES 4     // largest packets: what comes unasked of a message that streams
 #define LOOK_EVERY 64      // turns in which something else moves
+#define COUNT_EVERY 256    // turns: the counters that others may look at (castoff top)
 #define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
 
 // Of a message, what fits a packet of the channel beside a handle.
@@ -49,8 +53,16 @@ static void open_peer(struct co_p2p *p2p, int number)
     peer->last_stream = &peer->first_stream;
 }
 
+static void trace_if_asked(struct co_channel *channel)
+{
+    if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_P2P)) {
+        co_packet_trace(channel);
+    }
+}
+
 void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
 {
+    trace_if_asked(carrier);
     p2p->config.carrier = carrier;
     p2p->config.carried_eager_most = bounded(p2p->config.carried_eager_most, carrier);
     p2p->surely_eager = least_eager(&p2p->config);
@@ -103,32 +115,48 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
     co_hash_map_open(&p2p->contexts);
     co_p2p_context_forget_last(p2p);
+    trace_if_asked(config->channel);
+    trace_if_asked(config->carrier);
     *out = p2p;
     return 0;
 }
 
-static void count(const struct co_p2p_totals *totals)
+// What the counters have not been told yet.
+static void count(struct co_p2p *p2p)
 {
-    static const enum co_counter_id of_class[CO_MATCH_CLASSES] = {[CO_MATCH_EXACT] = CO_COUNT_MATCHED_EXACT,
-                                                                  [CO_MATCH_ANY_SOURCE] = CO_COUNT_MATCHED_ANY_SOURCE,
-                                                                  [CO_MATCH_ANY_TAG] = CO_COUNT_MATCHED_ANY_TAG,
-                                                                  [CO_MATCH_ANY_BOTH] = CO_COUNT_MATCHED_ANY_BOTH};
-    for (int class = 0; class < CO_MATCH_CLASSES; class ++) {
-        co_counter_add(of_class[class], totals->matches[class]);
+#define TOTAL(field) offsetof(struct co_p2p_totals, field)
+    static const struct {
+        enum co_counter_id id;
+        size_t at;
+    } counted[] = {
+        {CO_COUNT_MATCHED_EXACT, TOTAL(matches[CO_MATCH_EXACT])},
+        {CO_COUNT_MATCHED_ANY_SOURCE, TOTAL(matches[CO_MATCH_ANY_SOURCE])},
+        {CO_COUNT_MATCHED_ANY_TAG, TOTAL(matches[CO_MATCH_ANY_TAG])},
+        {CO_COUNT_MATCHED_ANY_BOTH, TOTAL(matches[CO_MATCH_ANY_BOTH])},
+        {CO_COUNT_MESSAGES_SENT, TOTAL(sent)},
+        {CO_COUNT_MESSAGE_BYTES, TOTAL(sent_bytes)},
+        {CO_COUNT_MESSAGES_CARRIED, TOTAL(carried)},
+        {CO_COUNT_CARRIED_BYTES, TOTAL(carried_bytes)},
+        {CO_COUNT_MESSAGES_STREAMED, TOTAL(streamed)},
+        {CO_COUNT_STREAMED_BYTES, TOTAL(streamed_bytes)},
+        {CO_COUNT_STREAMS_READ, TOTAL(streams_read)},
+        {CO_COUNT_CREDIT_STALLS, TOTAL(credit_stalls)},
+        {CO_COUNT_MESSAGES_UNEXPECTED, TOTAL(unexpected)},
+        {CO_COUNT_BEYOND_TABLES, TOTAL(beyond_tables)},
+        {CO_COUNT_LANES_FREE, TOTAL(free_path)},
+        {CO_COUNT_LANES_FAST, TOTAL(fast_path)},
+        {CO_COUNT_LANES_SLOW, TOTAL(slow_path)},
+    };
+#undef TOTAL
+    const struct co_p2p_totals *totals = &p2p->totals;
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        uint64_t now = *(const uint64_t *)((const char *)totals + counted[i].at);
+        uint64_t *told = (uint64_t *)((char *)&p2p->told + counted[i].at);
+        if (now != *told) {
+            co_counter_add(counted[i].id, now - *told);
+            *told = now;
+        }
     }
-    co_counter_add(CO_COUNT_MESSAGES_SENT, totals->sent);
-    co_counter_add(CO_COUNT_MESSAGE_BYTES, totals->sent_bytes);
-    co_counter_add(CO_COUNT_MESSAGES_CARRIED, totals->carried);
-    co_counter_add(CO_COUNT_CARRIED_BYTES, totals->carried_bytes);
-    co_counter_add(CO_COUNT_MESSAGES_STREAMED, totals->streamed);
-    co_counter_add(CO_COUNT_STREAMED_BYTES, totals->streamed_bytes);
-    co_counter_add(CO_COUNT_STREAMS_READ, totals->streams_read);
-    co_counter_add(CO_COUNT_CREDIT_STALLS, totals->credit_stalls);
-    co_counter_add(CO_COUNT_MESSAGES_UNEXPECTED, totals->unexpected);
-    co_counter_add(CO_COUNT_BEYOND_TABLES, totals->beyond_tables);
-    co_counter_add(CO_COUNT_LANES_FREE, totals->free_path);
-    co_counter_add(CO_COUNT_LANES_FAST, totals->fast_path);
-    co_counter_add(CO_COUNT_LANES_SLOW, totals->slow_path);
     co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
     co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
     co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
@@ -147,7 +175,7 @@ void co_p2p_close(struct co_p2p *p2p)
     }
     co_p2p_end_all(p2p);
     co_p2p_contexts_close(p2p);
-    count(&p2p->totals);
+    count(p2p);
     while (p2p->free_messages != NULL) {
         struct co_p2p_message *message = p2p->free_messages;
         p2p->free_messages = message->next_free;
@@ -193,7 +221,9 @@ int co_p2p_progress(struct co_p2p *p2p)
     if (!co_p2p_try(p2p)) {
         return 0;
     }
-    p2p->caller_moves++;
+    if (__builtin_expect(++p2p->caller_moves % COUNT_EVERY == 0, 0)) {
+        count(p2p);
+    }
     int events = p2p->is_closing ? 0 : co_p2p_move(p2p);
     co_p2p_unlock(p2p);
     return events;

@@ -138,11 +138,11 @@ struct co_p2p {
     struct co_p2p_receive *first_read, **last_read;   // straight from their senders' memory
     struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the carrier has room
     struct co_p2p_message *free_messages;
-    unsigned char *spare_payload; // for a message that finds no memory
-    uint64_t transmitted;         // packets
-    size_t kept;                  // bytes of copies
-    struct co_p2p_totals totals;
-    struct co_p2p_blocks *blocks; // NULL: each message is matched as it comes
+    unsigned char *spare_payload;      // for a message that finds no memory
+    uint64_t transmitted;              // packets
+    size_t kept;                       // bytes of copies
+    struct co_p2p_totals totals, told; // told: of them, what the counters have
+    struct co_p2p_blocks *blocks;      // NULL: each message is matched as it comes
     // co_p2p_share: operations in the background, sends and receives of what may be offered; written with the lock
     void (*on_background)(void *arg); // NULL: not shared
     void *background_arg;
