@@ -21,4 +21,4 @@ traces: all bench-programs
 .PHONY: bench-real
 bench-real: all bench-programs
 	@sh scripts/install_packages.sh -- $(DEPS_APPS)
-	@bench/figures/M48.sh
+	@FIGURES_BUILD=$(abspath $(BUILD)) bench/figures/M48.sh

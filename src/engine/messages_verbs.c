@@ -40,7 +40,7 @@ static int open_channel(struct co_engine *engine, struct co_links *links, size_t
     return error;
 }
 
-static int open_links(struct co_engine *engine, uint64_t job, uint32_t *door, char *why, size_t why_room)
+static int open_links(struct co_engine *engine, uint32_t *door, char *why, size_t why_room)
 {
     const struct co_links_module *(*find)(void) = NULL;
     struct co_links *links = NULL;
@@ -58,7 +58,7 @@ static int open_links(struct co_engine *engine, uint64_t job, uint32_t *door, ch
                                      .gid_index = port.gid_index,
                                      .size = engine->bootstrap.world_size,
                                      .self = engine->bootstrap.world_rank,
-                                     .job = job,
+                                     .job = co_auth_word(engine->auth), // the job's own number shows in its multicast
                                      .frame_bytes = frame_bytes,
                                      .frames = (unsigned)frames,
                                      .count_failed = count_failed,
@@ -68,14 +68,15 @@ static int open_links(struct co_engine *engine, uint64_t job, uint32_t *door, ch
 }
 
 // Wanted where the MPI below would carry messages otherwise.
-void co_network_open_links(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine)
+void co_network_open_links(struct co_engine *engine, struct co_rank_facts *mine)
 {
     char why[200] = "";
     mine->link_status = -ENOTSUP;
-    if (engine->bootstrap.native == NULL || mine->carrier_status != 0 || mine->verbs_status != 0) {
+    if (engine->bootstrap.native == NULL || mine->carrier_status != 0 || mine->verbs_status != 0 ||
+        engine->auth == NULL) {
         return;
     }
-    mine->link_status = open_links(engine, offer->tag, &mine->link_door, why, sizeof why);
+    mine->link_status = open_links(engine, &mine->link_door, why, sizeof why);
     if (mine->link_status != 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_VERBS, "messages between hosts go by the MPI below, not by verbs: %s", why);
     }

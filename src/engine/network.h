@@ -64,7 +64,7 @@ int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int 
 
 // messages_verbs.c. Connections for messages between hosts on the same device: by this rank alone, after
 // co_network_open_verbs.
-void co_network_open_links(struct co_engine *engine, const struct co_job_offer *offer, struct co_rank_facts *mine);
+void co_network_open_links(struct co_engine *engine, struct co_rank_facts *mine);
 // Once the network is agreed: they take the place of the MPI below on all ranks, or on none.
 void co_network_choose_links(struct co_engine *engine, const struct co_rank_facts *facts);
 

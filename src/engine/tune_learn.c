@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Puts what a job has learnt into the file of a tune table, for the next one. The file is written anew beside it and
-// put in its place, under a lock on its folder, so that jobs that end together lose nothing and a reader sees a whole
-// one. What stands there is read only from a plain file of the user's own: a link, or somebody else's file, is neither
-// followed nor believed. Once, at the end of a job; one thread.
+// put in its place, so that a reader sees a whole one, under a lock on its folder, so that jobs that end together on
+// one host lose nothing; hosts that share the folder are not kept apart (NFS has no such lock of folders). What stands
+// there is read only from a plain file of the user's own: a link, or somebody else's file, is neither followed nor
+// believed. Once, at the end of a job; one thread.
 #define _GNU_SOURCE
 #include "engine/tune_table.h"
 

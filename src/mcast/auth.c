@@ -298,6 +298,17 @@ bool co_auth_covers_payload(const struct co_auth *auth)
     return auth->form != CO_AUTH_HEAD;
 }
 
+uint64_t co_auth_word(const struct co_auth *auth)
+{
+    static const char label[32] = "castoff invitations"; // another one than a sender's key has
+    uint8_t hash[CO_AUTH_KEY_BYTES];
+    uint64_t word;
+    crypto_generichash(hash, sizeof hash, (const uint8_t *)label, sizeof label, auth->key, CO_AUTH_KEY_BYTES);
+    memcpy(&word, hash, sizeof word);
+    sodium_memzero(hash, sizeof hash);
+    return word;
+}
+
 int co_auth_random_key(uint8_t key[CO_AUTH_KEY_BYTES])
 {
     if (sodium_init() < 0) {

@@ -61,6 +61,9 @@ void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, ui
 bool co_auth_verify(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
                     const uint8_t nonce[CO_AUTH_NONCE_BYTES], const uint8_t *data, size_t data_bytes);
 
+// A number that all who have the key know, and nobody else before he has seen it.
+uint64_t co_auth_word(const struct co_auth *auth);
+
 // 32 random bytes of the system.
 int co_auth_random_key(uint8_t key[CO_AUTH_KEY_BYTES]);
 

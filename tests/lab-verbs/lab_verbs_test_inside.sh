@@ -271,6 +271,7 @@ await_file() {
     until [[ -e $1 ]]; do
         read -r -t 0.1 <> <(:)
     done
+    return 0
 }
 
 check_side_by_side() { # own-name other-name

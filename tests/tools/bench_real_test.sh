@@ -41,6 +41,8 @@ cat >"$work/path/lmp" <<'END'
 printf 'Step Temp\n0 1.44\nLoop time of 0.5\nmore\n'
 exit "${CODE:-0}"
 END
+run make -s -n -C "$top" BUILD="$work/fake" bench-real
+ok "make bench-real measures the build that it is given" out_has "^FIGURES_BUILD=$work/fake bench/figures/M48.sh"
 mkdir "$work/ranks"
 run bash "$top/bench/programs/rank.sh" lammps "$work/ranks"
 ok "a rank: numbers without times" [ "$(tr '\n' ';' <"$work/out")" = "Step Temp;0 1.44;" ]

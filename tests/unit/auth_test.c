@@ -267,6 +267,32 @@ static void random_keys_differ(void **state)
     }
 
 // A tag that a job of more ranks would make: nobody here may be asked for its key.
+// The same for all who have the key, whatever the form of tags, for nobody else, and no part of the key.
+static void words_are_of_the_key(void **state)
+{
+    (void)state;
+    uint8_t key[CO_AUTH_KEY_BYTES] = {1, 2, 3}, other[CO_AUTH_KEY_BYTES] = {1, 2, 3, [31] = 1};
+    struct co_auth *auths[3], *copy, *stranger;
+    for (int form = 0; form < 3; form++) {
+        assert_int_equal(co_auth_open(&auths[form], key, RANKS, (enum co_auth_form)form), 0);
+    }
+    assert_int_equal(co_auth_copy(&copy, auths[0]), 0);
+    co_auth_use_portable(copy);
+    assert_int_equal(co_auth_open(&stranger, other, RANKS, CO_AUTH_KEYED), 0);
+    uint64_t word = co_auth_word(auths[0]);
+    for (size_t i = 0; i + sizeof word <= sizeof key; i++) {
+        assert_memory_not_equal(&word, key + i, sizeof word);
+    }
+    assert_true(word == co_auth_word(copy) && word != co_auth_word(stranger));
+    for (int form = 1; form < 3; form++) {
+        assert_true(word == co_auth_word(auths[form]));
+        co_auth_close(auths[form]);
+    }
+    co_auth_close(auths[0]);
+    co_auth_close(copy);
+    co_auth_close(stranger);
+}
+
 static void ranks_beyond_the_last_have_no_key(void **state)
 {
     uint8_t key[CO_AUTH_KEY_BYTES] = {9}, data[40 + CO_AUTH_TAG_MAX];
@@ -311,6 +337,7 @@ int main(void)
         IN_ALL_FORMS(foreign_ranks_never_verify),
         IN_ALL_FORMS(ranks_beyond_the_last_have_no_key),
         IN_ALL_FORMS(many_teams_take_turns),
+        cmocka_unit_test(words_are_of_the_key),
         cmocka_unit_test(aes_given_up_after_use),
         cmocka_unit_test(a_head_alone_is_covered),
         cmocka_unit_test(control_is_covered_whole),

@@ -131,6 +131,48 @@ static int ask_for_what_there_is_not(struct shm_rank *self)
     return 0;
 }
 
+// The same of a stream: where its slots are, and how many.
+static int write_where_there_is_not(struct shm_rank *self)
+{
+    enum { BYTES = 2500 };
+    static char given[BYTES], taken[BYTES];
+    const size_t end = self->node->segment.bytes & ~(size_t)(CO_CACHE_LINE - 1);
+    const uint64_t wrong[] = {end - 3 * CO_SHM_FRAGMENT + 2, // the fourth slot is behind the end
+                              end + 4,
+                              UINT64_MAX - CO_CACHE_LINE + 1 + 4,
+                              UINT64_C(1) << 63 | 4,
+                              40,
+                              63,
+                              1}; // so few that none would ever be read
+    struct co_shm_op root, reader;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        SHM_CHECK(shm_job_open_team(self, &teams[self->rank], i + 1) == 0);
+        shm_job_barrier(self);
+        if (self->rank == 0) {
+            co_shm_bcast_start(&root, teams[0], 0, given, BYTES);
+            SHM_CHECK(co_shm_op_progress(&root) == 1);
+            co_store_relaxed(&co_shm_control(teams[0], 0)->memory, wrong[i]);
+            co_shm_bcast_start(&reader, teams[1], 0, taken, BYTES);
+            SHM_CHECK(co_shm_team_broken(teams[1]) == 0);
+            SHM_CHECK(co_shm_op_progress(&reader) == 0);
+            SHM_CHECK(co_shm_team_broken(teams[1]) == -EPROTO);
+        }
+        shm_job_barrier(self);
+        co_shm_team_close(teams[self->rank]);
+        shm_job_barrier(self);
+    }
+    return 0;
+}
+
+static void no_slot_beside_the_memory(void **state)
+{
+    struct shm_job_options options = {.size = 2, .threads = true, .single_copy = CO_NO};
+
+    (void)state;
+    assert_int_equal(shm_job_run(&options, write_where_there_is_not), 0);
+}
+
 static void no_byte_beside_the_block(void **state)
 {
     struct shm_job_options options = {.size = 2, .threads = true, .single_copy = CO_NO};
@@ -177,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readers_of_a_stream_come_first),
         cmocka_unit_test(no_byte_beside_the_block),
+        cmocka_unit_test(no_slot_beside_the_memory),
         cmocka_unit_test(nobody_may_copy),
         cmocka_unit_test(some_may_copy),
     };

@@ -7,6 +7,8 @@
 // counter. Hot.
 #include "mcast/shm/shm_team.h"
 
+#include <errno.h>
+
 #define WRITE_TICKS (((size_t)32 << 10) / CO_SHM_FRAGMENT) // told at once: few enough for the reader to begin early
 #define TURN_TICKS (((size_t)16 << 10) / CO_SHM_FRAGMENT)  // read of one member before the next one's turn
 
@@ -96,6 +98,14 @@ static size_t write_some(struct co_shm_op *op, bool reads)
     return length;
 }
 
+// Where a member's slots are stands in memory that its process can write to as it likes. Of fewer than four none would
+// ever be read.
+static bool is_inside(const struct co_shm_team *team, uint64_t offset, unsigned order)
+{
+    uint64_t places = team->node->segment.bytes / CO_SHM_FRAGMENT, slots = UINT64_C(1) << order;
+    return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * CO_SHM_FRAGMENT;
+}
+
 // Up to `most` ticks of `peer`, from fragment `first` of its block on; how many.
 static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t first, uint64_t most)
 {
@@ -110,11 +120,15 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
         }
     }
     uint64_t memory = co_load_relaxed(&control->memory); // relaxed: since acquire W1 it stays until we consume
+    uint64_t offset = memory - memory % CO_CACHE_LINE;
+    if (!is_inside(team, offset, (unsigned)(memory % CO_CACHE_LINE))) {
+        co_shm_team_break(team, -EPROTO);
+        return 0;
+    }
     uint64_t slots = UINT64_C(1) << (memory % CO_CACHE_LINE), slot = tick & (slots - 1);
     op->least_slots = least(op->least_slots, slots);
     uint64_t ticks = least(least(op->remote - tick, slots - slot), least(most, slots / 4));
-    copy_home(op, block + first * CO_SHM_FRAGMENT,
-              (char *)team->node->segment.base + (memory - memory % CO_CACHE_LINE) + slot * CO_SHM_FRAGMENT,
+    copy_home(op, block + first * CO_SHM_FRAGMENT, (char *)team->node->segment.base + offset + slot * CO_SHM_FRAGMENT,
               length_of(op, first, ticks));
     return ticks;
 }
