@@ -59,7 +59,11 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
     struct co_fetch_range ranges[CO_FETCH_RANGES_MAX];
     struct co_request request = {.ranges = ranges, .room = CO_FETCH_RANGES_MAX};
     struct co_receive_block before = *block;
-    if (co_receive_block_request(block, timing, mcast->now_ns, &request) == 0) {
+    unsigned count = co_receive_block_request(block, timing, mcast->now_ns, &request);
+    if (block->in_tail != before.in_tail) {
+        co_report_changed(group, co_operation_source(op, index)); // silent for so long that nothing is on its way
+    }
+    if (count == 0) {
         return true;
     }
     if (request.lost > 0) {
@@ -131,6 +135,7 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
             co_wire_range_decode(&known, body, 0);
         }
         co_receive_block_told(block, known.count, group->mcast->now_ns);
+        co_report_changed(group, fetch.source);
     }
 }
 

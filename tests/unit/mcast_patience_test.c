@@ -14,14 +14,14 @@
 #include "base/counters.h"
 #include "mcast_world.h"
 
-enum { LATE = 1, BYTES = 500, OPERATIONS_MAX = 64 };
+enum { LATE = 1, BYTES = 500, OPERATIONS_MAX = 64, MEMBERS_MAX = 128 };
 #define SECOND_NS UINT64_C(1000000000)
 
 struct job {
     struct world world;
     int members, operations;
-    struct co_mcast_op *ops[OPERATIONS_MAX][WORLD_MAX];
-    unsigned char *data[OPERATIONS_MAX][WORLD_MAX];
+    struct co_mcast_op *ops[OPERATIONS_MAX][MEMBERS_MAX];
+    unsigned char *data[OPERATIONS_MAX][MEMBERS_MAX];
     uint64_t control, requests, fetched; // counters at the last look
 };
 
@@ -29,7 +29,7 @@ static struct job job;
 
 static unsigned pattern_of(int operation, int rank)
 {
-    return (unsigned)(operation * WORLD_MAX + rank);
+    return (unsigned)(operation * MEMBERS_MAX + rank);
 }
 
 static void begin(int operation, int rank)

@@ -11,7 +11,7 @@
 #include "mcast/transport/loopback.h"
 #include "mcast/transport/lossy.h"
 
-#define WORLD_MAX 129
+#define WORLD_MAX 4096
 
 struct world_options {
     int members;

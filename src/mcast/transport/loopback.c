@@ -145,11 +145,12 @@ static int loopback_dead_peer(struct co_transport *transport)
     return -1;
 }
 
-static int tell_first(bool *noted, int count)
+static int tell_first(struct co_loopback_notes *notes)
 {
-    for (int rank = 0; rank < count; rank++) {
-        if (noted[rank]) {
-            noted[rank] = false;
+    for (int rank = 0; notes->count > 0; rank++) {
+        if (notes->noted[rank]) {
+            notes->noted[rank] = false;
+            notes->count--;
             return rank;
         }
     }
@@ -158,8 +159,7 @@ static int tell_first(bool *noted, int count)
 
 static int loopback_refused_peer(struct co_transport *transport)
 {
-    struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
-    return tell_first(endpoint->refused, endpoint->hub->config.endpoints);
+    return tell_first(&((struct co_loopback_endpoint *)transport)->refused);
 }
 
 static int loopback_host_ask(struct co_transport *transport, int rank)
@@ -169,14 +169,15 @@ static int loopback_host_ask(struct co_transport *transport, int rank)
     if (rank < 0 || rank >= hub->config.endpoints) {
         return -EINVAL;
     }
-    endpoint->hosts[rank] = !hub->endpoints[rank].host_is_silent;
+    if (!hub->endpoints[rank].host_is_silent) {
+        co_loopback_note(&endpoint->hosts, rank);
+    }
     return 1;
 }
 
 static int loopback_host_told(struct co_transport *transport)
 {
-    struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
-    return tell_first(endpoint->hosts, endpoint->hub->config.endpoints);
+    return tell_first(&((struct co_loopback_endpoint *)transport)->hosts);
 }
 
 static void endpoint_stop(struct co_loopback_endpoint *endpoint)
@@ -195,10 +196,9 @@ static void loopback_close(struct co_transport *transport)
     struct co_loopback_endpoint *endpoint = (struct co_loopback_endpoint *)transport;
     assert(endpoint->regions == NULL && endpoint->reads.loan_count == 0);
     endpoint_stop(endpoint);
-    free(endpoint->refused);
-    free(endpoint->hosts);
-    endpoint->refused = NULL;
-    endpoint->hosts = NULL;
+    free(endpoint->refused.noted);
+    free(endpoint->hosts.noted);
+    endpoint->refused = endpoint->hosts = (struct co_loopback_notes){NULL, 0};
 }
 
 static const struct co_transport_ops loopback_ops = {
@@ -243,7 +243,10 @@ int co_loopback_hub_open(struct co_loopback_hub **out, const struct co_loopback_
         return -ENOMEM;
     }
     hub->endpoints = calloc((size_t)config->endpoints, sizeof *hub->endpoints);
-    if (!hub->endpoints) {
+    hub->held_back = calloc((size_t)config->endpoints, sizeof *hub->held_back);
+    if (!hub->endpoints || !hub->held_back) {
+        free(hub->endpoints);
+        free(hub->held_back);
         free(hub);
         return -ENOMEM;
     }
@@ -257,12 +260,13 @@ void co_loopback_hub_close(struct co_loopback_hub *hub)
 {
     co_loopback_flights_clear(&hub->flights);
     free(hub->endpoints);
+    free(hub->held_back);
     free(hub);
 }
 
 int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub *hub, int rank)
 {
-    if (rank < 0 || rank >= hub->config.endpoints || hub->endpoints[rank].refused) {
+    if (rank < 0 || rank >= hub->config.endpoints || hub->endpoints[rank].refused.noted) {
         return -EINVAL;
     }
     struct co_loopback_endpoint *endpoint = &hub->endpoints[rank];
@@ -285,8 +289,9 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
         .rank = rank,
         .port_bytes_per_s = hub->config.port_bytes_per_s,
         .open = true,
-        .refused = refused,
-        .hosts = hosts,
+        .is_held_back = endpoint->is_held_back,
+        .refused = {.noted = refused},
+        .hosts = {.noted = hosts},
     };
     if (like_verbs && hub->config.has_reads) {
         co_loopback_reads_open(endpoint);
@@ -319,11 +324,14 @@ static uint64_t earlier(uint64_t a_ns, uint64_t b_ns)
 uint64_t co_loopback_next_ns(const struct co_loopback_hub *hub)
 {
     uint64_t next_ns = hub->flights.count > 0 ? hub->flights.heap[0].arrival_ns : 0;
-    for (int i = 0; i < hub->config.endpoints; i++) {
+    for (int i = 0; i < hub->held_back_count; i++) {
+        const struct co_loopback_endpoint *endpoint = &hub->endpoints[hub->held_back[i]];
+        next_ns = earlier(next_ns, endpoint->open ? co_loopback_room_ns(endpoint) : 0);
+    }
+    for (int i = 0; i < hub->config.endpoints && hub->config.like_verbs; i++) {
         const struct co_loopback_endpoint *endpoint = &hub->endpoints[i];
-        uint64_t room_ns = endpoint->open ? co_loopback_room_ns(endpoint) : 0;
         uint64_t leaves_ns = endpoint->is_awaited && endpoint->unsent_count > 0 ? endpoint->unsent_first->leaves_ns : 0;
-        next_ns = earlier(earlier(next_ns, room_ns), earlier(leaves_ns, co_loopback_reads_next_ns(endpoint)));
+        next_ns = earlier(next_ns, earlier(leaves_ns, co_loopback_reads_next_ns(endpoint)));
     }
     return next_ns;
 }

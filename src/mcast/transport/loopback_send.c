@@ -64,6 +64,16 @@ static uint64_t arrival_ns(struct co_loopback_endpoint *endpoint, uint64_t leave
     return config->jitter_ns == 0 ? at_ns : endpoint->latest_arrival_ns;
 }
 
+static void hold_back(struct co_loopback_endpoint *endpoint, size_t bytes)
+{
+    struct co_loopback_hub *hub = endpoint->hub;
+    endpoint->refused_bytes = bytes;
+    if (!endpoint->is_held_back) {
+        hub->held_back[hub->held_back_count++] = endpoint->rank;
+    }
+    endpoint->is_held_back = true;
+}
+
 static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destination to,
                         const struct co_tx_datagram *datagram, size_t bytes)
 {
@@ -125,7 +135,7 @@ int co_loopback_send(struct co_transport *transport, struct co_destination to, c
             continue;
         }
         if (!egress_has_room(endpoint, bytes)) {
-            endpoint->refused_bytes = bytes;
+            hold_back(endpoint, bytes);
             break;
         }
         int error = flight_start(endpoint, to, datagram, bytes);

@@ -36,6 +36,12 @@ struct co_loopback_reads {
     struct co_loopback_read under_way[CO_LOOPBACK_READS];
 };
 
+// Of peers; `count` of them are noted.
+struct co_loopback_notes {
+    bool *noted;
+    int count;
+};
+
 struct co_loopback_endpoint {
     struct co_transport transport; // first: ops get a pointer to it
     struct co_loopback_hub *hub;
@@ -48,23 +54,26 @@ struct co_loopback_endpoint {
     uint64_t port_free_ns;             // likewise, of the switch's port
     uint64_t port_bytes_per_s;         // its rate; 0: infinite
     size_t refused_bytes;              // size of the datagram that found no room, 0: none
+    bool is_held_back;                 // it is among the hub's
     struct co_loopback_parcel **queue; // ring of what has arrived
     size_t queue_room, queue_first, queue_count, queue_bytes;
     struct co_region *regions;
     unsigned region_count;
     struct co_loopback_parcel *unsent_first, *unsent_last; // in the order in which they leave; like verbs only
     unsigned unsent_count;
-    bool is_awaited; // somebody waits for the first of them to leave
-    bool *refused;   // by peer: something sent to it was, which refused_peer has yet to tell
+    bool is_awaited;                  // somebody waits for the first of them to leave
+    struct co_loopback_notes refused; // peers: something sent to them was, which refused_peer has yet to tell
     struct co_loopback_reads reads;
     bool host_is_silent;
-    bool *hosts; // by peer: asked, and answered at once
+    struct co_loopback_notes hosts; // peers: asked, and answered at once
 };
 
 struct co_loopback_hub {
     struct co_loopback_config config;
     uint64_t now_ns, next_order;
     struct co_loopback_endpoint *endpoints;
+    int *held_back; // endpoints that have been refused room since time went on last, or wait for it
+    int held_back_count;
     struct co_loopback_flights flights;
     struct co_loopback_payloads payloads;
     uint64_t overflows;
@@ -80,6 +89,12 @@ static inline struct co_loopback_parcel *co_loopback_queue_at(const struct co_lo
     return endpoint->queue[(endpoint->queue_first + index) % endpoint->queue_room];
 }
 void co_loopback_queue_clear(struct co_loopback_endpoint *endpoint);
+
+static inline void co_loopback_note(struct co_loopback_notes *notes, int peer)
+{
+    notes->count += !notes->noted[peer];
+    notes->noted[peer] = true;
+}
 
 // loopback_send.c
 size_t co_loopback_backlog_bytes(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s);

@@ -7,7 +7,7 @@ void co_loopback_refuse(struct co_loopback_hub *hub, int rank, int peer)
 {
     struct co_loopback_endpoint *endpoint = &hub->endpoints[rank];
     if (endpoint->open) {
-        endpoint->refused[peer] = true;
+        co_loopback_note(&endpoint->refused, peer);
     }
 }
 
@@ -65,12 +65,26 @@ static void flight_land(struct co_loopback_hub *hub, const struct co_loopback_fl
     co_loopback_parcel_drop(flight->parcel);
 }
 
+// Those who have room now are held back no more.
+static void let_go(struct co_loopback_hub *hub)
+{
+    int kept = 0;
+    for (int i = 0; i < hub->held_back_count; i++) {
+        struct co_loopback_endpoint *endpoint = &hub->endpoints[hub->held_back[i]];
+        endpoint->is_held_back = endpoint->open && co_loopback_room_ns(endpoint) != 0;
+        hub->held_back[kept] = endpoint->rank;
+        kept += endpoint->is_held_back;
+    }
+    hub->held_back_count = kept;
+}
+
 void co_loopback_advance(struct co_loopback_hub *hub, uint64_t to_ns)
 {
     if (to_ns > hub->now_ns) {
         hub->now_ns = to_ns;
+        let_go(hub);
     }
-    for (int i = 0; i < hub->config.endpoints; i++) {
+    for (int i = 0; i < hub->config.endpoints && hub->config.like_verbs; i++) {
         co_loopback_unsent_leave(&hub->endpoints[i]);
         co_loopback_reads_end(&hub->endpoints[i]);
     }
