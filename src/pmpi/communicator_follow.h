@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 // Once, by start, before the first communicator; and by stop after the last. 0 or -errno.
 int co_communicator_follow_open(void);

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 enum co_hint { CO_HINT_ABSENT, CO_HINT_ON, CO_HINT_SAYS_OFF };
 

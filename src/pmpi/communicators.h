@@ -12,7 +12,7 @@
 
 #include "base/turns.h"
 #include "engine/engine.h"
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 // Trials of its collectives (engine/engine.h): none, or not before so many calls, or the team has them.
 enum co_trials_state { CO_TRIALS_NONE, CO_TRIALS_COUNTED, CO_TRIALS_OPEN = CO_TRIALS_COUNTED + CO_TRIALS_AFTER + 1 };

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 struct co_datatype {
     size_t bytes;       // of one element, packed

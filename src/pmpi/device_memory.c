@@ -5,7 +5,7 @@
 #include "pmpi/device_memory.h"
 
 #include "base/order.h"
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 #include <dlfcn.h>
 #include <errno.h>

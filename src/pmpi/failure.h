@@ -4,7 +4,7 @@
 #ifndef CASTOFF_PMPI_FAILURE_H
 #define CASTOFF_PMPI_FAILURE_H
 
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 // Logs, calls the handler of `comm` (MPI_COMM_NULL: freed meanwhile, then MPI_COMM_WORLD's, as MPI says for errors
 // that belong to no communicator) and returns the error code when the handler returns.

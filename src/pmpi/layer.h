@@ -9,7 +9,7 @@
 
 #include "base/order.h"
 #include "engine/engine.h"
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 enum co_layer_state {
     CO_LAYER_UNRESOLVED, // no MPI call yet

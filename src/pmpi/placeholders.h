@@ -6,7 +6,7 @@
 #ifndef CASTOFF_PMPI_PLACEHOLDERS_H
 #define CASTOFF_PMPI_PLACEHOLDERS_H
 
-#include "pmpi/next_mpi.h"
+#include "mpi_below/next_mpi.h"
 
 struct co_request;
 
