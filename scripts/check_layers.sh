@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who may include whom: src/pmpi -> src/engine -> src/mcast -> src/base, downwards only, and from another folder only
+# Who may include whom: src/pmpi -> src/engine -> src/mcast, src/p2p -> src/base, downwards only, and from another folder only
 # the front headers of a module. Only src/pmpi, src/mpi_below and src/record know mpi.h. One line of `allowed` is one
 # rule: a folder, and what its files may include by name. Called by scripts/check_style.sh in the top folder.
 set -u
@@ -9,7 +9,8 @@ set -u
 fronts_group='mcast/onesided/group/castoff_group\.h'
 fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
-fronts_engine='engine/p2p/p2p\.h|engine/channel/native\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h|engine/group_library\.h'
+fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
+fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
 tools_all='base/.*|mcast/transport/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
@@ -23,7 +24,10 @@ allowed() {
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|$fronts_matching|$fronts_mcast|$fronts_group" ;;
+    src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
+    src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet)\.h|$fronts_matching" ;;
+    src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
+    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(carrier|links|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
     src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
     src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
     src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;

@@ -8,7 +8,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "engine/p2p/p2p.h"
+#include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/life/layer.h"
 

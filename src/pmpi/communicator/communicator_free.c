@@ -2,7 +2,7 @@
 //
 // The calls that end communicators. castoff's entry leaves by its attribute (communicators.h), whoever frees the
 // handle. Not hot.
-#include "engine/p2p/p2p.h"
+#include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/p2p/freed_receives.h"
 #include "pmpi/life/layer.h"

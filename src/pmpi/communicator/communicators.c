@@ -4,7 +4,7 @@
 // stays on one communicator pays two compares. The generation invalidates all caches when the table changes.
 #include "pmpi/communicator/communicators.h"
 
-#include "engine/p2p/p2p.h"
+#include "p2p/p2p.h"
 #include "pmpi/life/layer.h"
 #include "pmpi/report/report_trials.h"
 

@@ -6,7 +6,7 @@
 #ifndef CASTOFF_PMPI_P2P_MATCHED_H
 #define CASTOFF_PMPI_P2P_MATCHED_H
 
-#include "engine/p2p/p2p.h"
+#include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/life/layer.h"
 

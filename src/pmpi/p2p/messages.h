@@ -5,7 +5,7 @@
 #ifndef CASTOFF_PMPI_P2P_MESSAGES_H
 #define CASTOFF_PMPI_P2P_MESSAGES_H
 
-#include "engine/p2p/p2p.h"
+#include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/datatype/datatypes.h"
 #include "pmpi/life/layer.h"

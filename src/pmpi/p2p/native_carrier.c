@@ -5,7 +5,7 @@
 #include "pmpi/p2p/native_carrier.h"
 
 #include "base/settings.h"
-#include "engine/decide.h"
+#include "engine/decide/decide.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/life/layer.h"
 #include "pmpi/life/progress_hook.h"

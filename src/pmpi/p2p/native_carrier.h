@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The MPI below as the carrier of messages between hosts: nonblocking operations on a private duplicate of
-// MPI_COMM_WORLD, by slot. Who calls it and when is told in engine/channel/native.h.
+// MPI_COMM_WORLD, by slot. Who calls it and when is told in p2p/channel/native.h.
 #ifndef CASTOFF_PMPI_P2P_NATIVE_CARRIER_H
 #define CASTOFF_PMPI_P2P_NATIVE_CARRIER_H
 
-#include "engine/channel/native.h"
+#include "p2p/channel/native.h"
 
 // Collective over MPI_COMM_WORLD: the settings and the number of nodes are the same everywhere. NULL on all ranks where
 // messages between hosts stay native, or some rank could not.

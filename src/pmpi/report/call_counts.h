@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "engine/decide.h"
+#include "engine/decide/decide.h"
 #include "pmpi/life/layer.h"
 
 #define CO_LATENCY_STEPS 256 // four to each power of two of nanoseconds

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/decide.h"
+#include "engine/decide/decide.h"
 #include "pmpi/life/layer.h"
 
 #define CO_MESSAGE_CALLS(X)                                                                                            \

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/order.h"
 #include "base/settings.h"
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 #include "pmpi/life/layer.h"
 
 #include <stdlib.h>
