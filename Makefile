@@ -49,8 +49,10 @@ Q :=
 say = @:
 endif
 
-CORE_SRC := $(wildcard src/base/*.c src/mcast/*.c src/mcast/transport/*.c src/mcast/shm/*.c src/matching/*.c src/trace/*.c src/engine/*.c src/engine/adapt/*.c src/engine/channel/*.c src/engine/p2p/*.c)
-PMPI_SRC := $(wildcard src/pmpi/*.c)
+# All of src but what knows mpi.h, the modules, which bring libraries along, and one-sided multicast.
+CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/mcast/onesided/% %/verbs/% %/links/%,$\
+  $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
+PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c src/mpi_below/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
 PMPI_OBJ := $(PMPI_SRC:%.c=$(BUILD)/obj/%.o)
 # Linked in statically, symbols hidden: the preload must bring nothing but libc along.
@@ -63,9 +65,9 @@ lib: $(BUILD)/libcastoff.so
 tools: $(BUILD)/castoff
 
 # Into its place in one step: a job may begin at any moment.
-$(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/pmpi/exports.map
+$(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/mpi_below/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/pmpi/exports.map \
+	$(Q)$(CC) -shared -o $@.new $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
 	  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,libcastoff.so $(STATIC_LIBS) -pthread -ldl && \
 	  mv -f $@.new $@
 
@@ -74,15 +76,11 @@ $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/obj/src/pmpi/%.o: src/pmpi/%.c Makefile
-	@mkdir -p $(@D)
-	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) $(MPI_CFLAGS) -c $< -o $@
-
+# RECORD_OBJ: mk/modules.mk
 $(BUILD)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
-	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< -o $@
 
 -include mk/analyze.mk mk/onesided.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
 

@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The analyzer of traces: src/trace/analyze, which is part of the castoff command and of no preload, with a matcher of its
-# own that counts what it looks at (src/trace/analyze/matcher_names.h), under other names, so that both fit in one program.
+# The analyzer of traces: the folders below tools/trace, a library of its own for the castoff command and its tests, with
+# a matcher of its own that counts what it looks at (tools/trace/replay/matcher_names.h), under other names, so that both
+# fit in one program.
 
-ANALYZE_SRC   := $(wildcard src/trace/analyze/*.c)
+ANALYZE_SRC   := $(wildcard tools/trace/*/*.c)
 ANALYZE_MATCH := $(wildcard src/matching/*.c)
 ANALYZE_OBJ   := $(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o) $(ANALYZE_MATCH:src/%.c=$(BUILD)/obj/analyze/%.o)
-ANALYZE_FLAGS := -include src/trace/analyze/matcher_names.h
+ANALYZE_FLAGS := -include tools/trace/replay/matcher_names.h
 
 $(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o): ALL_CFLAGS += $(ANALYZE_FLAGS)
-$(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o): src/trace/analyze/matcher_names.h
+$(ANALYZE_SRC:%.c=$(BUILD)/obj/%.o): tools/trace/replay/matcher_names.h
 
-$(BUILD)/obj/analyze/%.o: src/%.c src/trace/analyze/matcher_names.h
+$(BUILD)/obj/analyze/%.o: src/%.c tools/trace/replay/matcher_names.h
 	@mkdir -p $(@D)
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(ANALYZE_FLAGS) -c $< -o $@

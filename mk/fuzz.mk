@@ -15,7 +15,7 @@ FUZZ_CORE    := $(patsubst %.c,$(FUZZ_BUILD)/obj/%.o,$(CORE_SRC) $(ONESIDED_SRC)
 FUZZ_ANALYZE := $(ANALYZE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o) $(ANALYZE_MATCH:src/%.c=$(FUZZ_BUILD)/obj/analyze/%.o)
 FUZZ_SAN     := address,undefined
 # -w: gcc judges the same sources with warnings as errors.
-FUZZ_CFLAGS  := -std=gnu17 -O1 -g -w -Isrc -pthread -MMD -MP -fno-omit-frame-pointer -fno-sanitize-recover=all
+FUZZ_CFLAGS  := -std=gnu17 -O1 -g -w -Isrc -I. -pthread -MMD -MP -fno-omit-frame-pointer -fno-sanitize-recover=all
 
 .PHONY: fuzz fuzz-programs
 fuzz:

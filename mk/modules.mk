@@ -11,10 +11,10 @@ STACK_OBJ := $(BUILD)/obj/src/modules/stack_unwind.o
 # Where intel-ipsec-mb is there, which Debian has for x86-64 alone.
 GMAC_OBJ := $(if $(wildcard /usr/include/intel-ipsec-mb.h),$(BUILD)/obj/src/modules/gmac_ipsec.o)
 
-VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c src/engine/channel/links/*.c))
+VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c src/p2p/channel/links/*.c))
 
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
-RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/pmpi/record/*.c)) $(BUILD)/obj/src/pmpi/next_mpi.o
+RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/record/*.c src/mpi_below/*.c))
 
 .PHONY: modules
 modules: $(BUILD)/libcastoff-stack.so $(if $(GMAC_OBJ),$(BUILD)/libcastoff-gmac.so) $(BUILD)/libcastoff-verbs.so $(BUILD)/libcastoff-record.so
@@ -33,9 +33,9 @@ $(BUILD)/libcastoff-verbs.so: $(VERBS_OBJ) $(BUILD)/libcore.a
 	$(Q)$(CC) -shared -o $@ $^ $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
 	  -Wl,-soname,libcastoff-verbs.so -libverbs -lrdmacm -pthread -ldl
 
-$(BUILD)/libcastoff-record.so: $(RECORD_OBJ) $(BUILD)/libcore.a src/pmpi/exports.map
+$(BUILD)/libcastoff-record.so: $(RECORD_OBJ) $(BUILD)/libcore.a src/mpi_below/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@ $(RECORD_OBJ) $(BUILD)/libcore.a $(LDFLAGS_SAN) -Wl,--version-script=src/pmpi/exports.map \
+	$(Q)$(CC) -shared -o $@ $(RECORD_OBJ) $(BUILD)/libcore.a $(LDFLAGS_SAN) -Wl,--version-script=src/mpi_below/exports.map \
 	  -Wl,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL -Wl,--gc-sections \
 	  -Wl,-soname,libcastoff-record.so -pthread -ldl
 

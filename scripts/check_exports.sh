@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The preloaded library shows the program only MPI's names and the one of src/pmpi/sanitizers.c, and brings nothing but
+# The preloaded library shows the program only MPI's names and the one of src/pmpi/life/sanitizers.c, and brings nothing but
 # the C library along: anything else could clash with what the program itself uses. Arguments: the library. Status 77
 # while it is not built. Called by scripts/check_style.sh.
 set -u

@@ -1,15 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who may include whom: src/pmpi -> src/engine -> src/mcast -> src/base, downwards only, and from another folder only
-# the front headers of a module. Only src/pmpi knows mpi.h. One line of `allowed` is one rule: a folder, and what its
-# files may include by name. Called by scripts/check_style.sh in the top folder.
+# Who may include whom: src/pmpi -> src/engine -> src/mcast, src/p2p -> src/base, downwards only, and from another folder only
+# the front headers of a module. Only src/pmpi, src/mpi_below and src/record know mpi.h. One line of `allowed` is one
+# rule: a folder, and what its files may include by name. Called by scripts/check_style.sh in the top folder.
 set -u
 
 fronts_group='mcast/onesided/group/castoff_group\.h'
 fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
-fronts_engine='engine/p2p/p2p\.h|engine/channel/native\.h|engine/engine\.h|engine/decide\.h|engine/tune_table\.h|engine/group_library\.h'
+fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
+fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
 tools_all='base/.*|mcast/transport/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
@@ -23,14 +24,21 @@ allowed() {
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|$fronts_matching|$fronts_mcast|$fronts_group" ;;
-    src/trace/analyze/*) echo "base/.*|trace/.*|matching/match_steps\.h|$fronts_matching" ;;
-    src/trace/*) echo 'base/.*|trace/.*' ;;
-    src/pmpi/record/*) echo 'base/.*|pmpi/next_mpi\.h|pmpi/record/.*|trace/.*' ;;
-    src/pmpi/*) echo "base/.*|pmpi/.*|$fronts_engine|$fronts_mcast" ;;
+    src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
+    src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
+    src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
+    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(carrier|links|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
+    src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
+    src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
+    src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;
+    src/pmpi/*) echo "base/.*|pmpi/.*|mpi_below/.*|$fronts_engine|$fronts_mcast" ;;
     src/*) echo 'base/.*' ;;
     tools/launch/* | tools/output/*) echo "$tools_all" ;;
-    tools/trace/*) echo "$tools_all|trace/([a-z_]+|analyze/[a-z_]+)\.h" ;;
+    tools/trace/read/*) echo 'base/.*|record/trace/.*|tools/trace/read/.*' ;;
+    tools/trace/events/*) echo 'base/.*|record/trace/.*|tools/trace/(read|events)/.*' ;;
+    tools/trace/replay/*) echo "base/.*|tools/trace/(read|events|replay)/.*|matching/match_steps\.h|$fronts_matching" ;;
+    tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
+    tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|mcast/onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
     tools/info/*) echo "$tools_all|tools/onesided/group_library\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
@@ -39,6 +47,13 @@ allowed() {
 }
 
 status=0
+only_above() {
+    if grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]mpi\.h' "$1" | sed "s|^|$1:|" | grep .; then
+        echo "  only src/pmpi knows MPI, and src/mpi_below and src/record"
+        status=1
+    fi
+}
+
 for file in "$@"; do
     rule=$(allowed "$file")
     while IFS=: read -r line included; do
@@ -49,13 +64,9 @@ for file in "$@"; do
     done < <(sed -n -E 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]*)".*/\1/;t out;b;:out;=;p' "$file" |
         paste -d: - -)
     case $file in
-    src/pmpi/*) ;;
-    src/* | tests/unit/* | tests/fuzz/*)
-        if grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]mpi\.h' "$file" | sed "s|^|$file:|" | grep .; then
-            echo "  only src/pmpi knows MPI"
-            status=1
-        fi
-        ;;
+    src/record/trace/*) only_above "$file" ;;
+    src/pmpi/* | src/mpi_below/* | src/record/*) ;;
+    src/* | tests/unit/* | tests/fuzz/*) only_above "$file" ;;
     esac
 done
 exit "$status"

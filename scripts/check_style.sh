@@ -28,7 +28,7 @@ matching() {
 }
 mapfile -t c_files < <(matching '\.[ch]$')
 mapfile -t src_c < <(matching '^src/.*\.[ch]$')
-mapfile -t src_headers < <(matching '^src/.*\.h$')
+mapfile -t src_headers < <(matching '^(src|tools)/.*\.h$')
 mapfile -t scripts_and_code < <(matching '\.(c|h|cpp|f90|py|sh|bash|mk|awk|pl|map|[137]|in|gp|plt|supp)$|(^|/)Makefile$|^\.ci/run$|^env\.example$')
 perl scripts/code_only.pl "${c_files[@]}" >"$log.code"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "trace/trace_writer.h"
+#include "record/trace/trace_writer.h"
 
 enum { TAGS = 4, SIDES = 2, MESSAGES = SIDES * TAGS, REDUCE_STEPS = 16, RANKS_MAX = 10000, WORLD = 1, DOUBLE = 1 };
 

@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "trace/analyze/event_file.h"
-#include "trace/analyze/reader.h"
-#include "trace/analyze/tracker.h"
+#include "tools/trace/events/event_file.h"
+#include "tools/trace/read/reader.h"
+#include "tools/trace/events/tracker.h"
 
 enum { TURNS = 5 };
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/decide.h"
+#include "engine/decide/decide.h"
 
 struct co_engine;
 struct co_mcast_seed;
@@ -79,7 +79,7 @@ void co_team_close(struct co_team *team);
 
 const struct co_team_facts *co_team_facts(const struct co_team *team);
 
-// Trials, which find out in the job which side is faster (adapt/adapt.h), for communicators with such facts.
+// Trials, which find out in the job which side is faster (decide/adapt.h), for communicators with such facts.
 bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts);
 #define CO_TRIALS_AFTER 4 // calls of a communicator, which are counted by who makes them
 unsigned co_trials_class(enum co_call call, size_t bytes);
@@ -126,7 +126,7 @@ int co_team_iallgather(struct co_task **out, struct co_team *team, const void *m
 // the team, and the operations of all other members end with an error instead of waiting for this one.
 void co_team_give_up(struct co_team *team, int error);
 
-// Point-to-point of a communicator, for src/engine/p2p/p2p.h: CO_TAKE, or why its messages stay native. Pure in facts
+// Point-to-point of a communicator, for src/p2p/p2p.h: CO_TAKE, or why its messages stay native. Pure in facts
 // that are equal on all members.
 enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts);
 // Its context, where they are taken. NULL: out of memory. Closed by co_p2p_context_close, before the engine.

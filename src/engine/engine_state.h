@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to src/engine: the structs that its files share.
-//   engine.c      open and close           transports.c  shared memory and network, agreement
+//   engine.c      open and close
+// start
+//   transports.c  shared memory and network, agreement
 //   network.c     sockets, protocol        shared_network.c  which network they use
 //   network_probe.c   do all nodes hear multicast
 //   cores.c       cores against ranks      descriptor_budget.c  how many descriptors are ours
+//   signs_of_life.c   whose silence is proof
+//   messages.c    point-to-point: its channel, which communicators
+// decide
+//   trials.c      which side is faster, as the job itself finds out (adapt.h)
+// collective
 //   team_seed.c   communicators from their beginning
 //   team.c        ... once they are used
 //   calls.c       blocking and nonblocking calls of a team
 //   placed.c      large ones that go by RDMA writes to a group (placed_open.c, placed_transfer.c)
-//   signs_of_life.c   whose silence is proof
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
-//   trials.c      which side is faster, as the job itself finds out (adapt/)
-//   messages.c    point-to-point: its channel, which communicators
+// progress
 //   failure.c     what is told to whom when something breaks
 //   progress.c    who moves what           wait.c  spin, yield, sleep
 //   workers.c     threads, how many          worker.c, worker_roles.c  one thread, what each does
@@ -26,11 +31,11 @@
 #include "base/mpsc_queue.h"
 #include "base/order.h"
 #include "engine/engine.h"
-#include "engine/channel/carrier_channel.h"
-#include "engine/placed.h"
-#include "engine/p2p/p2p_open.h"
-#include "engine/task_request.h"
-#include "engine/tune_table.h"
+#include "p2p/channel/carrier_channel.h"
+#include "engine/collective/placed.h"
+#include "p2p/p2p_open.h"
+#include "engine/collective/task_request.h"
+#include "engine/decide/tune_table.h"
 #include "mcast/mcast.h"
 #include "mcast/shm/shm.h"
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/analyze/analysis.h"
+#include "tools/trace/analyze/analysis.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

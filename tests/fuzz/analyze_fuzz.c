@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/analyze/reader.h"
-#include "trace/analyze/tracker.h"
+#include "tools/trace/read/reader.h"
+#include "tools/trace/events/tracker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/trace_file.h"
-#include "trace/trace_links.h"
+#include "record/trace/trace_file.h"
+#include "record/trace/trace_links.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -119,7 +119,7 @@ kill_guest() {
 }
 
 # Ends a command that hangs. What its ranks do in the guests shows here as the time of the guests' processes: an idle one
-# takes 0.3 % of a core, and one that works a third of it though both cores have two others to run.
+# takes 0.03 % of a core, and one that works a third of it though both cores have two others to run.
 bound() { # idle-seconds cpu-seconds command...
     (($# > 2)) || refuse "usage: lab-bounded IDLE-SECONDS CPU-SECONDS COMMAND..."
     # shellcheck disable=SC1091

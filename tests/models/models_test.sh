@@ -56,9 +56,9 @@ check holds matching/models/store -DCLAIM
 check violated matching/models/store -DSPLIT
 check holds matching/models/blocks -DRECEIVES=3
 check violated matching/models/blocks -DROLLING
-check holds engine/p2p/models/gate
+check holds p2p/models/gate
 for mutant in 1 2 3 4 5; do
-    check violated engine/p2p/models/gate "-DMUTANT=$mutant"
+    check violated p2p/models/gate "-DMUTANT=$mutant"
 done
 
 echo "$passed passed, $failed failed, 0 skipped"

@@ -91,7 +91,7 @@ ok "links lead to files" dead_links
 ok "documents name settings that exist" unknown_settings
 ok "docs/clusters.md quotes lines that castoff says" unsaid_lines
 ok "docs/columns.md lists every counter" same_words 's/^CO_COUNTER([A-Z_]*, "\([a-z_]*\)".*/\1/p' src/base/counters_table.h
-ok "docs/columns.md lists every reason" same_words '/TAKE,/d; s/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide.h
+ok "docs/columns.md lists every reason" same_words '/TAKE,/d; s/^ *X([A-Z_]*, "\([a-z_]*\)").*/\1/p' src/engine/decide/decide.h
 ok "make help lists every target" unlisted_targets
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

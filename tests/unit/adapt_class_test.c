@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/adapt/adapt.h"
+#include "engine/decide/adapt.h"
 
 static void what_cannot_change_is_not_tried(void **state)
 {

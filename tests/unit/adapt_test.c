@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/mix_bits.h"
-#include "engine/adapt/adapt.h"
+#include "engine/decide/adapt.h"
 
 enum { MEMBERS_MOST = 8, CLASSES_MOST = 12, CALLS = 2500, WAYS = CO_ADAPT_WAYS };
 

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "analyze_traces.h"
-#include "trace/analyze/application.h"
-#include "trace/analyze/published.h"
+#include "tools/trace/events/application.h"
+#include "tools/trace/analyze/published.h"
 
 static const char calls[] = "Irecv count=1 source=1 tag=1 comm=2 request=[2]\nFinalize\n";
 

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "trace/analyze/rank_set.h"
+#include "tools/trace/events/rank_set.h"
 
 enum { SIZE = 9, SETS = 6, STEPS = 20000 };
 

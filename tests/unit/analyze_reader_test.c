@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/analyze/reader.h"
+#include "tools/trace/read/reader.h"
 
 struct bytes {
     uint8_t at[8192];

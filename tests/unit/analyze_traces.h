@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "trace/analyze/analysis.h"
+#include "tools/trace/analyze/analysis.h"
 
 // A directory of its own; the test ends without one.
 char *analyze_directory_make(void);

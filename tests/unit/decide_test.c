@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The decision: every reason by the fact that brings it, the table's order, and what a setting may overrule.
-#include "engine/decide.h"
+#include "engine/decide/decide.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 
 static const struct co_team_facts one_node = {.ranks = 4,
                                               .nodes = 1,

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "engine/bells.h"
-#include "engine/worker.h"
+#include "engine/progress/bells.h"
+#include "engine/progress/worker.h"
 
 static bool has_rung(struct co_bells *bells, int bell)
 {

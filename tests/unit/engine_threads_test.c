@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "engine/worker_roles.h"
+#include "engine/progress/worker_roles.h"
 #include "engine_job.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 20, THREADS = 4 };

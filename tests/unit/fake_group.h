@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "engine/group_library.h"
+#include "engine/collective/group_library.h"
 
 enum fake_step { FAKE_NOWHERE, FAKE_LOAD, FAKE_CHECK, FAKE_OPEN, FAKE_WRITE, FAKE_COMPLETE, FAKE_CLOSE };
 

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "engine/channel/links.h"
+#include "p2p/channel/links.h"
 
 enum { FAKE_LINKS = 4, FAKE_LINK_FRAMES = 8, FAKE_FRAME_BYTES = 8192 };
 

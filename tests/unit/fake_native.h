@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "engine/channel/native.h"
+#include "p2p/channel/native.h"
 
 enum { FAKE_RANKS = 4 };
 

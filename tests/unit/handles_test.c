@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/p2p/handles.h"
+#include "p2p/handles.h"
 
 enum { MANY = 1000 };
 

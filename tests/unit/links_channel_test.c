@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/channel/links_channel_state.h"
+#include "p2p/channel/links_channel_state.h"
 #include "fake_links.h"
 #include "p2p_letters.h"
 

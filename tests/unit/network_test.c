@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "engine/network.h"
+#include "engine/start/network.h"
 
 static void ranks_share_what_the_node_may_spend(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "engine/channel/ring.h"
+#include "p2p/channel/ring.h"
 #include "fake_native.h"
 #include "p2p_world.h"
 

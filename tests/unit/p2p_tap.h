@@ -4,7 +4,7 @@
 #ifndef CASTOFF_TESTS_P2P_TAP_H
 #define CASTOFF_TESTS_P2P_TAP_H
 
-#include "engine/channel/channel.h"
+#include "p2p/channel/channel.h"
 
 struct p2p_tap_hooks {
     void (*on_packet)(int rank, int peer, const struct co_packet *packet); // before the rank gets it

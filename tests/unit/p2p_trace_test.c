@@ -14,7 +14,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "engine/channel/packet_describe.h"
+#include "p2p/channel/packet_describe.h"
 #include "p2p_letters.h"
 
 #define LINES_MOST 40

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "engine/channel/carrier_channel.h"
-#include "engine/channel/links_channel.h"
-#include "engine/channel/ring_channel.h"
+#include "p2p/channel/carrier_channel.h"
+#include "p2p/channel/links_channel.h"
+#include "p2p/channel/ring_channel.h"
 #include "fake_links.h"
 #include "fake_native.h"
 

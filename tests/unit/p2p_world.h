@@ -5,7 +5,7 @@
 #ifndef CASTOFF_TESTS_P2P_WORLD_H
 #define CASTOFF_TESTS_P2P_WORLD_H
 
-#include "engine/p2p/p2p_open.h"
+#include "p2p/p2p_open.h"
 
 #define P2P_WORLD_MOST 4
 

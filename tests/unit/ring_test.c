@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "engine/channel/ring_channel.h"
+#include "p2p/channel/ring_channel.h"
 
 enum { SLOTS = 64, AREA = 2048, LARGEST = AREA / 4, ROUNDS = 20000 };
 

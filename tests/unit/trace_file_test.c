@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "trace/trace_file.h"
+#include "record/trace/trace_file.h"
 
 enum { RECORDS = 20, BLOCK = 1024, BLOCKS = 4, SIZE = CO_TRACE_HEADER_BYTES + BLOCKS * BLOCK };
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "trace/trace_links.h"
+#include "record/trace/trace_links.h"
 
 static void the_last_one_is_meant(void **state)
 {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "trace/trace_record.h"
+#include "record/trace/trace_record.h"
 
 enum { ROOM = 32768 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "trace/trace_file.h"
+#include "record/trace/trace_file.h"
 
 static int read_all(const void *bytes, size_t size, struct co_trace_file *file)
 {

@@ -19,9 +19,9 @@
 
 #include <cmocka.h>
 
-#include "trace/trace_file.h"
-#include "trace/trace_pages.h"
-#include "trace/trace_writer.h"
+#include "record/trace/trace_file.h"
+#include "record/trace/trace_pages.h"
+#include "record/trace/trace_writer.h"
 
 static char path[100];
 static const struct co_trace_header header = {.rank = 3, .size = 8, .began_ns = 1000, .host = "here"};

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 
 static char folder[] = "/tmp/castoff-learn.XXXXXX";
 static char path[80], other[80], why[400];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Tune table in its text form: rows, comments and ranges, every kind of malformed line named with its number, files.
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 
 #include <errno.h>
 #include <fcntl.h>

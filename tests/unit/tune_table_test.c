@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Tune table: printing and reading again, the hash, and the rows built into the release.
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -92,7 +92,7 @@ static void built_in_text_parses(void **state)
 {
     (void)state;
     static const char text[] =
-#include "engine/tune_built_in.h"
+#include "engine/decide/tune_built_in.h"
         ;
     struct co_tune_table built_in;
     assert_int_equal(parse(text), 0);

@@ -13,7 +13,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "engine/channel/links/links_state.h"
+#include "p2p/channel/links/links_state.h"
 #include "mcast/transport/verbs/verbs_state.h"
 
 enum { STEPS = 200000, QUEUE = 512, BYTES_MOST = CO_VERBS_WORD_BYTES };

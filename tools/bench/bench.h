@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 #include "tools/output/statistics.h"
 
 enum {

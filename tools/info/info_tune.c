@@ -8,7 +8,7 @@
 
 #include "base/plain_text.h"
 #include "base/settings.h"
-#include "engine/tune_table.h"
+#include "engine/decide/tune_table.h"
 
 // 0 or -errno with the cause, as the start of a job has it.
 static int load(struct co_tune_table *table, char *why, size_t why_room)

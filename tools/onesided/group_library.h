@@ -4,7 +4,7 @@
 #ifndef CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_H
 #define CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_H
 
-#include "engine/group_library.h"
+#include "engine/collective/group_library.h"
 
 // -ENOENT, and `why`.
 int co_group_library_find(struct co_group_library *library, char *why, size_t why_room);

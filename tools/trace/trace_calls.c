@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "tools/launch/command.h"
-#include "trace/trace_file.h"
+#include "record/trace/trace_file.h"
 #include "trace_text.h"
 
 struct summary {

@@ -9,7 +9,7 @@
 
 #include "base/plain_json.h"
 #include "tools/output/output_file.h"
-#include "trace/analyze/reader.h"
+#include "tools/trace/read/reader.h"
 
 static json_t *json_published(const struct co_analysis *analysis)
 {

@@ -5,7 +5,7 @@
 #ifndef CASTOFF_TOOLS_TRACE_OUTPUT_H
 #define CASTOFF_TOOLS_TRACE_OUTPUT_H
 
-#include "trace/analyze/analysis.h"
+#include "tools/trace/analyze/analysis.h"
 
 #include <stdio.h>
 

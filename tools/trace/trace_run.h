@@ -8,7 +8,7 @@
 
 #include "number_list.h"
 #include "scratch.h"
-#include "trace/analyze/analysis.h"
+#include "tools/trace/analyze/analysis.h"
 #include "trace_archive.h"
 
 struct co_trace_run_options {

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "trace/trace_file.h"
-#include "trace/trace_links.h"
+#include "record/trace/trace_file.h"
+#include "record/trace/trace_links.h"
 
 struct co_trace_name {
     char text[CO_TRACE_TEXT_MAX + 1];

@@ -36,7 +36,7 @@
 #define CO_SHM_STREAM_BITS 40                                       // of the length, below the number
 #define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)
 
-// Of a team's bytes so many are left for what each member keeps on its own heap (engine/team.c).
+// Of a team's bytes so many are left for what each member keeps on its own heap (engine/collective/team.c).
 #define CO_SHM_MEMBER_HEAP ((size_t)960)
 
 struct co_shm_header {

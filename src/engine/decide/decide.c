@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The decision to take a call, and the words of the report for calls and reasons. Pure: the same facts give the
+// same answer on every rank, which is what keeps a collective from being taken by some members only. Called
+// for every collective by src/pmpi through the engine; any thread; tens of nanoseconds.
+#include "engine/decide/decide.h"
+
+#include <string.h>
+
+#include "base/settings.h"
+#include "engine/decide/tune_table.h"
+
+#define REASON_TEXT(id, text) text,
+static const char *const reason_texts[CO_REASON_COUNT] = {CO_REASONS(REASON_TEXT)};
+#undef REASON_TEXT
+
+static const char *const transport_texts[CO_TRANSPORT_COUNT] = {"any", "shm", "udp", "verbs"};
+static const char *const call_texts[CO_CALL_COUNT] = {"MPI_Bcast", "MPI_Allgather", "MPI_Iallgather"};
+
+static bool result_fits(const struct co_team_facts *facts, enum co_call call, size_t bytes)
+{
+    size_t blocks = call == CO_CALL_BCAST ? 1 : (size_t)facts->ranks;
+    return bytes <= PTRDIFF_MAX / blocks;
+}
+
+// What no setting can overrule.
+static enum co_reason obstacle(const struct co_team_facts *facts, enum co_call call, size_t bytes)
+{
+    if (facts->ranks < 2) {
+        return CO_ONE_RANK;
+    }
+    if (bytes == 0) {
+        return CO_ZERO_BYTES;
+    }
+    if (facts->nodes > 1 && !facts->has_multicast) {
+        return CO_NO_MULTICAST;
+    }
+    if (facts->max_ranks_per_node > 1 && !facts->has_shm) {
+        return CO_NO_TRANSPORT;
+    }
+    return result_fits(facts, call, bytes) ? CO_TAKE : CO_TOO_LARGE;
+}
+
+static bool row_fits(const struct co_tune_row *row, const struct co_team_facts *facts, enum co_call call, size_t bytes)
+{
+    return row->call == call && row->where == (facts->nodes == 1 ? CO_TUNE_NODE : CO_TUNE_HOSTS) &&
+           facts->ranks >= row->ranks_min && facts->ranks <= row->ranks_max &&
+           facts->max_ranks_per_node >= row->per_node_min && facts->max_ranks_per_node <= row->per_node_max &&
+           (row->transport == CO_TRANSPORT_ANY || row->transport == facts->transport) && bytes >= row->bytes_min &&
+           bytes <= row->bytes_max;
+}
+
+// A range that begins at the smallest message says "too small", one without end "too large".
+static enum co_reason word_for(const struct co_tune_row *row)
+{
+    bool from_bottom = row->bytes_min <= 1;
+    bool to_top = row->bytes_max == SIZE_MAX;
+    if (from_bottom == to_top) {
+        return CO_STOCK_FASTER;
+    }
+    return from_bottom ? CO_TOO_SMALL : CO_TOO_LARGE;
+}
+
+enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
+                         size_t bytes, int policy)
+{
+    if (policy == CO_NO) {
+        return CO_DISABLED;
+    }
+    enum co_reason reason = obstacle(facts, call, bytes);
+    if (reason != CO_TAKE || policy == CO_YES) {
+        return reason;
+    }
+    for (unsigned i = 0; i < table->count; i++) {
+        const struct co_tune_row *row = &table->rows[i];
+        if (row_fits(row, facts, call, bytes)) {
+            return row->take ? CO_TAKE : word_for(row);
+        }
+    }
+    return CO_TAKE;
+}
+
+enum co_reason co_decide_messages(const struct co_team_facts *facts, const struct co_message_ways *ways, int policy)
+{
+    if (policy == CO_NO) {
+        return CO_DISABLED;
+    }
+    if (ways->on_devices) {
+        return CO_DEVICE_MEMORY;
+    }
+    if (policy == CO_AUTO && facts->nodes > 1) {
+        return CO_STOCK_FASTER;
+    }
+    if (facts->nodes > 1 && !ways->has_carrier) {
+        return CO_SEVERAL_NODES;
+    }
+    return ways->is_open ? CO_TAKE : CO_NO_TRANSPORT;
+}
+
+const char *co_reason_text(enum co_reason reason)
+{
+    return (unsigned)reason < CO_REASON_COUNT ? reason_texts[reason] : "unknown_reason";
+}
+
+const char *co_call_text(enum co_call call)
+{
+    return (unsigned)call < CO_CALL_COUNT ? call_texts[call] : "unknown_call";
+}
+
+const char *co_transport_kind_text(enum co_transport_kind transport)
+{
+    return (unsigned)transport < CO_TRANSPORT_COUNT ? transport_texts[transport] : "unknown_transport";
+}
+
+enum co_transport_kind co_transport_kind_named(const char *text, size_t bytes)
+{
+    int transport = 0;
+    while (transport < CO_TRANSPORT_COUNT &&
+           (strlen(transport_texts[transport]) != bytes || memcmp(transport_texts[transport], text, bytes) != 0)) {
+        transport++;
+    }
+    return (enum co_transport_kind)transport;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Trials of a communicator's blocking collectives: brings clock, exchange and budget to what decides about them
+// (adapt.h). Exchanges are small allgathers of the team inside the program's call, before its own bytes move. The
+// first is at its fifth call: who makes fewer costs nothing here. The way of a call without exchange is hot, all else
+// warm; the thread of the call, as MPI orders the collectives of a communicator.
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/settings.h"
+#include "engine/decide/adapt.h"
+#include "engine/engine_state.h"
+
+_Static_assert(CO_TRIALS_AFTER == CO_ADAPT_WARM, "a communicator of one class goes on trial at once");
+
+#define RANKS_MOST 256 // whose words are on the stack: an exchange must not need memory
+#define NEVER UINT64_MAX
+
+void co_trials_open(struct co_engine *engine)
+{
+    int64_t setting = co_setting_number(CO_SET_ADAPT);
+    // Ranks that share cores measure their scheduler.
+    engine->adapts = setting == CO_YES || (setting == CO_AUTO && !engine->is_oversubscribed);
+    engine->opened_ns = co_clock_now_ns();
+}
+
+bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts)
+{
+    bool is_open = engine->policy[CO_CALL_BCAST] == CO_AUTO || engine->policy[CO_CALL_ALLGATHER] == CO_AUTO;
+    return engine->adapts && is_open && facts->ranks <= RANKS_MOST &&
+           co_decide(&engine->tune, facts, CO_CALL_BCAST, 1, CO_YES) == CO_TAKE;
+}
+
+unsigned co_trials_class(enum co_call call, size_t bytes)
+{
+    return co_adapt_key(call == CO_CALL_BCAST ? 0 : 1, bytes);
+}
+
+void co_team_trials_open(struct co_team *team, unsigned class)
+{
+    team->trials =
+        (struct co_team_trials){.calls = CO_TRIALS_AFTER, .next = CO_TRIALS_AFTER + 1, .first_class = (uint16_t) class};
+}
+
+void co_team_trials_close(struct co_team *team)
+{
+    free(team->trials.table);
+    team->trials.table = NULL;
+    team->trials.next = NEVER;
+}
+
+static bool is_placed(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
+{
+    return co_placed_is_for(engine->placed, bytes) && co_placed_fits(facts);
+}
+
+// Nothing stands in the way of either side, and no setting says which.
+static bool can_change(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                       size_t bytes)
+{
+    return engine->policy[call] == CO_AUTO && !is_placed(engine, facts, bytes) &&
+           co_decide(&engine->tune, facts, call, bytes, CO_YES) == CO_TAKE;
+}
+
+static enum co_reason reason_of(enum co_adapt_way way)
+{
+    return way == CO_ADAPT_CASTOFF ? CO_TAKE : CO_FOUND_SLOWER;
+}
+
+static void open_table(struct co_team_trials *trials, unsigned key)
+{
+    if (trials->table == NULL) {
+        trials->table = malloc(sizeof(*trials->table));
+        if (trials->table != NULL) {
+            co_adapt_open(trials->table, key, trials->first_class == key ? CO_ADAPT_WARM : 0);
+        }
+    }
+}
+
+// Hosts of either byte order must come to the same verdict.
+static void swap_words(struct co_adapt_word *words, int count)
+{
+    uint64_t *numbers = (uint64_t *)words;
+    for (size_t i = 0; i < (size_t)count * sizeof(*words) / sizeof(uint64_t); i++) {
+        numbers[i] = htole64(numbers[i]); // its own inverse
+    }
+}
+
+static uint64_t left_of(struct co_engine *engine, uint64_t now_ns)
+{
+    // relaxed: sums, of which all members take the smallest
+    return co_adapt_left(now_ns - engine->opened_ns, co_load_relaxed(&engine->trials_spent_ns),
+                         co_load_relaxed(&engine->trials_earned_ns));
+}
+
+// All members' words, after ours. 0 or -errno.
+static int exchange(struct co_team *team, const struct co_adapt_call *at, struct co_adapt_word *words, const char *name)
+{
+    struct co_team_trials *trials = &team->trials;
+    struct co_adapt_word mine = {0}; // of who has no memory
+    uint64_t began_ns = co_clock_now_ns();
+    if (trials->table != NULL) {
+        co_adapt_say(trials->table, at, began_ns, left_of(team->engine, began_ns), &mine);
+    }
+    swap_words(&mine, 1);
+    int error = co_team_exchange(team, &mine, words, sizeof(mine), name);
+    if (error == 0) {
+        swap_words(words, team->size);
+    }
+    if (trials->table != NULL) {
+        co_adapt_note_exchange(trials->table, began_ns, co_clock_now_ns());
+    }
+    co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
+    return error;
+}
+
+static void account(struct co_engine *engine, const struct co_adapt_step *step)
+{
+    co_add_relaxed(&engine->trials_spent_ns, step->spent_ns); // relaxed: sums
+    co_add_relaxed(&engine->trials_earned_ns, step->earned_ns);
+    co_counter_add(CO_COUNT_ADAPT_TRIALS, step->is_trial);
+    co_counter_add(CO_COUNT_ADAPT_VERDICTS, step->has_verdict);
+    co_counter_add(CO_COUNT_ADAPT_CHANGES, step->has_changed);
+    co_counter_add(CO_COUNT_ADAPT_SPENT, step->spent_ns);
+}
+
+static enum co_reason agree(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns)
+{
+    struct co_engine *engine = team->engine;
+    const struct co_team_facts *facts = &team->facts;
+    struct co_team_trials *trials = &team->trials;
+    struct co_adapt_word words[RANKS_MOST];
+    unsigned key = co_trials_class(call, bytes);
+    bool is_taken = co_team_decide(engine, facts, call, co_adapt_key_bytes(key)) == CO_TAKE;
+    struct co_adapt_call at = {.number = trials->calls,
+                               .key = key,
+                               .can_change = can_change(engine, facts, call, bytes),
+                               .prior = is_taken ? CO_ADAPT_CASTOFF : CO_ADAPT_NATIVE};
+    open_table(trials, key);
+    // An error is that of a member that is gone or gave up: what follows on this team will say so, if it is taken.
+    int error = exchange(team, &at, words, co_call_text(call));
+    struct co_adapt_step step = {.has_ended = true};
+    if (error == 0 && trials->table != NULL) {
+        step = co_adapt_hear(trials->table, &at, words, team->size);
+    }
+    account(engine, &step);
+    if (step.has_ended) {
+        co_counter_add(CO_COUNT_ADAPT_ENDED, 1);
+        co_team_trials_close(team);
+        return co_team_decide(engine, facts, call, bytes);
+    }
+    trials->next = step.next;
+    *trial_ns = step.is_trial ? co_clock_now_ns() : *trial_ns;
+    bool has_way = step.way != CO_ADAPT_PRIOR && at.can_change;
+    return has_way ? reason_of(step.way) : co_team_decide(engine, facts, call, bytes);
+}
+
+enum co_reason co_team_choose(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns)
+{
+    struct co_team_trials *trials = &team->trials;
+    if (__builtin_expect(++trials->calls >= trials->next, 0)) {
+        return agree(team, call, bytes, trial_ns);
+    }
+    if (trials->table != NULL) {
+        enum co_adapt_way way = co_adapt_count(trials->table, co_trials_class(call, bytes));
+        if (way != CO_ADAPT_PRIOR && !is_placed(team->engine, &team->facts, bytes)) {
+            return reason_of(way);
+        }
+    }
+    return co_team_decide(team->engine, &team->facts, call, bytes);
+}
+
+enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes)
+{
+    const struct co_adapt *table = team->trials.table;
+    if (table != NULL && team->engine->policy[call] == CO_AUTO) {
+        enum co_adapt_way way = co_adapt_way_of(table, co_trials_class(call, bytes));
+        if (way != CO_ADAPT_PRIOR) {
+            return reason_of(way);
+        }
+    }
+    return co_team_decide(team->engine, &team->facts, call, bytes);
+}
+
+void co_team_trial_end(struct co_team *team, uint64_t began_ns)
+{
+    if (team->trials.table != NULL) {
+        co_adapt_note_trial(team->trials.table, co_clock_now_ns() - began_ns + 1);
+    }
+}
+
+bool co_team_trials_next(const struct co_team *team, unsigned *at, struct co_trial_row *row)
+{
+    const struct co_adapt *table = team->trials.table;
+    const struct co_team_facts *facts = &team->facts;
+    while (table != NULL && *at < table->used) {
+        const struct co_adapt_class *of = &table->classes[(*at)++];
+        if (of->phase == CO_ADAPT_COUNTED) {
+            continue;
+        }
+        enum co_adapt_way way = co_adapt_way_in_force(of);
+        *row = (struct co_trial_row){.call = co_adapt_key_call(of->key) == 0 ? CO_CALL_BCAST : CO_CALL_ALLGATHER,
+                                     .bytes = co_adapt_key_bytes(of->key),
+                                     .ranks = facts->ranks,
+                                     .nodes = facts->nodes,
+                                     .per_node = facts->max_ranks_per_node,
+                                     .transport = facts->transport,
+                                     .bytes_most = co_adapt_key_bytes(of->key + 1u) - 1,
+                                     .teams = 1,
+                                     .calls = of->calls,
+                                     .first_at = of->first_at,
+                                     .changes = of->changes,
+                                     .takes = (way == CO_ADAPT_PRIOR ? of->prior : way) == CO_ADAPT_CASTOFF,
+                                     .would_take = of->prior == CO_ADAPT_CASTOFF,
+                                     .native_ns = of->ns[CO_ADAPT_NATIVE],
+                                     .castoff_ns = of->ns[CO_ADAPT_CASTOFF],
+                                     .gained_ns = co_adapt_gained_ns(of),
+                                     .excess_ns = of->excess_ns};
+        return true;
+    }
+    return false;
+}

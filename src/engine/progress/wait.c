@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a waiting call does with its time: move the engine, let native MPI move, then spin, yield and at last sleep, by
+// how long nothing has happened. An oversubscribed machine must not starve and an idle one must not burn, yet native
+// MPI is never left alone for more than a millisecond. Also looks for peers that are gone and says so when it stalls.
+//
+// No event is slept over: each turn remembers how many there were when it ended, the caller then looks whether it is
+// done, and a turn that finds the number changed does not sleep.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/poll.h"
+#include "base/stack_trace.h"
+#include "engine/progress/bells.h"
+#include "engine/engine_state.h"
+
+#define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most, in a call; a longer wait for a datagram sleeps
+#define REQUEST_SPIN_NS (20 * CO_NS_PER_US)  // and elsewhere
+#define NETWORK_SPIN_LEAST_NS (10 * CO_NS_PER_US)
+#define NETWORK_SPIN_TRY 32         // every so many waits try it for certain
+#define YIELD_NS (2 * CO_NS_PER_MS) // for shared memory, whose writers wake nobody
+#define CROWDED_YIELD_NS (40 * CO_NS_PER_MS)
+#define SLEEP_MOST_NS CO_NS_PER_MS
+#define MEMORY_SLEEP_MOST_NS (CO_NS_PER_MS / 2)
+#define DEAD_PEER_NS (100 * CO_NS_PER_MS)
+#define NATIVE_EVERY 8               // turns, where native progress means system calls,
+#define CARRIER_EVERY 4              // turns of a wait for a message: a look at this node's is cheaper
+#define NATIVE_NS (CO_NS_PER_MS / 2) // and before a sleep when it is so long ago
+#define MESSAGE_SPINS 400
+#define MESSAGE_SPINS_CROWDED 16 // at most
+#define MESSAGE_SPIN_TRY 32
+#define DESCRIPTORS_MAX 32
+
+int co_wait_descriptors(struct co_engine *engine, struct pollfd *descriptors, int room, uint64_t *most_ns)
+{
+    if (!co_trylock_take(&engine->lock)) {
+        return -EBUSY;
+    }
+    bool wants_write;
+    uint64_t now_ns = co_clock_now_ns(), timer = co_mcast_next_timer_ns(engine->mcast, &wants_write);
+    uint64_t until = timer == UINT64_MAX ? UINT64_MAX : timer <= now_ns ? 0 : timer - now_ns;
+    *most_ns = until < *most_ns ? until : *most_ns;
+    int count = engine->transport->ops->descriptors(engine->transport, descriptors, room, wants_write);
+    co_trylock_drop(&engine->lock);
+    return count;
+}
+
+void co_wait_woken(struct co_engine *engine, const struct pollfd *descriptors, int count)
+{
+    if (count > 0 && engine->transport->ops->woken != NULL) {
+        engine->transport->ops->woken(engine->transport, descriptors, count);
+    }
+}
+
+// Where workers are split. -1: no bell, the timer has to do.
+static int take_bell(struct co_engine *engine, struct pollfd *descriptor)
+{
+    struct co_bells *bells = co_workers_bells(engine);
+    int bell = bells == NULL ? -1 : co_bells_take(bells);
+    if (bell >= 0) {
+        *descriptor = (struct pollfd){.fd = co_bells_descriptor(bells, bell), .events = POLLIN};
+    }
+    return bell;
+}
+
+static void give_bell(struct co_engine *engine, int bell, bool was_woken)
+{
+    if (bell >= 0) {
+        co_bells_give(co_workers_bells(engine), bell, was_woken);
+    }
+}
+
+// Sleeps until a datagram, room to send, a timer or `most_ns`. True: one of the first two.
+static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
+{
+    struct pollfd descriptors[DESCRIPTORS_MAX], of_bell;
+    int count = 0, of_network = 0, ready = 0, bell = take_bell(engine, &of_bell);
+    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_callers_ring.
+    atomic_fetch_add(&engine->sleepers, 1);
+    if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
+        of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
+    }
+    if (count >= 0 && bell >= 0) {
+        descriptors[count++] = of_bell;
+        most_ns = atomic_load(&engine->completed) == seen_completed ? most_ns : 0;
+    }
+    if (count >= 0 && most_ns > 0) {
+        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
+        ready = co_poll(descriptors, (nfds_t)count, most_ns);
+        if (ready > 0) {
+            co_wait_woken(engine, descriptors, of_network);
+            co_store_relaxed(&engine->polls, 0); // relaxed: the next turn looks at the network for certain
+        }
+    } else if (count < 0) {
+        sched_yield(); // somebody moves the engine
+    }
+    co_sub_acq_rel(&engine->sleepers, 1);
+    give_bell(engine, bell, ready > 0);
+    return ready > 0;
+}
+
+void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
+{
+    sleep_for_event(engine, most_ns, atomic_load(&engine->completed));
+}
+
+// The workers move a long operation: they wake us at its end.
+static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
+{
+    struct pollfd of_bell;
+    int ready = 0, bell = take_bell(engine, &of_bell);
+    atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_callers_ring
+    if (atomic_load(&engine->completed) == wait->seen_completed) {
+        co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
+        ready = co_poll(&of_bell, bell >= 0 ? 1 : 0, SLEEP_MOST_NS);
+    }
+    co_sub_acq_rel(&engine->sleepers, 1);
+    give_bell(engine, bell, ready > 0);
+    wait->seen_completed = atomic_load(&engine->completed);
+}
+
+static void describe_wait(struct co_engine *engine, const struct co_wait *wait, char *what, size_t room)
+{
+    snprintf(what, room, "an operation that another thread moves");
+    if (wait->describe != NULL) {
+        wait->describe(wait->waited_for, what, room);
+    } else if (wait->inline_op != NULL) {
+        co_shm_op_describe(wait->inline_op, what, room);
+    } else if (co_trylock_take(&engine->lock)) {
+        const struct co_task *head = co_task_head(engine);
+        snprintf(what, room, "nothing of castoff's");
+        if (head != NULL) {
+            co_task_describe(head, what, room);
+        }
+        co_trylock_drop(&engine->lock);
+    }
+}
+
+// One line and the stack, once for each stall.
+static void tell_stall(struct co_engine *engine, const struct co_wait *wait, uint64_t now_ns)
+{
+    char what[400], stack[4000];
+    describe_wait(engine, wait, what, sizeof(what));
+    co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no progress in %s for %lu s: %s", wait->call,
+           (unsigned long)((now_ns - wait->last_advance_ns) / CO_NS_PER_S), what);
+    if (co_log_is_on(CO_LOG_WARN, CO_SUBSYS_ENGINE)) {
+        co_stack_trace_print(stack, sizeof(stack));
+        co_log_text(stack);
+    }
+}
+
+static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t now_ns)
+{
+    wait->last_advance_ns = wait->last_advance_ns == 0 ? now_ns : wait->last_advance_ns;
+    if (now_ns >= wait->look_ns) {
+        wait->look_ns = now_ns + DEAD_PEER_NS;
+        co_engine_look_for_the_gone(engine);
+    }
+    if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_advance_ns > engine->stall_ns) {
+        wait->has_told = true;
+        tell_stall(engine, wait, now_ns);
+    }
+}
+
+// True when something has moved since the last turn, whoever moved it.
+static bool has_moved(struct co_engine *engine, struct co_wait *wait)
+{
+    uint64_t events = co_load_relaxed(&engine->events); // relaxed: a hint
+    uint64_t inline_moved = wait->inline_op == NULL ? 0 : co_shm_op_moved(wait->inline_op);
+    uint64_t advances = co_load_relaxed(&engine->advances);
+    uint64_t messages = co_messages_advances(engine);
+    bool inline_has = inline_moved != wait->inline_moved || messages != wait->seen_messages;
+    bool moved = events != wait->seen_events || inline_has;
+    if (advances != wait->seen_advances || inline_has) {
+        wait->last_advance_ns = 0;
+        wait->has_told = false;
+        wait->seen_advances = advances;
+    }
+    wait->seen_events = events;
+    wait->inline_moved = inline_moved;
+    wait->seen_messages = messages;
+    return moved;
+}
+
+// How long to sleep after so long without an event; 0: yield.
+static uint64_t sleep_length(struct co_engine *engine, const struct co_wait *wait, uint64_t idle_ns)
+{
+    bool for_memory = wait->inline_op != NULL || wait->for_message || engine->mcast == NULL ||
+                      co_load_relaxed(&engine->in_memory) > 0;
+    if (co_messages_need_native(engine)) {
+        return 0;
+    }
+    if (!for_memory) {
+        return idle_ns >= wait->spin_ns ? SLEEP_MOST_NS : 0;
+    }
+    if (idle_ns <= (engine->is_oversubscribed ? CROWDED_YIELD_NS : YIELD_NS)) {
+        return 0;
+    }
+    return idle_ns / 16 < MEMORY_SLEEP_MOST_NS ? idle_ns / 16 : MEMORY_SLEEP_MOST_NS;
+}
+
+static void move_native(struct co_engine *engine)
+{
+    if (engine->bootstrap.native_progress != NULL) {
+        engine->bootstrap.native_progress();
+    }
+}
+
+// Looking for a datagram instead of sleeping is for those that come soon. When they come late, since they have a long
+// way or since those who send them wait for a processor, it only takes the processor from them. Now and then it is
+// tried all the same, since a sleeper needs time to wake and may be late by that alone.
+static uint64_t spin_for(struct co_engine *engine, const struct co_wait *wait)
+{
+    if (engine->mcast == NULL || !wait->is_call) {
+        return REQUEST_SPIN_NS;
+    }
+    bool is_try = co_add_relaxed(&engine->network_waits, 1) % NETWORK_SPIN_TRY == 0; // relaxed: hints, all of them
+    return is_try ? NETWORK_SPIN_NS : co_load_relaxed(&engine->network_spin_ns);
+}
+
+static void learn_spin(struct co_engine *engine, bool is_worth_it)
+{
+    uint64_t spin_ns = co_load_relaxed(&engine->network_spin_ns); // relaxed: a hint
+    uint64_t less_ns = spin_ns < NETWORK_SPIN_LEAST_NS ? 0 : spin_ns - spin_ns / 4;
+    co_store_relaxed(&engine->network_spin_ns, is_worth_it ? NETWORK_SPIN_NS : less_ns); // relaxed: a hint
+}
+
+static void rest(struct co_engine *engine, struct co_wait *wait)
+{
+    uint64_t now_ns = co_clock_now_ns();
+    if (wait->last_event_ns == 0) {
+        wait->last_event_ns = now_ns;
+        wait->look_ns = now_ns + DEAD_PEER_NS;
+        wait->spin_ns = spin_for(engine, wait);
+        wait->has_slept = false;
+    }
+    look_around(engine, wait, now_ns);
+    uint64_t length = sleep_length(engine, wait, now_ns - wait->last_event_ns);
+    if (length == 0) {
+        co_counter_add(CO_COUNT_WAIT_YIELDS, 1);
+        sched_yield();
+        return;
+    }
+    if (engine->mcast != NULL && now_ns - co_load_relaxed(&engine->native_ns) > NATIVE_NS) { // relaxed: a hint
+        co_store_relaxed(&engine->native_ns, now_ns);
+        move_native(engine);
+        if (has_moved(engine, wait)) {
+            return; // from inside it: the caller may be done
+        }
+    }
+    bool is_woken = sleep_for_event(engine, length, wait->seen_completed);
+    if (!wait->has_slept && wait->is_call) {
+        learn_spin(engine, is_woken && co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
+    }
+    wait->has_slept = true;
+}
+
+static void wait_for_workers(struct co_engine *engine, struct co_wait *wait)
+{
+    uint64_t now_ns = co_clock_now_ns();
+    if (has_moved(engine, wait) || wait->last_event_ns == 0) {
+        wait->last_event_ns = now_ns;
+        wait->look_ns = now_ns + DEAD_PEER_NS;
+    }
+    look_around(engine, wait, now_ns);
+    move_native(engine);
+    sleep_for_workers(engine, wait);
+}
+
+// Where ranks outnumber cores, a wait spins for a rank that runs, or keeps the processor from one that does not: how it
+// went lately says which. Now and then it is tried all the same.
+static unsigned message_spins(struct co_engine *engine)
+{
+    if (!engine->is_oversubscribed) {
+        return MESSAGE_SPINS;
+    }
+    // relaxed: hints, both of them
+    bool is_try = co_add_relaxed(&engine->message_waits, 1) % MESSAGE_SPIN_TRY == 0;
+    unsigned learned = co_load_relaxed(&engine->message_spins);
+    return is_try ? MESSAGE_SPINS_CROWDED : learned;
+}
+
+static void learn_message_spins(struct co_engine *engine, unsigned spins)
+{
+    co_store_relaxed(&engine->message_spins, spins); // relaxed: a hint
+}
+
+// The first turns of a wait for a message look at messages alone: native's turn would cost more than a message takes.
+static bool spins_for_message(struct co_engine *engine, struct co_wait *wait)
+{
+    if (wait->all_turns == 0) {
+        wait->message_spins = wait->for_message ? message_spins(engine) : 0;
+    }
+    if (wait->all_turns >= wait->message_spins) {
+        return false;
+    }
+    bool looks_far = engine->shm == NULL || wait->all_turns % CARRIER_EVERY == 0;
+    int events = looks_far ? co_messages_progress(engine, false) : co_p2p_progress(engine->p2p);
+    wait->all_turns++;
+    if (events == 0) {
+        co_cpu_relax();
+    } else if (engine->is_oversubscribed && wait->all_turns > 1) {
+        learn_message_spins(engine, MESSAGE_SPINS_CROWDED);
+    }
+    return true;
+}
+
+void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
+{
+    if (spins_for_message(engine, wait)) {
+        return;
+    }
+    if (wait->all_turns++ == wait->message_spins) {
+        has_moved(engine, wait); // what moved before it began does not count
+        if (engine->is_oversubscribed && wait->message_spins > 0) {
+            learn_message_spins(engine, co_load_relaxed(&engine->message_spins) / 2); // relaxed: a hint
+        }
+    }
+    if (wait->inline_op == NULL && !wait->for_message &&
+        co_load_relaxed(&engine->long_ones) > 0) { // relaxed: ours was counted before
+        wait_for_workers(engine, wait);
+        return;
+    }
+    bool is_native_due = wait->all_turns % NATIVE_EVERY == 0;
+    bool is_vain = co_engine_progress(engine) == 0; // else the caller may be done
+    wait->turns++;
+    if (engine->native_carrier == NULL && (is_native_due || (engine->mcast == NULL && is_vain))) {
+        move_native(engine);
+    }
+    if (has_moved(engine, wait)) {
+        if (wait->is_call && wait->last_event_ns != 0 && !wait->has_slept && wait->spin_ns > 0) {
+            learn_spin(engine, co_clock_now_ns() - wait->last_event_ns <= NETWORK_SPIN_NS);
+        }
+        wait->turns = 0;
+        wait->last_event_ns = 0;
+    } else if (wait->turns < engine->spin_turns &&
+               (engine->mcast == NULL || wait->inline_op != NULL || wait->for_message)) {
+        co_cpu_relax();
+    } else {
+        rest(engine, wait);
+    }
+    wait->seen_completed = atomic_load(&engine->completed); // before the caller looks at his operation
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A worker thread's life, sleep and waking. Idle it sleeps without a timer and costs nothing.
+#define _GNU_SOURCE
+#include "engine/progress/worker.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "base/poll.h"
+
+enum { NOT_STARTED, STARTED, CANNOT_START }; // the last one also: is not to start any more
+
+bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
+{
+    uint64_t calls;
+    descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
+    bool has_timer = most_ns != UINT64_MAX;
+    atomic_store(&worker->sleep, has_timer ? CO_WORKER_NAPS : CO_WORKER_SLEEPS_WITHOUT_TIMER);
+    bool has_word = atomic_load(&worker->is_called) || atomic_load(&worker->must_stop);
+    bool found = false;
+    if (!has_word && (has_timer || !atomic_load(&worker->has_notice))) {
+        found = co_poll(descriptors, (nfds_t)count + 1, most_ns) > 0;
+    }
+    atomic_store(&worker->sleep, CO_WORKER_AWAKE);
+    while (found && descriptors[count].revents != 0 && read(worker->wake_fd, &calls, sizeof(calls)) < 0 &&
+           errno == EINTR) {
+    }
+    return found;
+}
+
+void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns, uint64_t most_ns)
+{
+    struct pollfd descriptors[1];
+    *nap_ns = *nap_ns < least_ns ? least_ns : *nap_ns;
+    co_worker_sleep(worker, descriptors, 0, *nap_ns);
+    *nap_ns = *nap_ns * 2 < most_ns ? *nap_ns * 2 : most_ns;
+}
+
+bool co_worker_was_called(struct co_worker *worker)
+{
+    return atomic_exchange(&worker->is_called, false);
+}
+
+static void *work(void *arg)
+{
+    struct co_worker *worker = arg;
+    // Waking must not push the program off its core in the middle of MPI_Iallgather; an idle core runs us at once.
+    sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
+    while (!atomic_load(&worker->must_stop)) {
+        co_counter_add(CO_COUNT_WORKER_TURNS, 1);
+        worker->turn(worker);
+    }
+    return NULL;
+}
+
+int co_worker_start(struct co_worker *worker)
+{
+    sigset_t all, before;
+    if (!co_trylock_take(&worker->starts)) {
+        return 0; // another thread is at it
+    }
+    if (co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: under the lock
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int error = pthread_create(&worker->thread, NULL, work, worker);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (error != 0) {
+            co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "a worker thread cannot be had (error %d)", error);
+        }
+        co_store_relaxed(&worker->state, error == 0 ? STARTED : CANNOT_START); // relaxed: under the lock
+    }
+    int state = co_load_relaxed(&worker->state); // relaxed: still under the lock
+    co_trylock_drop(&worker->starts);
+    return state == STARTED ? 0 : -EAGAIN;
+}
+
+bool co_worker_is_refused(const struct co_worker *worker)
+{
+    return co_load_relaxed(&((struct co_worker *)worker)->state) == CANNOT_START; // relaxed: for a report
+}
+
+static void interrupt(struct co_worker *worker)
+{
+    uint64_t one = 1;
+    while (write(worker->wake_fd, &one, sizeof(one)) < 0 && errno == EINTR) {
+    }
+}
+
+static void start_if_new(struct co_worker *worker)
+{
+    if (co_load_relaxed(&worker->state) == NOT_STARTED) { // relaxed: looked at again under the lock
+        co_worker_start(worker);
+    }
+}
+
+void co_worker_call(struct co_worker *worker)
+{
+    start_if_new(worker);
+    atomic_store(&worker->is_called, true);
+    if (atomic_load(&worker->sleep) != CO_WORKER_AWAKE) {
+        interrupt(worker);
+    }
+}
+
+void co_worker_notice(struct co_worker *worker)
+{
+    start_if_new(worker);
+    atomic_store(&worker->has_notice, true);
+    if (atomic_load(&worker->sleep) == CO_WORKER_SLEEPS_WITHOUT_TIMER) {
+        interrupt(worker);
+    }
+}
+
+int co_worker_open(struct co_worker *worker, struct co_engine *engine, co_worker_turn_fn turn, unsigned subgroup)
+{
+    int wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (wake_fd < 0) {
+        return -errno;
+    }
+    *worker = (struct co_worker){
+        .engine = engine, .turn = turn, .subgroup = subgroup, .starts = CO_TRYLOCK_INIT, .wake_fd = wake_fd};
+    return 0;
+}
+
+void co_worker_stop(struct co_worker *worker)
+{
+    if (worker->engine == NULL) {
+        return;
+    }
+    atomic_store(&worker->must_stop, true);
+    co_trylock_wait(&worker->starts);
+    int state = co_load_relaxed(&worker->state); // relaxed: under the lock
+    co_store_relaxed(&worker->state, CANNOT_START);
+    co_trylock_drop(&worker->starts);
+    if (state == STARTED) {
+        co_worker_call(worker);
+        pthread_join(worker->thread, NULL);
+    }
+}
+
+void co_worker_close(struct co_worker *worker)
+{
+    if (worker->engine == NULL) {
+        return;
+    }
+    co_worker_stop(worker);
+    close(worker->wake_fd);
+    *worker = (struct co_worker){0};
+}

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Point-to-point of the engine: opens the channels between the ranks of a node and between hosts, and says which
+// communicators are served, from facts that are equal on all ranks. Peers are numbered as the job's ranks. Start and
+// end of the job and of communicators; progress is hot.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/settings.h"
+#include "p2p/channel/links_channel.h"
+#include "p2p/channel/ring_channel.h"
+#include "engine/engine_state.h"
+
+#define PLACES_FIRST 1024                      // in the tables of a communicator; most never need more
+#define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
+#define STREAM_MOST ((size_t)1 << 20)          // where nothing else is known: as long as the setting allows
+#define STREAM_MOST_CROWDED ((size_t)16 << 10)
+#define MEMORY_LEAST ((size_t)8 << 20)
+#define MEMORY_OF_RANK ((size_t)2 << 20) // half of what Open MPI's vader asks for
+#define ASK_EVERY_NS (CO_NS_PER_S / 2)   // for a sign of life: one that is waited for, in turn
+
+// Of a thread of castoff's own that calls native.
+static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
+
+static int read_peer(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
+{
+    const struct co_engine *engine = arg;
+    return co_shm_node_read(engine->shm, engine->place_of_rank[peer], local, remote, bytes);
+}
+
+static uint32_t power_of_two(uint32_t least)
+{
+    uint32_t bins = 1;
+    while (bins < least) {
+        bins *= 2;
+    }
+    return bins;
+}
+
+// A stream longer than a ring needs both ranks on their cores; where they take turns, one reading is better.
+static size_t stream_most(const struct co_engine *engine)
+{
+    int64_t asked = co_setting_number(CO_SET_P2P_STREAM);
+    size_t measured = engine->shm == NULL ? SIZE_MAX : co_shm_node_stream_most(engine->shm);
+    size_t most = asked >= 0 ? (size_t)asked : measured < STREAM_MOST ? measured : STREAM_MOST;
+    return engine->is_oversubscribed && most > STREAM_MOST_CROWDED ? STREAM_MOST_CROWDED : most;
+}
+
+static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel, const int *places)
+{
+    uint32_t most = (uint32_t)co_setting_number(CO_SET_MATCH_TABLE);
+    uint32_t entries = most < PLACES_FIRST ? most : PLACES_FIRST;
+    return (struct co_p2p_config){
+        .channel = channel,
+        .places = places,
+        .carrier = engine->native_carrier,
+        .size = engine->bootstrap.world_size,
+        .self = engine->bootstrap.world_rank,
+        .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
+        .carried_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
+        .stream_most = stream_most(engine),
+        .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
+        .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
+        .matcher = {entries, entries, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
+        .places_most = most,
+        .lanes = (unsigned)co_setting_number(CO_SET_MATCH_LANES),
+        .read = engine->shm != NULL && co_shm_node_single_copy(engine->shm) ? read_peer : NULL,
+        .arg = engine,
+        .patience_ns = STREAM_PATIENCE_NS,
+        .now_ns = co_clock_now_ns,
+    };
+}
+
+size_t co_messages_memory(int ranks)
+{
+    int64_t asked = co_setting_number(CO_SET_P2P_MEMORY);
+    size_t wanted = (size_t)ranks * MEMORY_OF_RANK;
+    return asked >= 0 ? (size_t)asked : wanted > MEMORY_LEAST ? wanted : MEMORY_LEAST;
+}
+
+int co_messages_ranks_most(void)
+{
+    int ranks = 1;
+    while (co_ring_channel_shape(co_messages_memory(ranks + 1), ranks + 1, true).area > 0) {
+        ranks++;
+    }
+    return ranks;
+}
+
+// Collective over the node. Nothing is opened for a rank that is alone there.
+static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_channel **channel)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    struct co_ring_channel_config rings = {
+        .job_key = job_tag,
+        .number = (unsigned)(bootstrap->node_count + bootstrap->node_index), // beside the collectives' own
+        .rank = bootstrap->node_rank,
+        .size = bootstrap->node_size,
+        .memory = co_messages_memory(bootstrap->node_size),
+        .is_deep = engine->is_oversubscribed,
+        .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
+        .all_agree = bootstrap->node_minimum,
+        .arg = bootstrap->arg,
+    };
+    return engine->shm == NULL ? 0 : co_ring_channel_open(channel, &rings);
+}
+
+static int open_carrier(struct co_engine *engine)
+{
+    struct co_carrier_channel_config config = {
+        .native = engine->bootstrap.native,
+        .size = engine->bootstrap.world_size,
+        .memory = (size_t)co_setting_number(CO_SET_P2P_CARRIER_MEMORY),
+        .eager = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
+        .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
+    };
+    if (config.native == NULL) {
+        return -ENOTSUP;
+    }
+    int error = co_carrier_channel_open(&engine->native_carrier, &config);
+    if (error == 0) {
+        co_counter_raise(CO_COUNT_CARRIER_HIGH, co_carrier_channel_bytes(engine->native_carrier));
+    }
+    return error;
+}
+
+// By world rank: its number among the ranks of our node, -1 elsewhere.
+static int *make_places(const struct co_engine *engine)
+{
+    int size = engine->bootstrap.world_size;
+    int *places = malloc((size_t)size * sizeof(int));
+    for (int rank = 0; places != NULL && rank < size; rank++) {
+        places[rank] = engine->node_of_rank[rank] == engine->bootstrap.node_index ? engine->place_of_rank[rank] : -1;
+    }
+    return places;
+}
+
+static int open_p2p(struct co_engine *engine, struct co_channel *channel)
+{
+    int *places = make_places(engine);
+    struct co_p2p_config config = config_of(engine, channel, places);
+    int error = places == NULL ? -ENOMEM : co_p2p_open(&engine->p2p, &config);
+    free(places);
+    return error;
+}
+
+int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
+{
+    struct co_channel *channel = NULL;
+    engine->message_policy = (int)co_setting_number(CO_SET_P2P);
+    if (engine->message_policy == CO_NO) {
+        return 0;
+    }
+    int error = open_rings(engine, job_tag, &channel);
+    if (error != 0) {
+        return error;
+    }
+    *carrier = open_carrier(engine);
+    if (channel == NULL && *carrier != 0) {
+        return 0; // there is nobody to speak to
+    }
+    error = open_p2p(engine, channel);
+    if (error != 0) {
+        if (channel != NULL) {
+            channel->ops->close(channel);
+        }
+        if (engine->native_carrier != NULL) {
+            engine->native_carrier->ops->close(engine->native_carrier);
+            engine->native_carrier = NULL;
+        }
+    }
+    return error;
+}
+
+static void call_worker(void *arg)
+{
+    co_workers_notice(arg);
+}
+
+// Below MPI_THREAD_MULTIPLE only the program's threads may call native, so what it carries moves with them alone.
+void co_messages_share(struct co_engine *engine)
+{
+    bool may_move = engine->native_carrier == NULL || engine->bootstrap.native->takes_all_threads;
+    if (engine->p2p != NULL && engine->workers != NULL && may_move) {
+        co_p2p_share(engine->p2p, call_worker, engine);
+        co_store_release(&engine->shares_messages, true); // release S1: the threads run already
+    }
+}
+
+bool co_messages_in_background(const struct co_engine *engine)
+{
+    return co_load_acquire(&engine->shares_messages) && co_p2p_has_background(engine->p2p); // acquire S1
+}
+
+// Native calls back from its progress loop, and what it calls there takes whoever comes for a caller who moves.
+static int move_carrier_background(struct co_engine *engine)
+{
+    is_in_background = true;
+    int events = co_carrier_channel_move(engine->native_carrier, false);
+    is_in_background = false;
+    return events;
+}
+
+int co_messages_move_background(struct co_engine *engine)
+{
+    if (!co_load_acquire(&engine->shares_messages) || !co_p2p_has_background(engine->p2p)) { // acquire S1
+        return 0;
+    }
+    int events = co_p2p_move_background(engine->p2p);
+    return events < 0 || engine->native_carrier == NULL ? events : events + move_carrier_background(engine);
+}
+
+bool co_messages_are_in_background(void)
+{
+    return is_in_background;
+}
+
+void co_messages_close(struct co_engine *engine)
+{
+    if (engine->p2p != NULL) {
+        co_p2p_close(engine->p2p);
+        engine->p2p = NULL;
+        engine->native_carrier = NULL;
+        engine->links_carrier = NULL;
+    }
+}
+
+void co_messages_let_go(struct co_engine *engine)
+{
+    if (engine->links_carrier != NULL) {
+        co_links_channel_let_go(engine->links_carrier);
+        co_store_relaxed(&engine->must_let_go, true); // relaxed: the channel has its own word
+    }
+}
+
+void co_messages_lose(struct co_engine *engine, int place)
+{
+    for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
+        if (engine->place_of_rank[rank] == place && engine->node_of_rank[rank] == engine->bootstrap.node_index) {
+            co_p2p_lose(engine->p2p, rank);
+        }
+    }
+}
+
+// The kernel of its host answers for a process that has ended, native does not.
+static bool is_gone(struct co_engine *engine, int rank)
+{
+    bool is_gone = false;
+    if (co_trylock_take(&engine->lock)) {
+        is_gone = co_mcast_is_gone(engine->mcast, rank);
+        if (!is_gone) {
+            co_mcast_ask(engine->mcast, rank);
+        }
+        co_trylock_drop(&engine->lock);
+    }
+    return is_gone;
+}
+
+void co_messages_ask_for_life(struct co_engine *engine)
+{
+    bool has_far_peers = engine->native_carrier != NULL || engine->links_carrier != NULL;
+    if (!has_far_peers || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
+        return;
+    }
+    uint64_t now_ns = co_clock_now_ns();
+    if (now_ns - co_load_relaxed(&engine->asked_ns) < ASK_EVERY_NS) { // relaxed: two at a time ask twice
+        return;
+    }
+    co_store_relaxed(&engine->asked_ns, now_ns);
+    int rank = co_p2p_awaited(engine->p2p, co_load_relaxed(&engine->asked));
+    if (rank >= 0) {
+        co_store_relaxed(&engine->asked, rank);
+        if (is_gone(engine, rank)) {
+            co_p2p_lose(engine->p2p, rank);
+        }
+    }
+}
+
+bool co_messages_need_native(const struct co_engine *engine)
+{
+    return engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier);
+}
+
+uint64_t co_messages_advances(const struct co_engine *engine)
+{
+    uint64_t carried = engine->native_carrier != NULL  ? co_carrier_channel_advances(engine->native_carrier)
+                       : engine->links_carrier != NULL ? co_links_channel_advances(engine->links_carrier)
+                                                       : 0;
+    return engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p) + carried;
+}
+
+int co_messages_progress(struct co_engine *engine, bool inside)
+{
+    int events = engine->native_carrier == NULL ? 0 : co_carrier_channel_move(engine->native_carrier, inside);
+    return events + co_p2p_progress(engine->p2p);
+}
+
+enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
+{
+    const struct co_message_ways ways = {engine->has_messages, engine->has_carrier,
+                                         engine->bootstrap.native_takes_device_memory};
+    return co_decide_messages(facts, &ways, engine->message_policy);
+}
+
+struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const struct co_team_seed *seed,
+                                                const int *world_ranks)
+{
+    return co_p2p_context_open(engine->p2p, seed->id, world_ranks, seed->facts.ranks, seed->rank);
+}
+
+bool co_engine_has_messages(const struct co_engine *engine)
+{
+    return engine->p2p != NULL && engine->has_messages;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The network side of the start: sockets, faults asked for, and the multicast protocol. What fails on one rank is told
+// to all, so that they use the network together or not at all.
+#include "engine/start/network.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "mcast/transport/lossy.h"
+
+void co_network_say(struct co_engine *engine, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(engine->network, sizeof(engine->network), format, arguments);
+    va_end(arguments);
+}
+
+static int open_auth(struct co_engine *engine)
+{
+    uint8_t key[CO_AUTH_KEY_BYTES];
+    int status = co_job_key_share(engine, key);
+    if (status == 0) {
+        status = co_auth_open(&engine->auth, key, engine->bootstrap.world_size,
+                              (enum co_auth_form)co_setting_number(CO_SET_AUTH));
+    }
+    sodium_memzero(key, sizeof(key));
+    return status;
+}
+
+int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, struct co_udp_address *mine)
+{
+    uint32_t near_ip = co_shared_network_find(engine, offer); // collective, so before anything that may fail
+    int status = open_auth(engine);                           // likewise
+    if (status < 0) {
+        co_network_say(engine, "no keys for datagrams (%s)", strerror(-status));
+        return status;
+    }
+    if (!co_descriptors_take(engine, co_descriptors_for_network())) {
+        co_network_say(engine,
+                       "ulimit -n is too low: beside what native MPI may need %d descriptors are left, multicast "
+                       "takes %d; raise it",
+                       engine->descriptors, co_descriptors_for_network());
+        return -EMFILE;
+    }
+    struct co_udp_config config = {.interface = co_setting_text(CO_SET_UDP_INTERFACE),
+                                   .group_range = co_setting_text(CO_SET_UDP_GROUP),
+                                   .job_tag = offer->tag,
+                                   .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                   .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
+                                   .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
+                                   .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
+                                   .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
+                                   .near_ip = near_ip,
+                                   .give_up_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
+                                   .plain = !co_setting_number(CO_SET_UDP_OFFLOAD)};
+    return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
+}
+
+static uint64_t lossy_now(void *arg)
+{
+    (void)arg;
+    return co_clock_now_ns();
+}
+
+// Faults asked for by CASTOFF_FAULT go between the protocol and the socket.
+static int insert_faults(struct co_engine *engine)
+{
+    const char *text = co_setting_text(CO_SET_FAULT);
+    if (text[0] == '\0') {
+        return 0;
+    }
+    struct co_fault_plan plan;
+    char why[120];
+    int status = co_fault_plan_parse(&plan, text, why, sizeof(why));
+    if (status < 0) {
+        return 0; // rank 0 has said so with the other settings
+    }
+    struct co_transport *below = engine->transport;
+    return co_lossy_open(&engine->transport, below, &plan, engine->bootstrap.world_rank, co_mcast_classify, lossy_now,
+                         NULL);
+}
+
+static int open_protocol(struct co_engine *engine, const struct co_rank_facts *facts)
+{
+    uint64_t datagram = UINT64_MAX, receive_buffer = UINT64_MAX;
+    for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
+        datagram = facts[rank].datagram_bytes < datagram ? facts[rank].datagram_bytes : datagram;
+        uint64_t granted = facts[rank].receive_buffer_bytes;
+        receive_buffer = granted > 0 && granted < receive_buffer ? granted : receive_buffer;
+        if (facts[rank].lacks_aes) {
+            co_auth_use_portable(engine->auth); // one rank without it decides for all: they check each other's tags
+        }
+    }
+    uint64_t window = (uint64_t)co_setting_number(CO_SET_MCAST_WINDOW);
+    window = window < receive_buffer / 2 ? window : receive_buffer / 2;
+    struct co_mcast_config config = {
+        .transport = engine->transport,
+        .auth = engine->auth,
+        .world_rank = engine->bootstrap.world_rank,
+        .world_size = engine->bootstrap.world_size,
+        .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+        .chunk_bytes = co_mcast_chunk_bytes(engine->auth, datagram),
+        .window_bytes = window,
+        .shared_window_bytes = (size_t)co_setting_number(CO_SET_MCAST_SHARED_WINDOW),
+        .staging_bytes = co_network_staging_bytes((size_t)co_setting_number(CO_SET_MCAST_STAGING),
+                                                  engine->bootstrap.node_rank, engine->bootstrap.node_size),
+        .eager_bytes = (size_t)co_setting_number(CO_SET_MCAST_EAGER),
+        .read_bytes = (size_t)co_setting_number(CO_SET_VERBS_READ),
+        .collect_bytes = (size_t)co_setting_number(CO_SET_MCAST_COLLECT),
+        .chains = (unsigned)co_setting_number(CO_SET_MCAST_CHAINS),
+        .ack_radix = (unsigned)co_setting_number(CO_SET_MCAST_ACK_RADIX),
+        .cutoff_ns = (uint64_t)co_setting_number(CO_SET_MCAST_CUTOFF),
+        .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S};
+    return co_mcast_open(&engine->mcast, &config);
+}
+
+// All ranks give their verdict; the network is used only if every one of them is content. Needs no memory.
+static int agree(struct co_engine *engine, int mine)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    int verdict[] = {mine < 0 ? mine : 0, mine < 0 ? bootstrap->world_rank : INT_MAX};
+    int status = bootstrap->minimum(bootstrap->arg, verdict, 2);
+    if (status == 0 && verdict[0] < 0 && mine >= 0) {
+        co_network_say(engine, "rank %d could not use multicast (%s)", verdict[1], strerror(-verdict[0]));
+    }
+    return status < 0 ? status : verdict[0];
+}
+
+static void describe(struct co_engine *engine)
+{
+    char text[sizeof(engine->network)];
+    if (engine->transport_kind == CO_TRANSPORT_VERBS) {
+        snprintf(text, sizeof(text), "%s", engine->verbs_text);
+    } else {
+        co_udp_describe(engine->transport, text, sizeof(text));
+    }
+    co_network_say(engine, "%s", text);
+}
+
+static int start_network(struct co_engine *engine, struct co_rank_facts *facts, struct co_udp_address *addresses)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    engine->transport_kind = CO_TRANSPORT_UDP;
+    int status = co_udp_connect(engine->transport, addresses, bootstrap->world_size, bootstrap->world_rank);
+    status = status == 0 ? co_network_choose_verbs(engine, facts) : status;
+    if (status == 0) {
+        describe(engine);
+        status = insert_faults(engine);
+    }
+    return status < 0 ? status : open_protocol(engine, facts);
+}
+
+void co_network_connect(struct co_engine *engine, struct co_rank_facts *facts)
+{
+    int world = engine->bootstrap.world_size, opened = 0, failed = 0;
+    struct co_udp_address *addresses = calloc((size_t)world, sizeof(*addresses));
+    for (int rank = 0; rank < world; rank++) {
+        if (facts[rank].udp_status < 0 && opened == 0) {
+            opened = facts[rank].udp_status;
+            failed = rank;
+        }
+        if (addresses != NULL) {
+            addresses[rank] = facts[rank].address;
+        }
+    }
+    // facts are the same everywhere, so is this decision
+    int status = opened;
+    if (opened == 0) {
+        status = agree(engine, addresses == NULL ? -ENOMEM : start_network(engine, facts, addresses));
+    } else if (engine->transport != NULL) {
+        co_network_say(engine, "rank %d could not open UDP multicast (%s)%s", failed, strerror(-opened),
+                       opened == -EMFILE ? "; raise ulimit -n" : "");
+    }
+    free(addresses);
+    if (status == 0) {
+        status = co_network_probe(engine);
+    }
+    engine->has_multicast = status == 0;
+}
+
+void co_network_close(struct co_engine *engine)
+{
+    if (engine->mcast != NULL) {
+        co_mcast_close(engine->mcast);
+        engine->mcast = NULL;
+    }
+    if (engine->auth != NULL) {
+        co_auth_close(engine->auth);
+        engine->auth = NULL;
+    }
+    if (engine->transport != NULL) {
+        engine->transport->ops->close(engine->transport);
+        engine->transport = NULL;
+    }
+    if (engine->verbs != NULL) {
+        engine->verbs->ops->close(engine->verbs);
+        engine->verbs = NULL;
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The question whether all nodes hear the multicast, and who does not: the leaders take part, the first one asks and
+// counts the answers. Whom rank 0 did not hear from tells his host's name to all over native MPI. Start-up only.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/plain_text.h"
+#include "base/settings.h"
+#include "engine/start/network.h"
+
+#define NAMED_MOST 4
+#define HOST_BYTES 64
+#define HOST_SHOWN 32
+
+// As rank 0 knows it.
+struct deaf_nodes {
+    int32_t count;
+    int32_t leaders[NAMED_MOST]; // the first ones
+};
+
+// The lowest rank of each node.
+static void find_leaders(const struct co_engine *engine, int *leaders)
+{
+    for (int rank = engine->bootstrap.world_size - 1; rank >= 0; rank--) {
+        leaders[engine->node_of_rank[rank]] = rank;
+    }
+}
+
+// Returns the state in which the probe ended.
+static int run_probe(struct co_engine *engine, const int *leaders)
+{
+    uint64_t patience_ns = (uint64_t)co_setting_number(CO_SET_PROBE);
+    int status = co_mcast_probe_start(engine->mcast, leaders, engine->bootstrap.node_count, leaders[0], patience_ns,
+                                      co_clock_now_ns());
+    while (status == 0 && (status = co_mcast_probe_state(engine->mcast)) == 0) {
+        if (co_mcast_progress(engine->mcast, co_clock_now_ns()) == 0) {
+            co_sleep_for_event(engine, CO_NS_PER_MS);
+        }
+    }
+    return status;
+}
+
+static void find_deaf(const struct co_engine *engine, const int *leaders, struct deaf_nodes *deaf)
+{
+    for (int node = 0; leaders != NULL && node < engine->bootstrap.node_count; node++) {
+        if (co_mcast_probe_is_deaf(engine->mcast, node)) {
+            if (deaf->count < NAMED_MOST) {
+                deaf->leaders[deaf->count] = leaders[node];
+            }
+            deaf->count++;
+        }
+    }
+}
+
+// Collective: "host h2 (rank 2), host h3 (rank 3) and 7 more". Needs no memory.
+static void name_hosts(const struct co_engine *engine, const struct deaf_nodes *deaf, char *text, size_t room)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    size_t used = 0;
+    for (int i = 0; i < deaf->count && i < NAMED_MOST; i++) {
+        char host[HOST_BYTES] = "";
+        snprintf(host, sizeof(host), "%s", co_log_host());
+        bootstrap->broadcast(bootstrap->arg, deaf->leaders[i], host, sizeof(host));
+        host[sizeof(host) - 1] = '\0';
+        char shown[HOST_SHOWN + 1];
+        used += (size_t)snprintf(text + used, used < room ? room - used : 0, "%shost %s (rank %d)", i > 0 ? ", " : "",
+                                 co_plain_line(shown, sizeof shown, host), (int)deaf->leaders[i]);
+        used = used < room ? used : room;
+    }
+    if (deaf->count > NAMED_MOST) {
+        snprintf(text + used, room - used, " and %d more", (int)deaf->count - NAMED_MOST);
+    }
+}
+
+// Collective, and the same text everywhere.
+static void say_who_is_deaf(struct co_engine *engine, const int *leaders)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    struct deaf_nodes deaf = {.count = 0};
+    char whom[300] = "all nodes";
+    if (bootstrap->world_rank == 0) {
+        find_deaf(engine, leaders, &deaf);
+    }
+    if (bootstrap->broadcast(bootstrap->arg, 0, &deaf, sizeof(deaf)) < 0) {
+        deaf.count = 0;
+    }
+    if (deaf.count == bootstrap->node_count - 1 && deaf.count > 1) {
+        snprintf(whom, sizeof(whom), "any of the other %d hosts", (int)deaf.count);
+    } else if (deaf.count > 0) {
+        name_hosts(engine, &deaf, whom, sizeof(whom));
+    }
+    co_network_say(engine,
+                   "multicast is not heard by %s within %s: does the network carry it? (CASTOFF_PROBE, "
+                   "CASTOFF_UDP_INTERFACE)",
+                   whom, co_setting_text(CO_SET_PROBE));
+}
+
+int co_network_probe(struct co_engine *engine)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    int verdict = 1;
+    int *leaders = bootstrap->node_rank == 0 ? calloc((size_t)bootstrap->node_count, sizeof(int)) : NULL;
+    if (leaders != NULL) {
+        find_leaders(engine, leaders);
+        verdict = run_probe(engine, leaders);
+    } else if (bootstrap->node_rank == 0) {
+        verdict = -ENOMEM;
+    }
+    int exchanged = bootstrap->minimum(bootstrap->arg, &verdict, 1);
+    verdict = exchanged < 0 ? exchanged : verdict;
+    if (verdict == -ETIMEDOUT) {
+        say_who_is_deaf(engine, leaders);
+    } else if (verdict < 0) {
+        co_network_say(engine, "multicast could not be tried (error %d)", -verdict);
+    }
+    free(leaders);
+    return verdict < 0 ? verdict : 0;
+}

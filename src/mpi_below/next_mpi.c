@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Finds the library underneath: RTLD_NEXT when the program is linked with it, an already loaded libmpi.so.40 when it
+// came by dlopen (Python without RTLD_GLOBAL). Behind a preload that wraps a part of MPI, as libcastoff.so is behind
+// the recorder, that part is the preload's. Runs once, at the first MPI call of the process.
+#include "mpi_below/next_mpi.h"
+
+#include "base/log.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+// The status is filled by us and read by the library's own Get_count: the layouts must be the same.
+_Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI 4.1 only");
+
+// Not the constant of the mpi.h that castoff is built with: others write more (MPICH up to 8192 bytes).
+#define VERSION_MAX 16384
+
+struct co_next_mpi co_next;
+_Atomic bool co_next_is_resolved;
+
+static void *loaded; // by dlopen, and seen by nobody else
+
+static void *find(const char *symbol)
+{
+    void *address = dlsym(RTLD_NEXT, symbol);
+    return address != NULL || loaded == NULL ? address : dlsym(loaded, symbol);
+}
+
+static bool lacks_functions;
+
+// Stands for a function that the library underneath has as a macro or not at all. Programs made for that library do not
+// call it.
+static void absent(void)
+{
+    co_log_write(CO_LOG_ERROR, CO_SUBSYS_PMPI,
+                 "the MPI library of this program lacks a function that is called; run the program without castoff");
+    abort();
+}
+
+static void *find_or_absent(const char *symbol)
+{
+    void *address = find(symbol);
+    if (address == NULL) {
+        lacks_functions = true;
+        address = (void *)absent;
+    }
+    return address;
+}
+
+// Data may have moved into the program itself (copy relocation), where RTLD_NEXT does not look.
+static void *find_data(const char *symbol)
+{
+    void *address = dlsym(RTLD_DEFAULT, symbol);
+    return address != NULL ? address : find(symbol);
+}
+
+// Other families of MPI lack these names: castoff then passes everything through and never looks at them.
+static void find_handles(void)
+{
+    co_next.comm_world = find_data("ompi_mpi_comm_world");
+    co_next.comm_self = find_data("ompi_mpi_comm_self");
+    co_next.comm_null = find_data("ompi_mpi_comm_null");
+    co_next.request_null = find_data("ompi_request_null");
+    co_next.message_null = find_data("ompi_message_null");
+    co_next.datatype_null = find_data("ompi_mpi_datatype_null");
+    co_next.byte = find_data("ompi_mpi_byte");
+    co_next.integer = find_data("ompi_mpi_int");
+    co_next.uint64 = find_data("ompi_mpi_uint64_t");
+    co_next.sum = find_data("ompi_mpi_op_sum");
+    co_next.minimum = find_data("ompi_mpi_op_min");
+    co_next.maximum = find_data("ompi_mpi_op_max");
+    co_next.info_null = find_data("ompi_mpi_info_null");
+    co_next.errors_return = find_data("ompi_mpi_errors_return");
+}
+
+static void find_progress(void)
+{
+    void *handle = RTLD_DEFAULT;
+    if (dlsym(handle, "opal_progress") == NULL) {
+        handle = dlopen("libopen-pal.so.40", RTLD_NOLOAD | RTLD_LAZY);
+        if (handle == NULL) {
+            return;
+        }
+    }
+    *(void **)&co_next.progress = dlsym(handle, "opal_progress");
+    *(void **)&co_next.progress_register = dlsym(handle, "opal_progress_register");
+    *(void **)&co_next.progress_unregister = dlsym(handle, "opal_progress_unregister");
+}
+
+static void resolve(void)
+{
+    // A function that no preload wraps.
+    if (find("PMPI_Get_library_version") == NULL) {
+        loaded = dlopen("libmpi.so.40", RTLD_NOLOAD | RTLD_LAZY);
+    }
+#define CO_NEXT_FIND(name) *(void **)&co_next.name = find_or_absent("PMPI_" #name);
+    CO_NEXT_WRAPPED(CO_NEXT_FIND)
+    CO_NEXT_CALLED(CO_NEXT_FIND)
+#undef CO_NEXT_FIND
+    *(void **)&co_next.errhandler_invoke = find("ompi_errhandler_invoke");
+    co_next.find_data = find_data;
+    find_handles();
+    find_progress();
+    co_store_release(&co_next_is_resolved, true); // release N1: all pointers are set
+}
+
+void co_next_mpi_resolve(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, resolve);
+}
+
+void *co_next_mpi_find(const char *symbol)
+{
+    return find_or_absent(symbol);
+}
+
+const char *co_next_mpi_mismatch(void)
+{
+    char version[VERSION_MAX] = "";
+    int length = 0;
+    void *const handles[] = {co_next.comm_world,   co_next.comm_self,    co_next.comm_null,     co_next.request_null,
+                             co_next.message_null, co_next.byte,         co_next.datatype_null, co_next.integer,
+                             co_next.uint64,       co_next.sum,          co_next.minimum,       co_next.maximum,
+                             co_next.info_null,    co_next.errors_return};
+    co_next.Get_library_version(version, &length);
+    if (strncmp(version, "Open MPI v4.1", strlen("Open MPI v4.1")) != 0) {
+        return "the MPI library is not Open MPI 4.1, for which castoff was built";
+    }
+    bool lacks_names = lacks_functions;
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
+        lacks_names = lacks_names || handles[i] == NULL;
+    }
+    if (lacks_names) {
+        return "the MPI library lacks names that Open MPI 4.1 has";
+    }
+    if (co_next.progress == NULL || co_next.progress_register == NULL || co_next.progress_unregister == NULL) {
+        return "the progress loop of Open MPI (libopen-pal.so.40) was not found";
+    }
+    return NULL;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The MPI library underneath: the PMPI_* functions behind ours, its predefined handles and its progress loop, all
+// found by name at run time, because the preload must not link libmpi (it also reaches sh and mpirun). Filled once,
+// constant afterwards. Every file of src/pmpi reaches MPI through here; hot.
+#ifndef CASTOFF_MPI_BELOW_NEXT_MPI_H
+#define CASTOFF_MPI_BELOW_NEXT_MPI_H
+
+#include <mpi.h>
+#include <stdbool.h>
+
+#include "base/order.h"
+
+// Functions that castoff wraps.
+#define CO_NEXT_WRAPPED(X)                                                                                             \
+    X(Init)                                                                                                            \
+    X(Init_thread)                                                                                                     \
+    X(Finalize)                                                                                                        \
+    X(Send)                                                                                                            \
+    X(Rsend)                                                                                                           \
+    X(Ssend)                                                                                                           \
+    X(Isend)                                                                                                           \
+    X(Irsend)                                                                                                          \
+    X(Issend)                                                                                                          \
+    X(Bsend)                                                                                                           \
+    X(Ibsend)                                                                                                          \
+    X(Buffer_attach)                                                                                                   \
+    X(Buffer_detach)                                                                                                   \
+    X(Recv)                                                                                                            \
+    X(Irecv)                                                                                                           \
+    X(Send_init)                                                                                                       \
+    X(Bsend_init)                                                                                                      \
+    X(Ssend_init)                                                                                                      \
+    X(Rsend_init)                                                                                                      \
+    X(Recv_init)                                                                                                       \
+    X(Start)                                                                                                           \
+    X(Startall)                                                                                                        \
+    X(Sendrecv)                                                                                                        \
+    X(Sendrecv_replace)                                                                                                \
+    X(Probe)                                                                                                           \
+    X(Iprobe)                                                                                                          \
+    X(Mprobe)                                                                                                          \
+    X(Improbe)                                                                                                         \
+    X(Mrecv)                                                                                                           \
+    X(Imrecv)                                                                                                          \
+    X(Message_c2f)                                                                                                     \
+    X(Message_f2c)                                                                                                     \
+    X(Bcast)                                                                                                           \
+    X(Allgather)                                                                                                       \
+    X(Iallgather)                                                                                                      \
+    X(Wait)                                                                                                            \
+    X(Waitany)                                                                                                         \
+    X(Waitall)                                                                                                         \
+    X(Waitsome)                                                                                                        \
+    X(Test)                                                                                                            \
+    X(Testany)                                                                                                         \
+    X(Testall)                                                                                                         \
+    X(Testsome)                                                                                                        \
+    X(Request_free)                                                                                                    \
+    X(Request_get_status)                                                                                              \
+    X(Cancel)                                                                                                          \
+    X(Request_c2f)                                                                                                     \
+    X(Request_f2c)                                                                                                     \
+    X(Grequest_start)                                                                                                  \
+    X(Grequest_complete)                                                                                               \
+    X(Comm_dup)                                                                                                        \
+    X(Comm_dup_with_info)                                                                                              \
+    X(Comm_idup)                                                                                                       \
+    X(Comm_create)                                                                                                     \
+    X(Comm_create_group)                                                                                               \
+    X(Comm_split)                                                                                                      \
+    X(Comm_split_type)                                                                                                 \
+    X(Cart_create)                                                                                                     \
+    X(Cart_sub)                                                                                                        \
+    X(Graph_create)                                                                                                    \
+    X(Dist_graph_create)                                                                                               \
+    X(Dist_graph_create_adjacent)                                                                                      \
+    X(Intercomm_create)                                                                                                \
+    X(Intercomm_merge)                                                                                                 \
+    X(Comm_free)                                                                                                       \
+    X(Comm_disconnect)                                                                                                 \
+    X(Comm_set_info)
+
+// Functions that castoff only calls.
+#define CO_NEXT_CALLED(X)                                                                                              \
+    X(Add_error_class)                                                                                                 \
+    X(Add_error_code)                                                                                                  \
+    X(Add_error_string)                                                                                                \
+    X(Allreduce)                                                                                                       \
+    X(Barrier)                                                                                                         \
+    X(Comm_call_errhandler)                                                                                            \
+    X(Comm_create_keyval)                                                                                              \
+    X(Comm_free_keyval)                                                                                                \
+    X(Comm_get_errhandler)                                                                                             \
+    X(Comm_group)                                                                                                      \
+    X(Comm_rank)                                                                                                       \
+    X(Comm_set_attr)                                                                                                   \
+    X(Comm_set_errhandler)                                                                                             \
+    X(Comm_size)                                                                                                       \
+    X(Comm_test_inter)                                                                                                 \
+    X(Errhandler_free)                                                                                                 \
+    X(Gather)                                                                                                          \
+    X(Get_library_version)                                                                                             \
+    X(Group_free)                                                                                                      \
+    X(Group_translate_ranks)                                                                                           \
+    X(Info_get)                                                                                                        \
+    X(Pack)                                                                                                            \
+    X(Query_thread)                                                                                                    \
+    X(Reduce)                                                                                                          \
+    X(Type_commit)                                                                                                     \
+    X(Type_create_hindexed)                                                                                            \
+    X(Type_create_keyval)                                                                                              \
+    X(Type_dup)                                                                                                        \
+    X(Type_free)                                                                                                       \
+    X(Type_free_keyval)                                                                                                \
+    X(Type_get_contents)                                                                                               \
+    X(Type_get_envelope)                                                                                               \
+    X(Type_get_extent_x)                                                                                               \
+    X(Type_get_true_extent_x)                                                                                          \
+    X(Type_set_attr)                                                                                                   \
+    X(Type_size_x)                                                                                                     \
+    X(Unpack)
+
+#define CO_NEXT_POINTER(name) __typeof__(PMPI_##name) *name;
+
+struct co_next_mpi {
+    CO_NEXT_WRAPPED(CO_NEXT_POINTER)
+    CO_NEXT_CALLED(CO_NEXT_POINTER)
+    MPI_Comm comm_world, comm_self, comm_null;
+    MPI_Request request_null;
+    MPI_Message message_null;
+    MPI_Datatype datatype_null, byte, integer, uint64;
+    MPI_Op sum, minimum, maximum;
+    MPI_Info info_null;
+    MPI_Errhandler errors_return;
+    void *(*find_data)(const char *symbol); // any other variable of the library below, NULL: it has none
+    // By which its own calls raise errors, in their names: handler, object, kind of the object (1: communicator), code
+    // and name of the call. NULL: it has none.
+    int (*errhandler_invoke)(MPI_Errhandler, void *, int, int, const char *);
+    // Open MPI's progress loop; NULL when it cannot be found.
+    void (*progress)(void);
+    int (*progress_register)(int (*callback)(void));
+    int (*progress_unregister)(int (*callback)(void));
+};
+
+extern struct co_next_mpi co_next;
+extern _Atomic bool co_next_is_resolved;
+
+// Fills co_next; ends the process with a clear line when there is no MPI underneath. Idempotent; any thread.
+void co_next_mpi_resolve(void);
+
+// For calls that may be the first of the process; the hot ones ask co_layer_is_off, which resolves too.
+static inline const struct co_next_mpi *co_next_mpi_get(void)
+{
+    if (!co_load_acquire(&co_next_is_resolved)) { // acquire N1
+        co_next_mpi_resolve();
+    }
+    return &co_next;
+}
+
+// The function of the library below by the name PMPI_...; where there is none, one that ends the process. After
+// co_next_mpi_resolve.
+void *co_next_mpi_find(const char *symbol);
+
+// NULL when castoff was built for the library underneath, else what is wrong with it. Callable before MPI_Init.
+const char *co_next_mpi_mismatch(void);
+
+// Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.
+#define CO_EXPORT(name) extern __typeof__(PMPI_##name) MPI_##name __attribute__((alias("PMPI_" #name)))
+
+#endif

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Large messages between hosts: the receiver has the carrier expect them in the program's buffer before it asks for
+// them (CTS), under a number; the sender has its buffer carried under that number. Lock held.
+#include <errno.h>
+
+#include "base/log.h"
+#include "p2p/p2p_state.h"
+
+bool co_p2p_carry(struct co_p2p_send *send)
+{
+    struct co_p2p *p2p = send->context->p2p;
+    struct co_channel *carrier = p2p->config.carrier;
+    int peer = send->context->peers[send->destination];
+    bool is_taken = carrier->ops->carry(carrier, peer, send->data, send->wanted, send->number, send);
+    p2p->transmitted += is_taken;
+    return is_taken;
+}
+
+// False: no room.
+static bool ask(struct co_p2p *p2p, struct co_p2p_receive *receive)
+{
+    struct co_channel *carrier = p2p->config.carrier;
+    if (!co_p2p_receive_name(p2p, receive)) {
+        return true; // it has ended
+    }
+    uint32_t number = carrier->ops->expect(carrier, receive->peer, receive->buffer, receive->wanted, receive);
+    if (number != 0) {
+        co_p2p_ask(p2p, receive, number);
+    }
+    return number != 0;
+}
+
+void co_p2p_ask_carrier(struct co_p2p *p2p, struct co_p2p_receive *receive)
+{
+    if (p2p->first_asked == NULL && ask(p2p, receive)) {
+        return;
+    }
+    receive->next = NULL;
+    *p2p->last_asked = receive;
+    p2p->last_asked = &receive->next;
+}
+
+int co_p2p_ask_waiting(struct co_p2p *p2p)
+{
+    struct co_p2p_receive *receive;
+    int count = 0;
+    while ((receive = p2p->first_asked) != NULL) {
+        struct co_p2p_receive *next = receive->next;
+        if (!ask(p2p, receive)) {
+            break;
+        }
+        p2p->first_asked = next;
+        if (next == NULL) {
+            p2p->last_asked = &p2p->first_asked;
+        }
+        count++;
+    }
+    return count;
+}
+
+int co_p2p_end_carried(struct co_p2p *p2p)
+{
+    struct co_channel *carrier = p2p->config.carrier;
+    struct co_channel_end end;
+    int count = 0;
+    while (carrier->ops->next_end(carrier, &end)) {
+        int result = end.result == 0 ? 0 : -ECONNRESET;
+        count++;
+        if (end.owner == NULL) {
+            co_log(CO_LOG_INFO, CO_SUBSYS_P2P, "messages do not reach rank %d any more (error %d)", end.peer,
+                   -end.result);
+            co_p2p_lose_held(p2p, end.peer);
+        } else if (end.was_expected) {
+            co_p2p_receive_finish(end.owner, result);
+        } else {
+            co_p2p_send_finish(end.owner, result);
+        }
+    }
+    return count;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A peer whose process has ended: nothing more comes from it, so nobody may wait for it. Called by who looks for the
+// gone. And our own end, at which nothing more comes from anybody. Rare, and it may look at everything.
+#include <errno.h>
+#include <stdlib.h>
+
+#include "p2p/p2p_state.h"
+
+#define LAST_LOOKS 64 // at what it has written: more than its ring holds
+#define EVERYBODY (-1)
+
+bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source)
+{
+    const struct co_p2p *p2p = context->p2p;
+    return co_load_relaxed(&p2p->has_lost_one) && source != CO_P2P_ANY && p2p->peers[context->peers[source]].is_gone;
+}
+
+bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
+{
+    struct co_p2p *p2p = context->p2p;
+    if (source != CO_P2P_ANY) {
+        co_store_relaxed(&p2p->probed, context->peers[source]); // relaxed: whom the next question may go to
+    }
+    if (!co_load_relaxed(&p2p->has_lost_one)) { // relaxed: who looks, looks again
+        return false;
+    }
+    co_p2p_lock(p2p);
+    bool has_ended = co_p2p_source_is_gone(context, source);
+    co_p2p_unlock(p2p);
+    return has_ended;
+}
+
+void co_p2p_take_last_packets(struct co_p2p *p2p)
+{
+    for (int i = 0; i < LAST_LOOKS && co_p2p_poll(p2p, LAST_LOOKS) > 0; i++) {
+    }
+}
+
+static struct co_p2p_queued *take_all(struct co_p2p_queue *queue)
+{
+    struct co_p2p_queued *first = queue->first;
+    co_p2p_queue_open(queue);
+    return first;
+}
+
+static void fail_queue(struct co_p2p_queued *item, int result)
+{
+    while (item != NULL) {
+        struct co_p2p_queued *next = item->next; // a send that is done may be gone
+        if (item->is_answer) {
+            free(item); // struct co_p2p_answer begins with it
+        } else {
+            co_p2p_send_finish((struct co_p2p_send *)((char *)item - offsetof(struct co_p2p_send, queued)), result);
+        }
+        item = next;
+    }
+}
+
+static void fail_queues(struct co_p2p *p2p, int peer, int result)
+{
+    struct co_p2p_peer *state = &p2p->peers[peer];
+    fail_queue(take_all(&state->answers), result);
+    fail_queue(take_all(&state->urgent), result);
+    fail_queue(take_all(&state->messages), result);
+    if (state->is_waiting) {
+        state->is_waiting = false;
+        p2p->waiting--;
+    }
+}
+
+// In one of the lists of those that are not asked for; its new end.
+static struct co_p2p_receive **fail_list(struct co_p2p_receive **link, int peer, int result)
+{
+    while (*link != NULL) {
+        struct co_p2p_receive *receive = *link;
+        if (peer == EVERYBODY || receive->peer == peer) {
+            *link = receive->next;
+            co_p2p_receive_finish(receive, result);
+        } else {
+            link = &receive->next;
+        }
+    }
+    return link;
+}
+
+// Its buffer may be with the MPI below.
+static bool is_carried(const struct co_p2p_send *send)
+{
+    const struct co_p2p_context *context = send->context;
+    return context->p2p->peers[context->peers[send->destination]].is_far && send->receive != 0;
+}
+
+// What waits for an answer of it, or for more of its bytes.
+static void fail_named(struct co_p2p *p2p, int peer, int result)
+{
+    uint32_t position = 0;
+    struct co_p2p_send *send;
+    struct co_p2p_receive *receive;
+    while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
+        if (peer == EVERYBODY ? !is_carried(send) : send->context->peers[send->destination] == peer) {
+            co_p2p_send_finish(send, result);
+        }
+    }
+    position = 0;
+    while ((receive = co_handles_next(&p2p->receives_named, &position)) != NULL) {
+        if (peer == EVERYBODY || receive->peer == peer) {
+            co_p2p_receive_finish(receive, result);
+        }
+    }
+}
+
+static void collect(struct co_match_node *node, void *arg)
+{
+    struct co_p2p_receive *receive = (struct co_p2p_receive *)node, **list = arg;
+    if (receive->context->p2p->is_closing || co_p2p_source_is_gone(receive->context, node->source)) {
+        receive->next = *list;
+        *list = receive;
+    }
+}
+
+// Of all communicators. The last of them may end its own, so they are collected before the first one ends.
+static void fail_posted(struct co_p2p *p2p, int result)
+{
+    struct co_p2p_receive *list = NULL, *receive;
+    struct co_p2p_context *context;
+    size_t position = 0;
+    while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
+        co_matcher_visit_receives(context->matcher, collect, &list);
+    }
+    while ((receive = list) != NULL) {
+        list = receive->next;
+        co_matcher_cancel(receive->context->matcher, &receive->node);
+        receive->source = receive->node.source;
+        receive->tag = receive->node.tag;
+        receive->bytes = 0;
+        co_p2p_receive_finish(receive, result);
+    }
+}
+
+// The next one to be asked for a sign of life, in turn: `best` turns further than the last one.
+struct awaited {
+    const struct co_p2p *p2p;
+    int last, best;
+};
+
+static void note_awaited(struct awaited *awaited, int peer)
+{
+    int size = awaited->p2p->config.size, turns = (peer - awaited->last - 1 + size) % size;
+    const struct co_p2p_peer *state = &awaited->p2p->peers[peer];
+    if (state->is_far && !state->is_gone && turns < awaited->best) {
+        awaited->best = turns;
+    }
+}
+
+static void note_source(struct co_match_node *node, void *arg)
+{
+    const struct co_p2p_receive *receive = (const struct co_p2p_receive *)node;
+    if (node->source != CO_P2P_ANY && receive->context->peers != NULL) {
+        note_awaited(arg, receive->context->peers[node->source]);
+    }
+}
+
+static void note_named(struct awaited *awaited)
+{
+    const struct co_p2p *p2p = awaited->p2p;
+    const struct co_p2p_send *send;
+    const struct co_p2p_receive *receive;
+    uint32_t position = 0;
+    while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
+        note_awaited(awaited, send->context->peers[send->destination]);
+    }
+    position = 0;
+    while ((receive = co_handles_next(&p2p->receives_named, &position)) != NULL) {
+        note_awaited(awaited, receive->peer);
+    }
+}
+
+static void note_all(struct awaited *awaited)
+{
+    const struct co_p2p *p2p = awaited->p2p;
+    const struct co_p2p_context *context;
+    size_t position = 0;
+    for (int peer = 0; peer < p2p->config.size; peer++) {
+        if (p2p->peers[peer].is_waiting) {
+            note_awaited(awaited, peer);
+        }
+    }
+    note_named(awaited);
+    while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
+        co_matcher_visit_receives(context->matcher, note_source, awaited);
+    }
+}
+
+int co_p2p_awaited(struct co_p2p *p2p, int last)
+{
+    struct awaited awaited = {p2p, last, p2p->config.size};
+    co_p2p_lock(p2p);
+    note_all(&awaited);
+    int probed = co_load_relaxed(&p2p->probed);
+    if (probed >= 0) {
+        note_awaited(&awaited, probed);
+        co_store_relaxed(&p2p->probed, -1); // relaxed: who still looks, says so again
+    }
+    co_p2p_unlock(p2p);
+    return awaited.best == p2p->config.size ? -1 : (last + 1 + awaited.best) % p2p->config.size;
+}
+
+void co_p2p_lose_held(struct co_p2p *p2p, int peer)
+{
+    if (!p2p->peers[peer].is_gone && peer != p2p->config.self) {
+        co_p2p_take_last_packets(p2p);
+        p2p->peers[peer].is_gone = true;
+        co_store_relaxed(&p2p->has_lost_one, true);
+        if (p2p->peers[peer].is_far) {
+            p2p->config.carrier->ops->forget(p2p->config.carrier, peer);
+        }
+        fail_queues(p2p, peer, -ECONNRESET);
+        p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);
+        p2p->last_asked = fail_list(&p2p->first_asked, peer, -ECONNRESET);
+        fail_named(p2p, peer, -ECONNRESET);
+        fail_posted(p2p, -ECONNRESET);
+        co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
+    }
+}
+
+void co_p2p_lose(struct co_p2p *p2p, int peer)
+{
+    co_p2p_lock(p2p);
+    co_p2p_lose_held(p2p, peer);
+    co_p2p_unlock(p2p);
+}
+
+void co_p2p_end_all(struct co_p2p *p2p)
+{
+    for (int peer = 0; peer < p2p->config.size; peer++) {
+        fail_queues(p2p, peer, -ECANCELED);
+    }
+    fail_list(&p2p->first_read, EVERYBODY, -ECANCELED);
+    fail_list(&p2p->first_asked, EVERYBODY, -ECANCELED);
+    fail_named(p2p, EVERYBODY, -ECANCELED);
+    fail_posted(p2p, -ECANCELED);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Packets for the log: the table of a channel's functions is replaced by a copy in which sending, receiving and
+// transfers beside the packets write a line, too. What became of a message that arrived is read from its matcher. Lock
+// held, as for the channel. Cold: only with CASTOFF_LOG=trace.
+#include "p2p/packet_trace.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "p2p/channel/packet_describe.h"
+#include "p2p/p2p_state.h"
+
+struct trace {
+    struct co_channel_ops ops; // first: what the channel's table is meanwhile
+    const struct co_channel_ops *plain;
+};
+
+// Who is to get what poll hands over; `arg` is point-to-point's (co_p2p_on_packet).
+struct traced_poll {
+    co_channel_handler *handler;
+    void *arg;
+};
+
+static const struct co_channel_ops *plain_of(const struct co_channel *channel)
+{
+    return ((const struct trace *)channel->ops)->plain;
+}
+
+static bool trace_send(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
+                       size_t first_bytes, const void *second, size_t second_bytes)
+{
+    char text[CO_PACKET_TEXT_BYTES];
+    bool has_room = plain_of(channel)->send(channel, peer, packet, first, first_bytes, second, second_bytes);
+    if (has_room) { // what finds none comes again with each turn
+        bool is_first = first_bytes > 0;
+        co_packet_describe(text, packet, is_first ? first : second, is_first ? first_bytes : second_bytes);
+        co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "to place %d: %s", peer, text);
+    }
+    return has_room;
+}
+
+// Messages of a communicator that wait for a receive.
+static uint64_t waiting(const struct co_p2p *p2p, const struct co_packet *packet)
+{
+    struct co_matcher_state state = {0};
+    const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, packet->context);
+    if (context != NULL) {
+        co_matcher_state(context->matcher, &state);
+    }
+    return state.messages;
+}
+
+static const char *verdict_of(const struct co_p2p *p2p, const struct co_packet *packet, uint64_t before)
+{
+    bool is_message =
+        packet->kind == CO_PACKET_EAGER || packet->kind == CO_PACKET_EAGER_SYNC || packet->kind == CO_PACKET_RTS;
+    if (!is_message) {
+        return "taken";
+    }
+    return p2p->blocks != NULL             ? "to be matched by the lanes"
+           : waiting(p2p, packet) > before ? "unexpected"
+           : p2p->last_context == NULL     ? "left out"
+                                           : "matched";
+}
+
+static bool trace_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
+{
+    const struct traced_poll *poll = arg;
+    const struct co_p2p *p2p = ((const struct co_p2p_way *)poll->arg)->p2p;
+    const struct co_packet head = *packet;
+    char text[CO_PACKET_TEXT_BYTES];
+    uint64_t before = waiting(p2p, &head);
+    co_packet_describe(text, &head, payload, head.kind == CO_PACKET_BROKEN ? 0 : head.bytes);
+    bool is_taken = poll->handler(poll->arg, peer, packet, payload);
+    co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", peer, text,
+           is_taken ? verdict_of(p2p, &head, before) : "no memory, it comes again");
+    return is_taken;
+}
+
+static int trace_poll(struct co_channel *channel, int most, co_channel_handler *handler, void *arg)
+{
+    struct traced_poll poll = {handler, arg};
+    return plain_of(channel)->poll(channel, most, trace_packet, &poll);
+}
+
+static uint32_t trace_expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner)
+{
+    uint32_t number = plain_of(channel)->expect(channel, peer, buffer, bytes, owner);
+    if (number != 0) {
+        co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %zu bytes are expected, number %u", peer, bytes, number);
+    }
+    return number;
+}
+
+static bool trace_carry(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
+                        void *owner)
+{
+    bool has_room = plain_of(channel)->carry(channel, peer, data, bytes, number, owner);
+    if (has_room) {
+        co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "to place %d: %zu bytes beside the packets, number %u", peer, bytes,
+               number);
+    }
+    return has_room;
+}
+
+static bool trace_next_end(struct co_channel *channel, struct co_channel_end *end)
+{
+    bool is_there = plain_of(channel)->next_end(channel, end);
+    if (is_there) {
+        co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "place %d: %s, result %d", end->peer,
+               end->owner == NULL  ? "it is lost"
+               : end->was_expected ? "what was expected is over"
+                                   : "what was carried is over",
+               end->result);
+    }
+    return is_there;
+}
+
+static void trace_close(struct co_channel *channel)
+{
+    struct trace *trace = (struct trace *)channel->ops;
+    channel->ops = trace->plain;
+    free(trace);
+    channel->ops->close(channel);
+}
+
+void co_packet_trace(struct co_channel *channel)
+{
+    if (channel == NULL || channel->ops->poll == trace_poll) {
+        return;
+    }
+    struct trace *trace = malloc(sizeof *trace);
+    if (trace == NULL) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_P2P, "no memory to trace packets");
+        return;
+    }
+    *trace = (struct trace){.ops = *channel->ops, .plain = channel->ops};
+    trace->ops.send = trace_send;
+    trace->ops.poll = trace_poll;
+    trace->ops.expect = channel->ops->expect == NULL ? NULL : trace_expect;
+    trace->ops.carry = channel->ops->carry == NULL ? NULL : trace_carry;
+    trace->ops.next_end = channel->ops->next_end == NULL ? NULL : trace_next_end;
+    trace->ops.close = trace_close;
+    channel->ops = &trace->ops;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Allgather. Hot.
+#include "pmpi/life/failure.h"
+#include "pmpi/collective/gather_buffers.h"
+#include "pmpi/life/layer.h"
+
+static int take(const struct co_gather_call *call, MPI_Comm comm)
+{
+    struct co_gather_buffers buffers;
+    int error = co_communicator_need_team(call->communicator);
+    if (error != 0) {
+        return co_failure_raise(comm, "MPI_Allgather", error);
+    }
+    error = co_gather_buffers_open(&buffers, call);
+    if (error == 0) {
+        error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
+        if (error == 0) {
+            error = co_gather_buffers_deliver(&buffers, call);
+        }
+        co_gather_buffers_close(&buffers);
+    } else {
+        co_team_give_up(call->communicator->team, error);
+    }
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Allgather", error);
+}
+
+int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                   MPI_Datatype receive_type, MPI_Comm comm)
+{
+    if (co_layer_is_off()) {
+        return co_next.Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER);
+    struct co_gather_call call = {.send = send,
+                                  .send_count = send_count,
+                                  .send_type = send_type,
+                                  .receive = receive,
+                                  .receive_count = receive_count,
+                                  .receive_type = receive_type};
+    enum co_reason reason = co_gather_route(&call, comm, CO_CALL_ALLGATHER);
+    int code = reason == CO_TAKE
+                   ? take(&call, comm)
+                   : co_next.Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
+    co_route_trial_end(call.communicator, call.trial_ns, code);
+    co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
+    return code;
+}
+
+CO_EXPORT(Allgather);

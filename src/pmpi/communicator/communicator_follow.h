@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Makes a new communicator known: its members agree on an id, open their teams and agree that all could. Called by
+// every member inside the blocking call that created it. Not hot.
+#ifndef CASTOFF_PMPI_COMMUNICATOR_FOLLOW_H
+#define CASTOFF_PMPI_COMMUNICATOR_FOLLOW_H
+
+#include <stdbool.h>
+
+#include "mpi_below/next_mpi.h"
+
+// Once, by start, before the first communicator; and by stop after the last. 0 or -errno.
+int co_communicator_follow_open(void);
+void co_communicator_follow_close(void);
+
+// For MPI_Comm_create_keyval: a duplicate of the communicator goes without the attribute.
+int co_communicator_copy_nothing(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out,
+                                 int *flag);
+
+// `comm` may be MPI_COMM_NULL, an intercommunicator, or have members of other jobs: those stay native.
+void co_communicator_follow(MPI_Comm comm, bool wants_off);
+
+// Whether every member of the intracommunicator `created` is one of `parent`; local.
+bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created);
+
+#endif

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The table of predefined types and the questions to native about others. Size equal to extent does not make a type
+// contiguous: its blocks may stand in another order, or overlap and leave a hole. So only what is built of
+// contiguous parts by MPI_Type_dup and MPI_Type_contiguous counts; everything else is packed, which is always right.
+#include "pmpi/datatype/datatypes.h"
+
+struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
+
+static const char *const names[] = {"char",
+                                    "signed_char",
+                                    "unsigned_char",
+                                    "byte",
+                                    "packed",
+                                    "short",
+                                    "int",
+                                    "long",
+                                    "long_long_int",
+                                    "unsigned_short",
+                                    "unsigned",
+                                    "unsigned_long",
+                                    "float",
+                                    "double",
+                                    "long_double",
+                                    "unsigned_long_long",
+                                    "wchar",
+                                    "c_bool",
+                                    "int8_t",
+                                    "int16_t",
+                                    "int32_t",
+                                    "int64_t",
+                                    "uint8_t",
+                                    "uint16_t",
+                                    "uint32_t",
+                                    "uint64_t",
+                                    "aint",
+                                    "offset",
+                                    "count",
+                                    "c_complex",
+                                    "c_float_complex",
+                                    "c_double_complex",
+                                    "character",
+                                    "logical",
+                                    "integer",
+                                    "real",
+                                    "dblprec",
+                                    "cplex",
+                                    "dblcplex",
+                                    "integer1",
+                                    "integer2",
+                                    "integer4",
+                                    "integer8",
+                                    "real4",
+                                    "real8",
+                                    "complex8",
+                                    "complex16",
+                                    "2int",
+                                    "float_int",
+                                    "cxx_bool"};
+
+static bool measure(MPI_Datatype type, struct co_datatype *facts)
+{
+    MPI_Count bytes, lower, extent, true_lower, true_extent;
+    if (co_next.Type_size_x(type, &bytes) != MPI_SUCCESS || bytes < 0 ||
+        co_next.Type_get_extent_x(type, &lower, &extent) != MPI_SUCCESS ||
+        co_next.Type_get_true_extent_x(type, &true_lower, &true_extent) != MPI_SUCCESS) {
+        return false;
+    }
+    *facts = (struct co_datatype){.bytes = (size_t)bytes, .extent = (ptrdiff_t)extent};
+    // A necessary condition; sufficient for predefined types, whose parts never change places.
+    facts->is_contiguous = lower == 0 && true_lower == 0 && extent == bytes && true_extent == bytes;
+    return true;
+}
+
+void co_datatypes_open(void)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char symbol[64] = "ompi_mpi_";
+        struct co_datatype facts;
+        size_t length = sizeof "ompi_mpi_" - 1;
+        for (const char *letter = names[i]; *letter != '\0'; letter++) {
+            symbol[length++] = *letter;
+        }
+        MPI_Datatype type = co_next.find_data(symbol);
+        if (type == NULL || !measure(type, &facts)) {
+            continue;
+        }
+        size_t at = co_datatype_cell_of(type);
+        while (co_datatype_cells[at].type != NULL && co_datatype_cells[at].type != type) {
+            at = (at + 1) % CO_DATATYPE_CELLS;
+        }
+        co_datatype_cells[at] = (struct co_datatype_cell){type, facts};
+    }
+}
+
+static bool is_built_of_runs(MPI_Datatype type);
+
+// The one type inside a dup or contiguous type; native makes a handle for it that is given back here.
+static bool is_inner_run(MPI_Datatype type, int integers_count)
+{
+    int integers[1];
+    MPI_Aint addresses[1];
+    MPI_Datatype inner;
+    int counts[3], combiner;
+    if (co_next.Type_get_contents(type, integers_count, 0, 1, integers, addresses, &inner) != MPI_SUCCESS) {
+        return false;
+    }
+    bool is_run = is_built_of_runs(inner);
+    co_next.Type_get_envelope(inner, &counts[0], &counts[1], &counts[2], &combiner);
+    if (combiner != MPI_COMBINER_NAMED) {
+        co_next.Type_free(&inner);
+    }
+    return is_run;
+}
+
+static bool is_built_of_runs(MPI_Datatype type)
+{
+    int integers, addresses, types, combiner;
+    struct co_datatype facts;
+    if (!measure(type, &facts) || !facts.is_contiguous ||
+        co_next.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) {
+        return false;
+    }
+    switch (combiner) {
+    case MPI_COMBINER_NAMED:
+        return true;
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+        return is_inner_run(type, integers);
+    default:
+        return false;
+    }
+}
+
+bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts)
+{
+    if (type == NULL || type == co_next.datatype_null) {
+        return false;
+    }
+    if (!measure(type, facts)) {
+        return false;
+    }
+    facts->is_contiguous = facts->is_contiguous && is_built_of_runs(type);
+    return true;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What castoff must know of a datatype: bytes, extent, whether its bytes lie in memory as they are packed. Predefined
+// types are looked up in a table made at start; for the program's own types native is asked each time, because their
+// handles are used again after MPI_Type_free. Hot; any thread.
+#ifndef CASTOFF_PMPI_DATATYPE_DATATYPES_H
+#define CASTOFF_PMPI_DATATYPE_DATATYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mpi_below/next_mpi.h"
+
+struct co_datatype {
+    size_t bytes;       // of one element, packed
+    ptrdiff_t extent;   // from one element to the next
+    bool is_contiguous; // any number of elements is one run of bytes in the order of packing
+};
+
+// Once, at start.
+void co_datatypes_open(void);
+
+// One place of the table of predefined types, open addressing.
+struct co_datatype_cell {
+    MPI_Datatype type;
+    struct co_datatype facts;
+};
+
+#define CO_DATATYPE_CELLS 256
+extern struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
+
+static inline size_t co_datatype_cell_of(MPI_Datatype type)
+{
+    return (size_t)(((uint64_t)(uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CO_DATATYPE_CELLS;
+}
+
+// NULL: a type of the program's, or an unusual or null one.
+static inline const struct co_datatype *co_datatype_predefined(MPI_Datatype type)
+{
+    for (size_t at = co_datatype_cell_of(type);; at = (at + 1) % CO_DATATYPE_CELLS) {
+        if (co_datatype_cells[at].type == type) {
+            return type == NULL ? NULL : &co_datatype_cells[at].facts;
+        }
+        if (co_datatype_cells[at].type == NULL) {
+            return NULL;
+        }
+    }
+}
+
+// For those. False: null, or native cannot say; then native must raise the error.
+bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One reduction over the hash of the settings; only when it differs a second one over each setting, to name the
+// culprit. Smallest and largest come from one minimum: that of the values and of their complements.
+#include "pmpi/life/agreement.h"
+
+#include "base/settings.h"
+#include "pmpi/life/layer.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+int co_agreement_any(int mine)
+{
+    int any = mine;
+    co_next.Allreduce(&mine, &any, 1, co_next.integer, co_next.maximum, co_layer.world);
+    return any;
+}
+
+static uint64_t digest_setting(enum co_setting_id id)
+{
+    if (!co_setting_row(id)->agreed) {
+        return 0;
+    }
+    if (!co_setting_is_text(co_setting_row(id))) {
+        return (uint64_t)co_setting_number(id);
+    }
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
+    for (const char *letter = co_setting_text(id); *letter != '\0'; letter++) {
+        hash = (hash ^ (unsigned char)*letter) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+// least[i] and the complement of least[count + i] become the extremes over the ranks.
+static int reduce(const uint64_t *mine, uint64_t *least, int count)
+{
+    int code = co_next.Allreduce(mine, least, 2 * count, co_next.uint64, co_next.minimum, co_layer.world);
+    return code == MPI_SUCCESS ? 0 : -EIO;
+}
+
+static const char *first_difference(void)
+{
+    uint64_t mine[2 * CO_SETTING_COUNT], least[2 * CO_SETTING_COUNT];
+    for (int i = 0; i < CO_SETTING_COUNT; i++) {
+        mine[i] = digest_setting((enum co_setting_id)i);
+        mine[CO_SETTING_COUNT + i] = ~mine[i];
+    }
+    if (reduce(mine, least, CO_SETTING_COUNT) == 0) {
+        for (int i = 0; i < CO_SETTING_COUNT; i++) {
+            if (least[i] != ~least[CO_SETTING_COUNT + i]) {
+                return co_setting_row((enum co_setting_id)i)->name;
+            }
+        }
+    }
+    return "a setting";
+}
+
+int co_agreement_check(char *why, size_t room)
+{
+    uint64_t hash = co_settings_hash();
+    uint64_t mine[2] = {hash, ~hash}, least[2] = {0, 0};
+    if (reduce(mine, least, 1) != 0) {
+        snprintf(why, room, "native MPI failed in a reduction at the start");
+        return -EINVAL;
+    }
+    if (least[0] == ~least[1]) {
+        return 0;
+    }
+    snprintf(why, room, "%s differs between the ranks; give all of them the same value (mpirun -x)",
+             first_difference());
+    return -EINVAL;
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private communicators and the exchanges on them. Nodes are what native calls a node, or parts of it where the setting
+// wants that, numbered by their first rank.
+#include "pmpi/life/bootstrap.h"
+
+#include "base/settings.h"
+#include "pmpi/datatype/device_memory.h"
+#include "pmpi/life/layer.h"
+#include "pmpi/p2p/native_carrier.h"
+#include "pmpi/life/progress_hook.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+static int to_errno(int code)
+{
+    return code == MPI_SUCCESS ? 0 : -EIO;
+}
+
+// A communicator like the predefined `comm`, of which `group` is. Not by Comm_dup: that chooses a context id by
+// nonblocking collectives on `comm`, each of which takes a tag, counting down, and in Open MPI 4.1 the 24th and 25th
+// tag are those by which MPI_Dist_graph_create receives from anybody (topo_base_dist_graph_create.c): a graph that is
+// made just then hangs. What castoff makes must not bring programs nearer to that than they are; Comm_create_group
+// takes none of these tags.
+static int duplicate(MPI_Comm comm, MPI_Group group, MPI_Comm *copy)
+{
+    enum { ANY_TAG_OF_A_USER = 0x0ca5 };
+    if (co_next.Comm_create_group(comm, group, ANY_TAG_OF_A_USER, copy) != MPI_SUCCESS) {
+        *copy = NULL;
+        return -EIO;
+    }
+    return to_errno(co_next.Comm_set_errhandler(*copy, co_next.errors_return));
+}
+
+int co_bootstrap_open(void)
+{
+    MPI_Group self = NULL;
+    int error = to_errno(co_next.Comm_group(co_next.comm_world, &co_layer.world_group));
+    if (error == 0) {
+        error = duplicate(co_next.comm_world, co_layer.world_group, &co_layer.world);
+    }
+    if (error == 0) {
+        error = to_errno(co_next.Comm_group(co_next.comm_self, &self));
+    }
+    if (error == 0) {
+        error = duplicate(co_next.comm_self, self, &co_layer.self);
+        co_next.Group_free(&self);
+    }
+    return error;
+}
+
+static void release(MPI_Comm *comm)
+{
+    if (*comm != NULL) {
+        co_next.Comm_free(comm);
+        *comm = NULL;
+    }
+}
+
+void co_bootstrap_close(void)
+{
+    co_native_carrier_close();
+    release(&co_layer.node);
+    release(&co_layer.self);
+    release(&co_layer.world);
+    if (co_layer.world_group != NULL) {
+        co_next.Group_free(&co_layer.world_group);
+        co_layer.world_group = NULL;
+    }
+}
+
+static int exchange_allgather(void *arg, const void *mine, void *all, size_t bytes_each)
+{
+    (void)arg;
+    if (bytes_each > INT_MAX) {
+        return -EINVAL;
+    }
+    int bytes = (int)bytes_each;
+    return to_errno(co_next.Allgather(mine, bytes, co_next.byte, all, bytes, co_next.byte, co_layer.world));
+}
+
+static int exchange_broadcast(void *arg, int root, void *data, size_t bytes)
+{
+    (void)arg;
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_layer.world));
+}
+
+static int exchange_minimum(void *arg, int *values, int count)
+{
+    (void)arg;
+    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_layer.world));
+}
+
+static int exchange_barrier(void *arg)
+{
+    (void)arg;
+    return to_errno(co_next.Barrier(co_layer.world));
+}
+
+static int exchange_node_barrier(void *arg)
+{
+    (void)arg;
+    return to_errno(co_next.Barrier(co_layer.node));
+}
+
+static int exchange_node_minimum(void *arg, int mine)
+{
+    int least = 0;
+    (void)arg;
+    int code = co_next.Allreduce(&mine, &least, 1, co_next.integer, co_next.minimum, co_layer.node);
+    return code == MPI_SUCCESS ? least : -EIO;
+}
+
+static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
+{
+    (void)arg;
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_layer.node));
+}
+
+int co_bootstrap_agree(int mine)
+{
+    int all = 0;
+    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
+}
+
+// Turns the first world rank of each rank's node into the number of its node, in place; returns the nodes.
+static int number_nodes(int *first_of_rank, int size)
+{
+    int count = 0;
+    for (int rank = 0; rank < size; rank++) {
+        // The first rank of a node comes before the others, so it has its number when they ask for it.
+        int first = first_of_rank[rank];
+        first_of_rank[rank] = first == rank ? count++ : first_of_rank[first];
+    }
+    return count;
+}
+
+// Cuts what native calls a node into nodes of so many ranks, for those who want a network between ranks of one host.
+static int cut_node(MPI_Comm *node, int most_ranks)
+{
+    MPI_Comm whole = *node;
+    int rank = 0;
+    co_next.Comm_rank(whole, &rank);
+    if (co_next.Comm_split(whole, rank / most_ranks, rank, node) != MPI_SUCCESS) {
+        *node = NULL;
+    }
+    co_next.Comm_free(&whole);
+    return *node == NULL ? -EIO : 0;
+}
+
+static int find_nodes(int *node_of_rank)
+{
+    int first = co_layer.rank, most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS);
+    if (co_next.Comm_split_type(co_layer.world, MPI_COMM_TYPE_SHARED, co_layer.rank, co_next.info_null,
+                                &co_layer.node) != MPI_SUCCESS) {
+        co_layer.node = NULL;
+        return -EIO;
+    }
+    co_next.Comm_set_errhandler(co_layer.node, co_next.errors_return);
+    if (most_ranks > 0 && cut_node(&co_layer.node, most_ranks) < 0) {
+        return -EIO;
+    }
+    if (co_next.Allreduce(&co_layer.rank, &first, 1, co_next.integer, co_next.minimum, co_layer.node) != MPI_SUCCESS ||
+        co_next.Allgather(&first, 1, co_next.integer, node_of_rank, 1, co_next.integer, co_layer.world) !=
+            MPI_SUCCESS) {
+        return -EIO;
+    }
+    co_layer.node_count = number_nodes(node_of_rank, co_layer.size);
+    co_layer.node_index = node_of_rank[co_layer.rank];
+    return 0;
+}
+
+int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
+{
+    int *nodes = malloc((size_t)co_layer.size * sizeof(int));
+    if (!co_bootstrap_agree(nodes != NULL)) {
+        free(nodes);
+        return -ENOMEM;
+    }
+    if (!co_bootstrap_agree(find_nodes(nodes) == 0)) {
+        free(nodes);
+        return -EIO;
+    }
+    *bootstrap = (struct co_bootstrap){.world_rank = co_layer.rank,
+                                       .world_size = co_layer.size,
+                                       .allgather = exchange_allgather,
+                                       .broadcast = exchange_broadcast,
+                                       .minimum = exchange_minimum,
+                                       .barrier = exchange_barrier,
+                                       .node_barrier = exchange_node_barrier,
+                                       .node_minimum = exchange_node_minimum,
+                                       .node_broadcast = exchange_node_broadcast,
+                                       .node_index = co_layer.node_index,
+                                       .node_count = co_layer.node_count,
+                                       .node_of_rank = nodes,
+                                       .native_progress = co_progress_native,
+                                       .native_takes_device_memory = co_device_memory_is_taken,
+                                       .native = co_native_carrier_open(co_layer.node_count)};
+    co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
+    co_next.Comm_size(co_layer.node, &bootstrap->node_size);
+    *node_of_rank = nodes;
+    return 0;
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The start, step by step; each step that fails on one rank fails on all of them, by agreement or because the facts
+// are the same everywhere.
+#include "pmpi/life/start.h"
+
+#include "base/log.h"
+#include "base/preload.h"
+#include "base/settings.h"
+#include "base/turns.h"
+#include "mcast/transport/lossy.h"
+#include "pmpi/life/agreement.h"
+#include "pmpi/life/bootstrap.h"
+#include "pmpi/communicator/communicator_follow.h"
+#include "pmpi/datatype/datatypes.h"
+#include "pmpi/datatype/device_memory.h"
+#include "pmpi/datatype/known_types.h"
+#include "pmpi/life/layer.h"
+#include "pmpi/request/placeholders.h"
+#include "pmpi/life/presence.h"
+#include "pmpi/life/progress_hook.h"
+#include "pmpi/report/report.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHY_MAX 600
+
+static int announced = -ENOTCONN;
+static char why_native[WHY_MAX];
+
+static bool is_left_to_native(void)
+{
+    const char *programs = co_environment("OMPI_NUM_APP_CTX");
+    return programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD);
+}
+
+void co_start_prepare(void)
+{
+    co_settings_load();
+    // A rank that will not take part must not be counted on by the others, whose settings may differ.
+    if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
+        announced = co_presence_announce();
+    }
+}
+
+// The recorder is a preload of its own, which the setting alone cannot load.
+static bool lacks_recorder(void)
+{
+    return co_setting_text(CO_SET_RECORD)[0] != '\0' &&
+           !co_preload_names(co_environment("LD_PRELOAD"), "libcastoff-record.so");
+}
+
+static void complain(void)
+{
+    const char *sentence;
+    for (size_t i = 0; co_layer.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "%s", sentence);
+    }
+    if (co_layer.rank == 0 && lacks_recorder()) {
+        co_log(
+            CO_LOG_WARN, CO_SUBSYS_PMPI,
+            "CASTOFF_RECORD: nothing is recorded, since libcastoff-record.so is not preloaded; castoff run --record and "
+            "castoff mpirun do that");
+    }
+    struct co_fault_plan plan;
+    char word[120] = "";
+    if (co_layer.rank == 0 && co_fault_plan_parse(&plan, co_setting_text(CO_SET_FAULT), word, sizeof word) != 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "CASTOFF_FAULT: '%s' is no fault such as drop=0.01; none is injected",
+               word);
+    }
+}
+
+// What a job that is served says when it is asked to talk: the lines that the report has.
+static void tell_served(void)
+{
+    char lines[1300];
+    char *rest = NULL;
+    if (co_layer.rank != 0) {
+        return;
+    }
+    co_engine_describe(co_layer.engine, lines, sizeof lines);
+    co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff serves this job: %d ranks, nodes: %d", co_layer.size,
+           co_layer.node_count);
+    for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "%s", line);
+    }
+}
+
+// One line for the job, by the lowest rank that runs castoff.
+static void tell_native(bool speaks, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void tell_native(bool speaks, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why_native, sizeof why_native, format, arguments);
+    va_end(arguments);
+    if (speaks) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "castoff is off for this job, which runs on native MPI: %s", why_native);
+    }
+}
+
+const char *co_start_why_native(void)
+{
+    return why_native;
+}
+
+// Whether all ranks have announced themselves: the same answer on each of those that have.
+static bool may_exchange(void)
+{
+    bool is_first = co_layer.rank == 0;
+    if (is_left_to_native()) {
+        tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
+                    co_environment("OMPI_NUM_APP_CTX"));
+        return false;
+    }
+    if (announced != 0) {
+        tell_native(is_first, "its launcher does not offer PMIx, so nobody can tell whether all ranks are preloaded; "
+                              "start it by mpirun or srun --mpi=pmix");
+        return false;
+    }
+    int absent = co_presence_first_absent(co_layer.size);
+    if (absent >= 0) {
+        tell_native(is_first || (absent == 0 && co_presence_first_present(co_layer.size) == co_layer.rank),
+                    "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
+                    "ranks (castoff mpirun does)",
+                    absent);
+        return false;
+    }
+    return true;
+}
+
+static int open_engine(struct co_engine **engine, char *why)
+{
+    struct co_bootstrap bootstrap;
+    int *node_of_rank;
+    int error = co_bootstrap_fill(&bootstrap, &node_of_rank);
+    if (error != 0) {
+        snprintf(why, WHY_MAX, "native MPI could not tell which ranks share a node");
+        return error;
+    }
+    error = co_engine_open(engine, &bootstrap, why, WHY_MAX);
+    free(node_of_rank);
+    return error;
+}
+
+// The parts above the engine that can fail on one rank alone.
+static int open_parts(char *why)
+{
+    int error = co_placeholders_open(co_layer.self);
+    if (error == 0) {
+        error = co_communicator_follow_open();
+    }
+    if (!co_bootstrap_agree(error == 0)) {
+        snprintf(why, WHY_MAX, "native MPI gave no distinct persistent requests or no attribute key (error %d)",
+                 -error);
+        return -EIO;
+    }
+    return 0;
+}
+
+static int open_all(char *why)
+{
+    struct co_engine *engine = NULL;
+    int error = co_agreement_check(why, WHY_MAX);
+    if (error == 0) {
+        error = open_parts(why);
+    }
+    if (error == 0) {
+        error = open_engine(&engine, why);
+    }
+    if (error == 0) {
+        co_layer.engine = engine;
+        co_layer.serves_messages = co_engine_has_messages(engine);
+        co_progress_hook_add();
+    }
+    return error;
+}
+
+static void forget_in_child(void)
+{
+    co_layer_abandon();
+}
+
+static void start_serving(void)
+{
+    char why[WHY_MAX] = "unknown";
+    int error = -EIO;
+    if (co_bootstrap_open() == 0) {
+        co_layer.counts = co_agreement_any(co_report_is_wanted());
+        co_device_memory_is_taken = co_agreement_any(co_device_memory_is_native());
+        error = open_all(why);
+    }
+    if (error != 0) {
+        tell_native(co_layer.rank == 0, "%s", why);
+        if (!co_layer.counts) {
+            co_stop();
+        }
+        return;
+    }
+    co_datatypes_open();
+    co_known_types_open();
+    pthread_atfork(NULL, NULL, forget_in_child);
+    tell_served();
+}
+
+// The first attribute of MPI_COMM_SELF is the last to be deleted in MPI_Finalize: programs that communicate in their
+// own callbacks still find castoff at work.
+static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)attribute;
+    (void)extra;
+    co_stop();
+    return MPI_SUCCESS;
+}
+
+static void turn_on(void)
+{
+    int keyval;
+    co_report_open();
+    co_layer_turn_on();
+    // A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
+    if (co_next.Comm_create_keyval(co_communicator_copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
+        co_next.Comm_set_attr(co_next.comm_self, keyval, NULL);
+        co_next.Comm_free_keyval(&keyval); // lives on until the attribute is gone
+    }
+    co_communicator_follow(co_next.comm_world, false);
+}
+
+// Workers move collectives alone: what messages and requests need is touched by the program's threads.
+static void see_threads(void)
+{
+    int level;
+    co_threads_take_turns = co_next.Query_thread(&level) == MPI_SUCCESS && level < MPI_THREAD_MULTIPLE;
+}
+
+// Where castoff is alone (one rank), may not exchange or cannot start, it looks at calls only for a report.
+static void start_job(void)
+{
+    see_threads();
+    co_layer.idle_reason = co_layer.size == 1 ? CO_ONE_RANK : CO_NOT_STARTED;
+    co_layer.counts = co_report_is_wanted();
+    if (co_layer.size > 1 && may_exchange()) {
+        start_serving();
+    }
+    if (co_layer.engine != NULL || co_layer.counts) {
+        turn_on();
+    }
+}
+
+// Another family of MPI: not even its MPI_COMM_WORLD is known.
+static int rank_by_launcher(void)
+{
+    const char *rank = co_environment("OMPI_COMM_WORLD_RANK");
+    rank = rank != NULL ? rank : co_environment("PMI_RANK");
+    return rank != NULL ? atoi(rank) : 0;
+}
+
+void co_start_finish(int init_code)
+{
+    const char *mismatch = co_next_mpi_mismatch();
+    co_presence_settle();
+    if (init_code != MPI_SUCCESS) {
+        return;
+    }
+    if (mismatch != NULL) {
+        co_layer.rank = rank_by_launcher();
+    } else {
+        co_next.Comm_rank(co_next.comm_world, &co_layer.rank);
+        co_next.Comm_size(co_next.comm_world, &co_layer.size);
+    }
+    co_log_open(co_layer.rank);
+    complain();
+    if (!co_setting_number(CO_SET_ENABLE)) {
+        return;
+    }
+    if (mismatch != NULL) {
+        tell_native(co_layer.rank == 0, "%s", mismatch);
+    } else {
+        start_job();
+    }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The end: teams, engine, report, private communicators, in the order in which they lean on each other. Native MPI
+// still works here. Also the way back from a start that failed half-way.
+#include "pmpi/life/start.h"
+
+#include "base/spare_memory.h"
+#include "pmpi/life/bootstrap.h"
+#include "pmpi/communicator/communicator_follow.h"
+#include "pmpi/communicator/communicators.h"
+#include "pmpi/p2p/freed_receives.h"
+#include "pmpi/datatype/known_types.h"
+#include "pmpi/life/layer.h"
+#include "pmpi/p2p/matched.h"
+#include "pmpi/request/placeholders.h"
+#include "pmpi/life/progress_hook.h"
+#include "pmpi/report/report.h"
+
+#include <stdio.h>
+
+void co_stop(void)
+{
+    char transports[1300] = "";
+    struct co_engine *engine = co_layer.engine;
+    if (engine != NULL) {
+        co_engine_describe(engine, transports, sizeof transports);
+        co_matched_close();
+        co_communicators_remove_all();
+        // Until it is closed, the engine moves inside the native calls of its own closing.
+        co_engine_close(engine);
+        co_freed_receives_finish();
+    } else if (co_start_why_native()[0] != '\0') {
+        snprintf(transports, sizeof transports, "off: %s\n", co_start_why_native());
+    }
+    co_layer.engine = NULL;
+    co_layer_turn_off();
+    co_progress_hook_remove();
+    co_report_trials_learn();
+    co_report_write(engine != NULL, transports);
+    co_placeholders_close();
+    co_communicator_follow_close();
+    co_known_types_close();
+    co_bootstrap_close();
+    co_spare_memory_close();
+}

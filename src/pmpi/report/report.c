@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Gathers the report over the ranks and puts it where the setting says.
+#include "pmpi/report/report.h"
+
+#include "base/log.h"
+#include "base/settings.h"
+#include "pmpi/life/layer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool co_report_is_wanted(void)
+{
+    return co_setting_text(CO_SET_REPORT)[0] != '\0' || co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_PMPI);
+}
+
+void co_report_open(void)
+{
+    co_report_sites_open();
+}
+
+double co_report_unexpected_share(const struct co_report *report)
+{
+    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT];
+    return sent == 0 ? 0 : (double)report->counters[CO_COUNT_MESSAGES_UNEXPECTED] / (double)sent;
+}
+
+// Combines over the ranks; rank 0 has the result in place.
+static void reduce(uint64_t *words, size_t count, MPI_Op operation)
+{
+    bool is_root = co_layer.rank == 0;
+    co_next.Reduce(is_root ? MPI_IN_PLACE : words, is_root ? words : NULL, (int)count, co_next.uint64, operation, 0,
+                   co_layer.world);
+}
+
+static void gather(struct co_report *report)
+{
+    static const enum co_counter_id highs[] = {
+        CO_COUNT_STAGING_HIGH,  CO_COUNT_CARRIER_HIGH,      CO_COUNT_BITMAP_HIGH,
+        CO_COUNT_SHM_LENT_HIGH, CO_COUNT_COMMUNICATOR_HIGH, CO_COUNT_COMMUNICATOR_SHARED_HIGH,
+        CO_COUNT_SHM_FIXED,     CO_COUNT_COMMUNICATOR_IDLE, CO_COUNT_UNEXPECTED_HIGH,
+        CO_COUNT_KEPT_HIGH,     CO_COUNT_POSTED_HIGH};
+    enum { HIGHS = sizeof highs / sizeof highs[0] };
+    uint64_t high_water[HIGHS];
+    for (int i = 0; i < CO_COUNTER_COUNT; i++) {
+        report->counters[i] = co_counter_read((enum co_counter_id)i);
+    }
+    for (int i = 0; i < HIGHS; i++) {
+        high_water[i] = report->counters[highs[i]];
+    }
+    co_call_counts_snapshot(report->calls);
+    co_message_counts_snapshot(report->messages);
+    report->ranks_counted = 1;
+    if (co_layer.world != NULL) {
+        report->ranks_counted = co_layer.size;
+        reduce((uint64_t *)report->calls, sizeof report->calls / (sizeof(uint64_t)), co_next.sum);
+        reduce((uint64_t *)report->messages, sizeof report->messages / (sizeof(uint64_t)), co_next.sum);
+        reduce(report->counters, CO_COUNTER_COUNT, co_next.sum);
+        // The most of one rank, not of all together.
+        reduce(high_water, HIGHS, co_next.maximum);
+        for (int i = 0; i < HIGHS; i++) {
+            report->counters[highs[i]] = high_water[i];
+        }
+    }
+    report->site_count = co_report_sites_gather(&report->sites);
+    report->trial_count = co_report_trials_gather(&report->trials);
+}
+
+static bool is_json(const char *path)
+{
+    size_t length = strlen(path);
+    return length >= 5 && strcmp(path + length - 5, ".json") == 0;
+}
+
+static void put(const char *path, const char *text)
+{
+    if (strcmp(path, "-") == 0) {
+        co_log_text(text);
+        return;
+    }
+    // Not to wait for the reader of a fifo, who may never come; once there, he gets all of it. The user has written
+    // this name: it may be a link.
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    FILE *file = descriptor >= 0 && fcntl(descriptor, F_SETFL, 0) == 0 ? fdopen(descriptor, "w") : NULL;
+    if (file == NULL || fputs(text, file) == EOF) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report cannot be written to %s: %s (CASTOFF_REPORT)", path,
+               strerror(errno));
+    }
+    if (file == NULL && descriptor >= 0) {
+        close(descriptor);
+    } else if (file != NULL && fclose(file) != 0) {
+        co_log(CO_LOG_ERROR, CO_SUBSYS_PMPI, "the report in %s is not complete: %s", path, strerror(errno));
+    }
+}
+
+void co_report_write(bool has_started, const char *transports)
+{
+    struct co_report report = {.ranks = co_layer.size,
+                               .nodes = co_layer.node_count > 0 ? co_layer.node_count : 1,
+                               .has_started = has_started,
+                               .transports = transports};
+    if (!co_layer.counts) {
+        return;
+    }
+    gather(&report);
+    if (co_layer.rank == 0) {
+        const char *path = co_setting_text(CO_SET_REPORT);
+        char *text = is_json(path) ? co_report_json(&report) : co_report_text(&report);
+        if (text != NULL && path[0] != '\0') {
+            put(path, text);
+        }
+        free(text);
+    }
+    free(report.sites);
+    free(report.trials);
+}

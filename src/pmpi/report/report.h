@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The report at the end of the job, when CASTOFF_REPORT asks for it: what became of the calls, summed over the ranks.
+// Written by rank 0, as text or as JSON. Start and end only.
+#ifndef CASTOFF_PMPI_REPORT_H
+#define CASTOFF_PMPI_REPORT_H
+
+#include <stdbool.h>
+
+#include "base/counters.h"
+#include "pmpi/report/call_counts.h"
+#include "pmpi/report/message_counts.h"
+#include "pmpi/report/report_sites.h"
+#include "pmpi/report/report_trials.h"
+
+struct co_report {
+    int ranks_counted, ranks, nodes;
+    bool has_started;
+    const char *transports; // lines
+    struct co_call_counts calls[CO_CALL_COUNT];
+    struct co_message_counts messages[CO_MESSAGE_CALL_COUNT];
+    uint64_t counters[CO_COUNTER_COUNT];
+    struct co_report_site_row *sites;
+    size_t site_count;
+    struct co_trial_row *trials;
+    size_t trial_count;
+};
+
+// Calls are looked at for a report, or for a line of the log each (CASTOFF_LOG=trace).
+bool co_report_is_wanted(void);
+
+// Before the first call that is counted.
+void co_report_open(void);
+
+// Collective over co_layer.world where there is one: gathers and, on rank 0, writes. Nothing when not asked for.
+void co_report_write(bool has_started, const char *transports);
+
+// Of the messages from rank to rank: those that came before their receive; 0: there were none.
+double co_report_unexpected_share(const struct co_report *report);
+
+// Text and JSON of a report, to be freed; NULL: no memory.
+char *co_report_text(const struct co_report *report);
+char *co_report_json(const struct co_report *report);
+
+#endif

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The life of a request of ours between its start and its completion. Nothing here holds a lock across a native call.
+#include "pmpi/request/requests.h"
+
+#include "base/clock.h"
+#include "pmpi/life/failure.h"
+#include "pmpi/p2p/freed_receives.h"
+#include "pmpi/p2p/messages.h"
+#include "pmpi/request/persistent.h"
+#include "pmpi/life/progress_hook.h"
+
+_Atomic size_t co_requests_outstanding;
+
+#define CLOCK_EVERY 32 // turns of a wait, the longest of which take a millisecond
+
+static const struct co_request_kind *kind_of(const struct co_request *request)
+{
+    return co_load_acquire(&request->kind); // acquire E1
+}
+
+bool co_requests_are_given(int count, const MPI_Request handles[])
+{
+    bool are_given = count > 0 && handles != NULL;
+    for (int i = 0; are_given && i < count; i++) {
+        are_given = handles[i] != NULL;
+    }
+    return are_given;
+}
+
+bool co_request_is_done(const struct co_request *request)
+{
+    return request->is_settled || kind_of(request)->is_done(request->operation);
+}
+
+bool co_request_poll(const struct co_request *request)
+{
+    co_freed_receives_finish();
+    if (co_request_is_done(request)) {
+        return true;
+    }
+    co_engine_glance(co_layer.engine);
+    if (co_request_is_done(request)) {
+        return true;
+    }
+    // A peer may need our native side before it can join the operation.
+    co_progress_native_in_vain();
+    return co_request_is_done(request);
+}
+
+static struct co_wait wait_of(const struct co_request *request, const char *call)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    return (struct co_wait){
+        .call = call, .for_message = kind->is_message, .describe = kind->describe, .waited_for = request->operation};
+}
+
+struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call)
+{
+    for (int i = 0; i < count; i++) {
+        struct co_request *request = co_request_of(handles[i]);
+        if (request != NULL && kind_of(request)->is_message) {
+            return wait_of(request, call);
+        }
+    }
+    return (struct co_wait){.call = call};
+}
+
+void co_request_wait(const struct co_request *request, const char *call)
+{
+    co_freed_receives_finish();
+    if (co_request_is_done(request)) {
+        return;
+    }
+    struct co_wait wait = wait_of(request, call);
+    while (!co_request_is_done(request)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
+    }
+}
+
+bool co_request_wait_for(const struct co_request *request, struct co_wait *wait, const char *call, uint64_t patience_ns)
+{
+    co_freed_receives_finish();
+    if (co_request_is_done(request)) {
+        return true;
+    }
+    if (wait->waited_for != request->operation) {
+        *wait = wait_of(request, call);
+    }
+    uint64_t end_ns = 0; // known with the first look at the clock
+    for (unsigned turns = 1;; turns++) {
+        co_engine_wait_turn(co_layer.engine, wait);
+        if (co_request_is_done(request)) {
+            return true;
+        }
+        if (turns % CLOCK_EVERY == 0) {
+            uint64_t now_ns = co_clock_now_ns();
+            end_ns = end_ns == 0 ? now_ns + patience_ns : end_ns;
+            if (now_ns >= end_ns) {
+                return false;
+            }
+        }
+    }
+}
+
+static void settle(struct co_request *request)
+{
+    if (!request->is_settled) {
+        request->result = kind_of(request)->settle(request->operation);
+        request->is_settled = true;
+    }
+}
+
+bool co_request_has_failed(struct co_request *request)
+{
+    settle(request);
+    return request->result != 0;
+}
+
+void co_request_peek(struct co_request *request, MPI_Status *status)
+{
+    settle(request);
+    if (status != MPI_STATUS_IGNORE) {
+        kind_of(request)->fill_status(request->operation, status);
+    }
+}
+
+// The request is free for others, or for the next start; its operation is gone, or looks after itself.
+static void unbind(struct co_request *request)
+{
+    struct co_communicator *communicator = request->communicator;
+    bool is_message = kind_of(request)->is_message;
+    co_store_release(&request->kind, NULL); // release E1
+    if (!is_message) {
+        co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
+    }
+    co_communicator_drop(communicator);
+    co_turns_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist
+    if (request->persistent == NULL) {
+        co_placeholders_give(request);
+    }
+}
+
+// Its result; the operation is gone. The request is still bound.
+static int conclude(struct co_request *request, const struct co_request_kind *kind, MPI_Status *status)
+{
+    if (kind->conclude != NULL && !request->is_settled) {
+        return kind->conclude(request, status);
+    }
+    co_request_peek(request, status);
+    kind->release(request->operation);
+    return request->result;
+}
+
+// The handle leads nowhere any more.
+static void give_up_handle(MPI_Request *handle, struct co_request *request)
+{
+    if (request->persistent != NULL) {
+        co_persistent_release(request->persistent);
+        request->persistent = NULL;
+    }
+    *handle = co_next.request_null;
+}
+
+// Its error; the first of several is noted.
+static int complete(MPI_Request *handle, struct co_request *request, MPI_Status *status,
+                    struct co_request_failure *failure)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    int error = conclude(request, kind, status);
+    if (error != 0 && failure->error == 0) {
+        *failure = (struct co_request_failure){error, kind->call, request->communicator->comm};
+    }
+    if (request->persistent == NULL || error != 0) {
+        give_up_handle(handle, request);
+    }
+    unbind(request);
+    return error;
+}
+
+static int raise(const struct co_request_failure *failure, const char *call)
+{
+    co_failure_log(failure->call, failure->error);
+    return co_failure_raise_code(failure->comm, call, co_failure_code(failure->error));
+}
+
+int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status, const char *call)
+{
+    struct co_request_failure failure = {.error = 0};
+    return complete(handle, request, status, &failure) == 0 ? MPI_SUCCESS : raise(&failure, call);
+}
+
+void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
+                               struct co_request_failure *failure)
+{
+    MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
+    int error = complete(handle, request, status, failure);
+    if (status != MPI_STATUS_IGNORE) {
+        status->MPI_ERROR = error == 0 ? MPI_SUCCESS : co_failure_code(error);
+    }
+}
+
+int co_request_conclude_array(const struct co_request_failure *failure, int code, const char *call)
+{
+    if (failure->error == 0) {
+        return code;
+    }
+    if (code == MPI_SUCCESS) {
+        raise(failure, call);
+    }
+    return MPI_ERR_IN_STATUS;
+}
+
+int co_request_cancel(struct co_request *request)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    if (kind->cancel == NULL) {
+        return co_failure_raise_code(co_next.comm_world, "MPI_Cancel", MPI_ERR_REQUEST);
+    }
+    kind->cancel(request->operation);
+    return MPI_SUCCESS;
+}
+
+int co_request_free(MPI_Request *handle, struct co_request *request)
+{
+    const struct co_request_kind *kind = kind_of(request);
+    if (!co_request_is_done(request) && kind->detach == NULL) {
+        return co_failure_raise_code(co_next.comm_world, "MPI_Request_free", MPI_ERR_REQUEST);
+    }
+    bool is_under_way = !co_request_is_done(request) && kind->detach(request->operation);
+    if (!is_under_way) {
+        settle(request); // its error is nobody's
+        kind->release(request->operation);
+    }
+    give_up_handle(handle, request);
+    unbind(request);
+    return MPI_SUCCESS;
+}
+
+void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],
+                               struct co_request_failure *failure)
+{
+    for (int i = 0; i < count; i++) {
+        struct co_request *request = co_request_of(handles[i]);
+        if (request != NULL) {
+            co_request_complete_entry(&handles[i], request, statuses, i, failure);
+        }
+    }
+}
+
+int co_requests_complete_all(int count, MPI_Request handles[], MPI_Status statuses[], int code, const char *call)
+{
+    struct co_request_failure failure = {.error = 0};
+    co_requests_complete_rest(count, handles, statuses, &failure);
+    return co_request_conclude_array(&failure, code, call);
+}
+
+struct drain {
+    const struct co_communicator *communicator;
+    struct co_wait wait;
+};
+
+static void drain_one(struct co_request *request, void *arg)
+{
+    struct drain *drain = arg;
+    // A request completed by another thread meanwhile is none of ours any more: its kind is gone.
+    for (;;) {
+        const struct co_request_kind *kind = kind_of(request);
+        if (kind == NULL || request->communicator != drain->communicator || request->is_settled ||
+            kind->is_done(request->operation)) {
+            return;
+        }
+        co_engine_wait_turn(co_layer.engine, &drain->wait);
+    }
+}
+
+void co_requests_drain(const struct co_communicator *communicator)
+{
+    struct drain drain = {.communicator = communicator, .wait = {.call = "MPI_Comm_disconnect"}};
+    co_placeholders_visit(drain_one, &drain);
+}

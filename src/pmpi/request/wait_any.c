@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Waitany and MPI_Testany over arrays with requests of ours. The first in the array that is done is taken,
+// whoever's it is: MPI lets any be taken, but programs lean on the order of Open MPI, which goes by the array. Native
+// answers "flag, but index undefined" when all that it sees is inactive: that is no hit while one of ours is there.
+// Hot; any thread.
+#include "pmpi/life/progress_hook.h"
+#include "pmpi/request/requests.h"
+
+// What find_done says instead of the index of a request of ours that is done.
+enum { NONE_OURS = -1, NONE_DONE = -2 };
+
+// The first.
+static int find_done(int count, const MPI_Request handles[])
+{
+    int found = NONE_OURS;
+    for (int i = 0; i < count; i++) {
+        struct co_request *request = co_request_of(handles[i]);
+        if (request != NULL) {
+            if (co_request_is_done(request)) {
+                return i;
+            }
+            found = NONE_DONE;
+        }
+    }
+    return found;
+}
+
+struct any {
+    const char *call;
+    int count;
+    MPI_Request *handles;
+    int *index;
+    MPI_Status *status;
+    int code;
+};
+
+static bool try_ours(struct any *any, int found)
+{
+    if (found < 0) {
+        return false;
+    }
+    MPI_Request *handle = &any->handles[found];
+    any->code = co_request_complete(handle, co_request_of(*handle), any->status, any->call);
+    *any->index = found;
+    return true;
+}
+
+// Among the first `count` of the array.
+static bool try_native(struct any *any, int count)
+{
+    int flag = 0;
+    // Not the program's status: an answer that is no hit must not write there.
+    MPI_Status status;
+    bool wants_status = any->status != MPI_STATUS_IGNORE;
+    if (wants_status) {
+        status.MPI_ERROR = any->status->MPI_ERROR;
+    }
+    any->code = co_next.Testany(count, any->handles, any->index, &flag, wants_status ? &status : MPI_STATUS_IGNORE);
+    if (any->code == MPI_SUCCESS && (!flag || *any->index == MPI_UNDEFINED)) {
+        return false;
+    }
+    if (wants_status) {
+        *any->status = status;
+    }
+    return true;
+}
+
+// One round over both sides: native is asked for what stands before the first of ours that is done.
+static bool try_both(struct any *any)
+{
+    int found = find_done(any->count, any->handles), before = found < 0 ? any->count : found;
+    return (before > 0 && try_native(any, before)) || try_ours(any, found);
+}
+
+static bool has_ours(int count, const MPI_Request handles[])
+{
+    return co_requests_are_given(count, handles) && find_done(count, handles) != NONE_OURS;
+}
+
+int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
+{
+    if (!co_requests_exist() || index == NULL || !has_ours(count, handles)) {
+        return co_next_mpi_get()->Waitany(count, handles, index, status);
+    }
+    struct any any = {"MPI_Waitany", count, handles, index, status, MPI_SUCCESS};
+    struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
+    while (!try_both(&any)) {
+        co_engine_wait_turn(co_layer.engine, &wait);
+    }
+    return any.code;
+}
+
+int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
+{
+    if (!co_requests_exist() || index == NULL || flag == NULL || !has_ours(count, handles)) {
+        return co_next_mpi_get()->Testany(count, handles, index, flag, status);
+    }
+    struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};
+    *flag = try_both(&any);
+    if (!*flag) {
+        co_engine_glance(co_layer.engine);
+        *flag = try_ours(&any, find_done(count, handles));
+    }
+    if (!*flag) {
+        co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
+        *index = MPI_UNDEFINED;
+    }
+    return any.code;
+}
+
+CO_EXPORT(Waitany);
+CO_EXPORT(Testany);
