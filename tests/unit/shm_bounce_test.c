@@ -132,10 +132,22 @@ static int ask_for_what_there_is_not(struct shm_rank *self)
 }
 
 // The same of a stream: where its slots are, and how many.
-static int write_where_there_is_not(struct shm_rank *self)
+static bool is_refused(uint64_t memory)
 {
     enum { BYTES = 2500 };
     static char given[BYTES], taken[BYTES];
+    struct co_shm_op root, reader;
+
+    co_shm_bcast_start(&root, teams[0], 0, given, BYTES);
+    bool is_written = co_shm_op_progress(&root) == 1;
+    co_store_relaxed(&co_shm_control(teams[0], 0)->memory, memory);
+    co_shm_bcast_start(&reader, teams[1], 0, taken, BYTES);
+    bool is_whole = co_shm_team_broken(teams[1]) == 0;
+    return co_shm_op_progress(&reader) == 0 && is_written && is_whole && co_shm_team_broken(teams[1]) == -EPROTO;
+}
+
+static int write_where_there_is_not(struct shm_rank *self)
+{
     const size_t end = self->node->segment.bytes & ~(size_t)(CO_CACHE_LINE - 1);
     const uint64_t wrong[] = {end - 3 * CO_SHM_FRAGMENT + 2, // the fourth slot is behind the end
                               end + 4,
@@ -144,24 +156,17 @@ static int write_where_there_is_not(struct shm_rank *self)
                               40,
                               63,
                               1}; // so few that none would ever be read
-    struct co_shm_op root, reader;
+    bool are_refused = true;
 
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         SHM_CHECK(shm_job_open_team(self, &teams[self->rank], i + 1) == 0);
         shm_job_barrier(self);
-        if (self->rank == 0) {
-            co_shm_bcast_start(&root, teams[0], 0, given, BYTES);
-            SHM_CHECK(co_shm_op_progress(&root) == 1);
-            co_store_relaxed(&co_shm_control(teams[0], 0)->memory, wrong[i]);
-            co_shm_bcast_start(&reader, teams[1], 0, taken, BYTES);
-            SHM_CHECK(co_shm_team_broken(teams[1]) == 0);
-            SHM_CHECK(co_shm_op_progress(&reader) == 0);
-            SHM_CHECK(co_shm_team_broken(teams[1]) == -EPROTO);
-        }
+        are_refused = are_refused && (self->rank != 0 || is_refused(wrong[i]));
         shm_job_barrier(self);
         co_shm_team_close(teams[self->rank]);
         shm_job_barrier(self);
     }
+    SHM_CHECK(are_refused);
     return 0;
 }
 
