@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One row for each counter: id, name in the report, tier, unit, help. USER stand in the text of the report, where they have
-// moved; the others, EXPERT, in its JSON and in castoff top --all alone. No include guard on purpose. One row, one line.
+// One row for each counter: id, name in the report, tier, unit, help. USER stand in the text of the report, where they
+// have moved; the others, EXPERT, in its JSON and in castoff top --all alone. No include guard on purpose. One row, one
+// line.
 //
 // clang-format off
 CO_COUNTER(DATA_SENT, "data_chunks_sent", USER, "chunks", "first transmissions of chunks by multicast")
