@@ -97,7 +97,7 @@ lab-verbs: deps
 lab-onesided: deps
 	@bash tests/run_all.sh build onesided_test
 
-# What README.md says of it, command by command, in guests.
+# What docs/onesided.md says of it, command by command, in guests.
 .PHONY: demo-onesided
 demo-onesided: deps
 	@bash tests/lab-verbs/onesided_demo.sh

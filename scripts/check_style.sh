@@ -9,7 +9,7 @@ scripts=$(dirname "$0")
 cd "$scripts/.." || exit 2
 scripts=scripts
 log=$(mktemp "${TMPDIR:-/tmp}/castoff-style.XXXXXX") || exit 1
-trap 'rm -f "$log" "$log.code"' EXIT
+trap 'rm -f "$log" "$log.code" "$log.large"' EXIT
 
 # Files of the project that exist, ignored ones and data left out; without git, all but build folders.
 all_files() {
@@ -87,7 +87,16 @@ check_exports() {
     done
 }
 
-checks=(format licence names length leftovers layers doors braces headers exports)
+# Two screens for who comes; a document that is read from its beginning, but for tables and formats, in one sitting.
+check_documents() {
+    find README.md -size +10240c -printf '%p: %s bytes, at most 10240\n' >"$log.large"
+    find docs -name '*.md' ! -name measurements.md ! -name columns.md ! -name settings.md ! -name wire-format.md -size +25600c \
+        -printf '%p: %s bytes, at most 25600\n' >>"$log.large"
+    cat "$log.large"
+    [ ! -s "$log.large" ]
+}
+
+checks=(format licence names length leftovers layers doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

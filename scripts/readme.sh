@@ -1,39 +1,41 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# readme.sh [--check]: fills the marked blocks of README.md: the settings from env.example, and from
-# docs/measurements.md, if it is there, the machine and the table of figures, with the plot of docs/collectives.svg.
-# --check changes nothing and fails, with the difference, if a block is not up to date. Called by `make readme`
-# and by tests/tools/documents_test.sh.
+# readme.sh [--check]: fills the marked blocks of README.md and docs/settings.md: settings from env.example, those for
+# users in the one and all in the other; and from docs/measurements.md, if it is there, the machine and three figures,
+# with the plot of docs/collectives.svg. --check changes nothing and fails, with the difference, if a block is not up to
+# date. Called by `make readme` and by tests/tools/documents_test.sh.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
 new=$(mktemp "${TMPDIR:-/tmp}/castoff-readme.XXXXXX") || exit 1
 trap 'rm -f "$new" "$new".*' EXIT
+figures="M1 M3 M48" # what a broadcast, an allgather, and whole programs gain
 
-settings() {
-    awk -f scripts/settings_table.awk env.example
+settings() { # tier
+    awk -v tier="$1" -f scripts/settings_table.awk env.example
 }
 
-# The list of the machine and the first table.
+# The list of the machine, and what the table has of the three figures.
 measurements() {
     if [ ! -e docs/measurements.md ]; then
-        echo "Not measured yet: \`make bench-all\` writes docs/measurements.md, \`make readme\` copies the table here."
+        echo "Not measured yet: \`make bench-all\` writes docs/measurements.md, \`make readme\` copies three figures here."
         return
     fi
-    awk '/^## / { exit } /^- |^  |^\|/ { if (/^\|/ && !table++) { print "" } print }' docs/measurements.md
-    echo
-    echo "Written by \`make bench-all\` into [docs/measurements.md](docs/measurements.md), which has the command of each figure,"
-    echo "the reasons for those that are not reached, and the tables behind them."
+    awk '/^## |^\|/ { exit } /^- |^  / { print }' docs/measurements.md
+    printf '\n| figure | what | stock | castoff | to reach | |\n| --- | --- | --- | --- | --- | --- |\n'
+    for figure in $figures; do
+        awk -F ' [|] ' -v OFS=' | ' -v figure="| $figure" '$1 == figure { print $1, $2, $3, $4, $5, $NF; exit }' docs/measurements.md
+    done
+    printf '\nWritten by `make bench-all`; [docs/measurements.md](docs/measurements.md) has all figures, those that are not reached, too.\n'
     if [ -e docs/collectives.svg ]; then
-        printf '\n![Time of MPI_Bcast and MPI_Allgather by size, stock and castoff](docs/collectives.svg)\n\n'
-        echo "The plot is made by \`make plot\`: $(sed -n 's/^plot_command := //p' mk/readme.mk | sed 's/^/`/; s/$/`/')."
+        printf '\n![Time of MPI_Bcast and MPI_Allgather by size, stock and castoff (make plot)](docs/collectives.svg)\n'
     fi
 }
 
-# Replaces what stands between the marks of a block by the output of the function of that name.
-fill() {
-    "$1" >"$new.block"
+# Replaces what stands between the marks of a block by the output of a function.
+fill() { # block, file, command...
+    "${@:3}" >"$new.block"
     awk -v begin="<!-- $1:begin -->" -v end="<!-- $1:end -->" -v block="$new.block" '
         $0 == end { inside = 0 }
         !inside { print }
@@ -41,12 +43,20 @@ fill() {
         END { exit !found || inside }' "$2"
 }
 
-if ! fill settings README.md >"$new.first" || ! fill measurements "$new.first" >"$new"; then
-    echo "README.md: a block lacks its marks" >&2
+put() { # file, what it should be: its status is that of --check
+    if [ "$check" = --check ]; then
+        diff -u "$1" "$2"
+    else
+        cmp -s "$2" "$1" || cat "$2" >"$1"
+    fi
+}
+
+check=${1-}
+if ! fill settings README.md settings user >"$new.first" || ! fill measurements "$new.first" measurements >"$new" ||
+    ! fill settings docs/settings.md settings all >"$new.all"; then
+    echo "README.md or docs/settings.md: a block lacks its marks" >&2
     exit 1
 fi
-if [ "${1-}" = --check ]; then
-    diff -u README.md "$new"
-    exit
-fi
-cmp -s "$new" README.md || cat "$new" >README.md
+put README.md "$new"
+status=$?
+put docs/settings.md "$new.all" && exit "$status"

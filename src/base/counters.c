@@ -8,7 +8,7 @@
 
 _Alignas(CO_COUNTER_PAGE) _Atomic uint64_t co_counter_values[CO_COUNTER_ROOM];
 
-#define CO_COUNTER(id, name, unit, help) {name, unit, help},
+#define CO_COUNTER(id, name, tier, unit, help) {name, CO_COUNTER_##tier, unit, help},
 static const struct co_counter_row rows[] = {
 #include "base/counters_table.h"
 };

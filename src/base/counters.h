@@ -10,15 +10,19 @@
 
 #include "base/order.h"
 
-#define CO_COUNTER(id, name, unit, help) CO_COUNT_##id,
+#define CO_COUNTER(id, name, tier, unit, help) CO_COUNT_##id,
 enum co_counter_id {
 #include "base/counters_table.h"
     CO_COUNTER_COUNT
 };
 #undef CO_COUNTER
 
+enum co_counter_tier { CO_COUNTER_USER, CO_COUNTER_EXPERT };
+
 struct co_counter_row {
-    const char *name, *unit, *help;
+    const char *name;
+    enum co_counter_tier tier;
+    const char *unit, *help;
 };
 
 // They have pages of their own, which live_counters.h shows to others: as large as the machine's may be.

@@ -17,8 +17,8 @@ extern char **environ;
 #define PREFIX "CASTOFF_"
 enum { PREFIX_LENGTH = sizeof PREFIX - 1, COMPLAINTS_MAX = 16 };
 
-#define CO_SETTING(id, name, type, value, min, max, choices, agreed, help)                                             \
-    {name, CO_SETTING_##type, value, min, max, choices, help, agreed},
+#define CO_SETTING(id, name, tier, type, value, min, max, choices, agreed, help)                                       \
+    {name, CO_SETTING_##tier, CO_SETTING_##type, value, min, max, choices, help, agreed},
 static const struct co_setting_row rows[] = {
 #include "base/settings_table.h"
 };

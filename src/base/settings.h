@@ -21,8 +21,11 @@ enum co_setting_type {
     CO_SETTING_TEXT    // anything
 };
 
+enum co_setting_tier { CO_SETTING_USER, CO_SETTING_EXPERT };
+
 struct co_setting_row {
     const char *name; // CASTOFF_...
+    enum co_setting_tier tier;
     enum co_setting_type type;
     const char *value;   // default, as a user would write it
     int64_t min, max;    // inclusive; both 0: no limit
@@ -31,7 +34,7 @@ struct co_setting_row {
     bool agreed;         // must be equal on all ranks (part of the hash)
 };
 
-#define CO_SETTING(id, name, type, value, min, max, choices, agreed, help) CO_SET_##id,
+#define CO_SETTING(id, name, tier, type, value, min, max, choices, agreed, help) CO_SET_##id,
 enum co_setting_id {
 #include "base/settings_table.h"
     CO_SETTING_COUNT

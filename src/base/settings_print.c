@@ -97,17 +97,26 @@ void co_settings_print_template(FILE *stream)
         const struct co_setting_row *row = co_setting_row(id);
         char range[128];
         co_setting_range_print(range, id);
-        fprintf(stream, "\n# %s\n# %s%s\n#export %s=%s\n", row->help, range, row->agreed ? " [same on all ranks]" : "",
-                row->name, row->value);
+        fprintf(stream, "\n# %s\n# %s%s%s\n#export %s=%s\n", row->help, range,
+                row->agreed ? " [same on all ranks]" : "", row->tier == CO_SETTING_EXPERT ? " [expert]" : "", row->name,
+                row->value);
     }
 }
 
-void co_settings_print_values(FILE *stream)
+static bool is_shown(enum co_setting_id id, bool all)
+{
+    return all || co_setting_row(id)->tier == CO_SETTING_USER || !co_setting_is_default(id);
+}
+
+void co_settings_print_values(FILE *stream, bool all)
 {
     char text[CO_SETTING_NUMBER_MAX];
     int name_width = 0, value_width = 0, default_width = 7;
 
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
+        if (!is_shown(id, all)) {
+            continue;
+        }
         int name_length = (int)strlen(co_setting_row(id)->name);
         int value_length = (int)co_plain_put(NULL, co_setting_value_print(text, id));
         int default_length = (int)strlen(co_setting_row(id)->value);
@@ -119,6 +128,9 @@ void co_settings_print_values(FILE *stream)
             "default");
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
         const struct co_setting_row *row = co_setting_row(id);
+        if (!is_shown(id, all)) {
+            continue;
+        }
         fprintf(stream, "%c %-*s  ", co_setting_is_default(id) ? ' ' : '*', name_width, row->name);
         int shown = (int)co_plain_put(stream, co_setting_value_print(text, id));
         fprintf(stream, "%*s  %-*s  %s\n", value_width - shown, "", default_width, row->value, row->help);
@@ -148,6 +160,7 @@ void co_settings_print_man(FILE *stream)
         print_man_text(stream, range);
         fputs("; default: ", stream);
         print_man_text(stream, *row->value ? row->value : "empty");
-        fputs(row->agreed ? "; the same on all ranks.\n" : ".\n", stream);
+        fputs(row->agreed ? "; the same on all ranks" : "", stream);
+        fputs(row->tier == CO_SETTING_EXPERT ? "; expert.\n" : ".\n", stream);
     }
 }

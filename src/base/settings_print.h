@@ -5,6 +5,7 @@
 #ifndef CASTOFF_BASE_SETTINGS_PRINT_H
 #define CASTOFF_BASE_SETTINGS_PRINT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,8 +26,9 @@ void co_setting_range_print(char range[128], enum co_setting_id id);
 // env.example: every setting commented out at its default, with its help.
 void co_settings_print_template(FILE *stream);
 
-// Aligned table of value, default and help; a star marks what is not the default. Needs co_settings_load.
-void co_settings_print_values(FILE *stream);
+// Aligned table of value, default and help; a star marks what is not the default. Without `all`: those for users, and
+// of the others what is not the default. Needs co_settings_load.
+void co_settings_print_values(FILE *stream, bool all);
 
 // The rows of the section ENVIRONMENT of castoff(7), in man macros.
 void co_settings_print_man(FILE *stream);

@@ -24,12 +24,14 @@ if ! command -v mpirun >/dev/null || ! command -v mpicc >/dev/null; then
     finish
 fi
 make -s -C "$top" lib >"$work/make" 2>&1
-mpicc -O1 -o "$work/hang" "$top/tests/tools/castoff_top_hang.c" || exit 1
+program=hang.$$ # no other test's
+mpicc -O1 -o "$work/$program" "$top/tests/tools/castoff_top_hang.c" || exit 1
 
 jobs=""
 end_jobs() {
     for job in $jobs; do
-        kill -KILL "$job" 2>/dev/null
+        kill -TERM "$job" 2>/dev/null # mpirun, which ends its ranks
+        wait "$job"
     done
     rm -rf "$work"
 }
@@ -37,17 +39,16 @@ trap end_jobs EXIT
 
 begin() { # fifo: a job in the background, its mpirun in $!
     mkfifo "$work/$1"
-    CASTOFF_BCAST=yes CASTOFF_P2P=yes python3 -S "$top/tests/bounded.py" 100 1500 \
-        "$build/castoff" mpirun -n 2 "$work/hang" "$work/$1" >"$work/$1.out" 2>&1 </dev/null &
-    jobs="$jobs $!"
+    CASTOFF_BCAST=yes CASTOFF_P2P=yes "$build/castoff" mpirun -n 2 "$work/$program" "$work/$1" >"$work/$1.out" 2>&1 </dev/null &
+    jobs="$jobs $!" # it becomes mpirun
 }
 
 # Ranks of ours, told by their program: "JOB RANK PID STATE MESSAGES" a line.
 look() {
-    "$castoff" top --json >"$work/json" && python3 -S - "$work/json" >"$work/ranks" <<'PYTHON'
+    "$castoff" top --json >"$work/json" && python3 -S - "$work/json" "$program" >"$work/ranks" <<'PYTHON'
 import json, sys
 for rank in json.load(open(sys.argv[1]))["ranks"]:
-    if rank["command"] == "hang":
+    if rank["command"] == sys.argv[2]:
         counters = rank["counters"]
         print(rank["job"], rank["rank"], rank["pid"], rank["state"], counters["messages_sent"],
               counters["shared_memory_bytes"] + counters["single_copy_bytes"])
@@ -74,7 +75,7 @@ until_so ranks_are 4
 ok "two jobs" [ "$(awk '{ print $1 }' "$work/ranks" | sort -u | wc -l)" -eq 2 ]
 run "$castoff" top --job "$name"
 ok "one of them: status 0" status_is 0
-ok "one of them: its line" out_has "^job $name: hang, 2 of 2 ranks here, for [0-9]* s$"
+ok "one of them: its line" out_has "^job $name: $program, 2 of 2 ranks here, for [0-9]* s$"
 ok "one of them: two rows" [ "$(wc -l <"$work/out")" -eq 4 ]
 
 run "$castoff" top --all --pid "$waits"

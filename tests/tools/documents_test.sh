@@ -22,7 +22,7 @@ ok() { # what, command...
     fi
 }
 
-documents="README.md CONTRIBUTING.md docs/*.md tests/*/README.md"
+documents="README.md CONTRIBUTING.md docs/*.md docs/design/*.md tests/*/README.md"
 
 # Prints lines of the machine's list in docs/measurements.md that README.md cuts off.
 cut_lines() {
@@ -85,9 +85,20 @@ unlisted_targets() {
     diff "$work/targets" "$work/listed"
 }
 
-ok "README.md: its blocks are up to date (make readme)" bash scripts/readme.sh --check
+ok "README.md and docs/settings.md: their blocks are up to date (make readme)" bash scripts/readme.sh --check
 ok "README.md: all lines about the measured machine" cut_lines
+# CONTRIBUTING.md says where is what.
+lost_files() {
+    sed -n '/^## Where is what/,/^## Test/p' CONTRIBUTING.md | grep -o '`[a-z_0-9/]*\.[ch]`' | tr -d '`' >"$work/answers"
+    [ "$(wc -l <"$work/answers")" -ge 15 ] || echo "the table is not where it was"
+    while read -r file; do
+        [ -e "$file" ] || echo "CONTRIBUTING.md: there is no $file"
+    done <"$work/answers" >"$work/lost"
+    ! grep . "$work/lost"
+}
+
 ok "links lead to files" dead_links
+ok "CONTRIBUTING.md: files that are where they are said to be" lost_files
 ok "documents name settings that exist" unknown_settings
 ok "docs/clusters.md quotes lines that castoff says" unsaid_lines
 ok "docs/columns.md lists every counter" same_words 's/^CO_COUNTER([A-Z_]*, "\([a-z_]*\)".*/\1/p' src/base/counters_table.h

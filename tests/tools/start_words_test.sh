@@ -57,6 +57,15 @@ ok "report: head" said_once '^castoff report: 2 ranks on 1 node, all native$'
 ok "report: no heading without lines" [ "$(grep -c '^counters$' "$work/err")" -eq 0 ]
 job CASTOFF_REPORT=-
 ok "report: counters" said_once '^counters$'
+ok "report: counters of experts are counted, not listed" said_once '^  [1-9][0-9]* more have moved: a report in a file '
+ok "report: and stand in JSON alone" [ "$(grep -c communicator_idle_bytes "$work/err")" -eq 0 ]
+ok "report: a verdict first" said_once '^castoff took [0-9]* of [1-9][0-9]* collective calls'
+job CASTOFF_REPORT=- CASTOFF_BCAST=no
+ok "report: the verdict says what was declined most, and why" \
+    said_once '^castoff took .*; declined most: MPI_Bcast, [1-9][0-9]* times, disabled_by_setting'
+job CASTOFF_REPORT="$work/report.json"
+ok "report: the verdict as JSON" grep -q '^  "verdict": "castoff took ' "$work/report.json"
+job CASTOFF_REPORT=-
 ok "report: a call that was made" said_once '^  MPI_Bcast  *seen [1-9]'
 ok "report: no call that nobody made" [ "$(grep -c MPI_Iallgather "$work/err")" -eq 0 ]
 job CASTOFF_REPORT=- CASTOFF_REPORT_SITES=yes CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -27,6 +28,20 @@ static void rows_are_sound(void **state)
         }
     }
     assert_string_equal(co_counter_row(CO_COUNT_WAIT_SLEEPS)->name, "wait_sleeps");
+}
+
+// What people look at fits a screen, but for what verbs and a coordinator have of their own.
+static void some_are_for_users(void **state)
+{
+    int users = 0;
+
+    (void)state;
+    for (int i = 0; i < CO_COUNTER_COUNT; i++) {
+        const struct co_counter_row *row = co_counter_row(i);
+        bool is_rare = strncmp(row->name, "verbs", 5) == 0 || strncmp(row->name, "placed", 6) == 0;
+        users += row->tier == CO_COUNTER_USER && !is_rare;
+    }
+    assert_in_range(users, 25, 35);
 }
 
 static void *count(void *argument)
@@ -69,6 +84,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_sound),
+        cmocka_unit_test(some_are_for_users),
         cmocka_unit_test(threads_lose_nothing),
         cmocka_unit_test(raising_never_lowers),
     };

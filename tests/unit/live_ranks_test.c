@@ -30,7 +30,8 @@ static struct {
 } children[MOST];
 static int child_count;
 
-// Serves the test until its pipe is closed: 'c' counts, 'f' forks a child that counts and says its number.
+// Serves the test until its pipe is closed: 'c' counts, 'f' forks a child that counts for itself, 'F' one that knows of
+// nothing; both serve on.
 static void serve(int from, int to)
 {
     char order;
@@ -40,6 +41,8 @@ static void serve(int from, int to)
         } else if (order == 'f' && fork() == 0) {
             co_live_counters_leave();
             co_counter_add(CO_COUNT_DATA_SENT, 1000);
+        } else if (order == 'F') {
+            (void)!fork(); // and the child keeps what it has got
         }
         if (write(to, &order, 1) != 1) {
             break;
@@ -167,18 +170,30 @@ static void a_killed_rank_is_gone(void **state)
     assert_int_equal(ranks[0].counters.rank, 1);
 }
 
-static void a_forked_child_counts_for_itself(void **state)
+static void forked_child(const char *how)
 {
     struct co_live_rank ranks[MOST];
-    (void)state;
     int child = begin(job_a, 0, 0);
-    assert_int_equal(write(children[child].to, "f", 1), 1);
+    assert_int_equal(write(children[child].to, how, 1), 1);
     char answers[2]; // of both
     assert_int_equal(read(children[child].from, &answers[0], 1), 1);
     assert_int_equal(read(children[child].from, &answers[1], 1), 1);
     assert_int_equal(find(ranks), 1);
     assert_int_equal(ranks[0].pid, children[child].pid);
     assert_int_equal(ranks[0].counters.values[CO_COUNT_DATA_SENT], 5);
+}
+
+static void a_forked_child_counts_for_itself(void **state)
+{
+    (void)state;
+    forked_child("f");
+}
+
+// One that has only inherited the descriptor is no rank.
+static void a_child_is_not_its_parent(void **state)
+{
+    (void)state;
+    forked_child("F");
 }
 
 static void another_user_sees_nothing(void **state)
@@ -250,9 +265,9 @@ static void a_descriptor_that_was_taken_away(void **state)
         snprintf(path, sizeof path, "/proc/self/fd/%d", i);
         ssize_t length = readlink(path, link, sizeof link - 1);
         if (length > 0 && strncmp(link, "/memfd:" CO_LIVE_NAME, strlen("/memfd:" CO_LIVE_NAME)) == 0) {
-            int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-            other = dup2(null, i);
-            close(null);
+            int another = memfd_create("another", MFD_CLOEXEC); // of the same file system
+            other = dup2(another, i);
+            close(another);
         }
     }
     assert_true(other >= 0);
@@ -287,6 +302,12 @@ static void strangers_files_are_refused(void **state)
     memcpy(good, &magic, sizeof magic);
     assert_int_equal(pwrite(file, good, sizeof good, 0), (ssize_t)sizeof good);
     assert_int_equal(co_live_counters_read(file, &counters), -ESTALE);
+    // All of it, but for the digest of the counters' names.
+    uint32_t words[] = {1, 12345, CO_COUNTER_COUNT};
+    memcpy(bad, &magic, sizeof magic);
+    memcpy(bad + sizeof magic, words, sizeof words);
+    assert_int_equal(pwrite(file, bad, sizeof bad, 0), (ssize_t)sizeof bad);
+    assert_int_equal(co_live_counters_read(file, &counters), -ESTALE);
     assert_int_equal(co_live_ranks_find(&found, getpid()), 0);
     assert_int_equal(found.count, 0);
     assert_int_equal(found.others, 1);
@@ -301,6 +322,7 @@ int main(void)
         cmocka_unit_test_teardown(a_stopped_rank_is_shown, end_all),
         cmocka_unit_test_teardown(a_killed_rank_is_gone, end_all),
         cmocka_unit_test_teardown(a_forked_child_counts_for_itself, end_all),
+        cmocka_unit_test_teardown(a_child_is_not_its_parent, end_all),
         cmocka_unit_test_teardown(another_user_sees_nothing, end_all),
         cmocka_unit_test(the_file_cannot_be_broken),
         cmocka_unit_test(a_descriptor_that_was_taken_away),

@@ -110,6 +110,38 @@ static void the_template_changes_nothing(void **state)
     assert_int_equal(rows, CO_SETTING_COUNT);
 }
 
+static void print_all(FILE *stream)
+{
+    co_settings_print_values(stream, true);
+}
+
+static void print_users(FILE *stream)
+{
+    co_settings_print_values(stream, false);
+}
+
+// Some 18 that people need; of the others those that somebody has set.
+static void experts_have_the_rest(void **state)
+{
+    char *text;
+    int users = 0;
+
+    (void)state;
+    for (int id = 0; id < CO_SETTING_COUNT; id++) {
+        users += co_setting_row((enum co_setting_id)id)->tier == CO_SETTING_USER;
+    }
+    assert_in_range(users, 15, 20);
+    setenv("CASTOFF_UDP_MTU", "9216", 1);
+    co_settings_forget();
+    co_settings_load();
+    text = printed(print_users);
+    assert_non_null(strstr(text, "\n  CASTOFF_BCAST "));
+    assert_non_null(strstr(text, "\n* CASTOFF_UDP_MTU "));
+    assert_null(strstr(text, "CASTOFF_UDP_TTL"));
+    unsetenv("CASTOFF_UDP_MTU");
+    co_settings_forget();
+}
+
 static void values_mark_what_was_set(void **state)
 {
     char *text;
@@ -118,7 +150,7 @@ static void values_mark_what_was_set(void **state)
     setenv("CASTOFF_UDP_MTU", "9216", 1);
     co_settings_forget();
     co_settings_load();
-    text = printed(co_settings_print_values);
+    text = printed(print_all);
     const char *line = strstr(text, "\n* CASTOFF_UDP_MTU ");
     assert_non_null(line);
     assert_int_equal(strncmp(line + 1 + strcspn(line + 1, "9"), "9K ", 3), 0);
@@ -139,7 +171,7 @@ static void values_cannot_forge_a_row(void **state)
            1);
     co_settings_forget();
     co_settings_load();
-    text = printed(co_settings_print_values);
+    text = printed(print_all);
     assert_non_null(strstr(text, " r\\x1b[2J\\x0a* CASTOFF_BCAST no\\x9b2J\\xc2\\x9b\\x7f  "));
     assert_null(strpbrk(text, "\x1b\x7f\x9b"));
     unsetenv("CASTOFF_REPORT");
@@ -166,6 +198,7 @@ int main(void)
         cmocka_unit_test(ranges_are_in_words),
         cmocka_unit_test(env_example_is_up_to_date),
         cmocka_unit_test(the_template_changes_nothing),
+        cmocka_unit_test(experts_have_the_rest),
         cmocka_unit_test(values_mark_what_was_set),
         cmocka_unit_test(values_cannot_forge_a_row),
         cmocka_unit_test(manual_rows_are_escaped),

@@ -17,13 +17,20 @@
 #include "tools/launch/program.h"
 #include "transports.h"
 
-enum { SHOW_VERSION = 1, SHOW_TRANSPORTS = 2, SHOW_SETTINGS = 4, SHOW_TEMPLATE = 8, SHOW_MAN = 16, SHOW_TUNE = 32 };
+enum {
+    SHOW_VERSION = 1,
+    SHOW_TRANSPORTS = 2,
+    SHOW_SETTINGS = 4,
+    SHOW_TEMPLATE = 8,
+    SHOW_MAN = 16,
+    SHOW_TUNE = 32,
+    SHOW_ALL = 64
+};
 
 static const struct option long_options[] = {
-    {"settings", no_argument, NULL, 's'},   {"template", no_argument, NULL, 't'},
-    {"transports", no_argument, NULL, 'n'}, {"tune", no_argument, NULL, 'd'},
-    {"json", no_argument, NULL, 'j'},       {"man", no_argument, NULL, 'm'},
-    {"help", no_argument, NULL, 'h'},       {NULL, 0, NULL, 0},
+    {"all", no_argument, NULL, 'a'},        {"settings", no_argument, NULL, 's'}, {"template", no_argument, NULL, 't'},
+    {"transports", no_argument, NULL, 'n'}, {"tune", no_argument, NULL, 'd'},     {"json", no_argument, NULL, 'j'},
+    {"man", no_argument, NULL, 'm'},        {"help", no_argument, NULL, 'h'},     {NULL, 0, NULL, 0},
 };
 
 // What the start of a job would say about the settings: the table's complaints, then those that only the parts that
@@ -106,10 +113,10 @@ static json_t *json_settings(void)
         const struct co_setting_row *row = co_setting_row((enum co_setting_id)id);
         char number[CO_SETTING_NUMBER_MAX], range[128];
         co_setting_range_print(range, (enum co_setting_id)id);
-        json_t *entry =
-            json_pack("{s:s, s:o, s:s, s:b, s:s, s:s}", "name", row->name, "value",
-                      co_plain_json(co_setting_value_print(number, (enum co_setting_id)id)), "default", row->value,
-                      "is_default", co_setting_is_default((enum co_setting_id)id), "range", range, "help", row->help);
+        json_t *entry = json_pack("{s:s, s:o, s:s, s:b, s:s, s:s, s:s}", "name", row->name, "value",
+                                  co_plain_json(co_setting_value_print(number, (enum co_setting_id)id)), "default",
+                                  row->value, "is_default", co_setting_is_default((enum co_setting_id)id), "tier",
+                                  row->tier == CO_SETTING_USER ? "user" : "expert", "range", range, "help", row->help);
         json_array_append_new(rows, entry);
     }
     return rows;
@@ -152,7 +159,10 @@ static int print_parts(int parts)
         print_transports();
     }
     if (parts & SHOW_SETTINGS) {
-        co_settings_print_values(stdout);
+        co_settings_print_values(stdout, parts & SHOW_ALL);
+        if (!(parts & SHOW_ALL)) {
+            puts("castoff info --all: the expert settings, too");
+        }
     }
     if (parts & SHOW_TUNE) {
         failed = co_info_tune_print(stdout);
@@ -172,6 +182,9 @@ static int run(int argc, char **argv)
     bool as_json = false;
     while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
         switch (option) {
+        case 'a':
+            parts |= SHOW_SETTINGS | SHOW_ALL;
+            break;
         case 's':
             parts |= SHOW_SETTINGS;
             break;
@@ -211,7 +224,8 @@ const struct co_command co_command_info = {
     run,
     "[OPTION...]",
     "print version, transports (usable, or why not) and settings (value, default, meaning); wrong settings are named",
-    "  --settings        only the settings\n"
+    "  --settings        only the settings, but for those of experts that are at their default\n"
+    "  --all             all settings\n"
     "  --tune            only the table that decides which calls are taken, and what its rows mean\n"
     "  --template        the settings as a file to edit and source (env.example)\n"
     "  --transports      only the transports\n"

@@ -38,6 +38,10 @@ void co_report_write(bool has_started, const char *transports);
 // Of the messages from rank to rank: those that came before their receive; 0: there were none.
 double co_report_unexpected_share(const struct co_report *report);
 
+// What became of the calls, in one sentence without a full stop.
+#define CO_REPORT_VERDICT_BYTES 400
+void co_report_verdict(const struct co_report *report, char text[CO_REPORT_VERDICT_BYTES]);
+
 // Text and JSON of a report, to be freed; NULL: no memory.
 char *co_report_text(const struct co_report *report);
 char *co_report_json(const struct co_report *report);

@@ -146,6 +146,9 @@ static json_t *trials_of(const struct co_report *report)
 char *co_report_json(const struct co_report *report)
 {
     json_t *root = json_object();
+    char verdict[CO_REPORT_VERDICT_BYTES];
+    co_report_verdict(report, verdict);
+    json_object_set_new(root, "verdict", json_string(verdict));
     json_object_set_new(root, "format", json_integer(FORMAT));
     json_object_set_new(root, "ranks", json_integer(report->ranks));
     json_object_set_new(root, "ranks_counted", json_integer(report->ranks_counted));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The report for people: calls that were made with their reasons and times, counters that moved, settings that differ
-// from the default. End only.
+// The report for people: a verdict in one sentence, calls that were made with their reasons and times, counters for
+// users that moved, settings that differ from the default. End only.
 #define _GNU_SOURCE
 #include "pmpi/report/report.h"
 
@@ -99,13 +99,18 @@ static void print_messages(FILE *out, const struct co_report *report)
 static void print_counters(FILE *out, const struct co_report *report)
 {
     const char *heading = "counters\n";
+    int others = 0;
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {
         const struct co_counter_row *row = co_counter_row((enum co_counter_id)i);
-        if (report->counters[i] > 0) {
+        others += row->tier == CO_COUNTER_EXPERT && report->counters[i] > 0;
+        if (row->tier == CO_COUNTER_USER && report->counters[i] > 0) {
             fprintf(out, "%s  %-36s %14" PRIu64 " %s (%s)\n", heading, row->name, report->counters[i], row->unit,
                     row->help);
             heading = "";
         }
+    }
+    if (others > 0) {
+        fprintf(out, "%s  %d more have moved: a report in a file whose name ends in .json has all\n", heading, others);
     }
 }
 
@@ -159,12 +164,14 @@ static void print_sites(FILE *out, const struct co_report *report)
 
 char *co_report_text(const struct co_report *report)
 {
-    char *text = NULL;
+    char *text = NULL, verdict[CO_REPORT_VERDICT_BYTES];
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     if (out == NULL) {
         return NULL;
     }
+    co_report_verdict(report, verdict);
+    fprintf(out, "%s\n", verdict);
     fprintf(out, "castoff report: %d rank%s on %d node%s, %s", report->ranks, report->ranks == 1 ? "" : "s",
             report->nodes, report->nodes == 1 ? "" : "s", report->has_started ? "served" : "all native");
     if (report->ranks_counted < report->ranks) {
