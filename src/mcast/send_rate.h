@@ -22,6 +22,9 @@
 #define CO_SEND_RATE_START_BYTES 65536 // in flight before anything is known
 #define CO_SEND_RATE_BURST_LEAST 8     // chunks
 #define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
+#define CO_SEND_RATE_FLAT 3            // rounds without growth end the start
+#define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
+#define CO_SEND_RATE_PART 4            // of a trip may queue
 #define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
 #define CO_SEND_RATE_TRIP_MOST_NS CO_NS_PER_S                 // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
@@ -44,9 +47,16 @@ struct co_send_rate {
     uint32_t fast;    // a path is fast that carries so many while it may queue
     uint64_t best[2]; // chunks a second: of these rounds and of those before
     unsigned rounds;
-    uint32_t round_end; // chunk that ends the round, a window sent and heard
-    bool is_growing;    // the last round was faster by a quarter
+    uint32_t round_end;   // chunk that ends the round, a window sent and heard
+    bool is_growing;      // the last round was faster by a quarter
+    uint64_t grown_to;    // when a round was last faster by a quarter than at this
+    unsigned flat_rounds; // since then
     uint64_t least_trip_ns;
+    uint64_t far_ns;            // the way there and back alone, at the least; 0: not known
+    uint64_t flight_ns;         // when the first was sent after all had been heard; 0: it has been timed
+    uint32_t flight;            // which one that was
+    uint32_t first_heard;       // of the flight, with its first word
+    uint64_t first_heard_ns;    // 0: none yet
     struct co_round_trip trips; // as they are, queues and others' turns included
     struct co_send_queue queue;
     uint32_t delivered;         // at the latest news
@@ -74,12 +84,38 @@ static inline uint64_t co_send_rate_now(const struct co_send_rate *rate)
     return rate->best[0] > rate->best[1] ? rate->best[0] : rate->best[1];
 }
 
+// What is sent is longer on its way than it may queue.
+static inline bool co_send_rate_is_long(const struct co_send_rate *rate)
+{
+    return rate->far_ns > CO_SEND_QUEUE_MOST * CO_NS_PER_US;
+}
+
 // Is the processor the limit, and not the path? Then a rate would describe whose turn it was: nothing is paced, as long
-// as no queue is found for which the window is too much.
+// as no queue is found for which the window is too much. Of a path whose trips are longer than queues may be, that is
+// not known: what left at once would meet a port at once, a trip before the first word of it.
 static inline bool co_send_rate_is_fast(const struct co_send_rate *rate)
 {
     uint64_t queued = co_send_rate_now(rate) * CO_SEND_QUEUE_MOST / (CO_NS_PER_S / CO_NS_PER_US);
-    return co_send_queue_is_untouched(&rate->queue) && queued >= rate->fast;
+    return co_send_queue_is_untouched(&rate->queue) && queued >= rate->fast &&
+           !(rate->fast > 0 && co_send_rate_is_long(rate));
+}
+
+// On a long way the rate would grow by little in each round. It has not stopped to grow yet, and nothing is lost: then
+// it doubles (BBR's startup).
+static inline bool co_send_rate_is_starting(const struct co_send_rate *rate)
+{
+    return rate->flat_rounds < CO_SEND_RATE_FLAT && co_send_queue_is_untouched(&rate->queue) &&
+           co_send_rate_is_long(rate);
+}
+
+// What may queue. On a long way also a part of what is on it, as long as nothing shows that this is too much: members'
+// words come late by parts of that.
+static inline uint64_t co_send_rate_queue_ns(const struct co_send_rate *rate)
+{
+    uint64_t queue_ns = rate->queue.now * CO_NS_PER_US;
+    uint64_t part_ns = co_send_rate_is_starting(rate) ? 2 * rate->far_ns : rate->far_ns / CO_SEND_RATE_PART;
+    bool is_free = co_send_rate_is_long(rate) && co_send_queue_is_untouched(&rate->queue);
+    return is_free && part_ns > queue_ns ? part_ns : queue_ns;
 }
 
 // Chunks that one of `senders` may have in flight.
@@ -89,7 +125,7 @@ static inline uint32_t co_send_rate_bound(const struct co_send_rate *rate, uint3
         return rate->window / senders;
     }
     uint64_t now = co_send_rate_now(rate);
-    uint64_t bridge_ns = rate->least_trip_ns + rate->queue.now * CO_NS_PER_US;
+    uint64_t bridge_ns = rate->least_trip_ns + co_send_rate_queue_ns(rate);
     uint64_t bound = now == 0 ? rate->start : now * (bridge_ns / CO_NS_PER_US) / (CO_NS_PER_S / CO_NS_PER_US);
     uint64_t least = co_send_queue_part(&rate->queue, rate->least);
     bound = bound < least ? least : bound > rate->window ? rate->window : bound;
@@ -151,7 +187,8 @@ static inline uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, 
 // not. 0: not known, or none.
 static inline uint64_t co_send_rate_pace(const struct co_send_rate *rate, uint32_t senders)
 {
-    return co_send_rate_is_fast(rate) ? 0 : co_send_rate_now(rate) * (rate->is_growing ? 16 : 9) / 8 / senders;
+    unsigned eighths = co_send_rate_is_starting(rate) ? CO_SEND_RATE_STARTING : rate->is_growing ? 16 : 9;
+    return co_send_rate_is_fast(rate) ? 0 : co_send_rate_now(rate) * eighths / 8 / senders;
 }
 
 // How much of the pace may be made up for at once. A sender that waits its turn for the processor is behind through no
@@ -199,7 +236,9 @@ static inline void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders
     }
     rate->sent_ns = now_ns;
     if (was_heard || rate->heard_ns == 0) {
-        rate->heard_ns = rate->heard_sent_ns = now_ns;
+        rate->heard_ns = rate->heard_sent_ns = rate->flight_ns = now_ns;
+        rate->flight = sent - count;
+        rate->first_heard_ns = 0;
         rate->delivered = delivered;
         rate->begun = rate->limited_until == sent - count ? sent - count : rate->begun; // was it the program?
     }
@@ -219,6 +258,12 @@ static inline void co_send_rate_end_round(struct co_send_rate *rate, uint32_t se
 {
     rate->round_end = sent;
     rate->is_growing = co_send_rate_now(rate) * 4 >= before * 5;
+    if (co_send_rate_now(rate) * 4 >= rate->grown_to * 5) {
+        rate->grown_to = co_send_rate_now(rate);
+        rate->flat_rounds = 0;
+    } else {
+        rate->flat_rounds += !is_limited && rate->flat_rounds < CO_SEND_RATE_FLAT;
+    }
     if (!is_limited && ++rate->rounds % CO_SEND_RATE_ROUNDS == 0) {
         rate->best[1] = rate->best[0];
         rate->best[0] = sample;
@@ -242,6 +287,28 @@ static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, u
         co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
     }
     return mark;
+}
+
+// A trip is the way and the time that what was sent takes to come out of it at the end: on a slow link it is this
+// alone. The second word of a flight, about as many chunks again, tells the one from the other.
+static inline void co_send_rate_time_flight(struct co_send_rate *rate, uint32_t heard, uint64_t now_ns)
+{
+    if (rate->flight_ns == 0) {
+        return;
+    }
+    if (rate->first_heard_ns == 0) {
+        rate->first_heard = heard;
+        rate->first_heard_ns = now_ns;
+        return;
+    }
+    uint64_t first = rate->first_heard - rate->flight, more = heard - rate->first_heard;
+    if (first == 0 || more < first) {
+        return;
+    }
+    uint64_t out_ns = (now_ns - rate->first_heard_ns) * first / more, took_ns = rate->first_heard_ns - rate->flight_ns;
+    uint64_t far_ns = took_ns > out_ns ? took_ns - out_ns : 1;
+    rate->far_ns = rate->far_ns == 0 || far_ns < rate->far_ns ? far_ns : rate->far_ns;
+    rate->flight_ns = 0;
 }
 
 // Chunks a second from the mark to now. News may come in a bunch: not faster than it was sent.

@@ -150,6 +150,7 @@ static inline bool co_send_window_credit(struct co_send_window *window, uint32_t
     if (co_serial_before(window->heard, heard)) {
         window->heard = heard;
         if (senders == 1) {
+            co_send_rate_time_flight(rate, heard, now_ns);
             co_send_rate_time_news(rate, now_ns);
         }
         co_send_rate_hear(rate, heard, window->sent, window->credited + delivered, now_ns);

@@ -19,14 +19,14 @@ enum { START = 46, LEAST = 21, WINDOW = 1497, RATE = 10000, BATCH = 16 };
 // Chunks leave in batches, one after the other through a link of RATE, and are heard a trip later, by batches.
 struct path {
     struct co_send_rate rate;
-    uint64_t now_ns;
-    uint32_t sent;
+    uint64_t now_ns, trip_ns;
+    uint32_t sent, batch;
     bool is_last;
 };
 
 static void path_open(struct path *path)
 {
-    *path = (struct path){.now_ns = 1000 * MS};
+    *path = (struct path){.now_ns = 1000 * MS, .trip_ns = TRIP_NS, .batch = BATCH};
     co_send_rate_open(&path->rate, START, LEAST, WINDOW, false);
 }
 
@@ -36,13 +36,14 @@ static void send(struct path *path, unsigned batches, uint64_t rate)
     uint64_t began_ns = path->now_ns;
     uint32_t first = path->sent;
     for (unsigned i = 0; i < batches; i++) {
-        path->sent += BATCH;
-        co_send_rate_sent(&path->rate, 1, path->sent, BATCH, i == 0, first, path->is_last && i + 1 == batches,
+        path->sent += path->batch;
+        co_send_rate_sent(&path->rate, 1, path->sent, path->batch, i == 0, first, path->is_last && i + 1 == batches,
                           began_ns);
     }
     for (unsigned i = 1; i <= batches; i++) {
-        uint32_t heard = first + i * BATCH;
-        path->now_ns = began_ns + TRIP_NS + (uint64_t)i * BATCH * CO_NS_PER_S / rate;
+        uint32_t heard = first + i * path->batch;
+        path->now_ns = began_ns + path->trip_ns + (uint64_t)i * path->batch * CO_NS_PER_S / rate;
+        co_send_rate_time_flight(&path->rate, heard, path->now_ns);
         co_send_rate_hear(&path->rate, heard, path->sent, heard, path->now_ns);
     }
 }
@@ -158,6 +159,55 @@ static void a_fast_path_is_not_paced_until_something_is_lost(void **state)
     assert_true(co_send_rate_pace(&path.rate, 1) > 0);
 }
 
+static void a_long_way_is_told_from_a_slow_link(void **state)
+{
+    (void)state; // a first flight of 48 chunks takes 50 ms either way
+    struct path path;
+    path_open(&path);
+    send(&path, 3, RATE / 10);
+    assert_in_range(path.rate.far_ns, TRIP_NS - MS / 10, TRIP_NS + MS / 10);
+    assert_true(path.rate.least_trip_ns > 8 * MS && !co_send_rate_is_starting(&path.rate));
+    path_open(&path);
+    path.trip_ns = 48 * MS;
+    send(&path, 3, RATE);
+    assert_in_range(path.rate.far_ns, 48 * MS - MS / 10, 48 * MS + MS / 10);
+    assert_true(co_send_rate_is_starting(&path.rate));
+}
+
+static void on_a_long_way_the_rate_doubles_until_it_stays(void **state)
+{
+    (void)state; // with 8 ms of queue for 100 ms of trip it grew by a twelfth in each round
+    struct path path;
+    path_open(&path);
+    path.trip_ns = 100 * MS;
+    for (uint32_t bound = START, full = RATE / 10, rounds = 0; bound < full; rounds++) {
+        uint64_t before = co_send_rate_now(&path.rate);
+        assert_true(rounds < 5);
+        path.batch = (bound + 2) / 3;
+        send(&path, 3, RATE);
+        assert_true(co_send_rate_now(&path.rate) >= 2 * before || co_send_rate_bound(&path.rate, 1) >= full);
+        bound = co_send_rate_bound(&path.rate, 1);
+        assert_true(co_send_rate_pace(&path.rate, 1) > 2 * co_send_rate_now(&path.rate));
+    }
+    path.rate.flat_rounds = CO_SEND_RATE_FLAT;
+    uint64_t now = co_send_rate_now(&path.rate), trip_us = path.rate.least_trip_ns / CO_NS_PER_US;
+    assert_in_range(co_send_rate_bound(&path.rate, 1), now * trip_us * 12 / 10000000, now * trip_us * 13 / 10000000);
+    co_send_queue_judge(&path.rate.queue, WINDOW / 10, WINDOW); // what is lost there ends both
+    assert_int_equal(co_send_rate_bound(&path.rate, 1), now * (trip_us + path.rate.queue.now) / 1000000);
+}
+
+static void a_long_way_is_paced_however_fast(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    path.rate.best[0] = 100 * RATE;
+    path.rate.far_ns = path.rate.least_trip_ns = TRIP_NS;
+    assert_int_equal(co_send_rate_pace(&path.rate, 1), 0);
+    path.rate.far_ns = path.rate.least_trip_ns = 20 * TRIP_NS;
+    assert_true(co_send_rate_pace(&path.rate, 1) > 0);
+}
+
 static void lateness_is_added_to_the_trip(void **state)
 {
     (void)state;
@@ -185,6 +235,9 @@ int main(void)
         cmocka_unit_test(a_rate_that_falls_is_noticed_and_one_that_rises_at_once),
         cmocka_unit_test(the_pace_is_kept_over_time),
         cmocka_unit_test(a_fast_path_is_not_paced_until_something_is_lost),
+        cmocka_unit_test(a_long_way_is_told_from_a_slow_link),
+        cmocka_unit_test(on_a_long_way_the_rate_doubles_until_it_stays),
+        cmocka_unit_test(a_long_way_is_paced_however_fast),
         cmocka_unit_test(lateness_is_added_to_the_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
