@@ -12,8 +12,7 @@
 //   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
 //   repair_*.c   missing ranges (repair.h)    control.c           seal and send messages
 //   threads.c    sending and receiving beside the engine
-//   progress_report.c  handshake and credit   nudge.c             who waits for them asks
-//   probe.c      set-up probe
+//   progress_report.c, nudge.c  handshake and credit   probe.c    set-up probe
 // One thread at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
 #define CASTOFF_MCAST_ENDPOINT_H
@@ -134,6 +133,8 @@ struct co_mcast_group {
     uint32_t *unheard;      // blocks in a row that came by repair alone
     uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
     uint32_t turn;
+    uint64_t quiet_until_ns;                  // no block is overdue
+    bool is_quiet;                            // and nothing is missing of any: no look at all of them until then
     uint32_t requests, answered;              // number of the last request, and of the latest one known to be answered
     uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
     uint32_t requested_of[CO_REQUESTS_KEPT];  // operation
@@ -146,8 +147,8 @@ struct co_mcast_group {
     uint32_t lost, *lost_of;
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
-    uint32_t gathered_from; // what was delivered when credit began to wait for company
-    bool is_gathering;
+    bool is_gathering; // credit waits for company, and has since so much was delivered
+    uint32_t gathered_from;
     struct co_report_list news, rests;    // sources: credit has to be looked at, and is more than was reported
     struct co_early_fetch *early_fetches; // of the right neighbour, as they came
     // Sending.

@@ -71,6 +71,7 @@ void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow
     group->received[source] += (uint32_t)placed.chunks;
     group->delivered += (uint32_t)placed.chunks;
     co_report_changed(group, source);
+    group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, source);
     }
@@ -116,6 +117,7 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     group->received[chunk->source]++;
     group->delivered++;
     co_report_changed(group, chunk->source);
+    group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (op->wanted != NULL && (chunk->is_repair || op->passes_all)) {
         co_repair_forward(op, chunk->source, chunk->psn);
     }
