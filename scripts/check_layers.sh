@@ -40,7 +40,7 @@ allowed() {
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|mcast/onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
-    tools/info/*) echo "$tools_all|tools/onesided/group_library\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/info/*) echo "$tools_all|tools/onesided/group_library_find\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

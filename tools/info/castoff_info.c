@@ -15,7 +15,7 @@
 #include "mcast/transport/lossy.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
-#include "transports.h"
+#include "info_transports.h"
 
 enum { SHOW_VERSION = 1, SHOW_TRANSPORTS = 2, SHOW_SETTINGS = 4, SHOW_TEMPLATE = 8, SHOW_MAN = 16, SHOW_TUNE = 32 };
 
