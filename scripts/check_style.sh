@@ -68,6 +68,10 @@ check_layers() {
     bash scripts/check_layers.sh "${c_files[@]}"
 }
 
+check_folders() {
+    bash scripts/check_folders.sh "${files[@]}"
+}
+
 check_doors() {
     bash scripts/check_doors.sh <"$log.code"
 }
@@ -87,7 +91,7 @@ check_exports() {
     done
 }
 
-checks=(format licence names length leftovers layers doors braces headers exports)
+checks=(format licence names length leftovers folders layers doors braces headers exports)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do
