@@ -7,7 +7,7 @@
 set -u
 
 fronts_group='mcast/onesided/group/castoff_group\.h'
-fronts_mcast='mcast/mcast\.h|mcast/auth\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
+fronts_mcast='mcast/mcast\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
@@ -19,8 +19,8 @@ allowed() {
     case $1 in
     src/base/*) echo 'base/.*' ;;
     src/modules/*) echo 'base/.*|modules/.*' ;;
-    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/(auth|datapath)\.h' ;;
-    src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*|mcast/auth\.h|mcast/chunk_bitmap\.h' ;;
+    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/datapath\.h' ;;
+    src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*' ;;
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
@@ -40,7 +40,7 @@ allowed() {
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|mcast/onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
-    tools/info/*) echo "$tools_all|tools/onesided/group_library\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/info/*) echo "$tools_all|tools/onesided/group_library_find\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

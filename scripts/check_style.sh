@@ -68,6 +68,10 @@ check_layers() {
     bash scripts/check_layers.sh "${c_files[@]}"
 }
 
+check_folders() {
+    bash scripts/check_folders.sh "${files[@]}"
+}
+
 check_doors() {
     bash scripts/check_doors.sh <"$log.code"
 }
@@ -96,7 +100,7 @@ check_documents() {
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers layers doors braces headers exports documents)
+checks=(format licence names length leftovers folders layers doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How fast tags are written and checked: each form of src/mcast/auth.c over datagram sizes, best of several turns.
+// How fast tags are written and checked: each form of src/base/auth/auth.c over datagram sizes, best of several turns.
 // "gathered" is a seal whose payload lies apart from its head, as when it leaves straight from a user's buffer.
 //
 //   auth_speed [milliseconds of each turn]
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 #define TURNS 5
 #define HEAD_BYTES 24

@@ -30,7 +30,7 @@ static uint64_t calls_read;
 static int read_calls(const char *path, struct co_tracker *tracker)
 {
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     int error = co_reader_open(&reader, path);
     calls_read = 0;
     while (error == 0 && co_reader_next(&reader, &call)) {

@@ -2,7 +2,7 @@
 //
 // What the module libcastoff-gmac.so offers: tags of AES-256-GCM over associated data alone (GMAC, NIST SP 800-38D) by
 // the vector units of the newer x86-64 processors, with intel-ipsec-mb. The same tags as libsodium's. A library of its
-// own, so that the preloaded one needs no more than the C library; mcast/gmac.c loads it.
+// own, so that the preloaded one needs no more than the C library; base/auth/gmac.c loads it.
 #ifndef CASTOFF_BASE_GMAC_MODULE_H
 #define CASTOFF_BASE_GMAC_MODULE_H
 

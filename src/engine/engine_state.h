@@ -8,7 +8,7 @@
 //   network_probe.c   do all nodes hear multicast
 //   cores.c       cores against ranks      descriptor_budget.c  how many descriptors are ours
 //   signs_of_life.c   whose silence is proof
-//   messages.c    point-to-point: its channel, which communicators
+//   messages_channels.c  point-to-point: its channels, which communicators
 // decide
 //   trials.c      which side is faster, as the job itself finds out (adapt.h)
 // collective
@@ -19,7 +19,7 @@
 //   task.c        life of an operation, queue, steps
 //   collective.c  what a bcast or an allgather consists of, level by level
 // progress
-//   failure.c     what is told to whom when something breaks
+//   team_failure.c  what is told to whom when something breaks
 //   progress.c    who moves what           wait.c  spin, yield, sleep
 //   workers.c     threads, how many          worker.c, worker_roles.c  one thread, what each does
 //   bells.c       what callers sleep on while workers move their operations
@@ -186,7 +186,7 @@ void co_signs_agree(struct co_engine *engine, bool all_have_threads);
 int co_transports_open(struct co_engine *engine, char *why, size_t why_room);
 void co_transports_close(struct co_engine *engine);
 
-// messages.c
+// messages_channels.c
 // Collective. 0, or -errno of this rank or its node; `carrier`: likewise for messages between hosts, -ENOTSUP where
 // there are none.
 int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier);
@@ -226,7 +226,7 @@ bool co_step_is_in_memory(enum co_step step);
 // team.c: frees a closing team without operations. Lock held.
 void co_team_reap(struct co_team *team);
 
-// failure.c
+// team_failure.c
 // The team can do nothing more: this process's later calls fail, and so do the operations of all other members. Lock
 // held, or the team has no group.
 void co_team_break(struct co_team *team, int error);

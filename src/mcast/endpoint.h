@@ -19,7 +19,7 @@
 
 #include "base/fixed_pool.h"
 #include "base/hash_map.h"
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 #include "mcast/credit_tree.h"
 #include "mcast/liveness.h"
 #include "mcast/mcast.h"

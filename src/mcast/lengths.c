@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 #include "mcast/endpoint.h"
 
 static bool is_untouched_bcast(const struct co_mcast_op *op)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 #include "mcast/transport/lossy.h"
 #include "mcast/transport/transport.h"
 

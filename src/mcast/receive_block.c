@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 
 void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, size_t offset, size_t bytes,
                            uint32_t chunks, uint64_t now_ns)

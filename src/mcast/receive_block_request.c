@@ -5,7 +5,7 @@
 // gather, so that many go into one request. Both ways keep at most the budget of chunks outstanding, so that
 // black-holed blocks stream from the neighbour at the pace of its answers. Of blocks that only wait for their sources
 // to begin one alone is asked for again by the clock: they are many where somebody is late, and have one patience.
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 #include "mcast/receive_block.h"
 #include "mcast/serial.h"
 

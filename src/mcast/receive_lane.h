@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 #include "mcast/transport/transport.h"
 #include "mcast/wire.h"
 

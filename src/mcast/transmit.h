@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 #include "mcast/wire.h"
 
 struct co_mcast_op;

@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 #define CO_WIRE_VERSION 2
 #define CO_WIRE_HEAD_BYTES 24

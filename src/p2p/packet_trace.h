@@ -2,8 +2,8 @@
 //
 // CASTOFF_LOG=trace: a line for each packet that leaves or arrives. Whoever does not ask for it pays nothing: the trace
 // stands between point-to-point and a channel only where it was asked for at the start.
-#ifndef CASTOFF_ENGINE_P2P_PACKET_TRACE_H
-#define CASTOFF_ENGINE_P2P_PACKET_TRACE_H
+#ifndef CASTOFF_P2P_PACKET_TRACE_H
+#define CASTOFF_P2P_PACKET_TRACE_H
 
 #include "p2p/channel/channel.h"
 

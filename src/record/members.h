@@ -5,7 +5,7 @@
 #ifndef CASTOFF_RECORD_MEMBERS_H
 #define CASTOFF_RECORD_MEMBERS_H
 
-#include "record/handles.h"
+#include "record/record_handles.h"
 #include "record/trace/trace_writer.h"
 
 void co_record_members_open(void);

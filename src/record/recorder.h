@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "mpi_below/next_mpi.h"
-#include "record/handles.h"
+#include "record/record_handles.h"
 #include "record/trace/trace_writer.h"
 
 // The functions behind ours.

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     size_t calls = 0;
     uint8_t *copy = malloc(bytes ? bytes : 1); // exactly as long, so that reading on is seen
 

@@ -128,10 +128,15 @@ test_style() {
     sed -i "s/FIX''ME/FIX""ME/" "$tree/src/base/utils.c"
     printf '%s\n#include "mcast/inner.h"\n' "$licence" >"$tree/src/engine/a.c"
     printf '%s\nstruct a {\n    size_t x;\n};\n' "$licence" >"$tree/src/base/c.h"
+    printf '%s\nenum co_a { CO_X };\n' "$licence" >"$tree/src/engine/c.h"
+    printf '%s\nstruct co_a {\n    int x;\n};\n' "$licence" >"$tree/src/engine/f.h"
+    for check in $(seq 26); do
+        printf '%s\nint x;\n' "$licence" >"$tree/src/mcast/shm/x$check.c"
+    done
     { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
     { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
-    for check in format licence names length leftovers layers doors braces headers; do
+    for check in format licence names length leftovers folders layers doors braces headers; do
         if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
             continue
         fi
@@ -139,6 +144,9 @@ test_style() {
     done
     check "style: a hidden inner header is refused" says 'src/engine/a.c:2: must not include "mcast/inner.h"'
     check "style: MPI stays in src/pmpi" says 'only src/pmpi knows MPI'
+    check "style: a full folder is named" says 'src/mcast/shm: 26 .c files, at most 25'
+    check "style: a file name that stands twice" says 'src/engine/c.h'
+    check "style: a tag that stands twice" says 'src/engine/f.h:2:co_a'
     check "style: long functions are named" says 'src/base/d.c:3: f has 62 lines'
     check "style: long files are named" says 'src/base/e.c: 401 lines'
     check "style: the clock has one door" says 'the clock is read only in'

@@ -102,7 +102,7 @@ static void make_file(struct bytes *file, unsigned told_receives)
 static unsigned read_all(const uint8_t *bytes, size_t size, struct co_note *note)
 {
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     unsigned calls = 0;
     uint8_t *copy = malloc(size > 0 ? size : 1); // exactly as long, so that reading on is seen
     memcpy(copy, bytes, size);
@@ -122,7 +122,7 @@ static void a_file_is_read(void **state)
     (void)state;
     struct bytes file;
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     make_file(&file, RECEIVES);
     assert_int_equal(co_reader_open_bytes(&reader, file.at, file.size), 0);
     assert_true(co_reader_next(&reader, &call));
@@ -250,7 +250,7 @@ static void text_is_read(void **state)
 {
     (void)state;
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     static const char text[] = IN ARGUMENTS OUT;
     assert_int_equal(co_reader_open_bytes(&reader, (const uint8_t *)text, sizeof text - 1), 0);
     assert_int_equal(reader.format, CO_FORMAT_DUMPI_TEXT);
@@ -269,7 +269,7 @@ static void assert_ranges(const uint8_t *bytes, size_t size)
 {
     static const int32_t ranges[] = {0, 4, 2, 5, 7, 1};
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     assert_int_equal(co_reader_open_bytes(&reader, bytes, size), 0);
     assert_true(co_reader_next(&reader, &call));
     assert_int_equal(call.op, CO_CALL_GROUP_RANGE_INCL);
@@ -310,7 +310,7 @@ static void ranges_are_read(void **state)
 }
 
 // A reader at the first call of a file that holds only it.
-static void open_call(struct co_reader *reader, struct bytes *file, struct co_call *call)
+static void open_call(struct co_reader *reader, struct bytes *file, struct co_traced_call *call)
 {
     assert_int_equal(co_reader_open_bytes(reader, file->at, file->size), 0);
     assert_true(co_reader_next(reader, call));
@@ -322,7 +322,7 @@ static void grids_and_merges_are_read(void **state)
     (void)state;
     struct bytes file = {.size = 0};
     struct co_reader reader;
-    struct co_call call;
+    struct co_traced_call call;
     put(&file, CO_DUMPI_MAGIC, 8);
     put(&file, 0, 8);
     put_head(&file, CO_CALL_ID_Cart_get);

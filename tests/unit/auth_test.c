@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 #define RANKS 5
 #define TEAM UINT64_C(0x1122334455667788)

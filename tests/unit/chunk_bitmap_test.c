@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 
 enum { BITS = 200 };
 

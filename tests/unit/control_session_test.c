@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "key_hunt.h"
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 #include "mcast/onesided/control_session.h"
 
 #define HELLO_BYTES 32

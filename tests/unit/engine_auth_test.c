@@ -12,7 +12,7 @@
 
 #include "engine/engine_state.h"
 #include "engine_job.h"
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 enum { RANKS = 3, BYTES = 5000 };
 

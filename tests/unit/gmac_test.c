@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "mcast/auth.h"
-#include "mcast/gmac.h"
+#include "base/auth/auth.h"
+#include "base/auth/gmac.h"
 
 #define BYTES_MOST 9000
 #define TEAM UINT64_C(0x1122334455667788)

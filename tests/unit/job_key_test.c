@@ -16,7 +16,7 @@
 #include "engine/engine_state.h"
 #include "engine_job.h"
 #include "key_hunt.h"
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 enum { RANKS = 7, NODES = 3, TAPE = 1 << 20, SEALED = 48 };
 

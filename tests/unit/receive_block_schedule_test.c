@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 
 static uint32_t count_missing(const struct bench *bench, uint32_t below)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 #include "mcast/onesided/transfer_plan.h"
 
 static void all_bytes_once(void **state)

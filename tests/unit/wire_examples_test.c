@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 #include "mcast/endpoint.h"
 #include "mcast/wire.h"
 

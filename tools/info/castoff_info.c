@@ -15,7 +15,7 @@
 #include "mcast/transport/lossy.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
-#include "transports.h"
+#include "info_transports.h"
 
 enum {
     SHOW_VERSION = 1,

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 #include "base/settings.h"
-#include "tools/onesided/group_library.h"
-#include "transports.h"
+#include "tools/onesided/group_library_find.h"
+#include "info_transports.h"
 
 static const char *set_or_null(enum co_setting_id id)
 {

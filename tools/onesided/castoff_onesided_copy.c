@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/plain_text.h"
-#include "group_library.h"
+#include "group_library_find.h"
 
 enum { WHY = 400, HEAD_BYTES = 64, HASH_BYTES = 32, NAME_MAX_BYTES = 58 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A control connection; see the header. The tag is that of datagrams (mcast/auth.h), always by ChaCha20-Poly1305: the
-// two ends need not have the same processor, and here nothing is in a hurry.
+// A control connection; see the header. The tag is that of datagrams (base/auth/auth.h), always by ChaCha20-Poly1305:
+// the two ends need not have the same processor, and here nothing is in a hurry.
 #include "mcast/onesided/control_session.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/zeroed_pages.h"
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 enum {
     HELLO_BYTES = 32,

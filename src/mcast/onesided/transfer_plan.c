@@ -3,7 +3,7 @@
 // Chunks of a transfer; see the header.
 #include "mcast/onesided/transfer_plan.h"
 
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 
 enum { GRAIN = 4096, FEW = 50 }; // FEW: one in so many is what links lose by themselves
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A packet in words, for the log (CASTOFF_LOG=trace): what packet.h lays down, on one line. Cold.
-#ifndef CASTOFF_P2P_PACKET_DESCRIBE_H
-#define CASTOFF_P2P_PACKET_DESCRIBE_H
+#ifndef CASTOFF_P2P_CHANNEL_PACKET_DESCRIBE_H
+#define CASTOFF_P2P_CHANNEL_PACKET_DESCRIBE_H
 
 #include <stddef.h>
 

@@ -102,7 +102,7 @@ static int take(const struct co_gather_call *call, const struct co_call_ticket *
     if (error != 0) {
         return co_failure_raise(comm, "MPI_Iallgather", error);
     }
-    struct co_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_placeholders_take();
     struct gather *gather = malloc(sizeof *gather);
     error = -ENOMEM;
     if (request != NULL && gather != NULL) {

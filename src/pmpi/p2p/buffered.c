@@ -190,7 +190,7 @@ static const struct co_request_kind kind = {.call = "MPI_Ibsend",
                                             .release = free,
                                             .cancel = cancel};
 
-int co_buffered_start(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,
+int co_buffered_start(struct co_mpi_request *request, const struct co_message_buffer *buffer, int destination, int tag,
                       struct co_communicator *communicator)
 {
     size_t cost = cost_of(buffer);

@@ -19,7 +19,7 @@ int co_buffered_send(const struct co_message_buffer *buffer, int destination, in
                      struct co_communicator *communicator);
 
 // The same behind a request, which is done at once when there was room.
-int co_buffered_start(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,
+int co_buffered_start(struct co_mpi_request *request, const struct co_message_buffer *buffer, int destination, int tag,
                       struct co_communicator *communicator);
 
 #endif

@@ -24,7 +24,7 @@ int PMPI_Bsend(const void *address, int count, MPI_Datatype type, int destinatio
 static int start(const struct co_message_buffer *buffer, int destination, int tag, struct co_communicator *communicator,
                  MPI_Request *handle)
 {
-    struct co_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_placeholders_take();
     int error = request == NULL ? -ENOMEM : co_buffered_start(request, buffer, destination, tag, communicator);
     if (error != 0) {
         if (request != NULL) {

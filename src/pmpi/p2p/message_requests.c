@@ -121,7 +121,7 @@ static void release_plain(void *operation)
     message->request->kept = message;
 }
 
-static int conclude_plain(struct co_request *request, MPI_Status *status)
+static int conclude_plain(struct co_mpi_request *request, MPI_Status *status)
 {
     int error = settle_plain(request->operation);
     if (status != MPI_STATUS_IGNORE) {
@@ -152,7 +152,7 @@ static const struct co_request_kind plain_receive_kind = {.call = "MPI_Irecv",
                                                           .describe = co_message_describe_receive};
 
 // Memory that belongs to the request until a detached operation takes it along; so does its name. NULL: none.
-static struct co_message_operation *make_plain(struct co_request *request)
+static struct co_message_operation *make_plain(struct co_mpi_request *request)
 {
     struct co_message_operation *message = request->kept;
     if (message == NULL) {
@@ -165,7 +165,7 @@ static struct co_message_operation *make_plain(struct co_request *request)
     return message;
 }
 
-static struct co_message_operation *make(struct co_request *request, const struct co_message_buffer *buffer)
+static struct co_message_operation *make(struct co_mpi_request *request, const struct co_message_buffer *buffer)
 {
     struct co_message_operation *message = make_plain(request);
     if (message != NULL) {
@@ -174,8 +174,8 @@ static struct co_message_operation *make(struct co_request *request, const struc
     return message;
 }
 
-int co_message_start_send(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,
-                          struct co_communicator *communicator, bool is_synchronous)
+int co_message_start_send(struct co_mpi_request *request, const struct co_message_buffer *buffer, int destination,
+                          int tag, struct co_communicator *communicator, bool is_synchronous)
 {
     struct co_message_operation *message = make(request, buffer);
     int error = message == NULL ? -ENOMEM : co_message_pack_later(&message->buffer);
@@ -198,7 +198,7 @@ int co_message_start_send(struct co_request *request, const struct co_message_bu
 }
 
 // A receive with a buffer: 0 or -ENOMEM.
-static int make_receive(struct co_message_operation **out, struct co_request *request,
+static int make_receive(struct co_message_operation **out, struct co_mpi_request *request,
                         const struct co_message_buffer *buffer, const struct co_communicator *communicator)
 {
     struct co_message_operation *message = *out = make(request, buffer);
@@ -214,7 +214,7 @@ static int make_receive(struct co_message_operation **out, struct co_request *re
     return 0;
 }
 
-static inline int start_plain(struct co_request *request, void *buffer, size_t bytes, int source, int tag,
+static inline int start_plain(struct co_mpi_request *request, void *buffer, size_t bytes, int source, int tag,
                               struct co_communicator *communicator)
 {
     struct co_message_operation *message = make_plain(request);
@@ -233,8 +233,8 @@ static inline int start_plain(struct co_request *request, void *buffer, size_t b
     return 0;
 }
 
-int co_message_start_receive(struct co_request *request, const struct co_message_buffer *buffer, int source, int tag,
-                             struct co_communicator *communicator)
+int co_message_start_receive(struct co_mpi_request *request, const struct co_message_buffer *buffer, int source,
+                             int tag, struct co_communicator *communicator)
 {
     if (co_message_lies_in_a_row(buffer)) {
         return start_plain(request, buffer->address, buffer->bytes, source, tag, communicator);
@@ -249,8 +249,8 @@ int co_message_start_receive(struct co_request *request, const struct co_message
     return error;
 }
 
-static int conclude(struct co_request *request, int error, const struct co_communicator *communicator, const char *call,
-                    MPI_Request *handle)
+static int conclude(struct co_mpi_request *request, int error, const struct co_communicator *communicator,
+                    const char *call, MPI_Request *handle)
 {
     if (error == 0) {
         *handle = request->handle;
@@ -271,7 +271,7 @@ int co_message_isend(const struct co_message_buffer *buffer, int destination, in
         *handle = done;
         return MPI_SUCCESS;
     }
-    struct co_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_placeholders_take();
     int error = request == NULL
                     ? -ENOMEM
                     : co_message_start_send(request, buffer, destination, tag, communicator, is_synchronous);
@@ -281,7 +281,7 @@ int co_message_isend(const struct co_message_buffer *buffer, int destination, in
 int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag, struct co_communicator *communicator,
                      MPI_Request *handle)
 {
-    struct co_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_placeholders_take();
     if (request != NULL && co_message_lies_in_a_row(buffer) &&
         start_plain(request, buffer->address, buffer->bytes, source, tag, communicator) == 0) {
         *handle = request->handle;
@@ -294,7 +294,7 @@ int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag
 int co_message_imrecv(const struct co_message_buffer *buffer, struct co_p2p_message *message,
                       struct co_communicator *communicator, MPI_Request *handle)
 {
-    struct co_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_placeholders_take();
     struct co_message_operation *operation;
     int error = request == NULL ? -ENOMEM : make_receive(&operation, request, buffer, communicator);
     if (error == 0) {

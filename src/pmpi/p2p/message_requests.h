@@ -15,7 +15,7 @@ struct co_message_operation {
         struct co_p2p_receive receive;
     } p2p;
     struct co_message_buffer buffer;
-    struct co_request *request; // that it belongs to
+    struct co_mpi_request *request; // that it belongs to
     // Of a receive that was freed under way.
     struct co_scatter *scatter;
     struct co_message_operation *next_ended;
@@ -33,9 +33,9 @@ int co_message_imrecv(const struct co_message_buffer *buffer, struct co_p2p_mess
 
 // The parts of it, for persistent requests: an operation that has begun, behind a request that has a handle already.
 // 0 or -errno.
-int co_message_start_send(struct co_request *request, const struct co_message_buffer *buffer, int destination, int tag,
-                          struct co_communicator *communicator, bool is_synchronous);
-int co_message_start_receive(struct co_request *request, const struct co_message_buffer *buffer, int source, int tag,
-                             struct co_communicator *communicator);
+int co_message_start_send(struct co_mpi_request *request, const struct co_message_buffer *buffer, int destination,
+                          int tag, struct co_communicator *communicator, bool is_synchronous);
+int co_message_start_receive(struct co_mpi_request *request, const struct co_message_buffer *buffer, int source,
+                             int tag, struct co_communicator *communicator);
 
 #endif

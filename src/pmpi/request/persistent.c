@@ -32,7 +32,7 @@ void co_persistent_release(struct co_persistent *persistent)
     free(persistent);
 }
 
-int co_persistent_free(MPI_Request *handle, struct co_request *request)
+int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request)
 {
     if (request->persistent == NULL) { // completed before, by another copy of the handle
         return co_failure_raise_code(co_next.comm_world, "MPI_Request_free", MPI_ERR_REQUEST);
@@ -62,7 +62,7 @@ static int keep_type(struct co_persistent *persistent)
 static int make(const struct co_persistent *template, const char *call, MPI_Request *handle)
 {
     struct co_communicator *communicator = template->communicator;
-    struct co_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_placeholders_take();
     struct co_persistent *persistent = malloc(sizeof *persistent);
     int error = -ENOMEM;
     if (request != NULL && persistent != NULL) {
@@ -83,7 +83,7 @@ static int make(const struct co_persistent *template, const char *call, MPI_Requ
     return MPI_SUCCESS;
 }
 
-static int start(struct co_request *request, const char *call)
+static int start(struct co_mpi_request *request, const char *call)
 {
     struct co_persistent *persistent = request->persistent;
     if (persistent == NULL || co_request_of(request->handle) != NULL) { // not persistent, or under way
@@ -108,14 +108,14 @@ static int start(struct co_request *request, const char *call)
     return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, call, error);
 }
 
-static size_t bytes_of(const struct co_request *request)
+static size_t bytes_of(const struct co_mpi_request *request)
 {
     return request->persistent == NULL ? 0 : request->persistent->buffer.bytes;
 }
 
 int PMPI_Start(MPI_Request *handle)
 {
-    struct co_request *request = handle == NULL ? NULL : co_request_behind(*handle);
+    struct co_mpi_request *request = handle == NULL ? NULL : co_request_behind(*handle);
     if (request == NULL) {
         return co_message_declined_handle(CO_MESSAGE_Start, co_next_mpi_get()->Start(handle));
     }
@@ -145,7 +145,7 @@ int PMPI_Startall(int count, MPI_Request handles[])
     size_t bytes = 0;
     for (int i = 0; code == MPI_SUCCESS && i < count; i++) {
         // Never a placeholder to native: it would take it as started.
-        struct co_request *request = co_request_behind(handles[i]);
+        struct co_mpi_request *request = co_request_behind(handles[i]);
         bytes += request == NULL ? 0 : bytes_of(request);
         code = request == NULL ? co_next.Startall(1, &handles[i]) : start(request, "MPI_Startall");
     }

@@ -12,6 +12,6 @@
 void co_persistent_release(struct co_persistent *persistent);
 
 // MPI_Request_free of a handle of ours with nothing under way.
-int co_persistent_free(MPI_Request *handle, struct co_request *request);
+int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request);
 
 #endif

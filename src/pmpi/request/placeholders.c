@@ -17,13 +17,13 @@
 
 struct block {
     struct block *next;
-    struct co_request requests[BLOCK_REQUESTS];
+    struct co_mpi_request requests[BLOCK_REQUESTS];
 };
 
 // Handles of other requests on the way to ours are told without a look at the requests themselves.
 struct cell {
-    _Atomic(MPI_Request) handle; // NULL: free
-    struct co_request *request;  // as long as the handle is there
+    _Atomic(MPI_Request) handle;    // NULL: free
+    struct co_mpi_request *request; // as long as the handle is there
 };
 
 struct handle_table {
@@ -36,7 +36,7 @@ static struct {
     struct co_trylock lock;
     MPI_Comm self;
     struct block *blocks;
-    struct co_request *free;
+    struct co_mpi_request *free;
     size_t count;
     _Atomic(struct handle_table *) table;
     MPI_Request done; // request_null: none
@@ -47,7 +47,7 @@ static size_t cell_of(MPI_Request handle, size_t mask)
     return (size_t)(((uint64_t)(uintptr_t)handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
 }
 
-struct co_request *co_placeholders_find(MPI_Request handle)
+struct co_mpi_request *co_placeholders_find(MPI_Request handle)
 {
     struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
     if (table == NULL) {
@@ -79,7 +79,7 @@ void co_placeholders_fetch(const MPI_Request handles[], int count)
     }
 }
 
-static void insert_locked(struct handle_table *table, struct co_request *request)
+static void insert_locked(struct handle_table *table, struct co_mpi_request *request)
 {
     size_t i = cell_of(request->handle, table->mask);
     while (co_load_relaxed(&table->cells[i].handle) != NULL) { // relaxed: only the holder of the lock writes
@@ -224,10 +224,10 @@ void co_placeholders_close(void)
     pool.count = 0;
 }
 
-static struct co_request *take_free(void)
+static struct co_mpi_request *take_free(void)
 {
     co_turns_take(&pool.lock);
-    struct co_request *request = pool.free;
+    struct co_mpi_request *request = pool.free;
     if (request != NULL) {
         pool.free = request->next;
     }
@@ -235,9 +235,9 @@ static struct co_request *take_free(void)
     return request;
 }
 
-struct co_request *co_placeholders_take(void)
+struct co_mpi_request *co_placeholders_take(void)
 {
-    struct co_request *request = take_free();
+    struct co_mpi_request *request = take_free();
     while (request == NULL) {
         if (add_block() != 0) {
             return NULL;
@@ -247,7 +247,7 @@ struct co_request *co_placeholders_take(void)
     return request;
 }
 
-void co_placeholders_give(struct co_request *request)
+void co_placeholders_give(struct co_mpi_request *request)
 {
     co_turns_take(&pool.lock);
     request->next = pool.free;
@@ -255,7 +255,7 @@ void co_placeholders_give(struct co_request *request)
     co_turns_drop(&pool.lock);
 }
 
-void co_placeholders_visit(void (*visit)(struct co_request *request, void *arg), void *arg)
+void co_placeholders_visit(void (*visit)(struct co_mpi_request *request, void *arg), void *arg)
 {
     co_turns_take(&pool.lock);
     struct block *block = pool.blocks; // blocks are only ever put in front, so the rest of the list stands still

@@ -8,7 +8,7 @@
 
 #include "mpi_below/next_mpi.h"
 
-struct co_request;
+struct co_mpi_request;
 
 // Makes the first handles on castoff's own duplicate of MPI_COMM_SELF and proves that native gives a distinct object
 // for each, which the whole idea rests on. 0, -ENOTUNIQ, -ENOMEM or -EIO.
@@ -22,16 +22,16 @@ void co_placeholders_close(void);
 MPI_Request co_placeholders_done(void);
 
 // A free request with its handle, or NULL when native has no more.
-struct co_request *co_placeholders_take(void);
-void co_placeholders_give(struct co_request *request);
+struct co_mpi_request *co_placeholders_take(void);
+void co_placeholders_give(struct co_mpi_request *request);
 
 // The request behind a handle, in use or not; NULL: a native one.
-struct co_request *co_placeholders_find(MPI_Request handle);
+struct co_mpi_request *co_placeholders_find(MPI_Request handle);
 
 // For a walk through an array of handles, told at each of them what is left: what is looked up next comes to the cache.
 void co_placeholders_fetch(const MPI_Request handles[], int count);
 
 // Calls visit for every request there is, in use or not.
-void co_placeholders_visit(void (*visit)(struct co_request *request, void *arg), void *arg);
+void co_placeholders_visit(void (*visit)(struct co_mpi_request *request, void *arg), void *arg);
 
 #endif

@@ -13,14 +13,14 @@ bool co_requests_generalized(void)
     return co_load_relaxed(&has_generalized); // relaxed: see below
 }
 
-static struct co_request *find(const MPI_Request *handle)
+static struct co_mpi_request *find(const MPI_Request *handle)
 {
     return handle != NULL && co_requests_exist() ? co_request_of(*handle) : NULL;
 }
 
 int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {
-    struct co_request *request = find(&handle);
+    struct co_mpi_request *request = find(&handle);
     if (request == NULL || flag == NULL) {
         return co_next_mpi_get()->Request_get_status(handle, flag, status);
     }
@@ -33,7 +33,7 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 
 int PMPI_Request_free(MPI_Request *handle)
 {
-    struct co_request *request = handle == NULL ? NULL : co_request_behind(*handle);
+    struct co_mpi_request *request = handle == NULL ? NULL : co_request_behind(*handle);
     if (request == NULL) {
         return co_next_mpi_get()->Request_free(handle);
     }
@@ -45,7 +45,7 @@ int PMPI_Request_free(MPI_Request *handle)
 
 int PMPI_Cancel(MPI_Request *handle)
 {
-    struct co_request *request = find(handle);
+    struct co_mpi_request *request = find(handle);
     if (request == NULL) {
         return co_next_mpi_get()->Cancel(handle);
     }

@@ -14,7 +14,7 @@ _Atomic size_t co_requests_outstanding;
 
 #define CLOCK_EVERY 32 // turns of a wait, the longest of which take a millisecond
 
-static const struct co_request_kind *kind_of(const struct co_request *request)
+static const struct co_request_kind *kind_of(const struct co_mpi_request *request)
 {
     return co_load_acquire(&request->kind); // acquire E1
 }
@@ -28,12 +28,12 @@ bool co_requests_are_given(int count, const MPI_Request handles[])
     return are_given;
 }
 
-bool co_request_is_done(const struct co_request *request)
+bool co_request_is_done(const struct co_mpi_request *request)
 {
     return request->is_settled || kind_of(request)->is_done(request->operation);
 }
 
-bool co_request_poll(const struct co_request *request)
+bool co_request_poll(const struct co_mpi_request *request)
 {
     co_freed_receives_finish();
     if (co_request_is_done(request)) {
@@ -48,7 +48,7 @@ bool co_request_poll(const struct co_request *request)
     return co_request_is_done(request);
 }
 
-static struct co_wait wait_of(const struct co_request *request, const char *call)
+static struct co_wait wait_of(const struct co_mpi_request *request, const char *call)
 {
     const struct co_request_kind *kind = kind_of(request);
     return (struct co_wait){
@@ -58,7 +58,7 @@ static struct co_wait wait_of(const struct co_request *request, const char *call
 struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call)
 {
     for (int i = 0; i < count; i++) {
-        struct co_request *request = co_request_of(handles[i]);
+        struct co_mpi_request *request = co_request_of(handles[i]);
         if (request != NULL && kind_of(request)->is_message) {
             return wait_of(request, call);
         }
@@ -66,7 +66,7 @@ struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], co
     return (struct co_wait){.call = call};
 }
 
-void co_request_wait(const struct co_request *request, const char *call)
+void co_request_wait(const struct co_mpi_request *request, const char *call)
 {
     co_freed_receives_finish();
     if (co_request_is_done(request)) {
@@ -78,7 +78,8 @@ void co_request_wait(const struct co_request *request, const char *call)
     }
 }
 
-bool co_request_wait_for(const struct co_request *request, struct co_wait *wait, const char *call, uint64_t patience_ns)
+bool co_request_wait_for(const struct co_mpi_request *request, struct co_wait *wait, const char *call,
+                         uint64_t patience_ns)
 {
     co_freed_receives_finish();
     if (co_request_is_done(request)) {
@@ -103,7 +104,7 @@ bool co_request_wait_for(const struct co_request *request, struct co_wait *wait,
     }
 }
 
-static void settle(struct co_request *request)
+static void settle(struct co_mpi_request *request)
 {
     if (!request->is_settled) {
         request->result = kind_of(request)->settle(request->operation);
@@ -111,13 +112,13 @@ static void settle(struct co_request *request)
     }
 }
 
-bool co_request_has_failed(struct co_request *request)
+bool co_request_has_failed(struct co_mpi_request *request)
 {
     settle(request);
     return request->result != 0;
 }
 
-void co_request_peek(struct co_request *request, MPI_Status *status)
+void co_request_peek(struct co_mpi_request *request, MPI_Status *status)
 {
     settle(request);
     if (status != MPI_STATUS_IGNORE) {
@@ -126,7 +127,7 @@ void co_request_peek(struct co_request *request, MPI_Status *status)
 }
 
 // The request is free for others, or for the next start; its operation is gone, or looks after itself.
-static void unbind(struct co_request *request)
+static void unbind(struct co_mpi_request *request)
 {
     struct co_communicator *communicator = request->communicator;
     bool is_message = kind_of(request)->is_message;
@@ -142,7 +143,7 @@ static void unbind(struct co_request *request)
 }
 
 // Its result; the operation is gone. The request is still bound.
-static int conclude(struct co_request *request, const struct co_request_kind *kind, MPI_Status *status)
+static int conclude(struct co_mpi_request *request, const struct co_request_kind *kind, MPI_Status *status)
 {
     if (kind->conclude != NULL && !request->is_settled) {
         return kind->conclude(request, status);
@@ -153,7 +154,7 @@ static int conclude(struct co_request *request, const struct co_request_kind *ki
 }
 
 // The handle leads nowhere any more.
-static void give_up_handle(MPI_Request *handle, struct co_request *request)
+static void give_up_handle(MPI_Request *handle, struct co_mpi_request *request)
 {
     if (request->persistent != NULL) {
         co_persistent_release(request->persistent);
@@ -163,7 +164,7 @@ static void give_up_handle(MPI_Request *handle, struct co_request *request)
 }
 
 // Its error; the first of several is noted.
-static int complete(MPI_Request *handle, struct co_request *request, MPI_Status *status,
+static int complete(MPI_Request *handle, struct co_mpi_request *request, MPI_Status *status,
                     struct co_request_failure *failure)
 {
     const struct co_request_kind *kind = kind_of(request);
@@ -184,13 +185,13 @@ static int raise(const struct co_request_failure *failure, const char *call)
     return co_failure_raise_code(failure->comm, call, co_failure_code(failure->error));
 }
 
-int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status, const char *call)
+int co_request_complete(MPI_Request *handle, struct co_mpi_request *request, MPI_Status *status, const char *call)
 {
     struct co_request_failure failure = {.error = 0};
     return complete(handle, request, status, &failure) == 0 ? MPI_SUCCESS : raise(&failure, call);
 }
 
-void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
+void co_request_complete_entry(MPI_Request *handle, struct co_mpi_request *request, MPI_Status *statuses, int index,
                                struct co_request_failure *failure)
 {
     MPI_Status *status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[index];
@@ -211,7 +212,7 @@ int co_request_conclude_array(const struct co_request_failure *failure, int code
     return MPI_ERR_IN_STATUS;
 }
 
-int co_request_cancel(struct co_request *request)
+int co_request_cancel(struct co_mpi_request *request)
 {
     const struct co_request_kind *kind = kind_of(request);
     if (kind->cancel == NULL) {
@@ -221,7 +222,7 @@ int co_request_cancel(struct co_request *request)
     return MPI_SUCCESS;
 }
 
-int co_request_free(MPI_Request *handle, struct co_request *request)
+int co_request_free(MPI_Request *handle, struct co_mpi_request *request)
 {
     const struct co_request_kind *kind = kind_of(request);
     if (!co_request_is_done(request) && kind->detach == NULL) {
@@ -241,7 +242,7 @@ void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status stat
                                struct co_request_failure *failure)
 {
     for (int i = 0; i < count; i++) {
-        struct co_request *request = co_request_of(handles[i]);
+        struct co_mpi_request *request = co_request_of(handles[i]);
         if (request != NULL) {
             co_request_complete_entry(&handles[i], request, statuses, i, failure);
         }
@@ -260,7 +261,7 @@ struct drain {
     struct co_wait wait;
 };
 
-static void drain_one(struct co_request *request, void *arg)
+static void drain_one(struct co_mpi_request *request, void *arg)
 {
     struct drain *drain = arg;
     // A request completed by another thread meanwhile is none of ours any more: its kind is gone.

@@ -17,7 +17,7 @@
 
 struct co_persistent;
 
-struct co_request;
+struct co_mpi_request;
 
 struct co_request_kind {
     const char *call; // "MPI_Iallgather"
@@ -27,7 +27,7 @@ struct co_request_kind {
     void (*fill_status)(const void *operation, MPI_Status *status); // all but MPI_ERROR
     void (*release)(void *operation);
     // The last three in one, where nothing was looked at before; NULL: one by one.
-    int (*conclude)(struct co_request *request, MPI_Status *status);
+    int (*conclude)(struct co_mpi_request *request, MPI_Status *status);
     bool is_message; // between two ranks: hints of its communicator do not concern it
     // Of messages; NULL for collectives, for which both calls are errors. detach: under way, and nobody will complete
     // it: true: it releases itself when it is done.
@@ -36,9 +36,9 @@ struct co_request_kind {
     void (*describe)(const void *operation, char *text, size_t room); // what it waits for, for the stall watchdog
 };
 
-struct co_request {
+struct co_mpi_request {
     alignas(CO_CACHE_LINE) MPI_Request handle;    // a placeholder, for life
-    struct co_request *next;                      // free list of the placeholders
+    struct co_mpi_request *next;                  // free list of the placeholders
     _Atomic(const struct co_request_kind *) kind; // NULL: not in use
     void *operation;
     void *kept;                           // memory of an earlier message, for the next one; NULL: none
@@ -48,12 +48,12 @@ struct co_request {
     int result; // once settled: 0 or -errno
 };
 
-_Static_assert(sizeof(struct co_request) == CO_CACHE_LINE, "one line");
+_Static_assert(sizeof(struct co_mpi_request) == CO_CACHE_LINE, "one line");
 
 extern _Atomic size_t co_requests_outstanding;
 
 // Binds an operation to a request (from co_placeholders_take) and holds the communicator.
-static inline void co_request_start(struct co_request *request, const struct co_request_kind *kind, void *operation,
+static inline void co_request_start(struct co_mpi_request *request, const struct co_request_kind *kind, void *operation,
                                     struct co_communicator *communicator)
 {
     request->operation = operation;
@@ -76,9 +76,9 @@ static inline bool co_requests_exist(void)
 }
 
 // The request in use behind a handle, or NULL.
-static inline struct co_request *co_request_of(MPI_Request handle)
+static inline struct co_mpi_request *co_request_of(MPI_Request handle)
 {
-    struct co_request *request = co_placeholders_find(handle);
+    struct co_mpi_request *request = co_placeholders_find(handle);
     return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire E1
 }
 
@@ -87,36 +87,36 @@ static inline struct co_request *co_request_of(MPI_Request handle)
 bool co_requests_are_given(int count, const MPI_Request handles[]);
 
 // The request behind a handle that is ours, in use or a persistent one that is not, or NULL.
-static inline struct co_request *co_request_behind(MPI_Request handle)
+static inline struct co_mpi_request *co_request_behind(MPI_Request handle)
 {
     return co_layer_is_off() ? NULL : co_placeholders_find(handle);
 }
 
-bool co_request_is_done(const struct co_request *request);
+bool co_request_is_done(const struct co_mpi_request *request);
 
 // Like is_done, but moves the engine and native MPI once when it is not.
-bool co_request_poll(const struct co_request *request);
+bool co_request_poll(const struct co_mpi_request *request);
 
 // Until it is done. `call` names the waiting call for the stall watchdog.
-void co_request_wait(const struct co_request *request, const char *call);
+void co_request_wait(const struct co_mpi_request *request, const char *call);
 
 // The same for about so long at most, in a wait that goes on when the request is the same as before; true: it is done.
-bool co_request_wait_for(const struct co_request *request, struct co_wait *wait, const char *call,
+bool co_request_wait_for(const struct co_mpi_request *request, struct co_wait *wait, const char *call,
                          uint64_t patience_ns);
 
 // Of a request that is done: whether it is an error. Its buffers are the program's afterwards.
-bool co_request_has_failed(struct co_request *request);
+bool co_request_has_failed(struct co_mpi_request *request);
 
 // What a call that waits for any of these waits for. A message is told by no descriptor.
 struct co_wait co_request_wait_of_any(int count, const MPI_Request handles[], const char *call);
 
 // Status of a request that is done, without completing it: its buffers are the program's afterwards.
-void co_request_peek(struct co_request *request, MPI_Status *status);
+void co_request_peek(struct co_mpi_request *request, MPI_Status *status);
 
 // Completes a request that is done: buffers, status (not MPI_ERROR; may be MPI_STATUS_IGNORE), *handle =
 // MPI_REQUEST_NULL, but for a persistent one, which native, too, frees only when it has failed. Returns MPI_SUCCESS or
 // an error code, raised on the communicator's handler in the name of the completing call.
-int co_request_complete(MPI_Request *handle, struct co_request *request, MPI_Status *status, const char *call);
+int co_request_complete(MPI_Request *handle, struct co_mpi_request *request, MPI_Status *status, const char *call);
 
 // The first failure among the requests of ours in an array: the one that is raised, once for the call, as natively.
 struct co_request_failure {
@@ -126,7 +126,7 @@ struct co_request_failure {
 };
 
 // As above for the array calls: writes MPI_ERROR, too, and raises nothing. `statuses` may be MPI_STATUSES_IGNORE.
-void co_request_complete_entry(MPI_Request *handle, struct co_request *request, MPI_Status *statuses, int index,
+void co_request_complete_entry(MPI_Request *handle, struct co_mpi_request *request, MPI_Status *statuses, int index,
                                struct co_request_failure *failure);
 
 // The code of an array call for which native said `code`: raises the failure, unless native has raised one of its own.
@@ -134,8 +134,8 @@ int co_request_conclude_array(const struct co_request_failure *failure, int code
 
 // MPI_Cancel and MPI_Request_free. A collective can be neither cancelled nor freed while it is under way: native
 // answers MPI_ERR_REQUEST on MPI_COMM_WORLD and keeps the handle, so do we.
-int co_request_cancel(struct co_request *request);
-int co_request_free(MPI_Request *handle, struct co_request *request);
+int co_request_cancel(struct co_mpi_request *request);
+int co_request_free(MPI_Request *handle, struct co_mpi_request *request);
 
 // The same for all of ours in an array, which are done.
 void co_requests_complete_rest(int count, MPI_Request handles[], MPI_Status statuses[],

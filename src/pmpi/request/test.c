@@ -8,7 +8,7 @@
 int PMPI_Test(MPI_Request *handle, int *flag, MPI_Status *status)
 {
     if (co_requests_exist() && handle != NULL && flag != NULL) {
-        struct co_request *request = co_request_of(*handle);
+        struct co_mpi_request *request = co_request_of(*handle);
         if (request != NULL) {
             *flag = co_request_poll(request);
             return *flag ? co_request_complete(handle, request, status, "MPI_Test") : MPI_SUCCESS;
@@ -23,7 +23,7 @@ static enum ours look_at_ours(int count, const MPI_Request handles[])
 {
     enum ours found = OURS_NONE;
     for (int i = 0; i < count; i++) {
-        struct co_request *request = co_request_of(handles[i]);
+        struct co_mpi_request *request = co_request_of(handles[i]);
         if (request != NULL) {
             found = OURS_DONE;
             if (!co_request_poll(request)) {

@@ -31,7 +31,7 @@ static bool has_failed(const struct all *all)
     return all->failure.error != 0 || all->code != MPI_SUCCESS;
 }
 
-static bool gets_done_soon(struct all *all, const struct co_request *request)
+static bool gets_done_soon(struct all *all, const struct co_mpi_request *request)
 {
     return co_request_wait_for(request, &all->wait, "MPI_Waitall", all->patience_ns);
 }
@@ -43,7 +43,7 @@ static int complete_front(struct all *all)
     int i = 0;
     while (i < all->count && !has_failed(all)) {
         co_placeholders_fetch(all->handles + i, all->count - i);
-        struct co_request *request = co_request_of(all->handles[i]);
+        struct co_mpi_request *request = co_request_of(all->handles[i]);
         if (request != NULL) {
             if (!gets_done_soon(all, request)) {
                 break;
@@ -63,7 +63,7 @@ static int complete_front(struct all *all)
 static bool are_done_soon(struct all *all, int first)
 {
     for (int i = first; i < all->count; i++) {
-        struct co_request *request = co_request_of(all->handles[i]);
+        struct co_mpi_request *request = co_request_of(all->handles[i]);
         if (request != NULL && (!gets_done_soon(all, request) || co_request_has_failed(request))) {
             return false;
         }
@@ -85,7 +85,7 @@ static void complete(struct all *all, int first, int end)
 // left to native, and one of theirs that has failed is found when ours are done.
 static bool is_over(MPI_Request handle)
 {
-    struct co_request *request = co_request_of(handle);
+    struct co_mpi_request *request = co_request_of(handle);
     int flag = 0;
     if (request != NULL) {
         return co_request_is_done(request);
@@ -136,7 +136,7 @@ static int complete_ours(struct all *all, int first, unsigned char *marks)
 {
     int i = first;
     while (i < all->count && !has_failed(all)) {
-        struct co_request *request = is_marked(marks, i) ? NULL : co_request_of(all->handles[i]);
+        struct co_mpi_request *request = is_marked(marks, i) ? NULL : co_request_of(all->handles[i]);
         if (request != NULL) {
             if (!gets_done_soon(all, request)) {
                 break;
@@ -194,7 +194,7 @@ static void complete_slowly(struct all *all, int first)
         complete_one_by_one(all, first, marks);
     } else {
         for (int i = first; i < all->count; i++) {
-            struct co_request *request = co_request_of(all->handles[i]);
+            struct co_mpi_request *request = co_request_of(all->handles[i]);
             if (request != NULL) {
                 co_request_wait(request, "MPI_Waitall");
             }

@@ -15,7 +15,7 @@ static int find_done(int count, const MPI_Request handles[])
 {
     int found = NONE_OURS;
     for (int i = 0; i < count; i++) {
-        struct co_request *request = co_request_of(handles[i]);
+        struct co_mpi_request *request = co_request_of(handles[i]);
         if (request != NULL) {
             if (co_request_is_done(request)) {
                 return i;

@@ -38,7 +38,7 @@ static void append_ours(struct some *some)
 {
     struct co_request_failure failure = {.error = 0};
     for (int i = 0; i < some->count; i++) {
-        struct co_request *request = co_request_of(some->handles[i]);
+        struct co_mpi_request *request = co_request_of(some->handles[i]);
         if (request != NULL && co_request_is_done(request)) {
             int at = (*some->outcount)++;
             some->indices[at] = i;

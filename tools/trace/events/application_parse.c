@@ -44,7 +44,7 @@ static void tell_origin(const struct co_reader *reader, struct co_event_head *he
 static void read_calls(struct co_reader *reader, struct co_event_writer *writer)
 {
     struct co_tracker tracker;
-    struct co_call call;
+    struct co_traced_call call;
     struct co_event_head *head = &writer->head;
     co_tracker_open(&tracker, writer);
     uint64_t returned_ns = 0;

@@ -34,7 +34,7 @@ void co_tracker_close(struct co_tracker *tracker)
     co_tracker_groups_close(&tracker->groups);
 }
 
-static void complete_some(struct co_tracker *tracker, const struct co_call *call)
+static void complete_some(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     for (uint32_t i = 0; i < call->index_count; i++) {
         int32_t index = call->indices[i];
@@ -45,7 +45,7 @@ static void complete_some(struct co_tracker *tracker, const struct co_call *call
 }
 
 // What is complete after a wait or test that found something.
-static void add_completion(struct co_tracker *tracker, const struct co_call *call)
+static void add_completion(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     if (call->is_in_vain) {
         return;
@@ -75,7 +75,7 @@ static void add_completion(struct co_tracker *tracker, const struct co_call *cal
     co_event_writer_add(tracker->writer, &event);
 }
 
-static void add_probe(struct co_tracker *tracker, const struct co_call *call, unsigned op)
+static void add_probe(struct co_tracker *tracker, const struct co_traced_call *call, unsigned op)
 {
     const struct co_call_status *status = co_tracker_status(call, 0);
     struct co_event event = co_tracker_event(tracker, call, op, call->end_ns);
@@ -90,7 +90,7 @@ static void add_probe(struct co_tracker *tracker, const struct co_call *call, un
     co_event_writer_add(tracker->writer, &event);
 }
 
-static void add_collective(struct co_tracker *tracker, const struct co_call *call, unsigned op)
+static void add_collective(struct co_tracker *tracker, const struct co_traced_call *call, unsigned op)
 {
     struct co_event event = co_tracker_event(tracker, call, op, call->begin_ns);
     event.number = call->root >= 0 ? (uint32_t)call->root : 0;
@@ -98,7 +98,7 @@ static void add_collective(struct co_tracker *tracker, const struct co_call *cal
 }
 
 // What MPI says of a communicator, to compare with what is thought of it.
-static void add_told(struct co_tracker *tracker, const struct co_call *call)
+static void add_told(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     bool is_rank = call->op == CO_CALL_COMM_RANK;
     struct co_event event = co_tracker_event(tracker, call, is_rank ? CO_EVENT_RANK : CO_EVENT_SIZE, call->end_ns);
@@ -108,7 +108,7 @@ static void add_told(struct co_tracker *tracker, const struct co_call *call)
     }
 }
 
-static void add_message(struct co_tracker *tracker, const struct co_call *call)
+static void add_message(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     switch (call->op) {
     case CO_CALL_ISEND:
@@ -153,7 +153,7 @@ static void add_message(struct co_tracker *tracker, const struct co_call *call)
     }
 }
 
-static void note_call(struct co_tracker *tracker, const struct co_call *call)
+static void note_call(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     struct co_event_head *head = &tracker->writer->head;
     if (!tracker->has_begun) {
@@ -165,7 +165,7 @@ static void note_call(struct co_tracker *tracker, const struct co_call *call)
     tracker->has_ended = tracker->has_ended || call->op == CO_CALL_FINALIZE;
 }
 
-void co_tracker_add(struct co_tracker *tracker, const struct co_call *call)
+void co_tracker_add(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     struct co_event_head *head = &tracker->writer->head;
     note_call(tracker, call);

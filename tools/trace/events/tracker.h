@@ -22,6 +22,6 @@ struct co_tracker {
 
 void co_tracker_open(struct co_tracker *tracker, struct co_event_writer *writer);
 void co_tracker_close(struct co_tracker *tracker);
-void co_tracker_add(struct co_tracker *tracker, const struct co_call *call);
+void co_tracker_add(struct co_tracker *tracker, const struct co_traced_call *call);
 
 #endif

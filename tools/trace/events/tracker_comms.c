@@ -23,8 +23,8 @@ static void add_numbers(struct co_tracker *tracker, const int32_t *numbers, uint
     }
 }
 
-static void add_comm(struct co_tracker *tracker, const struct co_call *call, enum co_event_comm way, int32_t color,
-                     int32_t key)
+static void add_comm(struct co_tracker *tracker, const struct co_traced_call *call, enum co_event_comm way,
+                     int32_t color, int32_t key)
 {
     struct co_event event = co_tracker_event(tracker, call, CO_EVENT_COMM, call->end_ns);
     event.flags = (uint8_t)way;
@@ -35,7 +35,7 @@ static void add_comm(struct co_tracker *tracker, const struct co_call *call, enu
 }
 
 // The group as the replay takes it apart (replay_sets.c), which knows how many ranks there are.
-static void add_created(struct co_tracker *tracker, const struct co_call *call)
+static void add_created(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     const struct co_tracked_group *group = co_tracker_group(tracker, call->group);
     uint32_t count = 0;
@@ -53,7 +53,7 @@ static void add_created(struct co_tracker *tracker, const struct co_call *call)
     free(numbers);
 }
 
-static int32_t cells(const struct co_call *call)
+static int32_t cells(const struct co_traced_call *call)
 {
     int64_t product = 1;
     for (uint32_t i = 0; i < call->number_count && product < INT32_MAX; i++) {
@@ -79,7 +79,7 @@ static void keep_grid(struct co_tracker *tracker, uint32_t comm, const int32_t *
 }
 
 // A grid's lengths, then which of them the new ones keep.
-static void add_part_of_grid(struct co_tracker *tracker, const struct co_call *call)
+static void add_part_of_grid(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     const struct grid *from = co_hash_map_get(&tracker->grids, call->comm);
     int32_t *numbers = NULL, *kept = NULL;
@@ -108,7 +108,7 @@ static void add_part_of_grid(struct co_tracker *tracker, const struct co_call *c
     free(kept);
 }
 
-static void duplicate_grid(struct co_tracker *tracker, const struct co_call *call)
+static void duplicate_grid(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     const struct grid *from = co_hash_map_get(&tracker->grids, call->comm);
     keep_grid(tracker, call->new_comm, from == NULL ? NULL : from->lengths, from == NULL ? 0 : from->count);
@@ -128,7 +128,7 @@ static int64_t move(const struct grid *grid, int64_t rank, int32_t direction, in
     return length > 0 ? rank + ((at + distance % length + length) % length - at) * below : -1;
 }
 
-static int64_t find_own_place(const struct grid *grid, const struct co_call *call)
+static int64_t find_own_place(const struct grid *grid, const struct co_traced_call *call)
 {
     if (call->op == CO_CALL_CART_SHIFT) {
         bool is_sound = call->color >= 0 && (uint32_t)call->color < grid->count;
@@ -145,7 +145,7 @@ static int64_t find_own_place(const struct grid *grid, const struct co_call *cal
     return rank;
 }
 
-void co_tracker_add_place(struct co_tracker *tracker, const struct co_call *call)
+void co_tracker_add_place(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     const struct grid *grid = co_hash_map_get(&tracker->grids, call->comm);
     int64_t rank = grid == NULL ? -1 : find_own_place(grid, call);
@@ -156,7 +156,7 @@ void co_tracker_add_place(struct co_tracker *tracker, const struct co_call *call
     }
 }
 
-static void note_made(struct co_tracker *tracker, const struct co_call *call)
+static void note_made(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     int error = call->new_comm < CO_COMM_FIRST ? 0 : co_hash_map_put(&tracker->made, call->new_comm, tracker);
     if (error == -EEXIST) {
@@ -165,7 +165,7 @@ static void note_made(struct co_tracker *tracker, const struct co_call *call)
     tracker->is_out_of_memory = tracker->is_out_of_memory || error == -ENOMEM;
 }
 
-void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call)
+void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     note_made(tracker, call);
     if (call->op != CO_CALL_COMM_DUP && call->op != CO_CALL_CART_SUB) {

@@ -115,7 +115,7 @@ int32_t *co_tracked_group_made(const struct co_tracked_group *group, uint32_t *c
 }
 
 // Ranges of first, last and step, as the places that they name. NULL: more than a set can have, or nonsense.
-static int32_t *expand(const struct co_call *call, uint32_t *count)
+static int32_t *expand(const struct co_traced_call *call, uint32_t *count)
 {
     int32_t *places = malloc(CO_RANK_SET_MAX * sizeof *places);
     bool is_sound = places != NULL && call->number_count % 3 == 0;
@@ -137,12 +137,12 @@ static int32_t *expand(const struct co_call *call, uint32_t *count)
     return places;
 }
 
-static bool is_exclusion(const struct co_call *call)
+static bool is_exclusion(const struct co_traced_call *call)
 {
     return call->op == CO_CALL_GROUP_EXCL || call->op == CO_CALL_GROUP_RANGE_EXCL;
 }
 
-static void choose(const struct co_call *call, const struct co_tracked_group *from, const int32_t *places,
+static void choose(const struct co_traced_call *call, const struct co_tracked_group *from, const int32_t *places,
                    uint32_t count, struct co_tracked_group *group)
 {
     uint32_t before;
@@ -162,7 +162,8 @@ static void choose(const struct co_call *call, const struct co_tracked_group *fr
     }
 }
 
-static void add_choice(struct co_tracker *tracker, const struct co_call *call, const struct co_tracked_group *from)
+static void add_choice(struct co_tracker *tracker, const struct co_traced_call *call,
+                       const struct co_tracked_group *from)
 {
     struct co_tracked_group group = {.comm = ANY_COMM};
     uint32_t count = 0;
@@ -206,8 +207,8 @@ static void combine_made(unsigned op, const struct co_tracked_group *left, const
     free(behind);
 }
 
-static void add_combination(struct co_tracker *tracker, const struct co_call *call, const struct co_tracked_group *left,
-                            const struct co_tracked_group *right)
+static void add_combination(struct co_tracker *tracker, const struct co_traced_call *call,
+                            const struct co_tracked_group *left, const struct co_tracked_group *right)
 {
     struct co_tracked_group group = {.comm = ANY_COMM};
     bool are_sets = left->ranks != NULL && right->ranks != NULL;
@@ -220,7 +221,7 @@ static void add_combination(struct co_tracker *tracker, const struct co_call *ca
     keep(tracker, call->new_group, &group);
 }
 
-void co_tracker_add_group(struct co_tracker *tracker, const struct co_call *call)
+void co_tracker_add_group(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     bool is_of_two = call->op >= CO_CALL_GROUP_UNION && call->op <= CO_CALL_GROUP_DIFFERENCE;
     bool is_remote = call->op == CO_CALL_COMM_REMOTE_GROUP;

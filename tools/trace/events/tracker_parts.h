@@ -7,23 +7,23 @@
 #include "tools/trace/events/tracker.h"
 
 // tracker_requests.c
-struct co_event co_tracker_event(const struct co_tracker *tracker, const struct co_call *call, unsigned op,
+struct co_event co_tracker_event(const struct co_tracker *tracker, const struct co_traced_call *call, unsigned op,
                                  uint64_t when);
-void co_tracker_add_send(struct co_tracker *tracker, const struct co_call *call, int32_t peer, int32_t tag,
+void co_tracker_add_send(struct co_tracker *tracker, const struct co_traced_call *call, int32_t peer, int32_t tag,
                          uint32_t comm, int64_t bytes);
 // MPI_Recv, and the receiving half of MPI_Sendrecv.
-void co_tracker_add_receive(struct co_tracker *tracker, const struct co_call *call, int32_t peer, int32_t tag);
-void co_tracker_make_receive(struct co_tracker *tracker, const struct co_call *call, bool is_persistent);
-void co_tracker_make_send(struct co_tracker *tracker, const struct co_call *call); // persistent
-void co_tracker_start(struct co_tracker *tracker, const struct co_call *call, uint64_t request);
-void co_tracker_complete(struct co_tracker *tracker, const struct co_call *call, uint64_t request,
+void co_tracker_add_receive(struct co_tracker *tracker, const struct co_traced_call *call, int32_t peer, int32_t tag);
+void co_tracker_make_receive(struct co_tracker *tracker, const struct co_traced_call *call, bool is_persistent);
+void co_tracker_make_send(struct co_tracker *tracker, const struct co_traced_call *call); // persistent
+void co_tracker_start(struct co_tracker *tracker, const struct co_traced_call *call, uint64_t request);
+void co_tracker_complete(struct co_tracker *tracker, const struct co_traced_call *call, uint64_t request,
                          const struct co_call_status *status);
-void co_tracker_free_request(struct co_tracker *tracker, const struct co_call *call);
+void co_tracker_free_request(struct co_tracker *tracker, const struct co_traced_call *call);
 void co_tracker_forget(struct co_tracker *tracker, uint64_t request);
 // DUMPI writes MPI_PROC_NULL as it is: where that is -1, only the status tells it from MPI_ANY_SOURCE.
 bool co_tracker_is_from_nobody(int32_t peer, const struct co_call_status *status);
 
-static inline const struct co_call_status *co_tracker_status(const struct co_call *call, uint32_t i)
+static inline const struct co_call_status *co_tracker_status(const struct co_traced_call *call, uint32_t i)
 {
     return i < call->status_count ? &call->statuses[i] : NULL;
 }
@@ -38,7 +38,7 @@ struct co_tracked_group {
 };
 
 // tracker_groups.c
-void co_tracker_add_group(struct co_tracker *tracker, const struct co_call *call);
+void co_tracker_add_group(struct co_tracker *tracker, const struct co_traced_call *call);
 // NULL: it is not known.
 const struct co_tracked_group *co_tracker_group(struct co_tracker *tracker, uint32_t number);
 // How it was made, from the beginning; the caller frees. NULL: no memory.
@@ -49,7 +49,7 @@ void co_tracker_groups_close(struct co_hash_map *groups);
 
 // tracker_comms.c
 // MPI_Cart_shift and MPI_Cart_get tell the rank where it stands itself.
-void co_tracker_add_place(struct co_tracker *tracker, const struct co_call *call);
-void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_call *call);
+void co_tracker_add_place(struct co_tracker *tracker, const struct co_traced_call *call);
+void co_tracker_add_communicator(struct co_tracker *tracker, const struct co_traced_call *call);
 
 #endif

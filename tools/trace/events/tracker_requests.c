@@ -15,7 +15,7 @@ struct tracked {
     int64_t bytes;
 };
 
-struct co_event co_tracker_event(const struct co_tracker *tracker, const struct co_call *call, unsigned op,
+struct co_event co_tracker_event(const struct co_tracker *tracker, const struct co_traced_call *call, unsigned op,
                                  uint64_t when)
 {
     return (struct co_event){
@@ -30,7 +30,7 @@ struct co_event co_tracker_event(const struct co_tracker *tracker, const struct 
     };
 }
 
-void co_tracker_add_send(struct co_tracker *tracker, const struct co_call *call, int32_t peer, int32_t tag,
+void co_tracker_add_send(struct co_tracker *tracker, const struct co_traced_call *call, int32_t peer, int32_t tag,
                          uint32_t comm, int64_t bytes)
 {
     struct co_event event = co_tracker_event(tracker, call, CO_EVENT_SEND, call->begin_ns);
@@ -44,7 +44,7 @@ void co_tracker_add_send(struct co_tracker *tracker, const struct co_call *call,
 }
 
 // A receive's own number. From MPI_PROC_NULL: UINT32_MAX, and no event.
-static uint32_t add_post(struct co_tracker *tracker, const struct co_call *call, int32_t peer, int32_t tag,
+static uint32_t add_post(struct co_tracker *tracker, const struct co_traced_call *call, int32_t peer, int32_t tag,
                          uint32_t comm, unsigned flags, uint64_t *position)
 {
     struct co_event event = co_tracker_event(tracker, call, CO_EVENT_POST, call->begin_ns);
@@ -68,7 +68,7 @@ bool co_tracker_is_from_nobody(int32_t peer, const struct co_call_status *status
            status->source != CO_CALL_NOT_KNOWN;
 }
 
-static void add_done(struct co_tracker *tracker, const struct co_call *call, uint32_t number, uint64_t position,
+static void add_done(struct co_tracker *tracker, const struct co_traced_call *call, uint32_t number, uint64_t position,
                      int32_t peer, const struct co_call_status *status)
 {
     bool is_cancelled = status != NULL && status->is_cancelled;
@@ -91,14 +91,14 @@ static void add_done(struct co_tracker *tracker, const struct co_call *call, uin
 }
 
 // MPI_Recv, and the receiving half of MPI_Sendrecv.
-void co_tracker_add_receive(struct co_tracker *tracker, const struct co_call *call, int32_t peer, int32_t tag)
+void co_tracker_add_receive(struct co_tracker *tracker, const struct co_traced_call *call, int32_t peer, int32_t tag)
 {
     uint64_t position = 0;
     uint32_t number = add_post(tracker, call, peer, tag, call->comm, 0, &position);
     add_done(tracker, call, number, position, peer, co_tracker_status(call, 0));
 }
 
-static struct tracked *make_request(struct co_tracker *tracker, const struct co_call *call)
+static struct tracked *make_request(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     struct tracked *tracked = call->request < CO_REQUEST_FIRST ? NULL : calloc(1, sizeof *tracked);
     free(co_hash_map_remove(&tracker->requests, call->request));
@@ -114,7 +114,7 @@ static struct tracked *make_request(struct co_tracker *tracker, const struct co_
     return tracked;
 }
 
-void co_tracker_start(struct co_tracker *tracker, const struct co_call *call, uint64_t request)
+void co_tracker_start(struct co_tracker *tracker, const struct co_traced_call *call, uint64_t request)
 {
     struct tracked *tracked = co_hash_map_get(&tracker->requests, request);
     if (tracked == NULL) {
@@ -129,7 +129,7 @@ void co_tracker_start(struct co_tracker *tracker, const struct co_call *call, ui
     }
 }
 
-void co_tracker_make_receive(struct co_tracker *tracker, const struct co_call *call, bool is_persistent)
+void co_tracker_make_receive(struct co_tracker *tracker, const struct co_traced_call *call, bool is_persistent)
 {
     struct tracked *tracked = make_request(tracker, call);
     if (tracked != NULL) {
@@ -144,7 +144,7 @@ void co_tracker_make_receive(struct co_tracker *tracker, const struct co_call *c
     }
 }
 
-void co_tracker_complete(struct co_tracker *tracker, const struct co_call *call, uint64_t request,
+void co_tracker_complete(struct co_tracker *tracker, const struct co_traced_call *call, uint64_t request,
                          const struct co_call_status *status)
 {
     struct tracked *tracked = co_hash_map_get(&tracker->requests, request);
@@ -160,7 +160,7 @@ void co_tracker_complete(struct co_tracker *tracker, const struct co_call *call,
     }
 }
 
-void co_tracker_free_request(struct co_tracker *tracker, const struct co_call *call)
+void co_tracker_free_request(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     struct tracked *tracked = co_hash_map_remove(&tracker->requests, call->request);
     if (tracked != NULL && tracked->is_under_way && tracked->number != UINT32_MAX) {
@@ -171,7 +171,7 @@ void co_tracker_free_request(struct co_tracker *tracker, const struct co_call *c
     free(tracked);
 }
 
-void co_tracker_make_send(struct co_tracker *tracker, const struct co_call *call)
+void co_tracker_make_send(struct co_tracker *tracker, const struct co_traced_call *call)
 {
     struct tracked *tracked = make_request(tracker, call);
     if (tracked != NULL) {

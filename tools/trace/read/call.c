@@ -54,9 +54,9 @@ unsigned co_call_find(const char *name, size_t length)
     return CO_CALL_COUNT;
 }
 
-void co_call_clear(struct co_call *call, unsigned id)
+void co_call_clear(struct co_traced_call *call, unsigned id)
 {
-    *call = (struct co_call){
+    *call = (struct co_traced_call){
         .id = (uint16_t)id,
         .op = co_call_rows[id].op,
         .times = 1,

@@ -124,7 +124,7 @@ struct co_call_status {
 enum { CO_CALL_NUMBERS_MAX = 1 << 22 };
 
 // Arrays belong to the reader, and hold until its next call.
-struct co_call {
+struct co_traced_call {
     uint16_t id;               // enum co_call_id
     uint8_t op;                // of its row
     bool has_failed;           // MPI gave an error
@@ -148,6 +148,6 @@ struct co_call {
     const int32_t *numbers; // ranks or ranges of a group, dimensions of a grid or a place in it, members
 };
 
-void co_call_clear(struct co_call *call, unsigned id);
+void co_call_clear(struct co_traced_call *call, unsigned id);
 
 #endif

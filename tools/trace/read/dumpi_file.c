@@ -180,7 +180,7 @@ static bool stop(struct co_dumpi *dumpi, struct co_note *note, const char *why)
     return false;
 }
 
-static bool read_head(struct co_dumpi *dumpi, struct co_call *call, uint8_t mask, struct co_note *note)
+static bool read_head(struct co_dumpi *dumpi, struct co_traced_call *call, uint8_t mask, struct co_note *note)
 {
     struct co_window *window = &dumpi->window;
     size_t bytes = (mask & HAS_THREAD ? 2 : 0) + (mask & HAS_CPU_TIME ? 12 : 0) + (mask & HAS_WALL_TIME ? 12 : 0);
@@ -205,7 +205,7 @@ static bool read_head(struct co_dumpi *dumpi, struct co_call *call, uint8_t mask
     return true;
 }
 
-bool co_dumpi_next(struct co_dumpi *dumpi, struct co_call *call, struct co_note *note)
+bool co_dumpi_next(struct co_dumpi *dumpi, struct co_traced_call *call, struct co_note *note)
 {
     struct co_window *window = &dumpi->window;
     while (!dumpi->is_over) {

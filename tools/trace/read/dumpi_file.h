@@ -42,10 +42,10 @@ void co_dumpi_open(struct co_dumpi *dumpi, struct co_window window, struct co_no
 void co_dumpi_close(struct co_dumpi *dumpi);
 
 // False: that was all, or all that can be read.
-bool co_dumpi_next(struct co_dumpi *dumpi, struct co_call *call, struct co_note *note);
+bool co_dumpi_next(struct co_dumpi *dumpi, struct co_traced_call *call, struct co_note *note);
 
 // dumpi_record.c: the arguments of a call whose id is set. False, and noted.
-bool co_dumpi_read_arguments(struct co_dumpi *dumpi, struct co_call *call, uint8_t mask, struct co_note *note);
+bool co_dumpi_read_arguments(struct co_dumpi *dumpi, struct co_traced_call *call, uint8_t mask, struct co_note *note);
 
 bool co_dumpi_has_version(const struct co_dumpi *dumpi, int major, int minor, int patch);
 

@@ -8,7 +8,7 @@
 
 struct co_dumpi_reading {
     struct co_dumpi *dumpi;
-    struct co_call *call;
+    struct co_traced_call *call;
     bool has_statuses;
     int32_t own_rank, count, flag;
     uint32_t type, unused;

@@ -16,7 +16,7 @@
 static bool take_numbers(struct co_dumpi_reading *reading)
 {
     struct co_dumpi *dumpi = reading->dumpi;
-    struct co_call *call = reading->call;
+    struct co_traced_call *call = reading->call;
     if (!co_dumpi_take_numbers(reading, &dumpi->numbers, &dumpi->numbers_room, &call->number_count)) {
         return false;
     }
@@ -27,7 +27,7 @@ static bool take_numbers(struct co_dumpi_reading *reading)
 static bool read_array(struct co_dumpi_reading *reading, char letter)
 {
     struct co_dumpi *dumpi = reading->dumpi;
-    struct co_call *call = reading->call;
+    struct co_traced_call *call = reading->call;
     switch (letter) {
     case 'R':
         return co_dumpi_take_requests(reading);
@@ -67,7 +67,7 @@ static bool read_array(struct co_dumpi_reading *reading, char letter)
 // Where a number goes; NULL: nowhere.
 static int32_t *place_of(struct co_dumpi_reading *reading, char letter)
 {
-    struct co_call *call = reading->call;
+    struct co_traced_call *call = reading->call;
     switch (letter) {
     case 'n':
         return &reading->count;
@@ -102,7 +102,7 @@ static int32_t *place_of(struct co_dumpi_reading *reading, char letter)
 
 static uint32_t *short_place_of(struct co_dumpi_reading *reading, char letter)
 {
-    struct co_call *call = reading->call;
+    struct co_traced_call *call = reading->call;
     switch (letter) {
     case 't':
         return &reading->type;
@@ -173,7 +173,7 @@ static bool is_test(unsigned op)
     return op == CO_CALL_TEST || op == CO_CALL_TESTANY || op == CO_CALL_TESTALL || op == CO_CALL_IPROBE;
 }
 
-bool co_dumpi_read_arguments(struct co_dumpi *dumpi, struct co_call *call, uint8_t mask, struct co_note *note)
+bool co_dumpi_read_arguments(struct co_dumpi *dumpi, struct co_traced_call *call, uint8_t mask, struct co_note *note)
 {
     struct co_dumpi_reading reading = {
         .dumpi = dumpi, .call = call, .has_statuses = mask != 0, .own_rank = -1, .type = UINT32_MAX};

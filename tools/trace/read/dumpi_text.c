@@ -85,7 +85,7 @@ static uint64_t take_time(const char *digits, const char *end)
     return seconds * UINT64_C(1000000000) + part;
 }
 
-static void enter(struct co_dumpi_text *text, struct co_call *call, const char *line, size_t length, size_t name)
+static void enter(struct co_dumpi_text *text, struct co_traced_call *call, const char *line, size_t length, size_t name)
 {
     unsigned id = co_call_find(line, name);
     co_call_clear(call, id < CO_CALL_COUNT ? id : 0);
@@ -96,7 +96,7 @@ static void enter(struct co_dumpi_text *text, struct co_call *call, const char *
     text->has_flag = false;
 }
 
-static void leave(struct co_dumpi_text *text, struct co_call *call, const char *line, size_t length, size_t name)
+static void leave(struct co_dumpi_text *text, struct co_traced_call *call, const char *line, size_t length, size_t name)
 {
     static const int32_t bytes[] = {0, 0, 1, 1, 1, 1, 4, 2, 2, 4, 4, 8, 8, 4, 8, 16, 8, 8, 8, 1};
     call->end_ns = take_time(line + name + 1 + strlen(RETURNS), line + length);
@@ -106,7 +106,7 @@ static void leave(struct co_dumpi_text *text, struct co_call *call, const char *
     }
 }
 
-bool co_dumpi_text_next(struct co_dumpi_text *text, struct co_call *call, struct co_note *note)
+bool co_dumpi_text_next(struct co_dumpi_text *text, struct co_traced_call *call, struct co_note *note)
 {
     const char *line;
     size_t length;

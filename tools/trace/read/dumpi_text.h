@@ -31,9 +31,9 @@ bool co_dumpi_text_begins(const uint8_t *bytes, size_t size);
 void co_dumpi_text_open(struct co_dumpi_text *text, struct co_window window);
 void co_dumpi_text_close(struct co_dumpi_text *text);
 // False: that was all, or all that can be read.
-bool co_dumpi_text_next(struct co_dumpi_text *text, struct co_call *call, struct co_note *note);
+bool co_dumpi_text_next(struct co_dumpi_text *text, struct co_traced_call *call, struct co_note *note);
 
 // dumpi_text_values.c: an argument's line, `MPI_Comm comm=2 (MPI_COMM_WORLD)`. False: it is none.
-bool co_dumpi_text_argument(struct co_dumpi_text *text, struct co_call *call, const char *line, size_t length);
+bool co_dumpi_text_argument(struct co_dumpi_text *text, struct co_traced_call *call, const char *line, size_t length);
 
 #endif

@@ -124,7 +124,7 @@ static bool is(const char *name, size_t length, const char *wanted)
 }
 
 // Where a number by this name goes; NULL: nowhere, or not an int32_t.
-static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const char *name, size_t length)
+static int32_t *place_of(struct co_dumpi_text *text, struct co_traced_call *call, const char *name, size_t length)
 {
     const struct {
         const char *name;
@@ -157,7 +157,7 @@ static int32_t *place_of(struct co_dumpi_text *text, struct co_call *call, const
     return NULL;
 }
 
-static uint32_t *handle_of(struct co_dumpi_text *text, struct co_call *call, const char *name, size_t length)
+static uint32_t *handle_of(struct co_dumpi_text *text, struct co_traced_call *call, const char *name, size_t length)
 {
     bool makes_group =
         call->op == CO_CALL_COMM_GROUP || call->op == CO_CALL_COMM_REMOTE_GROUP || call->op == CO_CALL_GROUP_UNKNOWN;
@@ -180,7 +180,7 @@ static uint32_t *handle_of(struct co_dumpi_text *text, struct co_call *call, con
     return NULL;
 }
 
-static void keep_list(struct co_dumpi_text *text, struct co_call *call, const char *name, size_t length,
+static void keep_list(struct co_dumpi_text *text, struct co_traced_call *call, const char *name, size_t length,
                       struct text *value)
 {
     struct co_text_lists *lists = &text->lists;
@@ -200,7 +200,8 @@ static void keep_list(struct co_dumpi_text *text, struct co_call *call, const ch
     }
 }
 
-static void keep(struct co_dumpi_text *text, struct co_call *call, const char *name, size_t length, struct text *value)
+static void keep(struct co_dumpi_text *text, struct co_traced_call *call, const char *name, size_t length,
+                 struct text *value)
 {
     int64_t number = 0;
     int32_t *place = place_of(text, call, name, length);
@@ -225,7 +226,7 @@ static void keep(struct co_dumpi_text *text, struct co_call *call, const char *n
     }
 }
 
-bool co_dumpi_text_argument(struct co_dumpi_text *text, struct co_call *call, const char *line, size_t length)
+bool co_dumpi_text_argument(struct co_dumpi_text *text, struct co_traced_call *call, const char *line, size_t length)
 {
     const char *end = line + length, *blank = memchr(line, ' ', length);
     const char *equals = blank == NULL ? NULL : memchr(blank, '=', (size_t)(end - blank));

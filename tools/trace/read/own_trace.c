@@ -121,7 +121,7 @@ static int64_t column(const struct co_trace_record *record, uint32_t row, char l
 // Requests that a wait has completed, or that were started.
 static void add_rows(struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)
 {
-    struct co_call *call = &own->call;
+    struct co_traced_call *call = &own->call;
     for (uint32_t row = 0; row < record->row_count; row++) {
         uint32_t i = call->request_count;
         if (!make_room(own, i + 1)) {
@@ -158,7 +158,7 @@ static void add_status(struct co_own_call *own, const struct co_trace_record *re
 
 static void add_message(const struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)
 {
-    struct co_call *call = &own->call;
+    struct co_traced_call *call = &own->call;
     int64_t count = number_of(record, 'n', -1), type = number_of(record, 't', 0);
     uintptr_t bytes = (uintptr_t)co_hash_map_get(&trace->types, (uint64_t)type);
     call->peer = number_of(record, 'p', CO_CALL_NOT_KNOWN);
@@ -173,7 +173,7 @@ static void add_message(const struct co_own_trace *trace, struct co_own_call *ow
 static void add_communicator(struct co_own_trace *trace, struct co_own_call *own, const struct co_trace_record *record)
 {
     static const char world[] = "MPI_COMM_WORLD";
-    struct co_call *call = &own->call;
+    struct co_traced_call *call = &own->call;
     int64_t number = number_of(record, 'c', 0);
     if (record->text_bytes == sizeof world - 1 && memcmp(record->text, world, sizeof world - 1) == 0 &&
         number_of(record, 'f', 0) == 0) {
@@ -192,7 +192,7 @@ static void add_communicator(struct co_own_trace *trace, struct co_own_call *own
 
 static void add_members(struct co_own_call *own, const struct co_trace_record *record)
 {
-    struct co_call *call = &own->call;
+    struct co_traced_call *call = &own->call;
     for (uint32_t row = 0; row < record->row_count; row++) {
         int64_t first = record->rows[row][0], distance = record->rows[row][1], many = record->rows[row][2];
         if (many < 0 || many > CO_CALL_NUMBERS_MAX - (int64_t)call->number_count || first > INT32_MAX ||
@@ -243,7 +243,7 @@ static void begin_call(struct co_own_trace *trace, struct co_own_call *own, cons
 {
     const struct co_trace_row *row = co_trace_row(record->kind);
     unsigned id = co_call_find(row->name, strlen(row->name));
-    struct co_call *call = &own->call;
+    struct co_traced_call *call = &own->call;
     own->is_there = true;
     co_call_clear(call, id < CO_CALL_COUNT ? id : CO_CALL_NO_CALL);
     call->op = (uint8_t)(id < CO_CALL_COUNT ? op_of(id, row) : CO_CALL_NOTHING);
@@ -301,7 +301,7 @@ static void note_end(struct co_own_trace *trace, struct co_note *note)
     }
 }
 
-bool co_own_trace_next(struct co_own_trace *trace, struct co_call *call, struct co_note *note)
+bool co_own_trace_next(struct co_own_trace *trace, struct co_traced_call *call, struct co_note *note)
 {
     while (!trace->is_over) {
         const struct co_trace_record *record = co_trace_file_next(&trace->file);

@@ -11,7 +11,7 @@
 
 // A call with room of its own, since lists go on in further records.
 struct co_own_call {
-    struct co_call call;
+    struct co_traced_call call;
     bool is_there;
     uint64_t *requests;
     int32_t *indices, *numbers;
@@ -35,6 +35,6 @@ int co_own_trace_open(struct co_own_trace *trace, const char *path, struct co_no
 // `bytes` stay the caller's.
 int co_own_trace_open_bytes(struct co_own_trace *trace, const uint8_t *bytes, size_t size, struct co_note *note);
 void co_own_trace_close(struct co_own_trace *trace);
-bool co_own_trace_next(struct co_own_trace *trace, struct co_call *call, struct co_note *note);
+bool co_own_trace_next(struct co_own_trace *trace, struct co_traced_call *call, struct co_note *note);
 
 #endif

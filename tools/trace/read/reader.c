@@ -97,7 +97,7 @@ void co_reader_close(struct co_reader *reader)
     reader->format = CO_FORMAT_NONE;
 }
 
-bool co_reader_next(struct co_reader *reader, struct co_call *call)
+bool co_reader_next(struct co_reader *reader, struct co_traced_call *call)
 {
     switch (reader->format) {
     case CO_FORMAT_DUMPI:

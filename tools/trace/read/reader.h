@@ -30,6 +30,6 @@ int co_reader_open(struct co_reader *reader, const char *path);
 // For tests: the bytes stay the caller's.
 int co_reader_open_bytes(struct co_reader *reader, const uint8_t *bytes, size_t size);
 void co_reader_close(struct co_reader *reader);
-bool co_reader_next(struct co_reader *reader, struct co_call *call);
+bool co_reader_next(struct co_reader *reader, struct co_traced_call *call);
 
 #endif

@@ -69,7 +69,7 @@ void co_replay_feed(struct co_replay *replay)
     replay->step_count = 0;
 }
 
-void co_replay_step(void *arg, const struct co_step *step)
+void co_replay_step(void *arg, const struct co_replay_step *step)
 {
     struct co_replay *replay = arg;
     replay->steps[replay->step_count++] = *step;

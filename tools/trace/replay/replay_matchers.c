@@ -70,7 +70,7 @@ static uint32_t slot_of(const struct co_match_node *node)
     return node == NULL ? 0 : ((const struct co_side_node *)(const void *)node)->slot + 1;
 }
 
-static void compare(struct co_replay_side *side, const struct co_step *step, const struct co_match_node *partner)
+static void compare(struct co_replay_side *side, const struct co_replay_step *step, const struct co_match_node *partner)
 {
     side->result->matches += partner != NULL;
     side->result->differences += slot_of(partner) != step->partner;
@@ -103,7 +103,7 @@ static int fill_block(struct co_replay_side *side, struct co_side_queue *queue)
     block->count = queue->waiting_count;
     block->pause = no_pause;
     for (uint32_t i = 0; i < queue->waiting_count; i++) {
-        const struct co_step *step = &queue->waiting[i];
+        const struct co_replay_step *step = &queue->waiting[i];
         struct co_side_node *node = co_side_node_at(&queue->messages, step->slot);
         if (node == NULL) {
             return -ENOMEM;
@@ -161,14 +161,14 @@ static int flush(struct co_replay_side *side, struct co_side_queue *queue)
     return 0;
 }
 
-static int arrive(struct co_replay_side *side, struct co_side_queue *queue, const struct co_step *step)
+static int arrive(struct co_replay_side *side, struct co_side_queue *queue, const struct co_replay_step *step)
 {
     queue->waiting[queue->waiting_count++] = *step;
     return queue->waiting_count < side->result->lanes ? 0 : flush(side, queue);
 }
 
 // One by one, as a processor without lanes does.
-static int arrive_alone(struct co_replay_side *side, struct co_side_queue *queue, const struct co_step *step)
+static int arrive_alone(struct co_replay_side *side, struct co_side_queue *queue, const struct co_replay_step *step)
 {
     int error = co_side_queue_make_room(queue, 0, 1);
     struct co_side_node *node = error != 0 ? NULL : co_side_node_at(&queue->messages, step->slot);
@@ -185,7 +185,7 @@ static int arrive_alone(struct co_replay_side *side, struct co_side_queue *queue
     return 0;
 }
 
-static int post(struct co_replay_side *side, struct co_side_queue *queue, const struct co_step *step)
+static int post(struct co_replay_side *side, struct co_side_queue *queue, const struct co_replay_step *step)
 {
     int error = co_side_queue_make_room(queue, 1, 0);
     struct co_side_node *node = error != 0 ? NULL : co_side_node_at(&queue->receives, step->slot);
@@ -202,7 +202,7 @@ static int post(struct co_replay_side *side, struct co_side_queue *queue, const 
     return 0;
 }
 
-static int repeat(struct co_replay_side *side, const struct co_step *step)
+static int repeat(struct co_replay_side *side, const struct co_replay_step *step)
 {
     struct co_side_queue *queue = queue_at(side, step->queue);
     if (queue == NULL) {
@@ -229,7 +229,7 @@ static int repeat(struct co_replay_side *side, const struct co_step *step)
     return 0;
 }
 
-int co_replay_side_feed(struct co_replay_side *side, const struct co_step *steps, size_t count)
+int co_replay_side_feed(struct co_replay_side *side, const struct co_replay_step *steps, size_t count)
 {
     int error = 0;
     co_match_counts = (struct co_match_counts){.walked = 0};

@@ -13,7 +13,7 @@ struct co_replay_side; // one matcher's state of all queues
 // NULL: no memory.
 struct co_replay_side *co_replay_side_open(struct co_replay_matcher *matcher);
 // Repeats steps. 0 or -ENOMEM.
-int co_replay_side_feed(struct co_replay_side *side, const struct co_step *steps, size_t count);
+int co_replay_side_feed(struct co_replay_side *side, const struct co_replay_step *steps, size_t count);
 // Ends blocks that are not full.
 int co_replay_side_end(struct co_replay_side *side);
 void co_replay_side_close(struct co_replay_side *side);

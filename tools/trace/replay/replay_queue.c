@@ -103,12 +103,12 @@ void co_queue_close(struct co_queue *queue)
 static void tell(struct co_queue *queue, enum co_step_kind kind, const struct co_queue_item *item,
                  const struct co_queue_item *partner)
 {
-    struct co_step step = {.queue = queue->index,
-                           .slot = item->slot,
-                           .partner = partner == NULL ? 0 : partner->slot + 1,
-                           .source = item->source,
-                           .tag = item->tag,
-                           .kind = (uint32_t)kind};
+    struct co_replay_step step = {.queue = queue->index,
+                                  .slot = item->slot,
+                                  .partner = partner == NULL ? 0 : partner->slot + 1,
+                                  .source = item->source,
+                                  .tag = item->tag,
+                                  .kind = (uint32_t)kind};
     queue->step(queue->arg, &step);
 }
 

@@ -13,7 +13,7 @@
 
 enum co_step_kind { CO_STEP_ARRIVE, CO_STEP_POST, CO_STEP_TAKE, CO_STEP_CANCEL };
 
-struct co_step {
+struct co_replay_step {
     uint32_t queue;
     uint32_t slot;    // of the message, or of the receive
     uint32_t partner; // slot plus one of what it is matched with; 0: it waits
@@ -47,7 +47,7 @@ struct co_queue {
     struct co_queue_list held; // sent, but they may not have arrived yet
     struct co_queue_slots receive_slots, message_slots;
     struct co_queue_item *spare;
-    void (*step)(void *arg, const struct co_step *step);
+    void (*step)(void *arg, const struct co_replay_step *step);
     void *arg;
 };
 

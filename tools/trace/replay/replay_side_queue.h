@@ -26,7 +26,7 @@ struct co_side_queue {
     struct co_matcher_config config;
     struct co_side_nodes receives, messages;
     uint32_t posted, stored, filled; // filled: bins
-    struct co_step waiting[CO_REPLAY_LANES_MAX];
+    struct co_replay_step waiting[CO_REPLAY_LANES_MAX];
     uint32_t waiting_count;
 };
 

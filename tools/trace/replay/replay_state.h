@@ -102,7 +102,7 @@ struct co_replay {
     struct co_replay_place **all; // places
     uint32_t all_room;
     struct co_replay_side **sides;
-    struct co_step *steps;
+    struct co_replay_step *steps;
     uint32_t step_count;
     struct co_replay_result *result;
     double posted_sum, unexpected_sum;
@@ -206,7 +206,7 @@ void co_replay_queue_rank(struct co_replay *replay, struct co_replay_rank *rank)
 void co_replay_feed(struct co_replay *replay); // steps to the matchers
 // The rank can go on.
 void co_replay_wake(struct co_replay *replay, struct co_replay_rank *rank, uint64_t now_ns);
-void co_replay_step(void *arg, const struct co_step *step);
+void co_replay_step(void *arg, const struct co_replay_step *step);
 void co_replay_count_depth(struct co_replay *replay, struct co_replay_rank *rank);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 #include "mcast/onesided/group/group_state.h"
 
 // The sender's word comes by another way than its writes, and may be faster: so long nothing must have come before

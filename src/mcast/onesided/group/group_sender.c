@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 #include "mcast/onesided/group/group_state.h"
 
 enum { OUTSTANDING_MAX = 8, WAIT_MS = 1000, BACK_OFF_MS = 50, BACK_OFF_MOST_MS = 1000 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Loads libcastoff-group.so from beside libcastoff.so.
-#include "group_library.h"
+#include "group_library_find.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // process_vm_readv
 #endif
-#include "transports.h"
+#include "info_transports.h"
 
 #include <errno.h>
 #include <fcntl.h>

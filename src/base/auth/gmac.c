@@ -4,7 +4,7 @@
 // same, and a tag of a datagram has to take less time, the least of some turns, which other work cannot make shorter.
 // Both take less than a tenth of a millisecond. Tags are the same bytes either way, so each rank decides for itself.
 // Start-up only.
-#include "mcast/gmac.h"
+#include "base/auth/gmac.h"
 
 #include <sodium.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
 //
 // Bitmaps with one bit for each chunk: which have arrived, which a neighbour wants. Storage belongs to the caller.
 // Pure, hot; one thread at a time.
-#ifndef CASTOFF_MCAST_CHUNK_BITMAP_H
-#define CASTOFF_MCAST_CHUNK_BITMAP_H
+#ifndef CASTOFF_BASE_CHUNK_BITMAP_H
+#define CASTOFF_BASE_CHUNK_BITMAP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Searches over chunk bitmaps, a word at a time. Pure, warm (once a poll, not once a chunk).
-#include "mcast/chunk_bitmap.h"
+#include "base/chunk_bitmap.h"
 
 uint32_t co_chunk_bitmap_find(const uint64_t *words, uint32_t from, uint32_t limit, bool want)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // libcastoff-group.so as the castoff command finds it: beside itself, or where it is installed. Cold.
-#ifndef CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_H
-#define CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_H
+#ifndef CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_FIND_H
+#define CASTOFF_TOOLS_ONESIDED_GROUP_LIBRARY_FIND_H
 
 #include "engine/collective/group_library.h"
 

@@ -6,8 +6,8 @@
 // finds damage, not malice, of everything or, to be as fast as the sockets are, of all but the payload of chunks, for
 // which UDP's checksum is left. The nonce is the chunk's identity, which no two different contents ever share, so any
 // member can seal a repair. Hot; one thread at a time for one struct co_auth.
-#ifndef CASTOFF_MCAST_AUTH_H
-#define CASTOFF_MCAST_AUTH_H
+#ifndef CASTOFF_BASE_AUTH_AUTH_H
+#define CASTOFF_BASE_AUTH_AUTH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
 // a sender's expanded keys are made at first use and kept for the teams used last. All of them lie in pages of their
 // own that no core file has, and are wiped at the end. Called by the multicast protocol for each datagram sent and
 // received: hot. One thread at a time for one struct co_auth.
-#include "mcast/auth.h"
+#include "base/auth/auth.h"
 
 #include <assert.h>
 #include <endian.h>
@@ -16,7 +16,7 @@
 #include <xxhash.h>
 
 #include "base/zeroed_pages.h"
-#include "mcast/gmac.h"
+#include "base/auth/gmac.h"
 
 #define TEAMS_KEPT 4
 #define SCRATCH_BYTES 65536 // no UDP datagram is larger

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Tables from handles to numbers, and the records that say what a number means. Under a lock; not hot.
-#include "record/handles.h"
+#include "record/record_handles.h"
 
 #include "base/hash_map.h"
 #include "record/members.h"

@@ -6,7 +6,7 @@
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
 {
     if (co_requests_exist() && handle != NULL) {
-        struct co_request *request = co_request_of(*handle);
+        struct co_mpi_request *request = co_request_of(*handle);
         if (request != NULL) {
             co_request_wait(request, "MPI_Wait");
             return co_request_complete(handle, request, status, "MPI_Wait");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Who makes tags of AES-256-GCM faster than libsodium does, on this processor. Start-up only.
-#ifndef CASTOFF_MCAST_GMAC_H
-#define CASTOFF_MCAST_GMAC_H
+#ifndef CASTOFF_BASE_AUTH_GMAC_H
+#define CASTOFF_BASE_AUTH_GMAC_H
 
 #include "base/gmac_module.h"
 
