@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <sodium.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +15,6 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "mcast/transport/lossy.h"
-
-void co_network_say(struct co_engine *engine, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(engine->network, sizeof(engine->network), format, arguments);
-    va_end(arguments);
-}
 
 static int open_auth(struct co_engine *engine)
 {
