@@ -125,12 +125,14 @@ static void verdicts_are_equal(const struct engine_job *job)
 static void starts_are_agreed(void **state)
 {
     (void)state;
+    engine_job_set("CASTOFF_PROBE", "50ms"); // who did not start is waited for as long
     engine_job_before_open = arm_before_open;
     for (int rank = 0; rank < RANKS; rank++) {
         int steps = run_all_steps(rank, use_what_opened, verdicts_are_equal);
         assert_in_range(steps, 8, STEPS_MAX - 1); // else nothing was tried, or it never ends
     }
     engine_job_before_open = NULL;
+    engine_job_set("CASTOFF_PROBE", "20s");
 }
 
 // The operation that meets the failure, and the next one, end on every rank: with the right bytes or an error.
@@ -309,7 +311,6 @@ static void an_idle_communicator_costs_its_seed(void **state)
 
 static int set_up(void **state)
 {
-    engine_job_set("CASTOFF_PROBE", "50ms");
     engine_job_set("CASTOFF_BCAST", "yes");
     engine_job_set("CASTOFF_PROGRESS", "caller"); // else a worker thread might make the allocation
     return engine_job_set_up(state);

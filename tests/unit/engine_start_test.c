@@ -46,7 +46,7 @@ static void a_black_hole_is_noticed(void **state)
     expected_word = "not heard";
     engine_job_run(3, (const int[]){0, 1, 2}, all_refuse);
     engine_job_set("CASTOFF_FAULT", NULL);
-    engine_job_set("CASTOFF_PROBE", NULL);
+    engine_job_set("CASTOFF_PROBE", "20s");
 }
 
 static void an_interface_that_is_none(void **state)
@@ -93,7 +93,7 @@ static void without_multicast_nodes_are_served_alone(void **state)
     expected_word = "not heard";
     engine_job_run(3, (const int[]){0, 1, 0}, nodes_alone_are_served);
     engine_job_set("CASTOFF_FAULT", NULL);
-    engine_job_set("CASTOFF_PROBE", NULL);
+    engine_job_set("CASTOFF_PROBE", "20s");
     engine_job_set("CASTOFF_BCAST", NULL);
 }
 
