@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/live_counters.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
@@ -113,21 +112,6 @@ static bool open_workers(struct co_engine *engine)
     return exchanged == 0 && worst == 0;
 }
 
-// For castoff top. Nothing depends on it: where it cannot be, nobody can look. Last of all, so that it takes no
-// descriptor from what serves the job; what a worker counts in that moment may be lost.
-static void show_counters(struct co_engine *engine)
-{
-    const char *job = co_environment("PMIX_NAMESPACE");
-    int error = !co_descriptors_take(engine, 1)
-                    ? -EMFILE
-                    : co_live_counters_open(job != NULL ? job : "", engine->bootstrap.world_rank,
-                                            engine->bootstrap.world_size, co_clock_wall_ns());
-    engine->shows_counters = error == 0;
-    if (error != 0 && error != -EALREADY) {
-        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "castoff top cannot see this rank: %s", strerror(-error));
-    }
-}
-
 int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
 {
     struct co_engine *engine = make_engine(bootstrap);
@@ -159,7 +143,6 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     bool has_threads = engine->uses_threads && open_workers(engine);
     co_messages_share(engine);
     co_signs_agree(engine, has_threads);
-    show_counters(engine);
     *out = engine;
     return 0;
 }
@@ -183,9 +166,6 @@ void co_engine_close(struct co_engine *engine)
     engine->bootstrap.barrier(engine->bootstrap.arg);
     co_workers_close(engine);
     co_transports_close(engine);
-    if (engine->shows_counters) {
-        co_live_counters_close();
-    }
     free_engine(engine);
 }
 

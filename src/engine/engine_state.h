@@ -106,7 +106,6 @@ struct co_engine {
     int cores;          // of this node that its ranks may run on
     int descriptors;    // that we may still open
     bool is_oversubscribed;
-    bool shows_counters; // of the process, to others: not where another engine does
     bool uses_threads;
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;

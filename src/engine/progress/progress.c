@@ -8,7 +8,6 @@
 #include <errno.h>
 
 #include "base/clock.h"
-#include "base/live_counters.h"
 #include "base/log.h"
 #include "engine/engine_state.h"
 
@@ -186,7 +185,4 @@ int co_engine_move_for_worker(struct co_engine *engine)
 void co_engine_abandon(struct co_engine *engine)
 {
     co_store_relaxed(&engine->is_abandoned, true); // relaxed: the forked child has one thread
-    if (engine->shows_counters) {
-        co_live_counters_leave();
-    }
 }

@@ -4,6 +4,8 @@
 // in forked children. Not hot.
 #include "pmpi/life/layer.h"
 
+#include "base/live_counters.h"
+
 struct co_layer co_layer;
 
 void co_layer_wake(void)
@@ -33,6 +35,7 @@ void co_layer_abandon(void)
         co_layer_turn_off();
         if (engine != NULL) {
             co_engine_abandon(engine);
+            co_live_counters_leave();
         }
     }
 }

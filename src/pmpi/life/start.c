@@ -4,6 +4,9 @@
 // are the same everywhere.
 #include "pmpi/life/start.h"
 
+#include "base/clock.h"
+#include "base/descriptors.h"
+#include "base/live_counters.h"
 #include "base/log.h"
 #include "base/preload.h"
 #include "base/settings.h"
@@ -28,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DESCRIPTORS_PLENTY 512 // more than castoff and native MPI's connections may take together
 #define WHY_MAX 600
 
 static int announced = -ENOTCONN;
@@ -135,6 +139,19 @@ static bool may_exchange(void)
     return true;
 }
 
+// For castoff top. Nothing depends on it: where it cannot be, or may take a descriptor that the job needs, nobody can
+// look. Before there is any other thread that counts.
+static void show_counters(void)
+{
+    const char *job = co_environment("PMIX_NAMESPACE");
+    int error = co_descriptors_left(DESCRIPTORS_PLENTY) < DESCRIPTORS_PLENTY
+                    ? -EMFILE
+                    : co_live_counters_open(job != NULL ? job : "", co_layer.rank, co_layer.size, co_clock_wall_ns());
+    if (error != 0) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff top cannot see this rank: %s", strerror(-error));
+    }
+}
+
 static int open_engine(struct co_engine **engine, char *why)
 {
     struct co_bootstrap bootstrap;
@@ -144,8 +161,12 @@ static int open_engine(struct co_engine **engine, char *why)
         snprintf(why, WHY_MAX, "native MPI could not tell which ranks share a node");
         return error;
     }
+    show_counters();
     error = co_engine_open(engine, &bootstrap, why, WHY_MAX);
     free(node_of_rank);
+    if (error != 0) {
+        co_live_counters_close();
+    }
     return error;
 }
 

@@ -4,6 +4,7 @@
 // still works here. Also the way back from a start that failed half-way.
 #include "pmpi/life/start.h"
 
+#include "base/live_counters.h"
 #include "base/spare_memory.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
@@ -37,6 +38,7 @@ void co_stop(void)
     co_progress_hook_remove();
     co_report_trials_learn();
     co_report_write(engine != NULL, transports);
+    co_live_counters_close();
     co_placeholders_close();
     co_communicator_follow_close();
     co_known_types_close();
