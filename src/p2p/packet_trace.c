@@ -51,30 +51,38 @@ static uint64_t waiting(const struct co_p2p *p2p, const struct co_packet *packet
     return state.messages;
 }
 
-static const char *verdict_of(const struct co_p2p *p2p, const struct co_packet *packet, uint64_t before)
+static bool is_left_out(const struct co_p2p *p2p, int peer, const struct co_packet *packet)
+{
+    const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, packet->context);
+    return context == NULL || (context->peers != NULL && !co_p2p_context_has(context, peer, packet->source));
+}
+
+static const char *verdict_of(const struct co_p2p *p2p, int peer, const struct co_packet *packet, uint64_t before)
 {
     bool is_message =
         packet->kind == CO_PACKET_EAGER || packet->kind == CO_PACKET_EAGER_SYNC || packet->kind == CO_PACKET_RTS;
     if (!is_message) {
         return "taken";
     }
-    return p2p->blocks != NULL             ? "to be matched by the lanes"
+    return is_left_out(p2p, peer, packet)  ? "left out"
+           : p2p->blocks != NULL           ? "to be matched by the lanes"
            : waiting(p2p, packet) > before ? "unexpected"
-           : p2p->last_context == NULL     ? "left out"
                                            : "matched";
 }
 
-static bool trace_packet(void *arg, int peer, const struct co_packet *packet, const unsigned char *payload)
+static bool trace_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
     const struct traced_poll *poll = arg;
-    const struct co_p2p *p2p = ((const struct co_p2p_way *)poll->arg)->p2p;
+    const struct co_p2p_way *way = poll->arg;
+    const struct co_p2p *p2p = way->p2p;
     const struct co_packet head = *packet;
     char text[CO_PACKET_TEXT_BYTES];
     uint64_t before = waiting(p2p, &head);
     co_packet_describe(text, &head, payload, head.kind == CO_PACKET_BROKEN ? 0 : head.bytes);
-    bool is_taken = poll->handler(poll->arg, peer, packet, payload);
-    co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", peer, text,
-           is_taken ? verdict_of(p2p, &head, before) : "no memory, it comes again");
+    bool is_taken = poll->handler(poll->arg, place, packet, payload);
+    co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", place, text,
+           is_taken ? verdict_of(p2p, way->peers == NULL ? place : way->peers[place], &head, before)
+                    : "no memory, it comes again");
     return is_taken;
 }
 

@@ -50,9 +50,11 @@ static int read_lines(char lines[LINES_MOST][400])
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     while (count < LINES_MOST && fgets(line, sizeof line, file) != NULL) {
-        char *text = strstr(line, " p2p] trace: ");
+        char *text = strstr(line, " p2p] ");
         assert_non_null(text);
-        snprintf(lines[count], sizeof *lines, "%.390s", text + strlen(" p2p] trace: "));
+        text += strlen(" p2p] ");
+        text += strncmp(text, "trace: ", strlen("trace: ")) == 0 ? strlen("trace: ") : 0;
+        snprintf(lines[count], sizeof *lines, "%.390s", text);
         lines[count][strcspn(lines[count], "\n")] = '\0';
         count++;
     }
@@ -107,6 +109,23 @@ static void an_eager_message(void **state)
     expect_lines(expected, sizeof expected / sizeof expected[0]);
 }
 
+// Rank 0 says that it is rank 1.
+static void a_message_in_the_name_of_another(void **state)
+{
+    static const char *const expected[] = {
+        "to place 1: EAGER context 0000000000000001 source 1 tag 5, 40 bytes",
+        "error: peer 0 sent a message as rank 1 of a communicator, which it is not: left out",
+        "from place 0: EAGER context 0000000000000001 source 1 tag 5, 40 bytes: left out",
+    };
+    (void)state;
+    open_world(2, 4096, 1 << 20, false);
+    struct co_packet packet = {.context = 1, .source = 1, .tag = 5, .bytes = 40, .kind = CO_PACKET_EAGER};
+    assert_true(world.channels[0]->ops->send(world.channels[0], 1, &packet, sent, 40, NULL, 0));
+    p2p_world_settle(&world);
+    p2p_world_close(&world);
+    expect_lines(expected, sizeof expected / sizeof expected[0]);
+}
+
 static void a_message_that_is_read(void **state)
 {
     static const char *const expected[] = {
@@ -151,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(an_eager_message, open_log, close_log),
+        cmocka_unit_test_setup_teardown(a_message_in_the_name_of_another, open_log, close_log),
         cmocka_unit_test_setup_teardown(a_message_that_is_read, open_log, close_log),
         cmocka_unit_test(any_packet_is_described),
     };
