@@ -12,49 +12,17 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/settings.h"
 #include "mcast/endpoint.h"
+#include "log_lines.h"
 #include "mcast_world.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 
-static char path[] = "/tmp/castoff-mcast-log.XXXXXX";
-
 static int open_log(void **state)
 {
     (void)state;
-    memcpy(path + sizeof path - 7, "XXXXXX", 6);
-    close(mkstemp(path));
-    setenv("CASTOFF_LOG", "debug", 1);
-    setenv("CASTOFF_LOG_SUBSYS", "mcast", 1);
-    setenv("CASTOFF_LOG_FILE", path, 1);
-    co_settings_forget();
-    co_settings_load();
-    co_log_open(0);
+    log_lines_open("debug", "mcast");
     return 0;
-}
-
-static int close_log(void **state)
-{
-    (void)state;
-    co_log_close();
-    unlink(path);
-    return 0;
-}
-
-static int count_lines(const char *end)
-{
-    char line[400];
-    int count = 0;
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) {
-        const char *found = strstr(line, end);
-        count += found != NULL && strcmp(found + strlen(end), "\n") == 0;
-    }
-    fclose(file);
-    return count;
 }
 
 static struct co_mcast_op *start(struct world *world, int rank, unsigned char *data, size_t bytes)
@@ -80,7 +48,7 @@ static void without_root(void (*stop)(struct world *world), const char *said)
     stop(&world);
     world_run(&world, ops + 1, 1, 10 * SECOND_NS);
     assert_true(co_mcast_op_state(ops[1]) < 0);
-    assert_int_equal(count_lines(said), 1);
+    assert_int_equal(log_lines_count(said), 1);
     co_mcast_op_release(ops[1]);
     world.mcast[0] = root;
     world_close(&world);
@@ -119,11 +87,11 @@ static void whose_multicast_does_not_come_is_named(void **state)
     for (unsigned i = 0; i < 6; i++) {
         world_bcast(&world, 0, 5000, i);
     }
-    assert_int_equal(count_lines("] debug: multicast of rank 0 does not come: its data is fetched"), 1);
-    assert_int_equal(count_lines("] debug: multicast of rank 0 comes again"), 0);
+    assert_int_equal(log_lines_count("] debug: multicast of rank 0 does not come: its data is fetched"), 1);
+    assert_int_equal(log_lines_count("] debug: multicast of rank 0 comes again"), 0);
     assert_int_equal(deaf->ops->join(deaf, 0), 0);
     world_bcast(&world, 0, 5000, 7);
-    assert_int_equal(count_lines("] debug: multicast of rank 0 comes again"), 1);
+    assert_int_equal(log_lines_count("] debug: multicast of rank 0 comes again"), 1);
     world_settle(&world, SECOND_NS);
     world_close(&world);
 }
@@ -131,9 +99,9 @@ static void whose_multicast_does_not_come_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_is_silent_is_named, open_log, close_log),
-        cmocka_unit_test_setup_teardown(who_is_gone_is_named, open_log, close_log),
-        cmocka_unit_test_setup_teardown(whose_multicast_does_not_come_is_named, open_log, close_log),
+        cmocka_unit_test_setup_teardown(who_is_silent_is_named, open_log, log_lines_close),
+        cmocka_unit_test_setup_teardown(who_is_gone_is_named, open_log, log_lines_close),
+        cmocka_unit_test_setup_teardown(whose_multicast_does_not_come_is_named, open_log, log_lines_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

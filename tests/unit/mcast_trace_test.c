@@ -13,56 +13,14 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/settings.h"
 #include "mcast/wire_describe.h"
+#include "log_lines.h"
 #include "mcast_world.h"
 
 #define LINES_MOST 100
 
-static char path[] = "/tmp/castoff-mcast-trace.XXXXXX";
-
-static void open_log(const char *level)
-{
-    memcpy(path + sizeof path - 7, "XXXXXX", 6);
-    close(mkstemp(path));
-    setenv("CASTOFF_LOG", level, 1);
-    setenv("CASTOFF_LOG_SUBSYS", "mcast", 1);
-    setenv("CASTOFF_LOG_FILE", path, 1);
-    co_settings_forget();
-    co_settings_load();
-    co_log_open(0);
-}
-
-static int close_log(void **state)
-{
-    (void)state;
-    co_log_close();
-    unlink(path);
-    return 0;
-}
-
-// What stands behind "trace: ", a line each; how many.
-static int read_lines(char lines[LINES_MOST][600])
-{
-    int count = 0;
-    char line[1100];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (count < LINES_MOST && fgets(line, sizeof line, file) != NULL) {
-        char *text = strstr(line, "] trace: ");
-        if (text != NULL) {
-            snprintf(lines[count], sizeof *lines, "%s", text + strlen("] trace: "));
-            lines[count][strcspn(lines[count], "\n")] = '\0';
-            count++;
-        }
-    }
-    fclose(file);
-    return count;
-}
-
 // The root's own multicast comes back to it: left out, in place.
-static int without_own(char lines[LINES_MOST][600], int count)
+static int without_own(char lines[LINES_MOST][LOG_LINE_BYTES], int count)
 {
     int kept = 0;
     for (int i = 0; i < count; i++) {
@@ -110,17 +68,17 @@ static void a_broadcast_with_one_loss(void **state)
         "came: PROGRESS team 00000007 operation 1 source 1, done before 1 and 00000000, lost 1, credit 0:10: taken",
     };
     enum { EXPECTED = sizeof expected / sizeof expected[0] };
-    static char lines[LINES_MOST][600];
+    static char lines[LINES_MOST][LOG_LINE_BYTES];
     struct world_options options = world_defaults(2);
     struct world world;
     (void)state;
     options.faults = "script=3";
-    open_log("trace");
+    log_lines_open("trace", "mcast");
     world_open(&world, &options);
     world_bcast(&world, 0, 1000, 1);
     world_settle(&world, 1000000000);
     world_close(&world);
-    int count = without_own(lines, read_lines(lines));
+    int count = without_own(lines, log_lines_read(lines, LINES_MOST));
     assert_true(count >= EXPECTED);
     for (int i = 0; i < EXPECTED; i++) {
         assert_string_equal(lines[i], expected[i]);
@@ -128,7 +86,7 @@ static void a_broadcast_with_one_loss(void **state)
 #undef CHUNK
 }
 
-static int lines_that_end(char lines[LINES_MOST][600], int count, const char *end)
+static int lines_that_end(char lines[LINES_MOST][LOG_LINE_BYTES], int count, const char *end)
 {
     int found = 0;
     for (int i = 0; i < count; i++) {
@@ -141,14 +99,14 @@ static int lines_that_end(char lines[LINES_MOST][600], int count, const char *en
 // A member that has not called keeps what comes in staging; what comes twice is said to.
 static void verdicts(void **state)
 {
-    static char lines[LINES_MOST][600];
+    static char lines[LINES_MOST][LOG_LINE_BYTES];
     static unsigned char data[500];
     struct world_options options = world_defaults(2);
     struct world world;
     struct co_mcast_op *op;
     (void)state;
     options.faults = "dup=1,kind=data";
-    open_log("trace");
+    log_lines_open("trace", "mcast");
     world_open(&world, &options);
     uint64_t now_ns = co_loopback_now_ns(world.hub);
     assert_int_equal(co_mcast_bcast_start(&op, world.group[0], 0, data, sizeof data, now_ns), 0);
@@ -156,7 +114,7 @@ static void verdicts(void **state)
     for (int i = 0; i < 20; i++) {
         world_turn(&world);
     }
-    int count = without_own(lines, read_lines(lines));
+    int count = without_own(lines, log_lines_read(lines, LINES_MOST));
     assert_int_equal(lines_that_end(lines, count, "psn 4 of 5: early, in staging"), 1);
     assert_int_equal(lines_that_end(lines, count, "psn 4 of 5: duplicate"), 1);
     co_mcast_op_release(op);
@@ -166,15 +124,15 @@ static void verdicts(void **state)
 // The same table of functions for both endpoints: nothing stands in between.
 static void without_trace_there_is_nothing(void **state)
 {
-    static char lines[LINES_MOST][600];
+    static char lines[LINES_MOST][LOG_LINE_BYTES];
     struct world_options options = world_defaults(2);
     struct world world;
     (void)state;
-    open_log("debug");
+    log_lines_open("debug", "mcast");
     world_open(&world, &options);
     assert_ptr_equal(world.transport[0]->ops, world.transport[1]->ops);
     world_bcast(&world, 0, 1000, 1);
-    assert_int_equal(read_lines(lines), 0);
+    assert_int_equal(log_lines_read(lines, LINES_MOST), 0);
     world_settle(&world, 1000000000);
     world_close(&world);
 }
@@ -210,9 +168,9 @@ static void any_bytes_are_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(a_broadcast_with_one_loss, close_log),
-        cmocka_unit_test_teardown(verdicts, close_log),
-        cmocka_unit_test_teardown(without_trace_there_is_nothing, close_log),
+        cmocka_unit_test_teardown(a_broadcast_with_one_loss, log_lines_close),
+        cmocka_unit_test_teardown(verdicts, log_lines_close),
+        cmocka_unit_test_teardown(without_trace_there_is_nothing, log_lines_close),
         cmocka_unit_test(any_bytes_are_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

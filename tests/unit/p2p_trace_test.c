@@ -12,54 +12,17 @@
 
 #include <cmocka.h>
 
-#include "base/log.h"
-#include "base/settings.h"
 #include "p2p/channel/packet_describe.h"
+#include "log_lines.h"
 #include "p2p_letters.h"
 
 #define LINES_MOST 40
 
-static char path[] = "/tmp/castoff-p2p-trace.XXXXXX";
-
 static int open_log(void **state)
 {
     (void)state;
-    memcpy(path + sizeof path - 7, "XXXXXX", 6);
-    close(mkstemp(path));
-    setenv("CASTOFF_LOG", "trace", 1);
-    setenv("CASTOFF_LOG_SUBSYS", "p2p", 1);
-    setenv("CASTOFF_LOG_FILE", path, 1);
-    co_settings_forget();
-    co_settings_load();
-    co_log_open(0);
+    log_lines_open("trace", "p2p");
     return 0;
-}
-
-static int close_log(void **state)
-{
-    (void)state;
-    co_log_close();
-    unlink(path);
-    return 0;
-}
-
-static int read_lines(char lines[LINES_MOST][400])
-{
-    int count = 0;
-    char line[1100];
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    while (count < LINES_MOST && fgets(line, sizeof line, file) != NULL) {
-        char *text = strstr(line, " p2p] ");
-        assert_non_null(text);
-        text += strlen(" p2p] ");
-        text += strncmp(text, "trace: ", strlen("trace: ")) == 0 ? strlen("trace: ") : 0;
-        snprintf(lines[count], sizeof *lines, "%.390s", text);
-        lines[count][strcspn(lines[count], "\n")] = '\0';
-        count++;
-    }
-    fclose(file);
-    return count;
 }
 
 // Handles are numbers of the process: left out, from " operation" to the next comma or colon.
@@ -77,8 +40,8 @@ static void without_handles(char *line)
 
 static void expect_lines(const char *const *expected, int count)
 {
-    static char lines[LINES_MOST][400];
-    int found = read_lines(lines);
+    static char lines[LINES_MOST][LOG_LINE_BYTES];
+    int found = log_lines_read(lines, LINES_MOST);
     for (int i = 0; i < found && i < count; i++) {
         without_handles(lines[i]);
         assert_string_equal(lines[i], expected[i]);
@@ -169,9 +132,9 @@ static void any_packet_is_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(an_eager_message, open_log, close_log),
-        cmocka_unit_test_setup_teardown(a_message_in_the_name_of_another, open_log, close_log),
-        cmocka_unit_test_setup_teardown(a_message_that_is_read, open_log, close_log),
+        cmocka_unit_test_setup_teardown(an_eager_message, open_log, log_lines_close),
+        cmocka_unit_test_setup_teardown(a_message_in_the_name_of_another, open_log, log_lines_close),
+        cmocka_unit_test_setup_teardown(a_message_that_is_read, open_log, log_lines_close),
         cmocka_unit_test(any_packet_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
