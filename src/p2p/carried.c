@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Large messages between hosts: the receiver has the carrier expect them in the program's buffer before it asks for
-// them (CTS), under a number; the sender has its buffer carried under that number. Lock held.
+// Large messages between hosts: the receiver has the remote channel expect them in the program's buffer before it asks
+// for them (CTS), under a number; the sender has its buffer carried under that number. Lock held.
 #include "p2p/carried.h"
 
 #include <errno.h>
@@ -13,9 +13,9 @@
 bool co_p2p_carry(struct co_p2p_send *send)
 {
     struct co_p2p *p2p = send->context->p2p;
-    struct co_channel *carrier = p2p->config.carrier;
+    struct co_channel *remote_channel = p2p->config.remote_channel;
     int peer = send->context->peers[send->destination];
-    bool is_taken = carrier->ops->carry(carrier, peer, send->data, send->wanted, send->number, send);
+    bool is_taken = remote_channel->ops->carry(remote_channel, peer, send->data, send->wanted, send->number, send);
     p2p->transmitted += is_taken;
     return is_taken;
 }
@@ -23,11 +23,12 @@ bool co_p2p_carry(struct co_p2p_send *send)
 // False: no room.
 static bool ask(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
-    struct co_channel *carrier = p2p->config.carrier;
+    struct co_channel *remote_channel = p2p->config.remote_channel;
     if (!co_p2p_receive_name(p2p, receive)) {
         return true; // it has ended
     }
-    uint32_t number = carrier->ops->expect(carrier, receive->peer, receive->buffer, receive->wanted, receive);
+    uint32_t number =
+        remote_channel->ops->expect(remote_channel, receive->peer, receive->buffer, receive->wanted, receive);
     if (number != 0) {
         receive->done_bytes = 0;
         co_p2p_ask(p2p, receive, number);
@@ -65,10 +66,10 @@ int co_p2p_ask_waiting(struct co_p2p *p2p)
 
 int co_p2p_end_carried(struct co_p2p *p2p)
 {
-    struct co_channel *carrier = p2p->config.carrier;
+    struct co_channel *remote_channel = p2p->config.remote_channel;
     struct co_channel_end end;
     int count = 0;
-    while (carrier->ops->next_end(carrier, &end)) {
+    while (remote_channel->ops->next_end(remote_channel, &end)) {
         int result = end.result == 0 ? 0 : -ECONNRESET;
         count++;
         if (end.owner == NULL) {

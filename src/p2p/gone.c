@@ -201,7 +201,7 @@ void co_p2p_fail_peer(struct co_p2p *p2p, int peer)
     p2p->peers[peer].is_gone = true;
     co_store_relaxed(&p2p->has_lost_one, true);
     if (p2p->peers[peer].is_far) {
-        p2p->config.carrier->ops->forget(p2p->config.carrier, peer);
+        p2p->config.remote_channel->ops->forget(p2p->config.remote_channel, peer);
     }
     fail_queues(p2p, peer, -ECONNRESET);
     p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);

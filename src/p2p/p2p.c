@@ -30,8 +30,8 @@ static size_t bounded(size_t eager_most, const struct co_channel *channel)
 
 static size_t least_eager(const struct co_p2p_config *config)
 {
-    bool far_is_less = config->carrier != NULL && config->carried_eager_most < config->eager_most;
-    return far_is_less ? config->carried_eager_most : config->eager_most;
+    bool far_is_less = config->remote_channel != NULL && config->remote_eager_most < config->eager_most;
+    return far_is_less ? config->remote_eager_most : config->eager_most;
 }
 
 static void open_peer(struct co_p2p *p2p, int number)
@@ -40,9 +40,9 @@ static void open_peer(struct co_p2p *p2p, int number)
     struct co_p2p_peer *peer = &p2p->peers[number];
     int place = config->places == NULL ? number : config->places[number];
     peer->is_far = place < 0;
-    peer->channel = peer->is_far ? config->carrier : config->channel;
+    peer->channel = peer->is_far ? config->remote_channel : config->channel;
     peer->place = peer->is_far ? number : place;
-    peer->eager_most = (uint32_t)(peer->is_far ? config->carried_eager_most : config->eager_most);
+    peer->eager_most = (uint32_t)(peer->is_far ? config->remote_eager_most : config->eager_most);
     if (!peer->is_far) {
         p2p->peer_of_place[place] = number;
     }
@@ -59,17 +59,17 @@ static void trace_if_asked(struct co_channel *channel)
     }
 }
 
-void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
+void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_channel)
 {
-    trace_if_asked(carrier);
-    p2p->config.carrier = carrier;
-    p2p->config.carried_eager_most = bounded(p2p->config.carried_eager_most, carrier);
+    trace_if_asked(remote_channel);
+    p2p->config.remote_channel = remote_channel;
+    p2p->config.remote_eager_most = bounded(p2p->config.remote_eager_most, remote_channel);
     p2p->surely_eager = least_eager(&p2p->config);
-    p2p->ways[1].channel = carrier;
+    p2p->ways[1].channel = remote_channel;
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_far) {
-            p2p->peers[peer].channel = carrier;
-            p2p->peers[peer].eager_most = (uint32_t)p2p->config.carried_eager_most;
+            p2p->peers[peer].channel = remote_channel;
+            p2p->peers[peer].eager_most = (uint32_t)p2p->config.remote_eager_most;
         }
     }
 }
@@ -103,7 +103,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     }
     p2p->config.eager_most = bounded(config->eager_most, config->channel);
     p2p->early_most = EARLY_PIECES * packet_most(config->channel);
-    p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
+    p2p->config.remote_eager_most = bounded(config->remote_eager_most, config->remote_channel);
     p2p->surely_eager = least_eager(&p2p->config);
     for (int peer = 0; peer < config->size; peer++) {
         open_peer(p2p, peer);
@@ -111,11 +111,11 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->config.places = NULL; // the caller's
     p2p->config.now_ns = config->now_ns != NULL ? config->now_ns : co_clock_now_ns;
     p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
-    p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
+    p2p->ways[1] = (struct co_p2p_way){p2p, config->remote_channel, NULL};
     co_hash_map_open(&p2p->contexts);
     co_p2p_context_forget_last(p2p);
     trace_if_asked(config->channel);
-    trace_if_asked(config->carrier);
+    trace_if_asked(config->remote_channel);
     *out = p2p;
     return 0;
 }
@@ -124,7 +124,7 @@ void co_p2p_close(struct co_p2p *p2p)
 {
     co_p2p_lock(p2p);
     co_p2p_take_last_packets(p2p);
-    p2p->is_closing = true; // also for native's progress loop, which may come by while the carrier is closed
+    p2p->is_closing = true; // also for native's progress loop, which may come by while the remote channel is closed
     co_p2p_unlock(p2p);
     for (int i = 0; i < 2; i++) {
         if (p2p->ways[i].channel != NULL) {

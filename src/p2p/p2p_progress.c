@@ -120,7 +120,7 @@ static int look_at_streams(struct co_p2p *p2p)
 static int move(struct co_p2p *p2p)
 {
     int events = poll_channels(p2p, PACKETS_AT_ONCE);
-    if (p2p->config.carrier != NULL) {
+    if (p2p->config.remote_channel != NULL) {
         events += co_p2p_end_carried(p2p);
         lose_broken(p2p);
     }

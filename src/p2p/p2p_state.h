@@ -57,7 +57,7 @@ struct co_p2p {
     unsigned spare_count;
     struct co_handles sends_named, receives_named;    // by which peers answer
     struct co_p2p_receive *first_read, **last_read;   // straight from their senders' memory
-    struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the carrier has room
+    struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the remote channel has room
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload;      // for a message that finds no memory
     uint64_t transmitted;              // packets
@@ -88,12 +88,12 @@ static inline void co_p2p_lock(struct co_p2p *p2p)
     }
 }
 
-// What has been handed to the carrier starts at once, without the lock.
+// What has been handed to the remote channel starts at once, without the lock.
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
     co_turns_drop(&p2p->lock);
-    if (p2p->config.carrier != NULL) {
-        p2p->config.carrier->ops->flush(p2p->config.carrier);
+    if (p2p->config.remote_channel != NULL) {
+        p2p->config.remote_channel->ops->flush(p2p->config.remote_channel);
     }
 }
 

@@ -14,7 +14,7 @@ struct co_p2p_answer {
 };
 
 void co_p2p_tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation);
-// Asks for the bytes, packet by packet or under a number of the carrier. The receive has a number.
+// Asks for the bytes, packet by packet or under a number of the remote channel. The receive has a number.
 void co_p2p_ask(struct co_p2p *p2p, const struct co_p2p_receive *receive, uint32_t number);
 
 #endif

@@ -46,11 +46,11 @@ static void bodies_in_parts(void **state)
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE - 1, &room[1]);
     assert_true(number > 0);
     assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE - 1, number, &body));
-    uint64_t before = co_carrier_channel_advances(channels[1]);
-    assert_false(co_carrier_channel_is_idle(channels[1])); // who waits for it must not sleep
+    uint64_t before = co_native_channel_advances(channels[1]);
+    assert_false(co_native_channel_is_idle(channels[1])); // who waits for it must not sleep
     settle();
-    assert_true(co_carrier_channel_is_idle(channels[1]));
-    assert_int_equal(co_carrier_channel_advances(channels[1]) - before, (LARGE - 2) / 4096 + 1);
+    assert_true(co_native_channel_is_idle(channels[1]));
+    assert_int_equal(co_native_channel_advances(channels[1]) - before, (LARGE - 2) / 4096 + 1);
     check_end(1, &room[1], 0, true, 0);
     check_end(0, &body, 1, false, 0);
     check_no_end(0);
@@ -186,7 +186,7 @@ static void owners_go_in_the_middle(void **state)
     channels[1]->ops->forget(channels[1], 0);
     settle();
     assert_int_equal(fake_net.cancelled, 0);
-    assert_true(co_carrier_channel_is_idle(channels[1]));
+    assert_true(co_native_channel_is_idle(channels[1]));
     check_no_end(1);
     channels[1]->ops->forget(channels[1], 0); // once more
     uint32_t other = channels[1]->ops->expect(channels[1], 2, room[2], LARGE, &room[2]);
@@ -198,7 +198,7 @@ static void owners_go_in_the_middle(void **state)
     fake_net.is_slow[0] = false; // it was not dead
     settle();
     check_no_end(1);
-    assert_true(co_carrier_channel_is_idle(channels[1]));
+    assert_true(co_native_channel_is_idle(channels[1]));
     assert_memory_equal(room[1], body, 4096); // the part that was on its way
     assert_int_equal(room[1][4096], 0);
     for (int i = 0; i < BODIES; i++) {

@@ -203,7 +203,7 @@ static void native_fails(void **state)
     (void)state;
     struct p2p_world_options options = {.size = 4,
                                         .eager_most = 4096,
-                                        .carried_eager_most = 4096,
+                                        .remote_eager_most = 4096,
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16},
                                         .node_ranks = 2};
@@ -253,7 +253,7 @@ static void awaited_ones_are_named_in_turn(void **state)
     struct p2p_world_options options = {.size = 4,
                                         .node_ranks = 1,
                                         .eager_most = 4096,
-                                        .carried_eager_most = 1024,
+                                        .remote_eager_most = 1024,
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16}};
     p2p_world_open(&world, &options);

@@ -35,7 +35,7 @@ struct p2p_world_options {
     uint64_t patience_ns;     // with them
     uint64_t (*now_ns)(void); // NULL: the clock's
     int node_ranks;           // ranks of a node, 0: all
-    size_t carried_eager_most, carrier_memory;
+    size_t remote_eager_most, carrier_memory;
     bool has_links; // connections (fake_links.h) between nodes, not a native MPI
 };
 

@@ -2,7 +2,7 @@
 //
 // What one rank says to another about messages between them: a fixed head and a payload. The kinds are those of any
 // two-sided protocol: eager messages, and rendezvous by request to send, clear to send, data, finished. Numbers only;
-// both ranks run on one node, or a carrier moves the bytes as they are between equal machines.
+// both ranks run on one node, or the channel moves the bytes as they are between equal machines.
 #ifndef CASTOFF_P2P_CHANNEL_PACKET_H
 #define CASTOFF_P2P_CHANNEL_PACKET_H
 
