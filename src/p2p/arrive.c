@@ -22,24 +22,24 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
                          const unsigned char **payload)
 {
     struct co_packet_handle handle;
-    struct co_packet_offer offer;
+    struct co_packet_rts rts;
     message->bytes = packet->bytes;
-    message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_OFFER : CO_MESSAGE_EAGER;
+    message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_RTS : CO_MESSAGE_EAGER;
     message->early = message->arrived = 0;
     message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
     message->node.source = packet->source;
     message->node.tag = packet->tag;
     if (packet->kind == CO_PACKET_RTS) {
-        if (packet->bytes != sizeof(offer)) {
+        if (packet->bytes != sizeof(rts)) {
             return false;
         }
-        memcpy(&offer, *payload, sizeof(offer));
-        message->operation = offer.operation;
-        message->address = offer.address;
-        message->bytes = offer.bytes;
-        message->early = offer.early;
-        return offer.early == 0 ||
-               (offer.early <= offer.bytes && offer.early <= p2p->early_most && !p2p->peers[message->peer].is_far);
+        memcpy(&rts, *payload, sizeof(rts));
+        message->operation = rts.operation;
+        message->address = rts.address;
+        message->bytes = rts.bytes;
+        message->early = rts.early;
+        return rts.early == 0 ||
+               (rts.early <= rts.bytes && rts.early <= p2p->early_most && !p2p->peers[message->peer].is_far);
     } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
         if (packet->bytes < sizeof(handle)) {
             return false;
@@ -126,14 +126,14 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return true;
 }
 
-static void send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear)
+static void cts_take(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
-    send->receive = clear->receive;
-    send->number = (uint32_t)clear->number;
+    send->receive = cts->receive;
+    send->number = (uint32_t)cts->number;
     send->streamed = 0;
-    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
+    send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
     co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
 }
 
@@ -141,20 +141,20 @@ static void send_stream(struct co_p2p_send *send, const struct co_packet_clear *
 // way.
 static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_packet_clear clear = {0};
-    bool is_clear = packet->kind == CO_PACKET_CTS;
-    if (packet->bytes != (is_clear ? sizeof(clear) : sizeof(struct co_packet_handle))) {
+    struct co_packet_cts cts = {0};
+    bool is_cts = packet->kind == CO_PACKET_CTS;
+    if (packet->bytes != (is_cts ? sizeof(cts) : sizeof(struct co_packet_handle))) {
         return;
     }
-    memcpy(&clear, payload, packet->bytes); // both begin with the operation
-    struct co_p2p_send *send = co_handles_find(&p2p->sends_named, clear.operation);
+    memcpy(&cts, payload, packet->bytes); // both begin with the operation
+    struct co_p2p_send *send = co_handles_find(&p2p->sends_named, cts.operation);
     if (send == NULL || send->context->peers[send->destination] != peer) {
         return;
     }
     if (send->early > 0) {
-        is_clear ? co_p2p_send_clear(send, &clear) : co_p2p_send_was_read(send);
+        is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {
-        is_clear ? send_stream(send, &clear) : co_p2p_send_finish(send, 0);
+        is_cts ? cts_take(send, &cts) : co_p2p_send_finish(send, 0);
     }
 }
 

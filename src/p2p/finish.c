@@ -21,7 +21,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     if (send->handle != 0) {
         co_handles_remove(&context->p2p->sends_named, send->handle);
     }
-    context->p2p->offered -= send->is_offered;
+    context->p2p->rts_pending -= send->is_rts;
     if (send->in_background) {
         co_p2p_background_end(context->p2p);
     }

@@ -75,7 +75,7 @@ static struct co_p2p_receive **fail_list(struct co_p2p_receive **link, int peer,
 }
 
 // Its buffer may be with the MPI below.
-static bool is_carried(const struct co_p2p_send *send)
+static bool is_transferred(const struct co_p2p_send *send)
 {
     const struct co_p2p_context *context = send->context;
     return context->p2p->peers[context->peers[send->destination]].is_far && send->receive != 0;
@@ -88,7 +88,7 @@ static void fail_named(struct co_p2p *p2p, int peer, int result)
     struct co_p2p_send *send;
     struct co_p2p_receive *receive;
     while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
-        if (peer == EVERYBODY ? !is_carried(send) : send->context->peers[send->destination] == peer) {
+        if (peer == EVERYBODY ? !is_transferred(send) : send->context->peers[send->destination] == peer) {
             co_p2p_send_finish(send, result);
         }
     }
@@ -205,7 +205,7 @@ void co_p2p_fail_peer(struct co_p2p *p2p, int peer)
     }
     fail_queues(p2p, peer, -ECONNRESET);
     p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);
-    p2p->last_asked = fail_list(&p2p->first_asked, peer, -ECONNRESET);
+    p2p->last_cts = fail_list(&p2p->first_cts, peer, -ECONNRESET);
     fail_named(p2p, peer, -ECONNRESET);
     fail_posted(p2p, -ECONNRESET);
 }
@@ -232,7 +232,7 @@ void co_p2p_end_all(struct co_p2p *p2p)
         fail_queues(p2p, peer, -ECANCELED);
     }
     fail_list(&p2p->first_read, EVERYBODY, -ECANCELED);
-    fail_list(&p2p->first_asked, EVERYBODY, -ECANCELED);
+    fail_list(&p2p->first_cts, EVERYBODY, -ECANCELED);
     fail_named(p2p, EVERYBODY, -ECANCELED);
     fail_posted(p2p, -ECANCELED);
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {

@@ -8,7 +8,7 @@
 
 #define CO_MESSAGE_INLINE 64 // payload bytes that stand in the message itself
 
-enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_OFFER, CO_MESSAGE_FROM_SELF };
+enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_RTS, CO_MESSAGE_FROM_SELF };
 
 struct co_p2p_message {
     struct co_match_node node; // first
@@ -18,7 +18,7 @@ struct co_p2p_message {
     bool wants_ack;
     size_t bytes;
     uint64_t operation, address; // of the sender
-    size_t early, arrived;       // OFFER: bytes that come unasked, and of them those that are in `payload`
+    size_t early, arrived;       // RTS: bytes that come unasked, and of them those that are in `payload`
     struct co_p2p_send *send;    // FROM_SELF
     struct co_p2p_message *next_free;
     unsigned char *payload; // EAGER: `small`, or allocated

@@ -94,7 +94,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .peer_of_place = calloc((size_t)config->size, sizeof(int)),
                                .blocks = config->lanes > 1 ? co_p2p_blocks_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
-                               .last_asked = &p2p->first_asked,
+                               .last_cts = &p2p->first_cts,
                                .probed = -1};
     }
     if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->blocks == NULL)) {

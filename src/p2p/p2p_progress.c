@@ -12,7 +12,7 @@
 #include "p2p/arrive.h"
 #include "p2p/backlog.h"
 #include "p2p/blocks.h"
-#include "p2p/carried.h"
+#include "p2p/rendezvous_transfer.h"
 #include "p2p/gone.h"
 #include "p2p/p2p_state.h"
 #include "p2p/receive.h"
@@ -121,17 +121,17 @@ static int move(struct co_p2p *p2p)
 {
     int events = poll_channels(p2p, PACKETS_AT_ONCE);
     if (p2p->config.remote_channel != NULL) {
-        events += co_p2p_end_carried(p2p);
+        events += co_p2p_transfer_end(p2p);
         lose_broken(p2p);
     }
     if (p2p->waiting > 0) {
         events += co_p2p_push_waiting(p2p);
     }
     if (p2p->first_read != NULL) {
-        events += co_p2p_read_offers(p2p);
+        events += co_p2p_read_progress(p2p);
     }
-    if (p2p->first_asked != NULL) {
-        events += co_p2p_ask_waiting(p2p);
+    if (p2p->first_cts != NULL) {
+        events += co_p2p_transfer_receive_waiting(p2p);
     }
     if (p2p->streams > 0 && (events == 0 || ++p2p->busy_turns % LOOK_EVERY == 0)) {
         events += look_at_streams(p2p);

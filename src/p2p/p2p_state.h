@@ -6,9 +6,9 @@
 //   p2p_progress.c   the conductor: whatever can move, and what follows from it
 //   gone.c           what waits for a peer that has ended, and our own end
 //   backlog.c        what found no room is pushed     arrive.c    packets from peers
-//   send.c           eager, offers                    blocks.c, lanes.c   matched by several threads
+//   send.c           eager, RTS                    blocks.c, lanes.c   matched by several threads
 //   receive.c        from the match to the bytes
-//   stream_send.c, stream_receive.c   middle ones inside a node    carried.c   large messages between hosts
+//   stream_send.c, stream_receive.c   middle ones inside a node    rendezvous_transfer.c   large messages between hosts
 //   reply.c          what a sender is told            keep.c      copies of small messages without credit
 //   finish.c         numbers and ends of operations   context.c   communicators, also those that are not known yet
 //   message.c        messages without a receive       queue.c     what finds no room
@@ -46,7 +46,7 @@ struct co_p2p {
     bool is_closing;                             // nothing moves any more
     int waiting;                                 // of them
     int streams;                                 // receives
-    int offered;                                 // sends inside the node that no kept copy stands for, not done
+    int rts_pending;                             // sends inside the node that no kept copy stands for, not done
     size_t early_most;                           // bytes
     size_t surely_eager;                         // bytes, from whatever peer
     unsigned busy_turns;                         // while there are such receives
@@ -55,9 +55,9 @@ struct co_p2p {
     struct co_p2p_ended *ended;                  // communicators, NULL: none has
     struct co_matcher *spare[CO_P2P_SPARE_MOST]; // of communicators that have ended, of the first size
     unsigned spare_count;
-    struct co_handles sends_named, receives_named;    // by which peers answer
-    struct co_p2p_receive *first_read, **last_read;   // straight from their senders' memory
-    struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the remote channel has room
+    struct co_handles sends_named, receives_named;  // by which peers answer
+    struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
+    struct co_p2p_receive *first_cts, **last_cts;   // of other hosts, that wait until the remote channel has room
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload;      // for a message that finds no memory
     uint64_t transmitted;              // packets

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receives of what streams (stream_send.c). The early pieces of an offer follow it in the ring, of one offer at a time,
+// Receives of what streams (stream_send.c). The early pieces of an RTS follow it in the ring, of one RTS at a time,
 // so they need no name; they go straight into the receive, or are kept with the message until there is one. All of them
 // come, even those that the receive has no room for: a sender that has not heard of it reads its buffer until then.
 // When no piece comes for a while although some are wanted, the sender computes or has lost its core, and the rest is
@@ -125,13 +125,13 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_me
     if (!has_all && from->is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (has_all) {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
     } else if (co_p2p_receive_name(p2p, receive)) {
         from->early_message = is_coming ? NULL : from->early_message;
         from->early_receive = is_coming ? receive : from->early_receive;
         begin(receive);
-        co_p2p_ask(p2p, receive, 0);
+        co_p2p_reply_cts(p2p, receive, 0);
     }
 }
 
@@ -161,8 +161,9 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
     from->seen_ns = 0;
     // acquire P3: what the sender wrote is in the ring. Not free: it is writing, or has not heard of the last one that
     // was read.
-    bool is_ours = atomic_compare_exchange_strong_explicit(
-        co_p2p_gate(p2p, peer, false), &nobody, from->first_stream->offer, memory_order_acquire, memory_order_relaxed);
+    bool is_ours = atomic_compare_exchange_strong_explicit(co_p2p_gate(p2p, peer, false), &nobody,
+                                                           from->first_stream->sender_operation, memory_order_acquire,
+                                                           memory_order_relaxed);
     return is_ours ? from->first_stream->handle : 0;
 }
 
@@ -174,7 +175,7 @@ bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all
         return false;
     }
     p2p->totals.streams_read++;
-    co_p2p_tell(p2p, peer, CO_PACKET_FIN, receive->offer);
+    co_p2p_reply(p2p, peer, CO_PACKET_FIN, receive->sender_operation);
     co_p2p_receive_finish(receive, 0);
     return true;
 }

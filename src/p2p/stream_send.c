@@ -2,9 +2,9 @@
 //
 // Sends of middle size inside a node: their bytes go through the ring in pieces, which the receiver takes while the
 // next one is written; for such sizes two copies of small pieces are faster than one by the kernel. The first pieces
-// follow the offer at once, against credit, so that a receive that waits has them without asking; the rest goes when it
+// follow the RTS at once, against credit, so that a receive that waits has them without asking; the rest goes when it
 // has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
-// for: it waits for its receive as every offer does. A receiver that sees its sender stop may read the rest instead
+// for: it waits for its receive as every RTS does. A receiver that sees its sender stop may read the rest instead
 // (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take
 // twice as long as one. There large messages are left to the kernel, too; and so they are where the two do not run at
 // the same time, be it that others use the processors or that one computes: a ring holds few pieces, and each time that
@@ -17,8 +17,8 @@
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
 #define PIECE_MOST ((size_t)4096)
 #define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the early ones that are worth a call of the kernel
-#define EXCHANGE_OFFERS 64
-#define ABSENCE_OFFERS 64
+#define EXCHANGE_RTS 64
+#define ABSENCE_RTS 64
 #define AWAY 10 // of what a receiver's patience is
 
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
@@ -28,7 +28,7 @@ bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
 
 void co_p2p_sees_exchange(struct co_p2p *p2p, int peer)
 {
-    p2p->peers[peer].exchanges = p2p->offered > 0 ? EXCHANGE_OFFERS : 0;
+    p2p->peers[peer].exchanges = p2p->rts_pending > 0 ? EXCHANGE_RTS : 0;
 }
 
 static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
@@ -46,7 +46,7 @@ static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
 {
     if (p2p->config.now_ns() - to->full_ns > AWAY * p2p->config.patience_ns) {
-        to->absences = ABSENCE_OFFERS;
+        to->absences = ABSENCE_RTS;
     }
     to->full_ns = 0;
 }
@@ -154,21 +154,21 @@ bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return true;
 }
 
-void co_p2p_send_clear(struct co_p2p_send *send, const struct co_packet_clear *clear)
+void co_p2p_stream_cts(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
     if (send->receive != 0) {
         return;
     }
-    send->receive = clear->receive;
-    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
+    send->receive = cts->receive;
+    send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
     if (send->streamed >= send->early) {
         go_on(p2p, peer, send);
     } // else it is among the messages that wait, and goes on from there
 }
 
-void co_p2p_send_was_read(struct co_p2p_send *send)
+void co_p2p_stream_fin(struct co_p2p_send *send)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];

@@ -27,7 +27,7 @@ void open_with(size_t credit, size_t bytes_most)
         struct co_native_channel_config config = {
             .native = fake_native(rank), .size = SIZE, .memory = 2 * FRAMES * frame, .eager = EAGER, .credit = credit};
         assert_int_equal(co_native_channel_open(&channels[rank], &config), 0);
-        assert_true(channels[rank]->payload_most >= EAGER + sizeof(struct co_packet_clear));
+        assert_true(channels[rank]->payload_most >= EAGER + sizeof(struct co_packet_cts));
     }
 }
 

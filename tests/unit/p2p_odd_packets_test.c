@@ -46,7 +46,7 @@ static void messages_that_contradict_themselves(void **state)
     (void)state;
     open_streams(2, CREDIT);
     struct co_p2p_receive receive = receive_at(1, LARGE);
-    struct co_packet_offer offer = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent};
+    struct co_packet_rts offer = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent};
     co_p2p_receive(&receive, 0, TAG);
     say_message(CO_PACKET_EAGER_SYNC, sent, sizeof(struct co_packet_handle) - 1);
     nothing_was_taken(&receive);
@@ -77,7 +77,7 @@ static void early_bytes_that_were_not_announced(void **state)
 {
     (void)state;
     open_streams(2, CREDIT);
-    struct co_packet_offer offer = {.operation = 1, .bytes = 3000, .address = (uintptr_t)sent, .early = 1000};
+    struct co_packet_rts offer = {.operation = 1, .bytes = 3000, .address = (uintptr_t)sent, .early = 1000};
     struct co_p2p_receive receive = receive_at(1, LARGE);
     say_message(CO_PACKET_EARLY, sent, 100); // of no offer
     say_message(CO_PACKET_RTS, &offer, sizeof offer);
@@ -131,7 +131,7 @@ static void answers_of_others(void **state)
         co_p2p_send(&send);
         assert_true(send.handle != 0);
         struct {
-            struct co_packet_clear clear;
+            struct co_packet_cts clear;
             uint64_t more;
         } said = {.clear = {.operation = send.handle, .receive = 1, .bytes = 100}};
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -154,7 +154,7 @@ static const int others_names[] = {2, 3, 1, -1, INT32_MIN, INT32_MAX}; // rank 0
 // An eager message, and an offer of early bytes.
 static void say_all_as(int source, uint64_t context)
 {
-    struct co_packet_offer offer = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent, .early = 100};
+    struct co_packet_rts offer = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent, .early = 100};
     say_as(source, 0, 1, CO_PACKET_EAGER, context, sent, 100);
     say_as(source, 0, 1, CO_PACKET_RTS, context, &offer, sizeof offer);
     say_as(source, 0, 1, CO_PACKET_EARLY, context, sent, 100);

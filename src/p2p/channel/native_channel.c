@@ -166,7 +166,8 @@ static uint32_t expect(struct co_channel *channel, int peer, void *buffer, size_
     return name;
 }
 
-static bool carry(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number, void *owner)
+static bool transfer_start(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
+                           void *owner)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
     if (self->free_outgoing_count == 0) {
@@ -266,14 +267,14 @@ static const struct co_channel_ops ops = {.send = send_packet,
                                           .given_back = given_back,
                                           .close = close_channel,
                                           .expect = expect,
-                                          .carry = carry,
+                                          .transfer = transfer_start,
                                           .next_end = next_end,
                                           .flush = co_native_channel_flush,
                                           .forget = forget};
 
 static size_t packet_bytes_of(size_t eager)
 {
-    size_t bytes = sizeof(struct co_native_packet) + sizeof(struct co_packet_clear) + eager;
+    size_t bytes = sizeof(struct co_native_packet) + sizeof(struct co_packet_cts) + eager;
     return (bytes + CO_CACHE_LINE - 1) & ~(size_t)(CO_CACHE_LINE - 1);
 }
 
