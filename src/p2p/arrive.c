@@ -25,7 +25,7 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
     struct co_packet_rts rts;
     message->bytes = packet->bytes;
     message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_RTS : CO_MESSAGE_EAGER;
-    message->early = message->arrived = 0;
+    message->first_fragment = message->arrived = 0;
     message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
     message->node.source = packet->source;
     message->node.tag = packet->tag;
@@ -37,9 +37,10 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
         message->operation = rts.operation;
         message->address = rts.address;
         message->bytes = rts.bytes;
-        message->early = rts.early;
-        return rts.early == 0 ||
-               (rts.early <= rts.bytes && rts.early <= p2p->early_most && !p2p->peers[message->peer].is_far);
+        message->first_fragment = rts.first_fragment;
+        return rts.first_fragment == 0 ||
+               (rts.first_fragment <= rts.bytes && rts.first_fragment <= p2p->first_fragment_most &&
+                !p2p->peers[message->peer].is_remote);
     } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
         if (packet->bytes < sizeof(handle)) {
             return false;
@@ -60,19 +61,19 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
         return false;
     }
     if (read_message(p2p, &message, packet, &payload)) {
-        co_p2p_early_begins(p2p, peer, &message); // nobody's
+        co_p2p_fragment_begin(p2p, peer, &message); // nobody's
         co_p2p_message_give_back(p2p, &message);
     }
     return true;
 }
 
 // What it brings, until there is a receive. There is memory, see above.
-static void keep(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
+static void store(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
 {
     if (message->kind == CO_MESSAGE_EAGER) {
-        co_p2p_message_keep(p2p, message, payload);
-    } else if (message->early > 0) {
-        co_p2p_early_is_kept(p2p, message);
+        co_p2p_message_store(p2p, message, payload);
+    } else if (message->first_fragment > 0) {
+        co_p2p_fragment_store(p2p, message);
     }
 }
 
@@ -93,16 +94,16 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
         co_p2p_message_give(p2p, message);
         return true;
     }
-    co_p2p_early_begins(p2p, peer, message);
+    co_p2p_fragment_begin(p2p, peer, message);
     if (p2p->blocks != NULL) {
-        keep(p2p, message, payload);
+        store(p2p, message, payload);
         co_p2p_block_add(p2p, message);
         return true;
     }
     if (co_p2p_arrive(message, co_matcher_arrive(context->matcher, &message->node, NULL), payload)) {
         return true;
     }
-    keep(p2p, message, payload);
+    store(p2p, message, payload);
     return true;
 }
 
@@ -151,7 +152,7 @@ static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *pack
     if (send == NULL || send->context->peers[send->destination] != peer) {
         return;
     }
-    if (send->early > 0) {
+    if (send->first_fragment > 0) {
         is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {
         is_cts ? cts_take(send, &cts) : co_p2p_send_finish(send, 0);
@@ -160,9 +161,9 @@ static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *pack
 
 bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
-    const struct co_p2p_way *way = arg;
-    struct co_p2p *p2p = way->p2p;
-    int peer = way->peers == NULL ? place : way->peers[place];
+    const struct co_p2p_route *route = arg;
+    struct co_p2p *p2p = route->p2p;
+    int peer = route->peers == NULL ? place : route->peers[place];
     switch (packet->kind) {
     case CO_PACKET_BROKEN:
         p2p->peers[peer].is_broken = p2p->has_broken_one = true;
@@ -172,8 +173,8 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_EAGER_SYNC:
     case CO_PACKET_RTS:
         return on_message(p2p, peer, packet, payload);
-    case CO_PACKET_EARLY:
-        co_p2p_on_early(p2p, peer, payload, packet->bytes);
+    case CO_PACKET_FIRST:
+        co_p2p_on_fragment(p2p, peer, payload, packet->bytes);
         return true;
     case CO_PACKET_DATA:
         co_p2p_on_data(p2p, peer, packet->context, payload, packet->bytes);

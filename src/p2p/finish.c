@@ -63,8 +63,8 @@ void co_p2p_stream_is_over(struct co_p2p_receive *receive)
     if (*link == NULL) {
         from->last_stream = link;
     }
-    if (from->early_receive == receive) {
-        from->early_receive = NULL;
+    if (from->fragment_receive == receive) {
+        from->fragment_receive = NULL;
     }
     receive->is_streamed = false;
     receive->context->p2p->streams--;

@@ -16,7 +16,7 @@ struct co_p2p_config {
     size_t remote_eager_most;          // likewise, to other hosts
     size_t stream_most;                // bytes of a message inside the node that goes in pieces though it could be read
     size_t credit;                     // bytes that may wait at one receiver from one sender
-    size_t kept_most;                  // bytes of copies of small messages that may wait here, 0: none is made
+    size_t buffered_most;              // bytes of copies of small messages that may wait here, 0: none is made
     struct co_matcher_config matcher;  // of a communicator at first
     uint32_t places_most; // that both its tables grow to, as long as there is memory; below the first: they do not
     unsigned lanes;       // that match messages, at most CO_MATCH_LANES_MAX; 0, 1: whoever looks for them does

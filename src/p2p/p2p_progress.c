@@ -13,7 +13,7 @@
 #include "p2p/backlog.h"
 #include "p2p/blocks.h"
 #include "p2p/rendezvous_transfer.h"
-#include "p2p/gone.h"
+#include "p2p/p2p_failure.h"
 #include "p2p/p2p_state.h"
 #include "p2p/receive.h"
 #include "p2p/stream_receive.h"
@@ -40,9 +40,9 @@ static int poll_channels(struct co_p2p *p2p, int most)
 {
     int count = 0;
     for (int i = 0; i < 2; i++) {
-        struct co_channel *channel = p2p->ways[i].channel;
+        struct co_channel *channel = p2p->routes[i].channel;
         if (channel != NULL) {
-            count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->ways[i]);
+            count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->routes[i]);
         }
     }
     if (p2p->blocks != NULL) {
@@ -77,7 +77,7 @@ static void lose_broken(struct co_p2p *p2p)
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_broken) {
             p2p->peers[peer].is_broken = false;
-            if (!p2p->peers[peer].is_far) {
+            if (!p2p->peers[peer].is_remote) {
                 co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "the shared memory of messages from rank %d was written over",
                        peer);
             }

@@ -41,7 +41,7 @@ void co_p2p_totals_count(const struct co_p2p_totals *totals, struct co_p2p_total
             *before = now;
         }
     }
-    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
+    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->buffered_high);
     co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
     co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
 }

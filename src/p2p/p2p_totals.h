@@ -14,7 +14,7 @@ struct co_p2p_totals {
     uint64_t streamed, streamed_bytes, streams_read;
     uint64_t matches[CO_MATCH_CLASSES], unexpected;
     uint64_t beyond_tables; // receives and messages
-    uint64_t kept_high;     // bytes
+    uint64_t buffered_high; // bytes
     uint32_t receives_high, messages_high;
     uint64_t free_path, fast_path, slow_path; // lanes
 };

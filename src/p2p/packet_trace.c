@@ -73,15 +73,15 @@ static const char *verdict_of(const struct co_p2p *p2p, int peer, const struct c
 static bool trace_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
     const struct traced_poll *poll = arg;
-    const struct co_p2p_way *way = poll->arg;
-    const struct co_p2p *p2p = way->p2p;
+    const struct co_p2p_route *route = poll->arg;
+    const struct co_p2p *p2p = route->p2p;
     const struct co_packet head = *packet;
     char text[CO_PACKET_TEXT_BYTES];
     uint64_t before = waiting(p2p, &head);
     co_packet_describe(text, &head, payload, head.kind == CO_PACKET_BROKEN ? 0 : head.bytes);
     bool is_taken = poll->handler(poll->arg, place, packet, payload);
     co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", place, text,
-           is_taken ? verdict_of(p2p, way->peers == NULL ? place : way->peers[place], &head, before)
+           is_taken ? verdict_of(p2p, route->peers == NULL ? place : route->peers[place], &head, before)
                     : "no memory, it comes again");
     return is_taken;
 }

@@ -10,7 +10,7 @@
 struct co_p2p_peer {
     struct co_channel *channel; // to it; NULL: ourselves
     int place;                  // its number there
-    bool is_far;                // on another host
+    bool is_remote;             // on another host
     uint32_t eager_most;
     struct co_p2p_queue answers;  // they never wait for what else has to wait
     struct co_p2p_queue urgent;   // data that somebody waits for
@@ -27,10 +27,11 @@ struct co_p2p_peer {
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;
     uint64_t pieces, pieces_seen, seen_ns; // that have come, and when it was seen that there were so many
-    // The last RTS of it that has early bytes: how many of them are to come, and whose they are; neither: nobody's.
-    size_t early_left;
-    struct co_p2p_message *early_message;
-    struct co_p2p_receive *early_receive;
+    // The last RTS of it that has a first fragment: how many of them are to come, and whose they are; neither:
+    // nobody's.
+    size_t fragment_left;
+    struct co_p2p_message *fragment_message;
+    struct co_p2p_receive *fragment_receive;
 };
 
 #endif

@@ -32,14 +32,14 @@ static void rts_accept(struct co_p2p *p2p, struct co_p2p_receive *receive, const
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
     co_p2p_sees_exchange(p2p, message->peer);
-    if (message->early > 0) {
+    if (message->first_fragment > 0) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (receive->wanted == 0) {
         co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
-    } else if (p2p->peers[message->peer].is_far) {
+    } else if (p2p->peers[message->peer].is_remote) {
         co_p2p_transfer_receive(p2p, receive);
     } else if (co_p2p_may_read(p2p, receive)) {
         receive->next = NULL;
@@ -109,7 +109,7 @@ int co_p2p_read_progress(struct co_p2p *p2p)
 }
 
 // A message that was kept meets its receive.
-static void deliver_kept(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
+static void deliver_unexpected(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
     deliver(receive, message, message->payload);
     co_p2p_message_give(p2p, message);
@@ -137,7 +137,7 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     if (message != NULL) {
         receive->node.waits = false;
         co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
-        deliver_kept(p2p, receive, (struct co_p2p_message *)message);
+        deliver_unexpected(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
         co_p2p_note(receive, source, tag, 0);
@@ -214,7 +214,7 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     receive->node.waits = false;
     co_p2p_lock(p2p);
     begin(receive);
-    deliver_kept(p2p, receive, message);
+    deliver_unexpected(p2p, receive, message);
     context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock_started(p2p);

@@ -324,7 +324,7 @@ static void open_job(uint64_t seed)
                                         .credit = is_tiny ? 3000 : 1 << 20,
                                         .matcher = {roll(2) == 0 ? 8 : 512, roll(2) == 0 ? 8 : 512, 1u << roll(6)},
                                         .places_most = roll(2) == 0 ? 100 : 0,
-                                        .kept_most = roll(2) == 0 ? 20000 : 0,
+                                        .buffered_most = roll(2) == 0 ? 20000 : 0,
                                         .memory =
                                             is_tiny ? (size_t)node_size * (size_t)(node_size - 1) * (12 << 10) : 0,
                                         .node_ranks = node_ranks,

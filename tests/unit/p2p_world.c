@@ -146,7 +146,7 @@ static void open_rank(struct p2p_world *world, const struct p2p_world_options *o
                                    .credit = options->credit,
                                    .matcher = options->matcher,
                                    .places_most = options->places_most,
-                                   .kept_most = options->kept_most,
+                                   .buffered_most = options->buffered_most,
                                    .read = options->read != NULL ? options->read
                                            : options->may_read   ? read_own_memory
                                                                  : NULL,

@@ -62,7 +62,7 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
         .remote_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
         .stream_most = stream_most(engine),
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
-        .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
+        .buffered_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
         .matcher = {entries, entries, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
         .places_most = most,
         .lanes = (unsigned)co_setting_number(CO_SET_MATCH_LANES),

@@ -15,7 +15,7 @@ enum co_packet_kind {
     CO_PACKET_RTS,        // struct co_packet_rts: a message that waits at its sender
     CO_PACKET_ACK,        // struct co_packet_handle: an eager message is matched
     CO_PACKET_CTS,        // struct co_packet_cts: a receive wants the bytes of an RTS
-    CO_PACKET_EARLY,      // the next bytes of the last RTS that has early ones
+    CO_PACKET_FIRST,      // the next bytes of the last RTS that has a first fragment
     CO_PACKET_DATA,       // the next bytes for the receive whose handle stands in place of the communicator
     CO_PACKET_FIN,        // struct co_packet_handle: the receiver has read what it was offered
     CO_PACKET_READING,    // struct co_packet_handle: the receiver still reads what it was offered, a sign of life
@@ -34,10 +34,10 @@ struct co_packet_handle {
 };
 
 struct co_packet_rts {
-    uint64_t operation; // of the sender
-    uint64_t bytes;     // of the message
-    uint64_t address;   // in the sender's process
-    uint64_t early;     // bytes that follow unasked, 0: none
+    uint64_t operation;      // of the sender
+    uint64_t bytes;          // of the message
+    uint64_t address;        // in the sender's process
+    uint64_t first_fragment; // bytes that follow unasked, 0: none
 };
 
 struct co_packet_cts {
