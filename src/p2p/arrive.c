@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "p2p/blocks.h"
+#include "p2p/message_batch.h"
 #include "p2p/context.h"
 #include "p2p/finish.h"
 #include "p2p/message.h"
@@ -95,9 +95,9 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
         return true;
     }
     co_p2p_fragment_begin(p2p, peer, message);
-    if (p2p->blocks != NULL) {
+    if (p2p->batch != NULL) {
         store(p2p, message, payload);
-        co_p2p_block_add(p2p, message);
+        co_p2p_batch_add(p2p, message);
         return true;
     }
     if (co_p2p_arrive(message, co_matcher_arrive(context->matcher, &message->node, NULL), payload)) {
@@ -112,7 +112,7 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
 {
     struct co_p2p_context *context = p2p->last_context;
     if (!co_p2p_context_is_of(context, peer, packet)) { // else no lanes match
-        context = p2p->blocks != NULL ? NULL : co_p2p_context_find(p2p, peer, packet);
+        context = p2p->batch != NULL ? NULL : co_p2p_context_find(p2p, peer, packet);
     }
     struct co_p2p_receive *receive =
         context == NULL ? NULL

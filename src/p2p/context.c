@@ -135,7 +135,7 @@ struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const s
     if (!co_p2p_context_has(context, peer, packet->source)) {
         return NULL;
     }
-    if (p2p->blocks == NULL) {
+    if (p2p->batch == NULL) {
         p2p->last_context = context;
     }
     return context;

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "p2p/blocks.h"
+#include "p2p/message_batch.h"
 #include "p2p/context.h"
 #include "p2p/p2p_failure.h"
 #include "p2p/message.h"
@@ -77,7 +77,7 @@ void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_cha
 static void free_p2p(struct co_p2p *p2p)
 {
     if (p2p != NULL) {
-        co_p2p_blocks_close(p2p->blocks);
+        co_p2p_batch_close(p2p->batch);
         free(p2p->peers);
         free(p2p->peer_of_place);
     }
@@ -92,12 +92,12 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .config = *config,
                                .peers = calloc((size_t)config->size, sizeof(struct co_p2p_peer)),
                                .peer_of_place = calloc((size_t)config->size, sizeof(int)),
-                               .blocks = config->lanes > 1 ? co_p2p_blocks_open(config->lanes) : NULL,
+                               .batch = config->lanes > 1 ? co_p2p_batch_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
                                .last_cts = &p2p->first_cts,
                                .probed = -1};
     }
-    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->blocks == NULL)) {
+    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->batch == NULL)) {
         free_p2p(p2p);
         return -ENOMEM;
     }

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "p2p/arrive.h"
 #include "p2p/backlog.h"
-#include "p2p/blocks.h"
+#include "p2p/message_batch.h"
 #include "p2p/rendezvous_transfer.h"
 #include "p2p/p2p_failure.h"
 #include "p2p/p2p_state.h"
@@ -45,8 +45,8 @@ static int poll_channels(struct co_p2p *p2p, int most)
             count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->routes[i]);
         }
     }
-    if (p2p->blocks != NULL) {
-        co_p2p_block_match(p2p); // nobody posts or looks for anything before
+    if (p2p->batch != NULL) {
+        co_p2p_batch_match(p2p); // nobody posts or looks for anything before
     }
     lose_broken(p2p);
     return count;

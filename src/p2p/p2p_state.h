@@ -6,7 +6,7 @@
 //   p2p_progress.c   the conductor: whatever can move, and what follows from it
 //   p2p_failure.c           what waits for a peer that has ended, and our own end
 //   backlog.c        what found no room is pushed     arrive.c    packets from peers
-//   send.c           eager, RTS                    blocks.c, lanes.c   matched by several threads
+//   send.c           eager, RTS                    message_batch.c, lanes.c   matched by several threads
 //   receive.c        from the match to the bytes
 //   stream_send.c, stream_receive.c   middle ones inside a node    rendezvous_transfer.c   large messages between hosts
 //   reply.c          what a sender is told            buffered_copy.c      copies of small messages without credit
@@ -63,7 +63,7 @@ struct co_p2p {
     uint64_t transmitted;              // packets
     size_t buffered;                   // bytes of copies
     struct co_p2p_totals totals, told; // told: of them, what the counters have
-    struct co_p2p_blocks *blocks;      // NULL: each message is matched as it comes
+    struct co_p2p_batch *batch;        // NULL: each message is matched as it comes
     // co_p2p_share: operations in the background, sends and receives of what may be offered; written with the lock
     void (*on_background)(void *arg); // NULL: not shared
     void *background_arg;

@@ -65,7 +65,7 @@ static const char *verdict_of(const struct co_p2p *p2p, int peer, const struct c
         return "taken";
     }
     return is_left_out(p2p, peer, packet)  ? "left out"
-           : p2p->blocks != NULL           ? "to be matched by the lanes"
+           : p2p->batch != NULL            ? "to be matched by the lanes"
            : waiting(p2p, packet) > before ? "unexpected"
                                            : "matched";
 }
