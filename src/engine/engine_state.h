@@ -113,7 +113,7 @@ struct co_engine {
     bool has_remote_channel;               // ... and all ranks the one between hosts
     _Atomic bool shares_messages;          // the first worker moves them while the program computes
     struct co_channel *native_channel;     // `p2p` closes it; NULL: none
-    struct co_channel *links_channel;      // instead of it, over verbs; likewise
+    struct co_channel *rc_channel;         // instead of it, over verbs; likewise
     _Atomic bool must_let_go;              // it has yet to give back a device that is taken away
     _Atomic unsigned message_spins;        // turns of a wait for a message before anything else is moved
     _Atomic unsigned message_waits;        // where ranks outnumber cores

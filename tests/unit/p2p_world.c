@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "p2p/channel/native_channel.h"
-#include "p2p/channel/links_channel.h"
+#include "p2p/channel/rc_channel.h"
 #include "p2p/channel/ring_channel.h"
 #include "fake_links.h"
 #include "fake_native.h"
@@ -115,9 +115,9 @@ static void open_links(struct p2p_world *world, const struct p2p_world_options *
     fake_links_open(world->size);
     world->has_links = true;
     for (int rank = 0; rank < world->size; rank++) {
-        struct co_links_channel_config config = {
-            .links = fake_links(rank), .size = world->size, .frame_bytes = FAKE_FRAME_BYTES, .credit = options->credit};
-        assert_int_equal(co_links_channel_open(&world->carriers[rank], &config), 0);
+        struct co_rc_channel_config config = {
+            .rc = fake_links(rank), .size = world->size, .packet_bytes = FAKE_FRAME_BYTES, .credit = options->credit};
+        assert_int_equal(co_rc_channel_open(&world->carriers[rank], &config), 0);
     }
 }
 

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
-#include "p2p/channel/links_channel.h"
+#include "p2p/channel/rc_channel.h"
 #include "p2p/channel/ring_channel.h"
 #include "engine/engine_state.h"
 
@@ -223,14 +223,14 @@ void co_messages_close(struct co_engine *engine)
         co_p2p_close(engine->p2p);
         engine->p2p = NULL;
         engine->native_channel = NULL;
-        engine->links_channel = NULL;
+        engine->rc_channel = NULL;
     }
 }
 
 void co_messages_let_go(struct co_engine *engine)
 {
-    if (engine->links_channel != NULL) {
-        co_links_channel_let_go(engine->links_channel);
+    if (engine->rc_channel != NULL) {
+        co_rc_channel_let_go(engine->rc_channel);
         co_store_relaxed(&engine->must_let_go, true); // relaxed: the channel has its own word
     }
 }
@@ -260,7 +260,7 @@ static bool is_gone(struct co_engine *engine, int rank)
 
 void co_messages_ask_for_life(struct co_engine *engine)
 {
-    bool has_far_peers = engine->native_channel != NULL || engine->links_channel != NULL;
+    bool has_far_peers = engine->native_channel != NULL || engine->rc_channel != NULL;
     if (!has_far_peers || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
         return;
     }
@@ -285,9 +285,9 @@ bool co_messages_need_native(const struct co_engine *engine)
 
 uint64_t co_messages_advances(const struct co_engine *engine)
 {
-    uint64_t moved = engine->native_channel != NULL  ? co_native_channel_advances(engine->native_channel)
-                     : engine->links_channel != NULL ? co_links_channel_advances(engine->links_channel)
-                                                     : 0;
+    uint64_t moved = engine->native_channel != NULL ? co_native_channel_advances(engine->native_channel)
+                     : engine->rc_channel != NULL   ? co_rc_channel_advances(engine->rc_channel)
+                                                    : 0;
     return engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p) + moved;
 }
 

@@ -148,7 +148,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, offer, &mine.address);
         co_network_open_verbs(engine, offer, &mine);
-        co_network_open_links(engine, &mine);
+        co_network_open_rc(engine, &mine);
     } else if (bootstrap->node_count > 1) {
         co_network_say(engine, "CASTOFF_TRANSPORT=%s keeps off the network", co_setting_text(CO_SET_TRANSPORT));
     }
@@ -158,7 +158,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
         merge(engine, all);
         if (wants_network(engine)) {
             co_network_connect(engine, all);
-            co_network_choose_links(engine, all);
+            co_network_choose_rc(engine, all);
         }
     }
     if (!engine->has_multicast) {

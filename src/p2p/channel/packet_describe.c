@@ -17,7 +17,7 @@ static const char *const kind_names[] = {
 enum { KINDS = sizeof kind_names / sizeof kind_names[0] };
 
 // What stands at the beginning of the payload; zeros where it is shorter.
-#define READ_BODY(body, payload, bytes) memcpy(&(body), payload, (bytes) < sizeof(body) ? (bytes) : sizeof(body))
+#define READ_PAYLOAD(words, payload, bytes) memcpy(&(words), payload, (bytes) < sizeof(words) ? (bytes) : sizeof(words))
 
 static int describe_message(char *text, size_t room, const struct co_packet *packet)
 {
@@ -28,7 +28,7 @@ static int describe_message(char *text, size_t room, const struct co_packet *pac
 static void describe_rts(char *text, size_t room, const void *payload, size_t bytes)
 {
     struct co_packet_rts rts = {0};
-    READ_BODY(rts, payload, bytes);
+    READ_PAYLOAD(rts, payload, bytes);
     snprintf(text, room, ", %" PRIu64 " bytes, operation %" PRIx64 ", %" PRIu64 " of them in the first fragment",
              rts.bytes, rts.operation, rts.first_fragment);
 }
@@ -36,7 +36,7 @@ static void describe_rts(char *text, size_t room, const void *payload, size_t by
 static void describe_answer(char *text, size_t room, const struct co_packet *packet, const void *payload, size_t bytes)
 {
     struct co_packet_cts cts = {0};
-    READ_BODY(cts, payload, bytes);
+    READ_PAYLOAD(cts, payload, bytes);
     if (packet->kind == CO_PACKET_CTS) {
         snprintf(text, room, "CTS operation %" PRIx64 ", %" PRIu64 " bytes to receive %" PRIx64 ", number %" PRIu64,
                  cts.operation, cts.bytes, cts.receive, cts.number);
@@ -68,7 +68,7 @@ void co_packet_describe(char text[CO_PACKET_TEXT_BYTES], const struct co_packet 
         snprintf(text, room, "DATA receive %" PRIx64 ", %" PRIu32 " bytes", packet->context, packet->bytes);
         return;
     case CO_PACKET_CREDIT:
-        READ_BODY(credit, payload, payload_bytes);
+        READ_PAYLOAD(credit, payload, payload_bytes);
         snprintf(text, room, "CREDIT %" PRIu64 " bytes given back", credit.given_back);
         return;
     case CO_PACKET_BROKEN:
