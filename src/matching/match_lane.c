@@ -13,12 +13,12 @@
 #include "matching/matcher_state.h"
 
 // Lanes that come before.
-static co_match_booking earlier(unsigned lane)
+static co_match_booking lanes_earlier(unsigned lane)
 {
     return ((co_match_booking)1 << lane) - 1;
 }
 
-static void wait_for(struct co_match_batch *batch, unsigned lane, unsigned other, enum co_match_stage stage)
+static void lane_wait_for(struct co_match_batch *batch, unsigned lane, unsigned other, enum co_match_stage stage)
 {
     // acquire M1: sees what that lane wrote before it reached the stage (release M1 in reach).
     while (co_load_acquire(&batch->lanes[other].stage) < (uint32_t)stage) {
@@ -26,21 +26,21 @@ static void wait_for(struct co_match_batch *batch, unsigned lane, unsigned other
     }
 }
 
-static void wait_for_all_earlier(struct co_match_batch *batch, unsigned lane, enum co_match_stage stage)
+static void lane_wait_for_all_earlier(struct co_match_batch *batch, unsigned lane, enum co_match_stage stage)
 {
     for (unsigned other = 0; other < lane; other++) {
-        wait_for(batch, lane, other, stage);
+        lane_wait_for(batch, lane, other, stage);
     }
 }
 
-static void reach(struct co_match_batch *batch, unsigned lane, enum co_match_stage stage)
+static void lane_reach(struct co_match_batch *batch, unsigned lane, enum co_match_stage stage)
 {
     CO_MATCH_STEP(batch, lane);
     co_store_release(&batch->lanes[lane].stage, (uint32_t)stage); // release M1
 }
 
 // The first from `link` on that nobody has taken and that no lane of `booked_by` has booked, or 0.
-static uint32_t first_free(struct co_match_batch *batch, unsigned lane, uint32_t link, co_match_booking booked_by)
+static uint32_t chain_first_free(struct co_match_batch *batch, unsigned lane, uint32_t link, co_match_booking booked_by)
 {
     const struct co_posted *posted = &batch->matcher->posted;
     const struct co_match_node *message = batch->messages[lane];
@@ -60,7 +60,7 @@ static uint32_t first_free(struct co_match_batch *batch, unsigned lane, uint32_t
 
 // Where to begin in a class's bin: what is taken stays so until the batch ends, so a place that a search for the same
 // source and tag has come to is good for all later ones.
-static uint32_t begin_of(const struct co_match_batch *batch, unsigned lane, int class)
+static uint32_t chain_begin(const struct co_match_batch *batch, unsigned lane, int class)
 {
     if (batch->lanes[lane].knows_from) {
         return batch->lanes[lane].from[class];
@@ -69,7 +69,7 @@ static uint32_t begin_of(const struct co_match_batch *batch, unsigned lane, int 
     return co_posted_bin(&batch->matcher->posted, (enum co_match_class) class, hash)->first;
 }
 
-static uint32_t search(struct co_match_batch *batch, unsigned lane, co_match_booking booked_by)
+static uint32_t lane_search(struct co_match_batch *batch, unsigned lane, co_match_booking booked_by)
 {
     const struct co_posted *posted = &batch->matcher->posted;
     uint32_t found = 0, came_to[CO_MATCH_CLASSES] = {0};
@@ -77,7 +77,7 @@ static uint32_t search(struct co_match_batch *batch, unsigned lane, co_match_boo
         if (posted->count[class] == 0) {
             continue;
         }
-        uint32_t link = came_to[class] = first_free(batch, lane, begin_of(batch, lane, class), booked_by);
+        uint32_t link = came_to[class] = chain_first_free(batch, lane, chain_begin(batch, lane, class), booked_by);
         if (link != 0 && (found == 0 || co_posted_at(posted, link)->label < co_posted_at(posted, found)->label)) {
             found = link;
         }
@@ -93,7 +93,7 @@ static uint32_t search(struct co_match_batch *batch, unsigned lane, co_match_boo
 }
 
 // From the last earlier lane with an equal message, which is done.
-static void learn_from_earlier(struct co_match_batch *batch, unsigned lane)
+static void lane_learn_from_earlier(struct co_match_batch *batch, unsigned lane)
 {
     const struct co_match_node *message = batch->messages[lane];
     struct co_match_lane *own = &batch->lanes[lane];
@@ -109,7 +109,7 @@ static void learn_from_earlier(struct co_match_batch *batch, unsigned lane)
     }
 }
 
-static void take(struct co_match_batch *batch, unsigned lane, uint32_t link, enum co_match_path path)
+static void lane_take(struct co_match_batch *batch, unsigned lane, uint32_t link, enum co_match_path path)
 {
     CO_MATCH_STEP(batch, lane);
     // Relaxed: later lanes read it after they have waited for this one's stage.
@@ -119,12 +119,12 @@ static void take(struct co_match_batch *batch, unsigned lane, uint32_t link, enu
     }
     batch->lanes[lane].taken = link;
     batch->lanes[lane].path = path;
-    reach(batch, lane, CO_LANE_IS_DONE);
+    lane_reach(batch, lane, CO_LANE_IS_DONE);
 }
 
 // All lanes want the same receive: each may have the one as many places further as there are earlier lanes, if the run
 // of equal receives is that long. Receives leave their bins between batches only, so these are the next in the bin.
-static uint32_t in_run(const struct co_match_batch *batch, uint32_t link, unsigned lane)
+static uint32_t sequence_find(const struct co_match_batch *batch, uint32_t link, unsigned lane)
 {
     const struct co_posted *posted = &batch->matcher->posted;
     uint64_t sequence = co_posted_at(posted, link)->sequence;
@@ -140,49 +140,50 @@ static uint32_t in_run(const struct co_match_batch *batch, uint32_t link, unsign
     return link != 0 && co_posted_at(posted, link)->sequence == sequence ? link : 0;
 }
 
-static bool is_wanted_by_all(const struct co_match_batch *batch, uint32_t link)
+static bool receive_is_wanted_by_all(const struct co_match_batch *batch, uint32_t link)
 {
 #if CO_MATCH_MUTANT == 4 // a run is a run, whoever wants it
     return true;
 #endif
-    co_match_booking all = batch->count == CHAR_BIT * sizeof all ? (co_match_booking)-1 : earlier(batch->count);
+    co_match_booking all = batch->count == CHAR_BIT * sizeof all ? (co_match_booking)-1 : lanes_earlier(batch->count);
     return co_load_relaxed(&co_posted_at(&batch->matcher->posted, link)->booked) == all;
 }
 
-static bool has_conflict(struct co_match_batch *batch, unsigned lane, uint32_t candidate)
+static bool lane_has_conflict(struct co_match_batch *batch, unsigned lane, uint32_t candidate)
 {
-    bool is_wanted = candidate != 0 &&
-                     (co_load_relaxed(&co_posted_at(&batch->matcher->posted, candidate)->booked) & earlier(lane)) != 0;
+    bool is_wanted = candidate != 0 && (co_load_relaxed(&co_posted_at(&batch->matcher->posted, candidate)->booked) &
+                                        lanes_earlier(lane)) != 0;
 #if CO_MATCH_MUTANT != 2
     for (unsigned other = 0; other < lane; other++) {
-        wait_for(batch, lane, other, CO_LANE_HAS_JUDGED);
+        lane_wait_for(batch, lane, other, CO_LANE_HAS_JUDGED);
         is_wanted = is_wanted || batch->lanes[other].has_conflict;
     }
 #endif
     return is_wanted;
 }
 
-static void resolve(struct co_match_batch *batch, unsigned lane, uint32_t candidate)
+static void lane_resolve(struct co_match_batch *batch, unsigned lane, uint32_t candidate)
 {
-    uint32_t link = candidate != 0 && is_wanted_by_all(batch, candidate) ? in_run(batch, candidate, lane) : 0;
+    uint32_t link =
+        candidate != 0 && receive_is_wanted_by_all(batch, candidate) ? sequence_find(batch, candidate, lane) : 0;
     if (link != 0) {
-        take(batch, lane, link, CO_PATH_FAST);
+        lane_take(batch, lane, link, CO_PATH_FAST);
         return;
     }
 #if CO_MATCH_MUTANT == 1
     if (lane > 0) {
-        wait_for(batch, lane, lane - 1, CO_LANE_IS_DONE);
+        lane_wait_for(batch, lane, lane - 1, CO_LANE_IS_DONE);
     }
 #else
-    wait_for_all_earlier(batch, lane, CO_LANE_IS_DONE);
+    lane_wait_for_all_earlier(batch, lane, CO_LANE_IS_DONE);
 #endif
-    learn_from_earlier(batch, lane);
-    take(batch, lane, search(batch, lane, 0), CO_PATH_SLOW);
+    lane_learn_from_earlier(batch, lane);
+    lane_take(batch, lane, lane_search(batch, lane, 0), CO_PATH_SLOW);
 }
 
 void co_match_lane_book(struct co_match_batch *batch, unsigned lane)
 {
-    uint32_t candidate = search(batch, lane, batch->early_check ? earlier(lane) : 0);
+    uint32_t candidate = lane_search(batch, lane, batch->early_check ? lanes_earlier(lane) : 0);
     if (candidate != 0) {
         CO_MATCH_STEP(batch, lane);
         // Relaxed: published by the stage.
@@ -190,19 +191,19 @@ void co_match_lane_book(struct co_match_batch *batch, unsigned lane)
                                  memory_order_relaxed);
     }
     batch->lanes[lane].candidate = candidate;
-    reach(batch, lane, CO_LANE_HAS_BOOKED);
+    lane_reach(batch, lane, CO_LANE_HAS_BOOKED);
 }
 
 void co_match_lane_settle(struct co_match_batch *batch, unsigned lane)
 {
     uint32_t candidate = batch->lanes[lane].candidate;
-    wait_for_all_earlier(batch, lane, CO_LANE_HAS_BOOKED);
-    batch->lanes[lane].has_conflict = has_conflict(batch, lane, candidate);
-    reach(batch, lane, CO_LANE_HAS_JUDGED);
+    lane_wait_for_all_earlier(batch, lane, CO_LANE_HAS_BOOKED);
+    batch->lanes[lane].has_conflict = lane_has_conflict(batch, lane, candidate);
+    lane_reach(batch, lane, CO_LANE_HAS_JUDGED);
     if (batch->lanes[lane].has_conflict) {
-        resolve(batch, lane, candidate);
+        lane_resolve(batch, lane, candidate);
     } else {
-        take(batch, lane, candidate, CO_PATH_FREE);
+        lane_take(batch, lane, candidate, CO_PATH_FREE);
     }
 }
 

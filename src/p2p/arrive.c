@@ -18,7 +18,7 @@
 #include "p2p/stream_send.h"
 
 // What the packet says of its message, and where the bytes begin. False: it contradicts itself.
-static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *message, const struct co_packet *packet,
+static bool message_read(const struct co_p2p *p2p, struct co_p2p_message *message, const struct co_packet *packet,
                          const unsigned char **payload)
 {
     struct co_packet_handle handle;
@@ -54,13 +54,13 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
 }
 
 // There is no context for it. True: the message is left out.
-static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+static bool message_drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_message message = {.peer = peer};
     if (!co_p2p_context_leaves_out(p2p, peer, packet->context, packet->source)) {
         return false;
     }
-    if (read_message(p2p, &message, packet, &payload)) {
+    if (message_read(p2p, &message, packet, &payload)) {
         co_p2p_fragment_begin(p2p, peer, &message); // nobody's
         co_p2p_message_give_back(p2p, &message);
     }
@@ -68,7 +68,7 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
 }
 
 // What it brings, until there is a receive. There is memory, see above.
-static void store(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
+static void message_store(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
 {
     if (message->kind == CO_MESSAGE_EAGER) {
         co_p2p_message_store(p2p, message, payload);
@@ -77,11 +77,12 @@ static void store(struct co_p2p *p2p, struct co_p2p_message *message, const unsi
     }
 }
 
-static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+static bool message_on_packet(struct co_p2p *p2p, int peer, const struct co_packet *packet,
+                              const unsigned char *payload)
 {
     struct co_p2p_context *context = co_p2p_context_of(p2p, peer, packet);
     if (context == NULL) {
-        return drop(p2p, peer, packet, payload);
+        return message_drop(p2p, peer, packet, payload);
     }
     if (!co_p2p_message_has_memory(p2p)) {
         return false;
@@ -89,26 +90,26 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
     struct co_p2p_message *message = co_p2p_message_take(p2p);
     message->context = context;
     message->peer = peer;
-    if (!read_message(p2p, message, packet, &payload)) {
+    if (!message_read(p2p, message, packet, &payload)) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "peer %d sent a message that contradicts itself: it is left out", peer);
         co_p2p_message_give(p2p, message);
         return true;
     }
     co_p2p_fragment_begin(p2p, peer, message);
     if (p2p->batch != NULL) {
-        store(p2p, message, payload);
+        message_store(p2p, message, payload);
         co_p2p_batch_add(p2p, message);
         return true;
     }
     if (co_p2p_arrive(message, co_matcher_arrive(context->matcher, &message->node, NULL), payload)) {
         return true;
     }
-    store(p2p, message, payload);
+    message_store(p2p, message, payload);
     return true;
 }
 
 // Most messages: eager, and their receive waits. The bytes go there, and nothing is made for the message.
-static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+static bool eager_on_packet(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_p2p_context *context = p2p->last_context;
     if (!co_p2p_context_is_of(context, peer, packet)) { // else no lanes match
@@ -118,7 +119,7 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
         context == NULL ? NULL
                         : (struct co_p2p_receive *)co_matcher_claim(context->matcher, packet->source, packet->tag);
     if (receive == NULL) {
-        return on_message(p2p, peer, packet, payload);
+        return message_on_packet(p2p, peer, packet, payload);
     }
     co_p2p_give_back(p2p, peer, packet->bytes);
     co_p2p_note(receive, packet->source, packet->tag, packet->bytes);
@@ -127,7 +128,7 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return true;
 }
 
-static void cts_take(struct co_p2p_send *send, const struct co_packet_cts *cts)
+static void send_on_cts(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
@@ -140,7 +141,7 @@ static void cts_take(struct co_p2p_send *send, const struct co_packet_cts *cts)
 
 // Only who is sent to answers: a number of ours that another one tells is a fault of his, and the bytes may be under
 // way.
-static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
+static void send_on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
     struct co_packet_cts cts = {0};
     bool is_cts = packet->kind == CO_PACKET_CTS;
@@ -155,7 +156,7 @@ static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *pack
     if (send->first_fragment > 0) {
         is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {
-        is_cts ? cts_take(send, &cts) : co_p2p_send_finish(send, 0);
+        is_cts ? send_on_cts(send, &cts) : co_p2p_send_finish(send, 0);
     }
 }
 
@@ -169,10 +170,10 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
         p2p->peers[peer].is_broken = p2p->has_broken_one = true;
         return true;
     case CO_PACKET_EAGER:
-        return on_eager(p2p, peer, packet, payload);
+        return eager_on_packet(p2p, peer, packet, payload);
     case CO_PACKET_EAGER_SYNC:
     case CO_PACKET_RTS:
-        return on_message(p2p, peer, packet, payload);
+        return message_on_packet(p2p, peer, packet, payload);
     case CO_PACKET_FIRST:
         co_p2p_on_fragment(p2p, peer, payload, packet->bytes);
         return true;
@@ -182,7 +183,7 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_ACK:
     case CO_PACKET_CTS:
     case CO_PACKET_FIN:
-        on_answer(p2p, peer, packet, payload);
+        send_on_answer(p2p, peer, packet, payload);
         return true;
     case CO_PACKET_READING: // that it came is all
     case CO_PACKET_CREDIT:  // the channel's own

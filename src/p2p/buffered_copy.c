@@ -18,7 +18,7 @@ struct buffered {
     unsigned char bytes[];
 };
 
-static void has_ended(struct co_p2p_send *send)
+static void copy_on_done(struct co_p2p_send *send)
 {
     send->context->p2p->buffered -= co_p2p_cost_of(send->bytes);
     send->context->holders--;
@@ -35,7 +35,7 @@ struct co_p2p_send *co_p2p_buffered_copy(struct co_p2p *p2p, const struct co_p2p
     }
     buffered->send = *send;
     buffered->send.data = buffered->bytes;
-    buffered->send.on_done = has_ended;
+    buffered->send.on_done = copy_on_done;
     buffered->send.handle = 0;
     buffered->send.in_background = co_p2p_background_begin(p2p, true);
     if (send->bytes > 0) {

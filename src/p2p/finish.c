@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-static void tell_done(struct co_p2p_send *send, int result)
+static void send_tell_done(struct co_p2p_send *send, int result)
 {
     send->result = result;
     if (send->on_done != NULL) {
@@ -28,7 +28,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     if (send->copy != NULL) { // that has not gone
         co_p2p_send_finish(send->copy, result);
     }
-    tell_done(send, result);
+    send_tell_done(send, result);
     co_p2p_context_drop(context);
 }
 

@@ -32,17 +32,17 @@ struct co_lanes {
     pthread_t threads[CO_MATCH_LANES_MAX];
 };
 
-static uint64_t number_of(uint64_t word)
+static uint64_t word_number(uint64_t word)
 {
     return word >> (2 * FIELD_BITS);
 }
 
-static bool has_lanes(uint64_t word)
+static bool word_has_lanes(uint64_t word)
 {
     return (word & FIELD_MASK) < (word >> FIELD_BITS & FIELD_MASK);
 }
 
-static void pause_lane(void *arg, unsigned lane)
+static void lane_pause(void *arg, unsigned lane)
 {
     static _Thread_local unsigned spins;
     (void)arg;
@@ -54,11 +54,11 @@ static void pause_lane(void *arg, unsigned lane)
 }
 
 // Lanes of the present batch until none is left. How many.
-static unsigned run_some(struct co_lanes *lanes)
+static unsigned lanes_run_some(struct co_lanes *lanes)
 {
     unsigned ran = 0;
     uint64_t word = co_load_acquire(&lanes->word); // acquire L1
-    while (has_lanes(word)) {
+    while (word_has_lanes(word)) {
         // acquire L1: the batch; that lane is ours, and its batch stays until it is done
         if (atomic_compare_exchange_weak_explicit(&lanes->word, &word, word + 1, memory_order_acquire,
                                                   memory_order_acquire)) {
@@ -73,27 +73,27 @@ static unsigned run_some(struct co_lanes *lanes)
 
 // The next batch has begun, or it is over. Sequentially consistent, as in co_lanes_match: either he sees the sleeper or
 // the sleeper sees his batch.
-static void sleep_until_batch(struct co_lanes *lanes, uint64_t seen)
+static void lane_sleep_until_batch(struct co_lanes *lanes, uint64_t seen)
 {
     pthread_mutex_lock(&lanes->lock);
     atomic_fetch_add(&lanes->sleepers, 1);
-    while (number_of(atomic_load(&lanes->word)) == seen && !atomic_load(&lanes->ends)) {
+    while (word_number(atomic_load(&lanes->word)) == seen && !atomic_load(&lanes->ends)) {
         pthread_cond_wait(&lanes->has_batch, &lanes->lock);
     }
     atomic_fetch_sub(&lanes->sleepers, 1);
     pthread_mutex_unlock(&lanes->lock);
 }
 
-static void *work(void *arg)
+static void *lane_work(void *arg)
 {
     struct co_lanes *lanes = arg;
     uint64_t since_ns = co_clock_now_ns();
     for (unsigned spins = 1; !co_load_relaxed(&lanes->ends); spins++) { // relaxed: seen soon enough
-        uint64_t seen = number_of(co_load_relaxed(&lanes->word));       // relaxed: compared only
-        if (run_some(lanes) > 0) {
+        uint64_t seen = word_number(co_load_relaxed(&lanes->word));     // relaxed: compared only
+        if (lanes_run_some(lanes) > 0) {
             since_ns = co_clock_now_ns();
         } else if (spins % SPINS == 0 && co_clock_now_ns() - since_ns > LOOK_NS) {
-            sleep_until_batch(lanes, seen);
+            lane_sleep_until_batch(lanes, seen);
             since_ns = co_clock_now_ns();
         }
         co_cpu_relax();
@@ -135,13 +135,13 @@ unsigned co_lanes_count(const struct co_lanes *lanes)
 }
 
 // Without them the caller runs all lanes.
-static void start_threads(struct co_lanes *lanes)
+static void lanes_start_threads(struct co_lanes *lanes)
 {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     while (lanes->threads_begun < lanes->threads_wanted) {
-        int error = pthread_create(&lanes->threads[lanes->threads_begun], NULL, work, lanes);
+        int error = pthread_create(&lanes->threads[lanes->threads_begun], NULL, lane_work, lanes);
         if (error != 0) {
             co_log(CO_LOG_WARN, CO_SUBSYS_P2P, "%u threads for lanes of the matcher, not %u (error %d)",
                    lanes->threads_begun, lanes->threads_wanted, error);
@@ -153,7 +153,7 @@ static void start_threads(struct co_lanes *lanes)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-static void tell_sleepers(struct co_lanes *lanes)
+static void lanes_wake(struct co_lanes *lanes)
 {
     if (atomic_load(&lanes->sleepers) > 0) {
         pthread_mutex_lock(&lanes->lock);
@@ -164,22 +164,22 @@ static void tell_sleepers(struct co_lanes *lanes)
 
 void co_lanes_match(struct co_lanes *lanes, struct co_match_batch *batch)
 {
-    batch->pause = pause_lane;
+    batch->pause = lane_pause;
     if (!co_match_batch_begin(batch)) {
         return;
     }
     if (lanes->threads_begun < lanes->threads_wanted) {
-        start_threads(lanes);
+        lanes_start_threads(lanes);
     }
-    uint64_t number = number_of(co_load_relaxed(&lanes->word)) + 1; // relaxed: ours alone to write
+    uint64_t number = word_number(co_load_relaxed(&lanes->word)) + 1; // relaxed: ours alone to write
     lanes->batch = batch;
     co_store_relaxed(&lanes->done, 0); // relaxed: published by the word
     // release L1: the batch; and sequentially consistent for sleep_until_batch
     atomic_store(&lanes->word, number << (2 * FIELD_BITS) | (uint64_t)batch->count << FIELD_BITS);
-    tell_sleepers(lanes);
-    run_some(lanes);
+    lanes_wake(lanes);
+    lanes_run_some(lanes);
     while (co_load_acquire(&lanes->done) < batch->count) { // acquire L2
-        pause_lane(NULL, 0);
+        lane_pause(NULL, 0);
     }
     co_match_batch_end(batch);
 }

@@ -17,24 +17,24 @@
 #define FIRST_FRAGMENT_PIECES 4 // largest packets: what comes unasked of a message that streams
 
 // Of a message, what fits a packet of the channel beside a handle.
-static size_t packet_most(const struct co_channel *channel)
+static size_t channel_packet_most(const struct co_channel *channel)
 {
     return channel == NULL ? 0 : channel->payload_most - sizeof(struct co_packet_handle);
 }
 
-static size_t bounded(size_t eager_most, const struct co_channel *channel)
+static size_t eager_bounded(size_t eager_most, const struct co_channel *channel)
 {
-    size_t fits = channel == NULL ? eager_most : packet_most(channel);
+    size_t fits = channel == NULL ? eager_most : channel_packet_most(channel);
     return eager_most < fits ? eager_most : fits;
 }
 
-static size_t least_eager(const struct co_p2p_config *config)
+static size_t eager_least(const struct co_p2p_config *config)
 {
     bool remote_is_less = config->remote_channel != NULL && config->remote_eager_most < config->eager_most;
     return remote_is_less ? config->remote_eager_most : config->eager_most;
 }
 
-static void open_peer(struct co_p2p *p2p, int number)
+static void peer_open(struct co_p2p *p2p, int number)
 {
     const struct co_p2p_config *config = &p2p->config;
     struct co_p2p_peer *peer = &p2p->peers[number];
@@ -52,7 +52,7 @@ static void open_peer(struct co_p2p *p2p, int number)
     peer->last_stream = &peer->first_stream;
 }
 
-static void trace_if_asked(struct co_channel *channel)
+static void channel_trace_if_on(struct co_channel *channel)
 {
     if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_P2P)) {
         co_packet_trace(channel);
@@ -61,10 +61,10 @@ static void trace_if_asked(struct co_channel *channel)
 
 void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_channel)
 {
-    trace_if_asked(remote_channel);
+    channel_trace_if_on(remote_channel);
     p2p->config.remote_channel = remote_channel;
-    p2p->config.remote_eager_most = bounded(p2p->config.remote_eager_most, remote_channel);
-    p2p->surely_eager = least_eager(&p2p->config);
+    p2p->config.remote_eager_most = eager_bounded(p2p->config.remote_eager_most, remote_channel);
+    p2p->surely_eager = eager_least(&p2p->config);
     p2p->routes[1].channel = remote_channel;
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_remote) {
@@ -74,7 +74,7 @@ void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_cha
     }
 }
 
-static void free_p2p(struct co_p2p *p2p)
+static void p2p_free(struct co_p2p *p2p)
 {
     if (p2p != NULL) {
         co_p2p_batch_close(p2p->batch);
@@ -98,15 +98,15 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .probed = -1};
     }
     if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->batch == NULL)) {
-        free_p2p(p2p);
+        p2p_free(p2p);
         return -ENOMEM;
     }
-    p2p->config.eager_most = bounded(config->eager_most, config->channel);
-    p2p->first_fragment_most = FIRST_FRAGMENT_PIECES * packet_most(config->channel);
-    p2p->config.remote_eager_most = bounded(config->remote_eager_most, config->remote_channel);
-    p2p->surely_eager = least_eager(&p2p->config);
+    p2p->config.eager_most = eager_bounded(config->eager_most, config->channel);
+    p2p->first_fragment_most = FIRST_FRAGMENT_PIECES * channel_packet_most(config->channel);
+    p2p->config.remote_eager_most = eager_bounded(config->remote_eager_most, config->remote_channel);
+    p2p->surely_eager = eager_least(&p2p->config);
     for (int peer = 0; peer < config->size; peer++) {
-        open_peer(p2p, peer);
+        peer_open(p2p, peer);
     }
     p2p->config.places = NULL; // the caller's
     p2p->config.now_ns = config->now_ns != NULL ? config->now_ns : co_clock_now_ns;
@@ -114,8 +114,8 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     p2p->routes[1] = (struct co_p2p_route){p2p, config->remote_channel, NULL};
     co_hash_map_open(&p2p->contexts);
     co_p2p_context_forget_last(p2p);
-    trace_if_asked(config->channel);
-    trace_if_asked(config->remote_channel);
+    channel_trace_if_on(config->channel);
+    channel_trace_if_on(config->remote_channel);
     *out = p2p;
     return 0;
 }
@@ -137,5 +137,5 @@ void co_p2p_close(struct co_p2p *p2p)
     co_p2p_messages_close(p2p);
     co_handles_close(&p2p->sends_named);
     co_handles_close(&p2p->receives_named);
-    free_p2p(p2p);
+    p2p_free(p2p);
 }

@@ -27,14 +27,14 @@ bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
     return has_ended;
 }
 
-static struct co_p2p_queued *take_all(struct co_p2p_queue *queue)
+static struct co_p2p_queued *queue_take_all(struct co_p2p_queue *queue)
 {
     struct co_p2p_queued *first = queue->first;
     co_p2p_queue_open(queue);
     return first;
 }
 
-static void fail_queue(struct co_p2p_queued *item, int result)
+static void queue_fail(struct co_p2p_queued *item, int result)
 {
     while (item != NULL) {
         struct co_p2p_queued *next = item->next; // a send that is done may be gone
@@ -47,12 +47,12 @@ static void fail_queue(struct co_p2p_queued *item, int result)
     }
 }
 
-static void fail_queues(struct co_p2p *p2p, int peer, int result)
+static void peer_fail_queues(struct co_p2p *p2p, int peer, int result)
 {
     struct co_p2p_peer *state = &p2p->peers[peer];
-    fail_queue(take_all(&state->answers), result);
-    fail_queue(take_all(&state->urgent), result);
-    fail_queue(take_all(&state->messages), result);
+    queue_fail(queue_take_all(&state->answers), result);
+    queue_fail(queue_take_all(&state->urgent), result);
+    queue_fail(queue_take_all(&state->messages), result);
     if (state->is_waiting) {
         state->is_waiting = false;
         p2p->waiting--;
@@ -60,7 +60,7 @@ static void fail_queues(struct co_p2p *p2p, int peer, int result)
 }
 
 // In one of the lists of those that are not asked for; its new end.
-static struct co_p2p_receive **fail_list(struct co_p2p_receive **link, int peer, int result)
+static struct co_p2p_receive **list_fail(struct co_p2p_receive **link, int peer, int result)
 {
     while (*link != NULL) {
         struct co_p2p_receive *receive = *link;
@@ -75,20 +75,20 @@ static struct co_p2p_receive **fail_list(struct co_p2p_receive **link, int peer,
 }
 
 // Its buffer may be with the MPI below.
-static bool is_transferred(const struct co_p2p_send *send)
+static bool send_is_transferred(const struct co_p2p_send *send)
 {
     const struct co_p2p_context *context = send->context;
     return context->p2p->peers[context->peers[send->destination]].is_remote && send->receive != 0;
 }
 
 // What waits for an answer of it, or for more of its bytes.
-static void fail_named(struct co_p2p *p2p, int peer, int result)
+static void named_fail(struct co_p2p *p2p, int peer, int result)
 {
     uint32_t position = 0;
     struct co_p2p_send *send;
     struct co_p2p_receive *receive;
     while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
-        if (peer == EVERYBODY ? !is_transferred(send) : send->context->peers[send->destination] == peer) {
+        if (peer == EVERYBODY ? !send_is_transferred(send) : send->context->peers[send->destination] == peer) {
             co_p2p_send_finish(send, result);
         }
     }
@@ -100,7 +100,7 @@ static void fail_named(struct co_p2p *p2p, int peer, int result)
     }
 }
 
-static void collect(struct co_match_node *node, void *arg)
+static void posted_collect(struct co_match_node *node, void *arg)
 {
     struct co_p2p_receive *receive = (struct co_p2p_receive *)node, **list = arg;
     if (receive->context->p2p->is_closing || co_p2p_source_is_gone(receive->context, node->source)) {
@@ -110,13 +110,13 @@ static void collect(struct co_match_node *node, void *arg)
 }
 
 // Of all communicators. The last of them may end its own, so they are collected before the first one ends.
-static void fail_posted(struct co_p2p *p2p, int result)
+static void posted_fail(struct co_p2p *p2p, int result)
 {
     struct co_p2p_receive *list = NULL, *receive;
     struct co_p2p_context *context;
     size_t position = 0;
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        co_matcher_visit_receives(context->matcher, collect, &list);
+        co_matcher_visit_receives(context->matcher, posted_collect, &list);
     }
     while ((receive = list) != NULL) {
         list = receive->next;
@@ -134,7 +134,7 @@ struct awaited {
     int last, best;
 };
 
-static void note_awaited(struct awaited *awaited, int peer)
+static void awaited_note(struct awaited *awaited, int peer)
 {
     int size = awaited->p2p->config.size, turns = (peer - awaited->last - 1 + size) % size;
     const struct co_p2p_peer *state = &awaited->p2p->peers[peer];
@@ -143,42 +143,42 @@ static void note_awaited(struct awaited *awaited, int peer)
     }
 }
 
-static void note_source(struct co_match_node *node, void *arg)
+static void awaited_note_source(struct co_match_node *node, void *arg)
 {
     const struct co_p2p_receive *receive = (const struct co_p2p_receive *)node;
     if (node->source != CO_P2P_ANY && receive->context->peers != NULL) {
-        note_awaited(arg, receive->context->peers[node->source]);
+        awaited_note(arg, receive->context->peers[node->source]);
     }
 }
 
-static void note_named(struct awaited *awaited)
+static void awaited_note_named(struct awaited *awaited)
 {
     const struct co_p2p *p2p = awaited->p2p;
     const struct co_p2p_send *send;
     const struct co_p2p_receive *receive;
     uint32_t position = 0;
     while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
-        note_awaited(awaited, send->context->peers[send->destination]);
+        awaited_note(awaited, send->context->peers[send->destination]);
     }
     position = 0;
     while ((receive = co_handles_next(&p2p->receives_named, &position)) != NULL) {
-        note_awaited(awaited, receive->peer);
+        awaited_note(awaited, receive->peer);
     }
 }
 
-static void note_all(struct awaited *awaited)
+static void awaited_note_all(struct awaited *awaited)
 {
     const struct co_p2p *p2p = awaited->p2p;
     const struct co_p2p_context *context;
     size_t position = 0;
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_waiting) {
-            note_awaited(awaited, peer);
+            awaited_note(awaited, peer);
         }
     }
-    note_named(awaited);
+    awaited_note_named(awaited);
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        co_matcher_visit_receives(context->matcher, note_source, awaited);
+        co_matcher_visit_receives(context->matcher, awaited_note_source, awaited);
     }
 }
 
@@ -186,10 +186,10 @@ int co_p2p_awaited(struct co_p2p *p2p, int last)
 {
     struct awaited awaited = {p2p, last, p2p->config.size};
     co_p2p_lock(p2p);
-    note_all(&awaited);
+    awaited_note_all(&awaited);
     int probed = co_load_relaxed(&p2p->probed);
     if (probed >= 0) {
-        note_awaited(&awaited, probed);
+        awaited_note(&awaited, probed);
         co_store_relaxed(&p2p->probed, -1); // relaxed: who still looks, says so again
     }
     co_p2p_unlock(p2p);
@@ -203,15 +203,15 @@ void co_p2p_fail_peer(struct co_p2p *p2p, int peer)
     if (p2p->peers[peer].is_remote) {
         p2p->config.remote_channel->ops->forget(p2p->config.remote_channel, peer);
     }
-    fail_queues(p2p, peer, -ECONNRESET);
-    p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);
-    p2p->last_cts = fail_list(&p2p->first_cts, peer, -ECONNRESET);
-    fail_named(p2p, peer, -ECONNRESET);
-    fail_posted(p2p, -ECONNRESET);
+    peer_fail_queues(p2p, peer, -ECONNRESET);
+    p2p->last_read = list_fail(&p2p->first_read, peer, -ECONNRESET);
+    p2p->last_cts = list_fail(&p2p->first_cts, peer, -ECONNRESET);
+    named_fail(p2p, peer, -ECONNRESET);
+    posted_fail(p2p, -ECONNRESET);
 }
 
 // A send to ourselves is under way as long as its message is there.
-static void end_sends_to_self(struct co_p2p_context *context)
+static void context_end_sends_to_self(struct co_p2p_context *context)
 {
     struct co_match_node *node;
     context->users++; // or the last of them would end it
@@ -229,13 +229,13 @@ void co_p2p_end_all(struct co_p2p *p2p)
     struct co_p2p_context *context;
     size_t position = 0;
     for (int peer = 0; peer < p2p->config.size; peer++) {
-        fail_queues(p2p, peer, -ECANCELED);
+        peer_fail_queues(p2p, peer, -ECANCELED);
     }
-    fail_list(&p2p->first_read, EVERYBODY, -ECANCELED);
-    fail_list(&p2p->first_cts, EVERYBODY, -ECANCELED);
-    fail_named(p2p, EVERYBODY, -ECANCELED);
-    fail_posted(p2p, -ECANCELED);
+    list_fail(&p2p->first_read, EVERYBODY, -ECANCELED);
+    list_fail(&p2p->first_cts, EVERYBODY, -ECANCELED);
+    named_fail(p2p, EVERYBODY, -ECANCELED);
+    posted_fail(p2p, -ECANCELED);
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        end_sends_to_self(context);
+        context_end_sends_to_self(context);
     }
 }

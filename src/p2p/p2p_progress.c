@@ -24,9 +24,9 @@
 #define LAST_LOOKS 64      // at what a peer has written: more than its ring holds
 #define POLLS_MOST 16      // until a ring is empty
 
-static void lose_broken(struct co_p2p *p2p);
+static void peers_lose_broken(struct co_p2p *p2p);
 
-static void note_advance(struct co_p2p *p2p)
+static void advances_note(struct co_p2p *p2p)
 {
     co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
 }
@@ -36,7 +36,7 @@ uint64_t co_p2p_advances(const struct co_p2p *p2p)
     return co_load_relaxed(&p2p->advances); // relaxed: a hint
 }
 
-static int poll_channels(struct co_p2p *p2p, int most)
+static int channels_poll(struct co_p2p *p2p, int most)
 {
     int count = 0;
     for (int i = 0; i < 2; i++) {
@@ -48,27 +48,27 @@ static int poll_channels(struct co_p2p *p2p, int most)
     if (p2p->batch != NULL) {
         co_p2p_batch_match(p2p); // nobody posts or looks for anything before
     }
-    lose_broken(p2p);
+    peers_lose_broken(p2p);
     return count;
 }
 
 void co_p2p_take_last_packets(struct co_p2p *p2p)
 {
-    for (int i = 0; i < LAST_LOOKS && poll_channels(p2p, LAST_LOOKS) > 0; i++) {
+    for (int i = 0; i < LAST_LOOKS && channels_poll(p2p, LAST_LOOKS) > 0; i++) {
     }
 }
 
-static void lose_held(struct co_p2p *p2p, int peer)
+static void peer_lose(struct co_p2p *p2p, int peer)
 {
     if (!p2p->peers[peer].is_gone && peer != p2p->config.self) {
         co_p2p_take_last_packets(p2p);
         co_p2p_fail_peer(p2p, peer);
-        note_advance(p2p);
+        advances_note(p2p);
     }
 }
 
 // Not from within a poll: giving up a peer polls.
-static void lose_broken(struct co_p2p *p2p)
+static void peers_lose_broken(struct co_p2p *p2p)
 {
     if (!p2p->has_broken_one) {
         return;
@@ -81,7 +81,7 @@ static void lose_broken(struct co_p2p *p2p)
                 co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "the shared memory of messages from rank %d was written over",
                        peer);
             }
-            lose_held(p2p, peer);
+            peer_lose(p2p, peer);
         }
     }
 }
@@ -89,40 +89,40 @@ static void lose_broken(struct co_p2p *p2p)
 void co_p2p_lose(struct co_p2p *p2p, int peer)
 {
     co_p2p_lock(p2p);
-    lose_held(p2p, peer);
+    peer_lose(p2p, peer);
     co_p2p_unlock(p2p);
 }
 
 // False: there is more in the ring of this peer than can be taken now.
-static bool take_all(struct co_p2p *p2p, int peer)
+static bool ring_take_all(struct co_p2p *p2p, int peer)
 {
     const struct co_p2p_peer *from = &p2p->peers[peer];
     for (int i = 0; i < POLLS_MOST && from->channel->ops->has_more(from->channel, from->place); i++) {
-        poll_channels(p2p, POLLS_MOST);
+        channels_poll(p2p, POLLS_MOST);
     }
     return !from->channel->ops->has_more(from->channel, from->place);
 }
 
 // Senders of what streams that may have stopped; how many streams have moved.
-static int look_at_streams(struct co_p2p *p2p)
+static int streams_poll(struct co_p2p *p2p)
 {
     int count = 0;
     for (int peer = 0; p2p->config.read != NULL && peer < p2p->config.size; peer++) {
         uint64_t handle = co_p2p_stopped_stream(p2p, peer);
         if (handle != 0) {
-            bool all_is_taken = take_all(p2p, peer);
+            bool all_is_taken = ring_take_all(p2p, peer);
             count += co_p2p_read_stopped(p2p, peer, handle, all_is_taken);
         }
     }
     return count;
 }
 
-static int move(struct co_p2p *p2p)
+static int p2p_progress(struct co_p2p *p2p)
 {
-    int events = poll_channels(p2p, PACKETS_AT_ONCE);
+    int events = channels_poll(p2p, PACKETS_AT_ONCE);
     if (p2p->config.remote_channel != NULL) {
         events += co_p2p_transfer_end(p2p);
-        lose_broken(p2p);
+        peers_lose_broken(p2p);
     }
     if (p2p->waiting > 0) {
         events += co_p2p_push_waiting(p2p);
@@ -134,10 +134,10 @@ static int move(struct co_p2p *p2p)
         events += co_p2p_transfer_receive_waiting(p2p);
     }
     if (p2p->streams > 0 && (events == 0 || ++p2p->busy_turns % LOOK_EVERY == 0)) {
-        events += look_at_streams(p2p);
+        events += streams_poll(p2p);
     }
     if (events > 0) {
-        note_advance(p2p);
+        advances_note(p2p);
     }
     return events;
 }
@@ -150,7 +150,7 @@ int co_p2p_progress(struct co_p2p *p2p)
     if (__builtin_expect(++p2p->caller_moves % COUNT_EVERY == 0, 0)) {
         co_p2p_totals_count(&p2p->totals, &p2p->told);
     }
-    int events = p2p->is_closing ? 0 : move(p2p);
+    int events = p2p->is_closing ? 0 : p2p_progress(p2p);
     co_p2p_unlock(p2p);
     return events;
 }
@@ -176,7 +176,7 @@ int co_p2p_move_background(struct co_p2p *p2p)
     }
     bool callers_move = p2p->caller_moves != p2p->moves_seen;
     p2p->moves_seen = p2p->caller_moves;
-    int events = callers_move || p2p->is_closing ? -EBUSY : move(p2p);
+    int events = callers_move || p2p->is_closing ? -EBUSY : p2p_progress(p2p);
     co_p2p_unlock(p2p);
     return events;
 }

@@ -16,7 +16,7 @@
 #define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
-static void cts_send(struct co_p2p *p2p, struct co_p2p_receive *receive)
+static void receive_send_cts(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     receive->done_bytes = 0;
     if (co_p2p_receive_name(p2p, receive)) {
@@ -24,7 +24,7 @@ static void cts_send(struct co_p2p *p2p, struct co_p2p_receive *receive)
     }
 }
 
-static void rts_accept(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
+static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     receive->peer = message->peer;
     receive->sender_operation = message->operation;
@@ -46,16 +46,17 @@ static void rts_accept(struct co_p2p *p2p, struct co_p2p_receive *receive, const
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;
     } else {
-        cts_send(p2p, receive);
+        receive_send_cts(p2p, receive);
     }
 }
 
-static void deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
+static void message_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message,
+                            const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
     co_p2p_note(receive, message->node.source, message->node.tag, message->bytes);
     if (message->kind == CO_MESSAGE_RTS) {
-        rts_accept(p2p, receive, message);
+        receive_accept_rts(p2p, receive, message);
         return;
     }
     co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
@@ -76,7 +77,7 @@ bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive
         return false;
     }
     co_p2p_message_give_back(p2p, message);
-    deliver((struct co_p2p_receive *)receive, message, payload);
+    message_deliver((struct co_p2p_receive *)receive, message, payload);
     co_p2p_message_give(p2p, message);
     return true;
 }
@@ -100,7 +101,7 @@ int co_p2p_read_progress(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
-        cts_send(p2p, receive);
+        receive_send_cts(p2p, receive);
     } else {
         co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
@@ -109,13 +110,14 @@ int co_p2p_read_progress(struct co_p2p *p2p)
 }
 
 // A message that was kept meets its receive.
-static void deliver_unexpected(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
+static void message_deliver_unexpected(struct co_p2p *p2p, struct co_p2p_receive *receive,
+                                       struct co_p2p_message *message)
 {
-    deliver(receive, message, message->payload);
+    message_deliver(receive, message, message->payload);
     co_p2p_message_give(p2p, message);
 }
 
-static void begin(struct co_p2p_receive *receive)
+static void receive_begin(struct co_p2p_receive *receive)
 {
     receive->context->users++;
     receive->handle = 0;
@@ -132,12 +134,12 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     receive->node.source = source;
     receive->node.tag = tag;
     co_p2p_lock(p2p);
-    begin(receive);
+    receive_begin(receive);
     struct co_match_node *message = co_matcher_post(receive->context->matcher, &receive->node);
     if (message != NULL) {
         receive->node.waits = false;
         co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
-        deliver_unexpected(p2p, receive, (struct co_p2p_message *)message);
+        message_deliver_unexpected(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
         co_p2p_note(receive, source, tag, 0);
@@ -174,7 +176,7 @@ bool co_p2p_cancel(struct co_p2p_receive *receive)
     return is_cancelled;
 }
 
-static void describe(const struct co_match_node *node, struct co_p2p_info *info)
+static void message_describe(const struct co_match_node *node, struct co_p2p_info *info)
 {
     const struct co_p2p_message *message = (const struct co_p2p_message *)node;
     *info = (struct co_p2p_info){node->source, node->tag, message->bytes};
@@ -185,7 +187,7 @@ bool co_p2p_probe(struct co_p2p_context *context, int32_t source, int32_t tag, s
     co_p2p_lock(context->p2p);
     struct co_match_node *node = co_matcher_probe(context->matcher, source, tag);
     if (node != NULL) {
-        describe(node, info);
+        message_describe(node, info);
     }
     co_p2p_unlock(context->p2p);
     return node != NULL;
@@ -197,7 +199,7 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
     co_p2p_lock(context->p2p);
     struct co_match_node *node = co_matcher_take(context->matcher, source, tag);
     if (node != NULL) {
-        describe(node, info);
+        message_describe(node, info);
         co_p2p_message_give_back(context->p2p, (struct co_p2p_message *)node);
         context->users++; // the message leads to it
         context->holders++;
@@ -213,8 +215,8 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     receive->context = context;
     receive->node.waits = false;
     co_p2p_lock(p2p);
-    begin(receive);
-    deliver_unexpected(p2p, receive, message);
+    receive_begin(receive);
+    message_deliver_unexpected(p2p, receive, message);
     context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock_started(p2p);

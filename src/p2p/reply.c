@@ -8,7 +8,7 @@
 
 #include "p2p/peer_channel.h"
 
-static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
+static void reply_send(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
 {
     struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
     if (p2p->peers[peer].is_gone) {
@@ -29,11 +29,11 @@ static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const
 void co_p2p_reply(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
 {
     struct co_packet_handle handle = {operation};
-    answer(p2p, peer, kind, &handle, sizeof(handle));
+    reply_send(p2p, peer, kind, &handle, sizeof(handle));
 }
 
 void co_p2p_reply_cts(struct co_p2p *p2p, const struct co_p2p_receive *receive, uint32_t number)
 {
     struct co_packet_cts cts = {receive->sender_operation, receive->handle, receive->wanted, number};
-    answer(p2p, receive->peer, CO_PACKET_CTS, &cts, sizeof(cts));
+    reply_send(p2p, receive->peer, CO_PACKET_CTS, &cts, sizeof(cts));
 }

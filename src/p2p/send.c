@@ -16,7 +16,7 @@
 #include "p2p/receive.h"
 #include "p2p/stream_send.h"
 
-static struct co_packet head_of(const struct co_p2p_send *send, enum co_packet_kind kind, size_t bytes)
+static struct co_packet send_head(const struct co_p2p_send *send, enum co_packet_kind kind, size_t bytes)
 {
     return (struct co_packet){.context = send->context->id,
                               .source = send->context->rank,
@@ -37,7 +37,7 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         head = sizeof(handle);
     }
     struct co_packet packet =
-        head_of(send, send->is_synchronous ? CO_PACKET_EAGER_SYNC : CO_PACKET_EAGER, head + send->bytes);
+        send_head(send, send->is_synchronous ? CO_PACKET_EAGER_SYNC : CO_PACKET_EAGER, head + send->bytes);
     if (!co_p2p_transmit(p2p, peer, &packet, &handle, head, send->data, send->bytes)) {
         return false;
     }
@@ -45,7 +45,7 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return true;
 }
 
-static bool rts_send(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static bool send_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (!co_p2p_name_send(send)) {
         return false;
@@ -53,7 +53,7 @@ static bool rts_send(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     size_t first_fragment = co_p2p_fragment_of(p2p, peer, send);
     uint64_t address = send->make != NULL ? 0 : (uint64_t)(uintptr_t)send->data; // not to be read before it is made
     struct co_packet_rts rts = {send->handle, send->bytes, address, first_fragment};
-    struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(rts));
+    struct co_packet packet = send_head(send, CO_PACKET_RTS, sizeof(rts));
     if (!co_p2p_transmit(p2p, peer, &packet, &rts, sizeof(rts), NULL, 0)) {
         return false;
     }
@@ -67,14 +67,14 @@ static bool rts_send(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 }
 
 // A small message whose copy is offered is done.
-static bool rts_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static bool send_push_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     bool may_be_buffered = !send->is_synchronous && send->bytes <= CO_MESSAGE_SMALL;
     if (may_be_buffered && send->copy == NULL) {
         send->copy = co_p2p_buffered_copy(p2p, send);
     }
     bool is_buffered = send->copy != NULL;
-    if (!rts_send(p2p, peer, is_buffered ? send->copy : send)) {
+    if (!send_rts(p2p, peer, is_buffered ? send->copy : send)) {
         return false;
     }
     if (is_buffered) {
@@ -91,12 +91,12 @@ bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         return co_p2p_push_fragment(p2p, peer, send);
     }
     if (send->bytes > p2p->peers[peer].eager_most) {
-        return rts_push(p2p, peer, send);
+        return send_push_rts(p2p, peer, send);
     }
     if (!co_p2p_has_credit(p2p, peer, send->bytes)) {
         p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
         p2p->peers[peer].lacks_credit = true;
-        return rts_push(p2p, peer, send);
+        return send_push_rts(p2p, peer, send);
     }
     if (!send_eager(p2p, peer, send)) {
         return false;
@@ -131,7 +131,7 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     }
 }
 
-static void count_sent(struct co_p2p *p2p, int peer, size_t bytes)
+static void send_count(struct co_p2p *p2p, int peer, size_t bytes)
 {
     p2p->totals.sent++;
     p2p->totals.sent_bytes += bytes;
@@ -141,7 +141,7 @@ static void count_sent(struct co_p2p *p2p, int peer, size_t bytes)
     }
 }
 
-static bool leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag, const void *data, size_t bytes)
+static bool send_leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag, const void *data, size_t bytes)
 {
     struct co_p2p *p2p = context->p2p;
     const struct co_p2p_peer *state = &p2p->peers[peer];
@@ -151,7 +151,7 @@ static bool leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag
         return false;
     }
     co_p2p_charge(p2p, peer, bytes);
-    count_sent(p2p, peer, bytes);
+    send_count(p2p, peer, bytes);
     return true;
 }
 
@@ -163,12 +163,12 @@ bool co_p2p_send_now(struct co_p2p_context *context, int32_t destination, int32_
         return false;
     }
     co_p2p_lock(p2p);
-    bool has_left = leaves_at_once(context, peer, tag, data, bytes);
+    bool has_left = send_leaves_at_once(context, peer, tag, data, bytes);
     co_p2p_unlock(p2p);
     return has_left;
 }
 
-static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static void send_begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
@@ -198,8 +198,8 @@ void co_p2p_send(struct co_p2p_send *send)
         send->make = NULL;
     }
     co_p2p_lock(p2p);
-    count_sent(p2p, peer, send->bytes);
-    begin(p2p, peer, send);
+    send_count(p2p, peer, send->bytes);
+    send_begin(p2p, peer, send);
     co_p2p_unlock_started(p2p);
 }
 

@@ -16,7 +16,7 @@
 #include "p2p/reply.h"
 #include "p2p/stream_send.h"
 
-static struct co_p2p_peer *peer_of(const struct co_p2p_receive *receive)
+static struct co_p2p_peer *receive_peer(const struct co_p2p_receive *receive)
 {
     return &receive->context->p2p->peers[receive->peer];
 }
@@ -37,7 +37,7 @@ void co_p2p_fragment_store(struct co_p2p *p2p, struct co_p2p_message *message)
     p2p->peers[message->peer].fragment_message = message;
 }
 
-static void take_piece(struct co_p2p_receive *receive, const unsigned char *payload, size_t bytes)
+static void receive_take_piece(struct co_p2p_receive *receive, const unsigned char *payload, size_t bytes)
 {
     size_t room = receive->room > receive->done_bytes ? receive->room - receive->done_bytes : 0;
     if (bytes > receive->wanted - receive->done_bytes) {
@@ -63,7 +63,7 @@ void co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *paylo
     }
     from->fragment_left -= bytes;
     if (from->fragment_receive != NULL) {
-        take_piece(from->fragment_receive, payload, bytes);
+        receive_take_piece(from->fragment_receive, payload, bytes);
     } else if (message != NULL) {
         memcpy(message->payload + message->arrived, payload, bytes);
         message->arrived += bytes;
@@ -75,14 +75,14 @@ void co_p2p_on_data(struct co_p2p *p2p, int peer, uint64_t handle, const unsigne
     struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
     p2p->peers[peer].pieces++;
     if (receive != NULL && receive->peer == peer) {
-        take_piece(receive, payload, bytes);
+        receive_take_piece(receive, payload, bytes);
     }
 }
 
 // A stream waits for pieces from now on.
-static void begin(struct co_p2p_receive *receive)
+static void stream_begin(struct co_p2p_receive *receive)
 {
-    struct co_p2p_peer *from = peer_of(receive);
+    struct co_p2p_peer *from = receive_peer(receive);
     if (from->first_stream == NULL) {
         from->seen_ns = 0;
     }
@@ -94,10 +94,10 @@ static void begin(struct co_p2p_receive *receive)
 }
 
 // What is behind the first fragment.
-static bool read_in_exchange(struct co_p2p_receive *receive, size_t first_fragment)
+static bool stream_read_in_exchange(struct co_p2p_receive *receive, size_t first_fragment)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    const struct co_p2p_peer *from = peer_of(receive);
+    const struct co_p2p_peer *from = receive_peer(receive);
     size_t end = receive->wanted < receive->room ? receive->wanted : receive->room;
     bool is_worth_it = from->exchanges > 0 && co_p2p_is_read_in_exchange(p2p, end);
     if (!is_worth_it || from->is_gone || !co_p2p_may_read(p2p, receive) ||
@@ -112,14 +112,14 @@ static bool read_in_exchange(struct co_p2p_receive *receive, size_t first_fragme
 void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    struct co_p2p_peer *from = peer_of(receive);
+    struct co_p2p_peer *from = receive_peer(receive);
     bool is_coming =
         message->arrived < message->first_fragment && (message->payload == NULL || from->fragment_message == message);
     receive->wanted = receive->wanted > message->first_fragment ? receive->wanted : message->first_fragment;
     receive->done_bytes = message->arrived;
     co_p2p_copy(receive, message->payload, message->arrived);
     co_p2p_tell_bytes(receive, 0, message->arrived);
-    if (read_in_exchange(receive, message->first_fragment)) {
+    if (stream_read_in_exchange(receive, message->first_fragment)) {
         receive->wanted = message->first_fragment; // nothing else is asked for
     }
     bool has_all = receive->done_bytes == receive->wanted;
@@ -131,12 +131,12 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_me
     } else if (co_p2p_receive_name(p2p, receive)) {
         from->fragment_message = is_coming ? NULL : from->fragment_message;
         from->fragment_receive = is_coming ? receive : from->fragment_receive;
-        begin(receive);
+        stream_begin(receive);
         co_p2p_reply_cts(p2p, receive, 0);
     }
 }
 
-static bool read_all(struct co_p2p *p2p, struct co_p2p_receive *receive)
+static bool stream_read_all(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     size_t done = receive->done_bytes, end = receive->wanted < receive->room ? receive->wanted : receive->room;
     return done >= end || p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + done,
@@ -171,7 +171,7 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
 bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all_is_taken)
 {
     struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
-    if (!all_is_taken || receive == NULL || !read_all(p2p, receive)) {
+    if (!all_is_taken || receive == NULL || !stream_read_all(p2p, receive)) {
         co_store_release(co_p2p_gate(p2p, peer, false), 0); // release P3
         return false;
     }

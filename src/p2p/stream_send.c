@@ -31,7 +31,7 @@ void co_p2p_sees_exchange(struct co_p2p *p2p, int peer)
     p2p->peers[peer].exchanges = p2p->rts_pending > 0 ? EXCHANGE_RTS : 0;
 }
 
-static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
+static bool send_is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 {
     struct co_p2p_peer *to = &p2p->peers[peer];
     if ((to->exchanges == 0 && to->absences == 0) || !co_p2p_is_read_in_exchange(p2p, bytes)) {
@@ -43,7 +43,7 @@ static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 }
 
 // The ring was full, and is not any more.
-static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
+static void peer_note_absence(struct co_p2p *p2p, struct co_p2p_peer *to)
 {
     if (p2p->config.now_ns() - to->full_ns > AWAY * p2p->config.patience_ns) {
         to->absences = ABSENCE_RTS;
@@ -62,8 +62,9 @@ size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send
 {
     size_t first_fragment = send->bytes < p2p->first_fragment_most ? send->bytes : p2p->first_fragment_most;
     bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
-    bool streams = co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
-                   !(may_read && (send->bytes > p2p->config.stream_most || is_left_to_read(p2p, peer, send->bytes)));
+    bool streams =
+        co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
+        !(may_read && (send->bytes > p2p->config.stream_most || send_is_left_to_read(p2p, peer, send->bytes)));
     return streams && co_p2p_has_credit(p2p, peer, first_fragment) ? first_fragment : 0;
 }
 
@@ -73,7 +74,8 @@ static size_t piece_most(const struct co_p2p *p2p, int peer)
     return most < PIECE_MOST ? most : PIECE_MOST;
 }
 
-static bool push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
+static bool stream_push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind,
+                             size_t end)
 {
     struct co_packet packet = {.context = send->receive, .kind = kind};
     size_t most = piece_most(p2p, peer);
@@ -90,7 +92,7 @@ static bool push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, en
 }
 
 // Never while the receiver reads: once that is over the buffer may be gone, with its request freed long before.
-static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
+static bool stream_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
 {
     _Atomic uint64_t *gate = co_p2p_gate(p2p, peer, true);
     struct co_p2p_peer *to = &p2p->peers[peer];
@@ -101,10 +103,10 @@ static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co
                                                  memory_order_relaxed)) {
         return false;
     }
-    bool has_gone = push_open(p2p, peer, send, kind, end);
+    bool has_gone = stream_push_open(p2p, peer, send, kind, end);
     co_store_release(gate, 0); // release P3: the pieces are in the ring
     if (to->full_ns != 0 && send->streamed > before) {
-        see_how_long_it_was_full(p2p, to);
+        peer_note_absence(p2p, to);
     }
     if (!has_gone && to->full_ns == 0) {
         to->full_ns = p2p->config.now_ns();
@@ -112,32 +114,32 @@ static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co
     return has_gone;
 }
 
-static void count(struct co_p2p *p2p, const struct co_p2p_send *send)
+static void stream_count(struct co_p2p *p2p, const struct co_p2p_send *send)
 {
     p2p->totals.streamed++;
     p2p->totals.streamed_bytes += send->streamed;
 }
 
-static void end(struct co_p2p *p2p, struct co_p2p_send *send)
+static void stream_end(struct co_p2p *p2p, struct co_p2p_send *send)
 {
-    count(p2p, send);
+    stream_count(p2p, send);
     co_p2p_send_finish(send, 0);
 }
 
 bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!push(p2p, peer, send, CO_PACKET_DATA, send->wanted)) {
+    if (!stream_push(p2p, peer, send, CO_PACKET_DATA, send->wanted)) {
         return false;
     }
-    end(p2p, send);
+    stream_end(p2p, send);
     return true;
 }
 
 // All that is wanted has gone, or the rest of it takes its turn.
-static void go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static void stream_go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (send->streamed >= send->wanted) {
-        end(p2p, send);
+        stream_end(p2p, send);
     } else {
         co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
     }
@@ -145,11 +147,11 @@ static void go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 
 bool co_p2p_push_fragment(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!push(p2p, peer, send, CO_PACKET_FIRST, send->first_fragment)) {
+    if (!stream_push(p2p, peer, send, CO_PACKET_FIRST, send->first_fragment)) {
         return false;
     }
     if (send->receive != 0) {
-        go_on(p2p, peer, send);
+        stream_go_on(p2p, peer, send);
     }
     return true;
 }
@@ -164,7 +166,7 @@ void co_p2p_stream_cts(struct co_p2p_send *send, const struct co_packet_cts *cts
     send->receive = cts->receive;
     send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
     if (send->streamed >= send->first_fragment) {
-        go_on(p2p, peer, send);
+        stream_go_on(p2p, peer, send);
     } // else it is among the messages that wait, and goes on from there
 }
 
@@ -178,6 +180,6 @@ void co_p2p_stream_fin(struct co_p2p_send *send)
     if (!co_p2p_unqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued)) {
         co_p2p_unqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
     }
-    count(p2p, send);
+    stream_count(p2p, send);
     co_p2p_send_finish(send, 0);
 }

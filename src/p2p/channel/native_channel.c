@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "p2p/channel/native_channel_state.h"
 
-static struct co_native_packet *packet_of(const struct co_native_channel *self, unsigned number)
+static struct co_native_packet *packet_out(const struct co_native_channel *self, unsigned number)
 {
     return co_native_packet_out(self, number);
 }
@@ -37,14 +37,15 @@ static bool has_packet(const struct co_native_channel *self, int peer)
     return self->free_packet_count > 0 && self->peers[peer].packets < self->packets / 2;
 }
 
-static void start(struct co_native_channel *self, unsigned number, const struct co_native_operation *operation)
+static void operation_start(struct co_native_channel *self, unsigned number,
+                            const struct co_native_operation *operation)
 {
     self->operations[number] = *operation;
     co_add_relaxed(number < self->packets ? &self->packets_out : &self->transfers, 1); // relaxed: a hint
     co_index_queue_put(&self->starts, number);
 }
 
-static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
+static bool packet_send(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
                         size_t first_bytes, const void *second, size_t second_bytes)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
@@ -55,7 +56,7 @@ static bool send_packet(struct co_channel *channel, int peer, const struct co_pa
         }
     }
     unsigned number = self->free_packets[--self->free_packet_count];
-    struct co_native_packet *out = packet_of(self, number);
+    struct co_native_packet *out = packet_out(self, number);
     co_store_relaxed(&out->mark, 1); // relaxed: the queue orders it
     out->head = *packet;
     if (first_bytes > 0) {
@@ -67,50 +68,50 @@ static bool send_packet(struct co_channel *channel, int peer, const struct co_pa
     self->peers[peer].packets++;
     struct co_native_operation operation = {
         .address = out, .bytes = sizeof(*out) + first_bytes + second_bytes, .peer = peer, .tag = CO_NATIVE_TAG_PACKET};
-    start(self, number, &operation);
+    operation_start(self, number, &operation);
     return true;
 }
 
-static bool tell_credit(struct co_native_channel *self, int peer)
+static bool credit_tell(struct co_native_channel *self, int peer)
 {
     struct co_packet_credit credit = {self->peers[peer].owed};
     struct co_packet packet = {.kind = CO_PACKET_CREDIT, .bytes = sizeof(credit)};
-    if (!send_packet(&self->channel, peer, &packet, &credit, sizeof(credit), NULL, 0)) {
+    if (!packet_send(&self->channel, peer, &packet, &credit, sizeof(credit), NULL, 0)) {
         return false;
     }
     self->peers[peer].told = credit.given_back;
     return true;
 }
 
-static void give_back(struct co_channel *channel, int peer, size_t bytes)
+static void credit_give_back(struct co_channel *channel, int peer, size_t bytes)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
     struct co_native_peer *state = &self->peers[peer];
     state->owed += bytes;
-    if (state->owed - state->told >= self->config.credit / 8 && !state->wants_to_tell && !tell_credit(self, peer)) {
+    if (state->owed - state->told >= self->config.credit / 8 && !state->wants_to_tell && !credit_tell(self, peer)) {
         state->wants_to_tell = true;
         self->telling++;
     }
 }
 
-static void tell_waiting(struct co_native_channel *self)
+static void credit_tell_waiting(struct co_native_channel *self)
 {
     for (int peer = 0; peer < self->config.size && self->telling > 0; peer++) {
         struct co_native_peer *state = &self->peers[peer];
-        if (state->wants_to_tell && tell_credit(self, peer)) {
+        if (state->wants_to_tell && credit_tell(self, peer)) {
             state->wants_to_tell = false;
             self->telling--;
         }
     }
 }
 
-static uint64_t given_back(const struct co_channel *channel, int peer)
+static uint64_t credit_given_back(const struct co_channel *channel, int peer)
 {
     return ((const struct co_native_channel *)channel)->peers[peer].given_back;
 }
 
 // False: not taken.
-static bool hand_over(struct co_native_channel *self, uint64_t number, co_channel_handler *handler, void *arg)
+static bool packet_hand_over(struct co_native_channel *self, uint64_t number, co_channel_handler *handler, void *arg)
 {
     const struct co_native_arrival *arrival = &self->arrivals[number % self->packets];
     const struct co_native_packet *packet = co_native_packet_in(self, number);
@@ -137,32 +138,32 @@ static int packets_poll(struct co_channel *channel, int most, co_channel_handler
     uint64_t consumed = co_load_relaxed(&self->consumed);
     uint64_t arrived = co_load_acquire(&self->arrived); // acquire C1
     int count = 0;
-    while (count < most && consumed < arrived && hand_over(self, consumed, handler, arg)) {
+    while (count < most && consumed < arrived && packet_hand_over(self, consumed, handler, arg)) {
         co_store_release(&self->consumed, ++consumed); // release C2
         count++;
     }
     if (self->telling > 0) {
-        tell_waiting(self);
+        credit_tell_waiting(self);
     }
     return count;
 }
 
-static unsigned first_expected(const struct co_native_channel *self)
+static unsigned expected_first(const struct co_native_channel *self)
 {
     return self->packets + CO_NATIVE_TRANSFERS;
 }
 
-static uint32_t expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner)
+static uint32_t transfer_expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
     if (self->free_expected_count == 0) {
         return 0;
     }
     unsigned number = self->free_expected[--self->free_expected_count];
-    uint32_t name = number - first_expected(self) + 1;
+    uint32_t name = number - expected_first(self) + 1;
     struct co_native_operation operation = {
         .address = buffer, .bytes = bytes, .peer = peer, .tag = (int)name, .is_receive = true, .owner = owner};
-    start(self, number, &operation);
+    operation_start(self, number, &operation);
     return name;
 }
 
@@ -175,12 +176,12 @@ static bool transfer_start(struct co_channel *channel, int peer, const void *dat
     }
     struct co_native_operation operation = {
         .address = (void *)(uintptr_t)data, .bytes = bytes, .peer = peer, .tag = (int)number, .owner = owner};
-    start(self, self->free_outgoing[--self->free_outgoing_count], &operation);
+    operation_start(self, self->free_outgoing[--self->free_outgoing_count], &operation);
     return true;
 }
 
 // One that nobody has been told about; a broken channel reaches nobody.
-static bool find_lost(struct co_native_channel *self, struct co_channel_end *end)
+static bool peer_find_lost(struct co_native_channel *self, struct co_channel_end *end)
 {
     int broken = co_load_relaxed(&self->broken); // relaxed: an errno
     if (self->lost == 0 && (broken == 0 || self->is_broken_told)) {
@@ -199,7 +200,7 @@ static bool find_lost(struct co_native_channel *self, struct co_channel_end *end
     return false;
 }
 
-static bool next_end(struct co_channel *channel, struct co_channel_end *end)
+static bool transfer_next_end(struct co_channel *channel, struct co_channel_end *end)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
     unsigned number;
@@ -217,10 +218,10 @@ static bool next_end(struct co_channel *channel, struct co_channel_end *end)
             return true;
         }
     }
-    return find_lost(self, end);
+    return peer_find_lost(self, end);
 }
 
-static void forget(struct co_channel *channel, int peer)
+static void peer_forget(struct co_channel *channel, int peer)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
     for (unsigned i = self->packets; i < co_native_operation_count(self); i++) {
@@ -233,7 +234,7 @@ static void forget(struct co_channel *channel, int peer)
     atomic_fetch_add_explicit(&self->forgotten, 1, memory_order_release);
 }
 
-static void free_channel(struct co_native_channel *self)
+static void channel_free(struct co_native_channel *self)
 {
     co_index_queue_close(&self->starts);
     co_index_queue_close(&self->ended_packets);
@@ -251,26 +252,26 @@ static void free_channel(struct co_native_channel *self)
 // Native reads it, or writes to it, until the process ends. There is one channel.
 static _Atomic(unsigned char *) left_to_native;
 
-static void close_channel(struct co_channel *channel)
+static void channel_close(struct co_channel *channel)
 {
     struct co_native_channel *self = co_native_channel_of(channel);
     if (!co_native_channel_end(self)) {
         co_store_relaxed(&left_to_native, self->memory); // relaxed: for leak checkers alone
         self->memory = NULL;
     }
-    free_channel(self);
+    channel_free(self);
 }
 
-static const struct co_channel_ops ops = {.send = send_packet,
+static const struct co_channel_ops ops = {.send = packet_send,
                                           .poll = packets_poll,
-                                          .give_back = give_back,
-                                          .given_back = given_back,
-                                          .close = close_channel,
-                                          .expect = expect,
+                                          .give_back = credit_give_back,
+                                          .given_back = credit_given_back,
+                                          .close = channel_close,
+                                          .expect = transfer_expect,
                                           .transfer = transfer_start,
-                                          .next_end = next_end,
+                                          .next_end = transfer_next_end,
                                           .flush = co_native_channel_flush,
-                                          .forget = forget};
+                                          .forget = peer_forget};
 
 static size_t packet_bytes_of(size_t eager)
 {
@@ -278,7 +279,7 @@ static size_t packet_bytes_of(size_t eager)
     return (bytes + CO_CACHE_LINE - 1) & ~(size_t)(CO_CACHE_LINE - 1);
 }
 
-static int allocate(struct co_native_channel *self)
+static int channel_allocate(struct co_native_channel *self)
 {
     unsigned operations = co_native_operation_count(self);
     self->operations = calloc(operations, sizeof(*self->operations));
@@ -298,7 +299,7 @@ static int allocate(struct co_native_channel *self)
     return self->native.reserve(self->native.arg, self->packets + operations);
 }
 
-static void fill_free(struct co_native_channel *self)
+static void operations_fill_free(struct co_native_channel *self)
 {
     for (unsigned i = 0; i < co_native_operation_count(self); i++) {
         self->free_packets[i] = (uint16_t)i;
@@ -326,12 +327,12 @@ int co_native_channel_open(struct co_channel **out, const struct co_native_chann
                                        .packets = (unsigned)packets,
                                        .packet_bytes = packet_bytes,
                                        .mover = CO_TRYLOCK_INIT};
-    int error = allocate(self);
+    int error = channel_allocate(self);
     if (error != 0) {
-        free_channel(self);
+        channel_free(self);
         return error;
     }
-    fill_free(self);
+    operations_fill_free(self);
     *out = &self->channel;
     return 0;
 }

@@ -12,7 +12,7 @@
 
 #define LINE CO_CACHE_LINE
 
-static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
+static bool packet_send(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
                         size_t first_bytes, const void *second, size_t second_bytes)
 {
     struct co_rc *rc = co_rc_channel_of(channel)->rc;
@@ -24,10 +24,10 @@ bool co_rc_channel_send(struct co_rc_channel *self, int peer, unsigned kind, con
 {
     const struct co_packet packet = {.kind = (enum co_packet_kind)kind,
                                      .bytes = (uint32_t)(first_bytes + second_bytes)};
-    return send_packet(&self->channel, peer, &packet, first, first_bytes, second, second_bytes);
+    return packet_send(&self->channel, peer, &packet, first, first_bytes, second, second_bytes);
 }
 
-static bool tell_credit(struct co_rc_channel *self, int peer)
+static bool credit_tell(struct co_rc_channel *self, int peer)
 {
     struct co_packet_credit credit = {self->peers[peer].owed};
     if (!co_rc_channel_send(self, peer, CO_PACKET_CREDIT, &credit, sizeof credit, NULL, 0)) {
@@ -37,34 +37,34 @@ static bool tell_credit(struct co_rc_channel *self, int peer)
     return true;
 }
 
-static void give_back(struct co_channel *channel, int peer, size_t bytes)
+static void credit_give_back(struct co_channel *channel, int peer, size_t bytes)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
     struct co_rc_peer *state = &self->peers[peer];
     state->owed += bytes;
-    if (state->owed - state->told >= self->config.credit / 8 && !state->wants_to_tell && !tell_credit(self, peer)) {
+    if (state->owed - state->told >= self->config.credit / 8 && !state->wants_to_tell && !credit_tell(self, peer)) {
         state->wants_to_tell = true;
         self->telling++;
     }
 }
 
-static void tell_waiting(struct co_rc_channel *self)
+static void credit_tell_waiting(struct co_rc_channel *self)
 {
     for (int peer = 0; peer < self->config.size && self->telling > 0; peer++) {
         struct co_rc_peer *state = &self->peers[peer];
-        if (state->wants_to_tell && tell_credit(self, peer)) {
+        if (state->wants_to_tell && credit_tell(self, peer)) {
             state->wants_to_tell = false;
             self->telling--;
         }
     }
 }
 
-static uint64_t given_back(const struct co_channel *channel, int peer)
+static uint64_t credit_given_back(const struct co_channel *channel, int peer)
 {
     return ((const struct co_rc_channel *)channel)->peers[peer].given_back;
 }
 
-static bool is_valid(const struct co_rc_event *event)
+static bool packet_is_valid(const struct co_rc_event *event)
 {
     struct co_packet packet;
     if (event->bytes < sizeof packet) {
@@ -76,13 +76,13 @@ static bool is_valid(const struct co_rc_event *event)
 }
 
 // False: not taken.
-static bool hand_over(struct co_rc_channel *self, const struct co_rc_event *event, co_channel_handler *handler,
-                      void *arg)
+static bool packet_hand_over(struct co_rc_channel *self, const struct co_rc_event *event, co_channel_handler *handler,
+                             void *arg)
 {
     const struct co_packet *packet = (const struct co_packet *)event->data;
     const unsigned char *payload = event->data + sizeof *packet;
     struct co_packet_credit credit;
-    if (!is_valid(event)) {
+    if (!packet_is_valid(event)) {
         co_log(CO_LOG_ERROR, CO_SUBSYS_VERBS, "%zu bytes from rank %d are no message of castoff: left out",
                event->bytes, event->peer);
     } else if (packet->kind < CO_PACKET_CREDIT) {
@@ -96,7 +96,7 @@ static bool hand_over(struct co_rc_channel *self, const struct co_rc_event *even
     return true;
 }
 
-static void lose(struct co_rc_channel *self, int peer)
+static void peer_lose(struct co_rc_channel *self, int peer)
 {
     struct co_rc_peer *state = &self->peers[peer];
     co_rc_transfers_fail(self, peer);
@@ -107,7 +107,7 @@ static void lose(struct co_rc_channel *self, int peer)
 }
 
 // Behind the packets that wait already; there is room.
-static void fetch(struct co_rc_channel *self)
+static void events_fetch(struct co_rc_channel *self)
 {
     struct co_rc_event events[CO_RC_PENDING];
     int count = self->rc->ops->poll(self->rc, events, (int)(CO_RC_PENDING - self->pending_count));
@@ -122,7 +122,7 @@ static void fetch(struct co_rc_channel *self)
             co_rc_note_advance(self);
             break;
         case CO_RC_LOST:
-            lose(self, events[i].peer);
+            peer_lose(self, events[i].peer);
             break;
         }
     }
@@ -136,10 +136,10 @@ static int packets_poll(struct co_channel *channel, int most, co_channel_handler
         co_store_relaxed(&self->must_let_go, false);
         self->rc->ops->let_go(self->rc);
     }
-    fetch(self);
+    events_fetch(self);
     while (count < most && self->pending_count > 0) {
         const struct co_rc_event *event = &self->pending[self->pending_first];
-        if (!hand_over(self, event, handler, arg)) {
+        if (!packet_hand_over(self, event, handler, arg)) {
             break;
         }
         self->rc->ops->give_back(self->rc, event->packet);
@@ -151,12 +151,12 @@ static int packets_poll(struct co_channel *channel, int most, co_channel_handler
         co_rc_transfers_progress(self);
     }
     if (self->telling > 0) {
-        tell_waiting(self);
+        credit_tell_waiting(self);
     }
     return count;
 }
 
-static bool next_end(struct co_channel *channel, struct co_channel_end *end)
+static bool transfer_next_end(struct co_channel *channel, struct co_channel_end *end)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
     if (self->ended_count > 0 && co_rc_transfers_next_ended(self, end)) {
@@ -175,20 +175,20 @@ static bool next_end(struct co_channel *channel, struct co_channel_end *end)
 }
 
 // Everything starts when it is handed over.
-static void flush(struct co_channel *channel)
+static void channel_flush(struct co_channel *channel)
 {
     (void)channel;
 }
 
 // The device must not touch buffers whose owners are gone.
-static void forget(struct co_channel *channel, int peer)
+static void peer_forget(struct co_channel *channel, int peer)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
     self->rc->ops->cut(self->rc, peer);
     co_rc_transfers_forget(self, peer);
 }
 
-static void close_channel(struct co_channel *channel)
+static void channel_close(struct co_channel *channel)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
     self->rc->ops->close(self->rc);
@@ -196,16 +196,16 @@ static void close_channel(struct co_channel *channel)
     free(self);
 }
 
-static const struct co_channel_ops ops = {.send = send_packet,
+static const struct co_channel_ops ops = {.send = packet_send,
                                           .poll = packets_poll,
-                                          .give_back = give_back,
-                                          .given_back = given_back,
-                                          .close = close_channel,
+                                          .give_back = credit_give_back,
+                                          .given_back = credit_given_back,
+                                          .close = channel_close,
                                           .expect = co_rc_transfer_expect,
                                           .transfer = co_rc_transfer_start,
-                                          .next_end = next_end,
-                                          .flush = flush,
-                                          .forget = forget};
+                                          .next_end = transfer_next_end,
+                                          .flush = channel_flush,
+                                          .forget = peer_forget};
 
 size_t co_rc_channel_packet_bytes(size_t eager)
 {

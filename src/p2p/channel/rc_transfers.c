@@ -8,7 +8,7 @@
 #include "base/counters.h"
 #include "p2p/channel/rc_channel_state.h"
 
-static struct co_rc_transfer *find_free(struct co_rc_transfer *transfers)
+static struct co_rc_transfer *transfer_find_free(struct co_rc_transfer *transfers)
 {
     for (unsigned i = 0; i < CO_RC_TRANSFERS; i++) {
         if (transfers[i].step == CO_RC_FREE) {
@@ -18,7 +18,7 @@ static struct co_rc_transfer *find_free(struct co_rc_transfer *transfers)
     return NULL;
 }
 
-static void end(struct co_rc_channel *self, struct co_rc_transfer *transfer, int result)
+static void transfer_end(struct co_rc_channel *self, struct co_rc_transfer *transfer, int result)
 {
     if (transfer->is_exported) {
         self->rc->ops->region_release(self->rc, &transfer->key);
@@ -32,7 +32,7 @@ static void end(struct co_rc_channel *self, struct co_rc_transfer *transfer, int
 uint32_t co_rc_transfer_expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
-    struct co_rc_transfer *transfer = find_free(self->expected);
+    struct co_rc_transfer *transfer = transfer_find_free(self->expected);
     if (transfer == NULL) {
         return 0;
     }
@@ -42,7 +42,7 @@ uint32_t co_rc_transfer_expect(struct co_channel *channel, int peer, void *buffe
     return (uint32_t)(transfer - self->expected) + 1;
 }
 
-static void offer(struct co_rc_channel *self, struct co_rc_transfer *transfer)
+static void transfer_send_read_offer(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 {
     struct co_rc_read_offer words = {.key = transfer->key,
                                      .bytes = transfer->bytes,
@@ -53,19 +53,19 @@ static void offer(struct co_rc_channel *self, struct co_rc_transfer *transfer)
     }
 }
 
-static void region_export(struct co_rc_channel *self, struct co_rc_transfer *transfer)
+static void transfer_export(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 {
     int error = self->rc->ops->region_export(self->rc, transfer->data, transfer->bytes, &transfer->key);
     transfer->is_exported = error == 0;
     if (error == 0) {
         transfer->step = CO_RC_TO_OFFER;
-        offer(self, transfer);
+        transfer_send_read_offer(self, transfer);
     } else if (error != -EAGAIN) {
         transfer->step = CO_RC_TO_SEND;
     }
 }
 
-static void send_pieces(struct co_rc_channel *self, struct co_rc_transfer *transfer)
+static void transfer_send_pieces(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 {
     size_t most = self->channel.payload_most - sizeof(struct co_rc_piece);
     while (transfer->step == CO_RC_TO_SEND) {
@@ -77,7 +77,7 @@ static void send_pieces(struct co_rc_channel *self, struct co_rc_transfer *trans
         }
         transfer->done += bytes;
         if (piece.is_last) {
-            end(self, transfer, 0);
+            transfer_end(self, transfer, 0);
         }
     }
 }
@@ -86,7 +86,7 @@ bool co_rc_transfer_start(struct co_channel *channel, int peer, const void *data
                           void *owner)
 {
     struct co_rc_channel *self = co_rc_channel_of(channel);
-    struct co_rc_transfer *transfer = find_free(self->outgoing);
+    struct co_rc_transfer *transfer = transfer_find_free(self->outgoing);
     if (transfer == NULL) {
         return false;
     }
@@ -99,16 +99,16 @@ bool co_rc_transfer_start(struct co_channel *channel, int peer, const void *data
     self->outgoing_count++;
     if (bytes == 0) {
         transfer->step = CO_RC_TO_SEND;
-        send_pieces(self, transfer);
+        transfer_send_pieces(self, transfer);
     } else if (self->peers[peer].is_lost) {
-        end(self, transfer, -ECONNRESET);
+        transfer_end(self, transfer, -ECONNRESET);
     } else {
-        region_export(self, transfer);
+        transfer_export(self, transfer);
     }
     return true;
 }
 
-static void answer(struct co_rc_channel *self, struct co_rc_transfer *transfer)
+static void transfer_send_answer(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 {
     struct co_rc_read_answer words = {transfer->sender_place, transfer->key.key};
     unsigned kind = transfer->wants_pieces ? CO_RC_PACKET_PIECES_WANTED : CO_RC_PACKET_READ_DONE;
@@ -118,7 +118,7 @@ static void answer(struct co_rc_channel *self, struct co_rc_transfer *transfer)
     if (transfer->wants_pieces) {
         transfer->step = CO_RC_WAITS;
     } else {
-        end(self, transfer, 0);
+        transfer_end(self, transfer, 0);
     }
 }
 
@@ -129,26 +129,26 @@ static void transfer_read(struct co_rc_channel *self, struct co_rc_transfer *tra
     if (error == 0) {
         transfer->step = CO_RC_READS;
     } else if (error == -ECONNRESET) {
-        end(self, transfer, error);
+        transfer_end(self, transfer, error);
     } else if (error != -EAGAIN) {
         transfer->wants_pieces = true;
         transfer->step = CO_RC_TO_ANSWER;
-        answer(self, transfer);
+        transfer_send_answer(self, transfer);
     }
 }
 
 void co_rc_transfer_was_read(struct co_rc_channel *self, struct co_rc_transfer *transfer, int result)
 {
     if (result != 0) {
-        end(self, transfer, result);
+        transfer_end(self, transfer, result);
     } else {
         co_counter_add(CO_COUNT_CARRIED_READ_BYTES, transfer->bytes);
         transfer->step = CO_RC_TO_ANSWER;
-        answer(self, transfer);
+        transfer_send_answer(self, transfer);
     }
 }
 
-static struct co_rc_transfer *expected_by(struct co_rc_channel *self, int peer, uint32_t number)
+static struct co_rc_transfer *expected_find(struct co_rc_channel *self, int peer, uint32_t number)
 {
     struct co_rc_transfer *transfer = number - 1 < CO_RC_TRANSFERS ? &self->expected[number - 1] : NULL;
     return transfer != NULL && transfer->step == CO_RC_WAITS && transfer->peer == peer ? transfer : NULL;
@@ -163,23 +163,24 @@ static struct co_rc_transfer *outgoing_find(struct co_rc_channel *self, int peer
                : NULL;
 }
 
-static void hear_offer(struct co_rc_channel *self, int peer, const struct co_rc_read_offer *words)
+static void read_offer_receive(struct co_rc_channel *self, int peer, const struct co_rc_read_offer *words)
 {
-    struct co_rc_transfer *transfer = expected_by(self, peer, words->number);
+    struct co_rc_transfer *transfer = expected_find(self, peer, words->number);
     if (transfer == NULL) {
         return;
     }
     transfer->key = words->key;
     transfer->sender_place = words->place;
     if (words->bytes != transfer->bytes) {
-        end(self, transfer, -EPROTO);
+        transfer_end(self, transfer, -EPROTO);
         return;
     }
     transfer->step = CO_RC_TO_READ;
     transfer_read(self, transfer);
 }
 
-static void hear_answer(struct co_rc_channel *self, int peer, const struct co_rc_read_answer *words, bool wants_pieces)
+static void read_answer_receive(struct co_rc_channel *self, int peer, const struct co_rc_read_answer *words,
+                                bool wants_pieces)
 {
     struct co_rc_transfer *transfer = outgoing_find(self, peer, words);
     if (transfer == NULL) {
@@ -189,30 +190,30 @@ static void hear_answer(struct co_rc_channel *self, int peer, const struct co_rc
         self->rc->ops->region_release(self->rc, &transfer->key);
         transfer->is_exported = false;
         transfer->step = CO_RC_TO_SEND;
-        send_pieces(self, transfer);
+        transfer_send_pieces(self, transfer);
     } else {
-        end(self, transfer, 0);
+        transfer_end(self, transfer, 0);
     }
 }
 
-static void hear_piece(struct co_rc_channel *self, int peer, const unsigned char *payload, size_t bytes)
+static void piece_receive(struct co_rc_channel *self, int peer, const unsigned char *payload, size_t bytes)
 {
     struct co_rc_piece piece;
     memcpy(&piece, payload, sizeof piece);
-    struct co_rc_transfer *transfer = expected_by(self, peer, piece.number);
+    struct co_rc_transfer *transfer = expected_find(self, peer, piece.number);
     bytes -= sizeof piece;
     if (transfer == NULL) {
         return;
     }
     if (bytes > transfer->bytes - transfer->done ||
         (piece.is_last != 0) != (bytes == transfer->bytes - transfer->done)) {
-        end(self, transfer, -EPROTO);
+        transfer_end(self, transfer, -EPROTO);
         return;
     }
     memcpy(transfer->data + transfer->done, payload + sizeof piece, bytes);
     transfer->done += bytes;
     if (piece.is_last) {
-        end(self, transfer, 0);
+        transfer_end(self, transfer, 0);
     }
 }
 
@@ -223,34 +224,34 @@ void co_rc_transfers_receive(struct co_rc_channel *self, int peer, const struct 
     if (kind == CO_RC_PACKET_READ_OFFER && packet->bytes == sizeof(struct co_rc_read_offer)) {
         struct co_rc_read_offer words;
         memcpy(&words, payload, sizeof words);
-        hear_offer(self, peer, &words);
+        read_offer_receive(self, peer, &words);
     } else if ((kind == CO_RC_PACKET_READ_DONE || kind == CO_RC_PACKET_PIECES_WANTED) &&
                packet->bytes == sizeof(struct co_rc_read_answer)) {
         struct co_rc_read_answer words;
         memcpy(&words, payload, sizeof words);
-        hear_answer(self, peer, &words, kind == CO_RC_PACKET_PIECES_WANTED);
+        read_answer_receive(self, peer, &words, kind == CO_RC_PACKET_PIECES_WANTED);
     } else if (kind == CO_RC_PACKET_PIECE && packet->bytes >= sizeof(struct co_rc_piece)) {
-        hear_piece(self, peer, payload, packet->bytes);
+        piece_receive(self, peer, payload, packet->bytes);
     }
 }
 
-static void move(struct co_rc_channel *self, struct co_rc_transfer *transfer)
+static void transfer_progress(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 {
     switch (transfer->step) {
     case CO_RC_TO_LEND:
-        region_export(self, transfer);
+        transfer_export(self, transfer);
         break;
     case CO_RC_TO_OFFER:
-        offer(self, transfer);
+        transfer_send_read_offer(self, transfer);
         break;
     case CO_RC_TO_SEND:
-        send_pieces(self, transfer);
+        transfer_send_pieces(self, transfer);
         break;
     case CO_RC_TO_READ:
         transfer_read(self, transfer);
         break;
     case CO_RC_TO_ANSWER:
-        answer(self, transfer);
+        transfer_send_answer(self, transfer);
         break;
     default:
         break;
@@ -260,12 +261,12 @@ static void move(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 void co_rc_transfers_progress(struct co_rc_channel *self)
 {
     for (unsigned i = 0; i < CO_RC_TRANSFERS; i++) {
-        move(self, &self->outgoing[i]);
-        move(self, &self->expected[i]);
+        transfer_progress(self, &self->outgoing[i]);
+        transfer_progress(self, &self->expected[i]);
     }
 }
 
-static bool take_ended(struct co_rc_channel *self, struct co_rc_transfer *transfers, unsigned *count,
+static bool ended_take(struct co_rc_channel *self, struct co_rc_transfer *transfers, unsigned *count,
                        struct co_channel_end *told)
 {
     for (unsigned i = 0; i < CO_RC_TRANSFERS && self->ended_count > 0; i++) {
@@ -286,14 +287,14 @@ static bool take_ended(struct co_rc_channel *self, struct co_rc_transfer *transf
 
 bool co_rc_transfers_next_ended(struct co_rc_channel *self, struct co_channel_end *told)
 {
-    return take_ended(self, self->outgoing, &self->outgoing_count, told) ||
-           take_ended(self, self->expected, &self->expected_count, told);
+    return ended_take(self, self->outgoing, &self->outgoing_count, told) ||
+           ended_take(self, self->expected, &self->expected_count, told);
 }
 
-static void fail(struct co_rc_channel *self, struct co_rc_transfer *transfer, int peer)
+static void transfers_fail(struct co_rc_channel *self, struct co_rc_transfer *transfer, int peer)
 {
     if (transfer->step != CO_RC_FREE && transfer->step != CO_RC_ENDED && transfer->peer == peer) {
-        end(self, transfer, -ECONNRESET);
+        transfer_end(self, transfer, -ECONNRESET);
     }
 }
 
@@ -301,8 +302,8 @@ static void fail(struct co_rc_channel *self, struct co_rc_transfer *transfer, in
 void co_rc_transfers_fail(struct co_rc_channel *self, int peer)
 {
     for (unsigned i = 0; i < CO_RC_TRANSFERS; i++) {
-        fail(self, &self->outgoing[i], peer);
-        fail(self, &self->expected[i], peer);
+        transfers_fail(self, &self->outgoing[i], peer);
+        transfers_fail(self, &self->expected[i], peer);
     }
 }
 

@@ -73,7 +73,7 @@ void co_rc_connect_close(struct co_rc_all *all)
     }
 }
 
-static struct ibv_ah_attr way_to(const struct co_rc_all *all, const struct co_rc_address *address)
+static struct ibv_ah_attr route_to(const struct co_rc_all *all, const struct co_rc_address *address)
 {
     struct ibv_ah_attr way = {.grh = {.sgid_index = all->config.gid_index, .hop_limit = UINT8_MAX},
                               .dlid = address->lid,
@@ -97,7 +97,7 @@ static void request_send(struct co_rc_all *all, int peer)
                                                .has_yours = connection->state >= CO_RC_CONNECTED,
                                                .is_ready = connection->state == CO_RC_READY};
     if (connection->address_handle == NULL) {
-        struct ibv_ah_attr way = way_to(all, &connection->address);
+        struct ibv_ah_attr way = route_to(all, &connection->address);
         connection->address_handle = ibv_create_ah(all->domain, &way);
     }
     if (connection->address_handle != NULL) {
@@ -115,7 +115,7 @@ static void request_send(struct co_rc_all *all, int peer)
     connection->pause_ns = 2 * connection->pause_ns < REQUEST_MOST_NS ? 2 * connection->pause_ns : REQUEST_MOST_NS;
 }
 
-static int make_queue_pair(struct co_rc_all *all, int peer)
+static int queue_pair_make(struct co_rc_all *all, int peer)
 {
     struct co_rc_connection *connection = &all->peers[peer];
     struct ibv_qp_init_attr init = {
@@ -141,9 +141,9 @@ static int make_queue_pair(struct co_rc_all *all, int peer)
 }
 
 // From nothing to a queue pair with a number that can be told. False: it is lost.
-static bool begin(struct co_rc_all *all, int peer)
+static bool connection_begin(struct co_rc_all *all, int peer)
 {
-    int error = make_queue_pair(all, peer);
+    int error = queue_pair_make(all, peer);
     if (error != 0) {
         co_rc_lose(all, peer, strerror(error));
         return false;
@@ -158,7 +158,7 @@ void co_rc_connect(struct co_rc_all *all, int peer)
     if (connection->is_wanted || connection->state == CO_RC_BROKEN) {
         return;
     }
-    if (connection->state == CO_RC_NONE && !begin(all, peer)) {
+    if (connection->state == CO_RC_NONE && !connection_begin(all, peer)) {
         return;
     }
     connection->is_wanted = true;
@@ -168,7 +168,7 @@ void co_rc_connect(struct co_rc_all *all, int peer)
     }
 }
 
-static void become_ready(struct co_rc_all *all, int peer)
+static void connection_become_ready(struct co_rc_all *all, int peer)
 {
     struct co_rc_connection *connection = &all->peers[peer];
     if (connection->state == CO_RC_CONNECTED) {
@@ -179,11 +179,11 @@ static void become_ready(struct co_rc_all *all, int peer)
 
 void co_rc_connected(struct co_rc_all *all, int peer)
 {
-    become_ready(all, peer);
+    connection_become_ready(all, peer);
 }
 
-static int connect_to(struct co_rc_all *all, struct co_rc_connection *connection,
-                      const struct co_rc_connection_request *request)
+static int connection_connect(struct co_rc_all *all, struct co_rc_connection *connection,
+                              const struct co_rc_connection_request *request)
 {
     enum ibv_mtu mtu = (enum ibv_mtu)request->mtu < all->mtu ? (enum ibv_mtu)request->mtu : all->mtu;
     uint8_t reads = request->reads < all->reads_most ? request->reads : all->reads_most;
@@ -193,7 +193,7 @@ static int connect_to(struct co_rc_all *all, struct co_rc_connection *connection
                                 .rq_psn = request->first_number & NUMBER_MASK,
                                 .max_dest_rd_atomic = reads,
                                 .min_rnr_timer = WAIT_LEAST,
-                                .ah_attr = way_to(all, &connection->address)};
+                                .ah_attr = route_to(all, &connection->address)};
     int error = ibv_modify_qp(connection->queue_pair, &state,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                                   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
@@ -209,22 +209,22 @@ static int connect_to(struct co_rc_all *all, struct co_rc_connection *connection
                                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-static bool is_valid(const struct co_rc_all *all, const struct co_rc_connection_request *request)
+static bool request_is_valid(const struct co_rc_all *all, const struct co_rc_connection_request *request)
 {
     return request->job == all->config.job && request->version == CO_RC_MODULE_VERSION &&
            request->rank < (uint32_t)all->config.size && request->rank != (uint32_t)all->config.self &&
            request->mtu >= IBV_MTU_256 && request->mtu <= IBV_MTU_4096 && request->reads > 0;
 }
 
-static void hear(struct co_rc_all *all, const struct co_rc_connection_request *request)
+static void request_receive(struct co_rc_all *all, const struct co_rc_connection_request *request)
 {
     int peer = (int)request->rank;
     struct co_rc_connection *connection = &all->peers[peer];
-    if (connection->state == CO_RC_BROKEN || (connection->state == CO_RC_NONE && !begin(all, peer))) {
+    if (connection->state == CO_RC_BROKEN || (connection->state == CO_RC_NONE && !connection_begin(all, peer))) {
         return;
     }
     if (connection->state == CO_RC_CONNECTING) {
-        int error = connect_to(all, connection, request);
+        int error = connection_connect(all, connection, request);
         if (error != 0) {
             co_rc_lose(all, peer, strerror(error));
             return;
@@ -232,14 +232,14 @@ static void hear(struct co_rc_all *all, const struct co_rc_connection_request *r
         connection->state = CO_RC_CONNECTED;
     }
     if (request->has_yours) {
-        become_ready(all, peer);
+        connection_become_ready(all, peer);
     }
     if (!request->is_ready) {
         request_send(all, peer);
     }
 }
 
-static void hear_all(struct co_rc_all *all)
+static void requests_receive(struct co_rc_all *all)
 {
     struct ibv_wc done[CO_RC_BATCH];
     int count = ibv_poll_cq(all->connect_done, CO_RC_BATCH, done);
@@ -252,8 +252,8 @@ static void hear_all(struct co_rc_all *all)
             done[i].byte_len == CO_RC_GRH + sizeof(struct co_rc_connection_request)) {
             struct co_rc_connection_request request;
             memcpy(&request, co_rc_connect_slot(all, slot) + CO_RC_GRH, sizeof request);
-            if (is_valid(all, &request)) {
-                hear(all, &request);
+            if (request_is_valid(all, &request)) {
+                request_receive(all, &request);
             }
         }
         if (done[i].status != IBV_WC_WR_FLUSH_ERR) {
@@ -276,7 +276,7 @@ static void requests_repeat(struct co_rc_all *all)
 
 void co_rc_connect_poll(struct co_rc_all *all)
 {
-    hear_all(all);
+    requests_receive(all);
     if (all->waiting > 0) {
         requests_repeat(all);
     }

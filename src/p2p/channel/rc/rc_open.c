@@ -14,7 +14,7 @@
 #define LINE 64
 #define READS_MOST 16 // of one queue pair at a time
 
-static struct ibv_context *open_device(const char *name)
+static struct ibv_context *device_open(const char *name)
 {
     int count = 0;
     struct ibv_device **devices = ibv_get_device_list(&count);
@@ -30,7 +30,7 @@ static struct ibv_context *open_device(const char *name)
     return context;
 }
 
-static int ask_device(struct co_rc_all *all)
+static int device_query(struct co_rc_all *all)
 {
     struct ibv_device_attr device;
     struct ibv_port_attr port;
@@ -44,7 +44,7 @@ static int ask_device(struct co_rc_all *all)
     return device.max_srq < 1 ? -ENOTSUP : 0;
 }
 
-static int open_memory(struct co_rc_all *all)
+static int memory_open(struct co_rc_all *all)
 {
     all->packet_stride = (all->config.packet_bytes + LINE - 1) / LINE * LINE;
     all->memory_bytes = 2 * (size_t)all->config.packets * all->packet_stride +
@@ -58,7 +58,7 @@ static int open_memory(struct co_rc_all *all)
     return all->region != NULL ? 0 : errno != 0 ? -errno : -ENOMEM;
 }
 
-static int open_queues(struct co_rc_all *all)
+static int queues_open(struct co_rc_all *all)
 {
     unsigned packets = all->config.packets;
     struct ibv_srq_init_attr init = {.attr = {.max_wr = packets, .max_sge = 1}};
@@ -74,7 +74,7 @@ static int open_queues(struct co_rc_all *all)
     return error;
 }
 
-static int allocate(struct co_rc_all *all)
+static int rc_allocate(struct co_rc_all *all)
 {
     unsigned packets = all->config.packets;
     all->peers = calloc((size_t)all->config.size, sizeof *all->peers);
@@ -95,7 +95,7 @@ static int allocate(struct co_rc_all *all)
 }
 
 // No peer has a queue pair any more, and no buffer is registered for a read.
-static void give_back_queues(struct co_rc_all *all)
+static void queues_close(struct co_rc_all *all)
 {
     for (int peer = 0; all->peers != NULL && peer < all->config.size; peer++) {
         if (all->peers[peer].address_handle != NULL) {
@@ -114,7 +114,7 @@ static void give_back_queues(struct co_rc_all *all)
     }
 }
 
-static void give_back_device(struct co_rc_all *all)
+static void device_close(struct co_rc_all *all)
 {
     for (unsigned i = 0; i < CO_RC_REGIONS; i++) {
         if (all->exported[i] != NULL) {
@@ -146,7 +146,7 @@ void co_rc_lose_all(struct co_rc_all *all, const char *why)
 }
 
 // Packets that have come stay readable.
-static void let_go(struct co_rc *rc)
+static void rc_let_go(struct co_rc *rc)
 {
     struct co_rc_all *all = co_rc_of(rc);
     if (all->context == NULL) {
@@ -154,8 +154,8 @@ static void let_go(struct co_rc *rc)
     }
     co_rc_lose_all(all, "the device is taken away");
     co_rc_reads_let_go(all);
-    give_back_queues(all);
-    give_back_device(all);
+    queues_close(all);
+    device_close(all);
 }
 
 static void rc_close(struct co_rc *rc)
@@ -165,8 +165,8 @@ static void rc_close(struct co_rc *rc)
         co_rc_drop(all, peer);
         co_rc_reads_drop(all, peer, false);
     }
-    give_back_queues(all);
-    give_back_device(all);
+    queues_close(all);
+    device_close(all);
     co_zeroed_pages_give(all->memory, all->memory_bytes);
     co_hash_map_close(&all->by_queue_pair);
     free(all->peers);
@@ -175,19 +175,19 @@ static void rc_close(struct co_rc *rc)
     free(all);
 }
 
-static void set_peer(struct co_rc *rc, int peer, const struct co_rc_address *address)
+static void rc_set_peer(struct co_rc *rc, int peer, const struct co_rc_address *address)
 {
     co_rc_of(rc)->peers[peer].address = *address;
 }
 
-static void give_back(struct co_rc *rc, unsigned packet)
+static void packet_give_back(struct co_rc *rc, unsigned packet)
 {
     if (co_rc_of(rc)->context != NULL) {
         co_rc_packet_post(co_rc_of(rc), packet);
     }
 }
 
-static void cut(struct co_rc *rc, int peer)
+static void rc_cut(struct co_rc *rc, int peer)
 {
     struct co_rc_all *all = co_rc_of(rc);
     struct co_rc_connection *connection = &all->peers[peer];
@@ -197,33 +197,33 @@ static void cut(struct co_rc *rc, int peer)
     co_rc_reads_drop(all, peer, false);
 }
 
-static bool is_idle(const struct co_rc *rc)
+static bool rc_is_idle(const struct co_rc *rc)
 {
     const struct co_rc_all *all = (const struct co_rc_all *)rc;
     return all->free_packet_count == all->config.packets && all->reads_out == 0;
 }
 
-static const struct co_rc_ops ops = {.set_peer = set_peer,
+static const struct co_rc_ops ops = {.set_peer = rc_set_peer,
                                      .send = co_rc_send,
                                      .poll = co_rc_poll,
-                                     .give_back = give_back,
+                                     .give_back = packet_give_back,
                                      .region_export = co_rc_region_export,
                                      .region_release = co_rc_region_release,
                                      .read = co_rc_read,
-                                     .cut = cut,
-                                     .is_idle = is_idle,
-                                     .let_go = let_go,
+                                     .cut = rc_cut,
+                                     .is_idle = rc_is_idle,
+                                     .let_go = rc_let_go,
                                      .close = rc_close};
 
-static int open_all(struct co_rc_all *all)
+static int rc_open_all(struct co_rc_all *all)
 {
-    int error = ask_device(all);
-    error = error == 0 ? allocate(all) : error;
+    int error = device_query(all);
+    error = error == 0 ? rc_allocate(all) : error;
     if (error == 0) {
         all->domain = ibv_alloc_pd(all->context);
-        error = all->domain == NULL ? -EIO : open_memory(all);
+        error = all->domain == NULL ? -EIO : memory_open(all);
     }
-    error = error == 0 ? open_queues(all) : error;
+    error = error == 0 ? queues_open(all) : error;
     return error == 0 ? co_rc_connect_open(all) : error;
 }
 
@@ -237,8 +237,8 @@ static int rc_open(struct co_rc **out, const struct co_rc_config *config, uint32
     }
     *all = (struct co_rc_all){.rc = {&ops}, .config = *config};
     co_hash_map_open(&all->by_queue_pair);
-    all->context = open_device(config->device);
-    int error = all->context == NULL ? (errno != 0 ? -errno : -ENODEV) : open_all(all);
+    all->context = device_open(config->device);
+    int error = all->context == NULL ? (errno != 0 ? -errno : -ENODEV) : rc_open_all(all);
     if (error != 0) {
         snprintf(why, why_room, "%s gives no connections, which want %zu KiB of locked memory: %s", config->device,
                  all->memory_bytes >> 10, strerror(-error));

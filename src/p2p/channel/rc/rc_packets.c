@@ -18,7 +18,7 @@ int co_rc_packet_post(struct co_rc_all *all, unsigned number)
     return -ibv_post_srq_recv(all->places, &request, &bad);
 }
 
-static void fill(unsigned char *packet, const void *first, size_t first_bytes)
+static void packet_fill(unsigned char *packet, const void *first, size_t first_bytes)
 {
     if (first_bytes > 0) {
         memcpy(packet, first, first_bytes);
@@ -48,9 +48,9 @@ bool co_rc_send(struct co_rc *rc, int peer, const void *head, size_t head_bytes,
                                   .opcode = IBV_WR_SEND,
                                   .send_flags = IBV_SEND_SIGNALED},
                        *bad;
-    fill(bytes, head, head_bytes);
-    fill(bytes + head_bytes, first, first_bytes);
-    fill(bytes + head_bytes + first_bytes, second, second_bytes);
+    packet_fill(bytes, head, head_bytes);
+    packet_fill(bytes + head_bytes, first, first_bytes);
+    packet_fill(bytes + head_bytes + first_bytes, second, second_bytes);
     int error = ibv_post_send(connection->queue_pair, &request, &bad);
     if (error != 0) {
         co_rc_lose(all, peer, strerror(error));
@@ -99,7 +99,7 @@ static bool packet_came(struct co_rc_all *all, const struct ibv_wc *done, struct
 }
 
 // The head of a failed completion says nothing but its number and its status.
-static bool take(struct co_rc_all *all, const struct ibv_wc *done, struct co_rc_event *event)
+static bool completion_take(struct co_rc_all *all, const struct ibv_wc *done, struct co_rc_event *event)
 {
     if (done->status != IBV_WC_SUCCESS && done->status != IBV_WC_WR_FLUSH_ERR) {
         all->config.count_failed(1);
@@ -117,7 +117,7 @@ static bool take(struct co_rc_all *all, const struct ibv_wc *done, struct co_rc_
     return false;
 }
 
-static int tell_lost(struct co_rc_all *all, struct co_rc_event *events, int most)
+static int lost_tell(struct co_rc_all *all, struct co_rc_event *events, int most)
 {
     int count = 0;
     for (int peer = 0; all->lost > 0 && count < most && peer < all->config.size; peer++) {
@@ -143,7 +143,7 @@ int co_rc_poll(struct co_rc *rc, struct co_rc_event *events, int most)
         int room = most - count < CO_RC_BATCH ? most - count : CO_RC_BATCH;
         polled = room == 0 || all->context == NULL ? 0 : ibv_poll_cq(all->done, room, done);
         for (int i = 0; i < polled; i++) {
-            count += take(all, &done[i], &events[count]);
+            count += completion_take(all, &done[i], &events[count]);
         }
     } while (polled == CO_RC_BATCH);
     if (polled < 0) { // or whoever waits for a message would wait for ever
@@ -153,5 +153,5 @@ int co_rc_poll(struct co_rc *rc, struct co_rc_event *events, int most)
         co_rc_reads_push(all);
         count += co_rc_reads_ended(all, events + count, most - count);
     }
-    return count + (all->lost > 0 ? tell_lost(all, events + count, most - count) : 0);
+    return count + (all->lost > 0 ? lost_tell(all, events + count, most - count) : 0);
 }

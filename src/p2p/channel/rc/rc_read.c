@@ -36,7 +36,7 @@ void co_rc_region_release(struct co_rc *rc, const struct co_rc_key *key)
     }
 }
 
-static void push(struct co_rc_all *all, struct co_rc_reading *read)
+static void read_push(struct co_rc_all *all, struct co_rc_reading *read)
 {
     struct co_rc_connection *connection = &all->peers[read->peer];
     while (read->asked < read->bytes && read->parts < CO_RC_READ_PARTS &&
@@ -64,7 +64,7 @@ void co_rc_reads_push(struct co_rc_all *all)
 {
     for (unsigned i = 0; i < CO_RC_READS; i++) {
         if (all->reads[i].peer >= 0 && all->reads[i].result == 0) {
-            push(all, &all->reads[i]);
+            read_push(all, &all->reads[i]);
         }
     }
 }
@@ -96,7 +96,7 @@ int co_rc_read(struct co_rc *rc, int peer, void *buffer, size_t bytes, const str
                                    .key = from->key,
                                    .region = region};
     all->reads_out++;
-    push(all, read);
+    read_push(all, read);
     return 0;
 }
 
@@ -113,7 +113,7 @@ void co_rc_read_part_done(struct co_rc_all *all, const struct ibv_wc *done)
     }
 }
 
-static void end(struct co_rc_all *all, struct co_rc_reading *read)
+static void read_end(struct co_rc_all *all, struct co_rc_reading *read)
 {
     if (read->region != NULL) {
         ibv_dereg_mr(read->region);
@@ -132,7 +132,7 @@ void co_rc_reads_drop(struct co_rc_all *all, int peer, bool tells)
             read->parts = 0;
             read->result = -ECONNRESET;
             if (!tells) {
-                end(all, read);
+                read_end(all, read);
             }
         }
     }
@@ -157,7 +157,7 @@ int co_rc_reads_ended(struct co_rc_all *all, struct co_rc_event *events, int mos
         if (read->peer >= 0 && read->parts == 0 && (read->asked == read->bytes || read->result != 0)) {
             events[count++] = (struct co_rc_event){
                 .kind = CO_RC_READ, .peer = read->peer, .result = read->result, .owner = read->owner};
-            end(all, read);
+            read_end(all, read);
         }
     }
     return count;
