@@ -21,7 +21,7 @@ bool co_p2p_transfer_send(struct co_p2p_send *send)
 }
 
 // False: no room.
-static bool transfer_ask(struct co_p2p *p2p, struct co_p2p_receive *receive)
+static bool transfer_expect(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     struct co_channel *remote_channel = p2p->config.remote_channel;
     if (!co_p2p_receive_name(p2p, receive)) {
@@ -38,7 +38,7 @@ static bool transfer_ask(struct co_p2p *p2p, struct co_p2p_receive *receive)
 
 void co_p2p_transfer_receive(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
-    if (p2p->first_cts == NULL && transfer_ask(p2p, receive)) {
+    if (p2p->first_cts == NULL && transfer_expect(p2p, receive)) {
         return;
     }
     receive->next = NULL;
@@ -52,7 +52,7 @@ int co_p2p_transfer_receive_waiting(struct co_p2p *p2p)
     int count = 0;
     while ((receive = p2p->first_cts) != NULL) {
         struct co_p2p_receive *next = receive->next;
-        if (!transfer_ask(p2p, receive)) {
+        if (!transfer_expect(p2p, receive)) {
             break;
         }
         p2p->first_cts = next;

@@ -121,7 +121,7 @@ static int native_channel_open(struct co_engine *engine)
     }
     int error = co_native_channel_open(&engine->native_channel, &config);
     if (error == 0) {
-        co_counter_raise(CO_COUNT_CARRIER_HIGH, co_native_channel_bytes(engine->native_channel));
+        co_counter_raise(CO_COUNT_REMOTE_CHANNEL_HIGH, co_native_channel_bytes(engine->native_channel));
     }
     return error;
 }

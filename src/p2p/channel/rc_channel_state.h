@@ -40,7 +40,7 @@ struct co_rc_piece {
 enum co_rc_step {
     CO_RC_FREE,
     CO_RC_WAITS,     // for the other side
-    CO_RC_TO_LEND,   // outgoing: has yet to be exported
+    CO_RC_TO_EXPORT, // outgoing: has yet to be exported
     CO_RC_TO_OFFER,  // outgoing: is exported, and has yet to be said so
     CO_RC_TO_SEND,   // outgoing: piece by piece
     CO_RC_TO_READ,   // expected: is offered

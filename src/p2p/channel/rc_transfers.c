@@ -90,7 +90,7 @@ bool co_rc_transfer_start(struct co_channel *channel, int peer, const void *data
     if (transfer == NULL) {
         return false;
     }
-    *transfer = (struct co_rc_transfer){.step = CO_RC_TO_LEND,
+    *transfer = (struct co_rc_transfer){.step = CO_RC_TO_EXPORT,
                                         .peer = peer,
                                         .data = (unsigned char *)(uintptr_t)data, // which is only read
                                         .bytes = bytes,
@@ -142,7 +142,7 @@ void co_rc_transfer_was_read(struct co_rc_channel *self, struct co_rc_transfer *
     if (result != 0) {
         transfer_end(self, transfer, result);
     } else {
-        co_counter_add(CO_COUNT_CARRIED_READ_BYTES, transfer->bytes);
+        co_counter_add(CO_COUNT_REMOTE_READ_BYTES, transfer->bytes);
         transfer->step = CO_RC_TO_ANSWER;
         transfer_send_answer(self, transfer);
     }
@@ -238,7 +238,7 @@ void co_rc_transfers_receive(struct co_rc_channel *self, int peer, const struct 
 static void transfer_progress(struct co_rc_channel *self, struct co_rc_transfer *transfer)
 {
     switch (transfer->step) {
-    case CO_RC_TO_LEND:
+    case CO_RC_TO_EXPORT:
         transfer_export(self, transfer);
         break;
     case CO_RC_TO_OFFER:

@@ -75,12 +75,12 @@ void co_rc_connect_close(struct co_rc_all *all)
 
 static struct ibv_ah_attr route_to(const struct co_rc_all *all, const struct co_rc_address *address)
 {
-    struct ibv_ah_attr way = {.grh = {.sgid_index = all->config.gid_index, .hop_limit = UINT8_MAX},
-                              .dlid = address->lid,
-                              .is_global = 1,
-                              .port_num = all->config.port};
-    memcpy(&way.grh.dgid, address->gid, sizeof address->gid);
-    return way;
+    struct ibv_ah_attr route = {.grh = {.sgid_index = all->config.gid_index, .hop_limit = UINT8_MAX},
+                                .dlid = address->lid,
+                                .is_global = 1,
+                                .port_num = all->config.port};
+    memcpy(&route.grh.dgid, address->gid, sizeof address->gid);
+    return route;
 }
 
 // Lost where there is no room, or no way now: it is repeated.
@@ -97,8 +97,8 @@ static void request_send(struct co_rc_all *all, int peer)
                                                .has_yours = connection->state >= CO_RC_CONNECTED,
                                                .is_ready = connection->state == CO_RC_READY};
     if (connection->address_handle == NULL) {
-        struct ibv_ah_attr way = route_to(all, &connection->address);
-        connection->address_handle = ibv_create_ah(all->domain, &way);
+        struct ibv_ah_attr route = route_to(all, &connection->address);
+        connection->address_handle = ibv_create_ah(all->domain, &route);
     }
     if (connection->address_handle != NULL) {
         struct ibv_sge place = {.addr = (uintptr_t)&request, .length = sizeof request};

@@ -39,22 +39,22 @@ void co_rc_region_release(struct co_rc *rc, const struct co_rc_key *key)
 static void read_push(struct co_rc_all *all, struct co_rc_reading *read)
 {
     struct co_rc_connection *connection = &all->peers[read->peer];
-    while (read->asked < read->bytes && read->parts < CO_RC_READ_PARTS &&
+    while (read->requested < read->bytes && read->parts < CO_RC_READ_PARTS &&
            connection->parts < CO_RC_READS * CO_RC_READ_PARTS) {
-        size_t left = read->bytes - read->asked, bytes = left < all->part_bytes ? left : all->part_bytes;
+        size_t left = read->bytes - read->requested, bytes = left < all->part_bytes ? left : all->part_bytes;
         struct ibv_sge place = {
-            .addr = (uintptr_t)read->buffer + read->asked, .length = (uint32_t)bytes, .lkey = read->region->lkey};
+            .addr = (uintptr_t)read->buffer + read->requested, .length = (uint32_t)bytes, .lkey = read->region->lkey};
         struct ibv_send_wr request = {.wr_id = co_rc_id(CO_RC_WORK_READ, read->attempt, (unsigned)(read - all->reads)),
                                       .sg_list = &place,
                                       .num_sge = 1,
                                       .opcode = IBV_WR_RDMA_READ,
                                       .send_flags = IBV_SEND_SIGNALED,
-                                      .wr.rdma = {read->from + read->asked, read->key}},
+                                      .wr.rdma = {read->from + read->requested, read->key}},
                            *bad;
         if (ibv_post_send(connection->queue_pair, &request, &bad) != 0) {
             break; // later, or never: then the queue pair fails
         }
-        read->asked += bytes;
+        read->requested += bytes;
         read->parts++;
         connection->parts++;
     }
@@ -154,7 +154,7 @@ int co_rc_reads_ended(struct co_rc_all *all, struct co_rc_event *events, int mos
     int count = 0;
     for (unsigned i = 0; i < CO_RC_READS && count < most; i++) {
         struct co_rc_reading *read = &all->reads[i];
-        if (read->peer >= 0 && read->parts == 0 && (read->asked == read->bytes || read->result != 0)) {
+        if (read->peer >= 0 && read->parts == 0 && (read->requested == read->bytes || read->result != 0)) {
             events[count++] = (struct co_rc_event){
                 .kind = CO_RC_READ, .peer = read->peer, .result = read->result, .owner = read->owner};
             read_end(all, read);

@@ -56,7 +56,7 @@ struct co_rc_reading {
     int peer; // -1: free
     uint32_t attempt;
     unsigned char *buffer;
-    size_t bytes, asked, done;
+    size_t bytes, requested, done;
     unsigned parts; // under way
     uint64_t from;
     uint32_t key;
