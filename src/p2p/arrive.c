@@ -3,28 +3,19 @@
 // Packets from peers. A message goes from the packet straight into the receive that waits for it; only without one is
 // it copied and kept. Peers are ranks of the same job, yet what they say is checked before it is used as a place or a
 // length. Hot; lock held.
-#include <stdlib.h>
+#include "p2p/arrive.h"
+
 #include <string.h>
 
 #include "base/log.h"
-#include "p2p/p2p_state.h"
-
-// What is kept needs memory; a packet is taken only if there will be some.
-static bool has_memory(struct co_p2p *p2p)
-{
-    if (p2p->free_messages == NULL) {
-        struct co_p2p_message *message = co_p2p_message_take(p2p);
-        if (message == NULL) {
-            return false;
-        }
-        co_p2p_message_give(p2p, message);
-    }
-    if (p2p->spare_payload == NULL) {
-        size_t eager = p2p->config.eager_most;
-        p2p->spare_payload = malloc((eager > p2p->early_most ? eager : p2p->early_most) + 1);
-    }
-    return p2p->spare_payload != NULL;
-}
+#include "p2p/blocks.h"
+#include "p2p/context.h"
+#include "p2p/finish.h"
+#include "p2p/message.h"
+#include "p2p/peer_channel.h"
+#include "p2p/receive.h"
+#include "p2p/stream_receive.h"
+#include "p2p/stream_send.h"
 
 // What the packet says of its message, and where the bytes begin. False: it contradicts itself.
 static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *message, const struct co_packet *packet,
@@ -75,19 +66,6 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
     return true;
 }
 
-bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive, const unsigned char *payload)
-{
-    struct co_p2p *p2p = message->context->p2p;
-    if (receive == NULL) {
-        co_p2p_context_make_room(message->context, &message->node);
-        return false;
-    }
-    co_p2p_message_give_back(p2p, message);
-    co_p2p_deliver((struct co_p2p_receive *)receive, message, payload);
-    co_p2p_message_give(p2p, message);
-    return true;
-}
-
 // What it brings, until there is a receive. There is memory, see above.
 static void keep(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
 {
@@ -104,7 +82,7 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
     if (context == NULL) {
         return drop(p2p, peer, packet, payload);
     }
-    if (!has_memory(p2p)) {
+    if (!co_p2p_message_has_memory(p2p)) {
         return false;
     }
     struct co_p2p_message *message = co_p2p_message_take(p2p);
@@ -148,6 +126,17 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return true;
 }
 
+static void send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear)
+{
+    struct co_p2p *p2p = send->context->p2p;
+    int peer = send->context->peers[send->destination];
+    send->receive = clear->receive;
+    send->number = (uint32_t)clear->number;
+    send->streamed = 0;
+    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
+    co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
+}
+
 // Only who is sent to answers: a number of ours that another one tells is a fault of his, and the bytes may be under
 // way.
 static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
@@ -165,7 +154,7 @@ static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *pack
     if (send->early > 0) {
         is_clear ? co_p2p_send_clear(send, &clear) : co_p2p_send_was_read(send);
     } else if (send->receive == 0) {
-        is_clear ? co_p2p_send_stream(send, &clear) : co_p2p_send_finish(send, 0);
+        is_clear ? send_stream(send, &clear) : co_p2p_send_finish(send, 0);
     }
 }
 
@@ -199,35 +188,4 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
         return true;
     }
     return true;
-}
-
-// Not from within a poll: giving up a peer polls.
-static void lose_broken(struct co_p2p *p2p)
-{
-    p2p->has_broken_one = false;
-    for (int peer = 0; peer < p2p->config.size; peer++) {
-        if (p2p->peers[peer].is_broken) {
-            p2p->peers[peer].is_broken = false;
-            co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "the shared memory of messages from rank %d was written over", peer);
-            co_p2p_lose_held(p2p, peer);
-        }
-    }
-}
-
-int co_p2p_poll(struct co_p2p *p2p, int most)
-{
-    int count = 0;
-    for (int i = 0; i < 2; i++) {
-        struct co_channel *channel = p2p->ways[i].channel;
-        if (channel != NULL) {
-            count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->ways[i]);
-        }
-    }
-    if (p2p->blocks != NULL) {
-        co_p2p_block_match(p2p); // nobody posts or looks for anything before
-    }
-    if (p2p->has_broken_one) {
-        lose_broken(p2p);
-    }
-    return count;
 }

@@ -3,10 +3,13 @@
 // Messages that have come by one look at the channels are matched together, one communicator's at a time, each by a
 // lane of its own (S2, section 4). Their bytes are kept until then: a packet is the channel's. Between the messages of
 // a block nothing is posted, so the result is that of one after the other. Hot where there are lanes; lock held.
+#include "p2p/blocks.h"
+
 #include <stdlib.h>
 
+#include "p2p/context.h"
 #include "p2p/lanes.h"
-#include "p2p/p2p_state.h"
+#include "p2p/receive.h"
 
 struct co_p2p_blocks {
     struct co_lanes *lanes;

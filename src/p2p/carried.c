@@ -2,10 +2,13 @@
 //
 // Large messages between hosts: the receiver has the carrier expect them in the program's buffer before it asks for
 // them (CTS), under a number; the sender has its buffer carried under that number. Lock held.
+#include "p2p/carried.h"
+
 #include <errno.h>
 
 #include "base/log.h"
-#include "p2p/p2p_state.h"
+#include "p2p/finish.h"
+#include "p2p/reply.h"
 
 bool co_p2p_carry(struct co_p2p_send *send)
 {
@@ -26,6 +29,7 @@ static bool ask(struct co_p2p *p2p, struct co_p2p_receive *receive)
     }
     uint32_t number = carrier->ops->expect(carrier, receive->peer, receive->buffer, receive->wanted, receive);
     if (number != 0) {
+        receive->done_bytes = 0;
         co_p2p_ask(p2p, receive, number);
     }
     return number != 0;
@@ -70,7 +74,7 @@ int co_p2p_end_carried(struct co_p2p *p2p)
         if (end.owner == NULL) {
             co_log(CO_LOG_INFO, CO_SUBSYS_P2P, "messages do not reach rank %d any more (error %d)", end.peer,
                    -end.result);
-            co_p2p_lose_held(p2p, end.peer);
+            p2p->peers[end.peer].is_broken = p2p->has_broken_one = true;
         } else if (end.was_expected) {
             co_p2p_receive_finish(end.owner, result);
         } else {

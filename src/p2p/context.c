@@ -2,13 +2,14 @@
 //
 // Communicators as point-to-point sees them. A packet may be for one that this rank has not created yet: then its
 // tables are made at once, and whoever creates it finds what has come. Tables are large and mostly never touched.
-#include <errno.h>
+#include "p2p/context.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/zeroed_pages.h"
-#include "p2p/p2p_state.h"
+#include "p2p/message.h"
 
 #define ENDED_MOST 4096
 #define SPARE_PLACES 32 // of each table that a spare one has touched at most
@@ -96,7 +97,7 @@ struct co_p2p_ended {
     uint64_t count;
 };
 
-bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id)
+static bool has_ended(const struct co_p2p *p2p, uint64_t id)
 {
     return p2p->ended != NULL && co_hash_map_get(&p2p->ended->ids, id) != NULL;
 }
@@ -122,7 +123,7 @@ static void note_ended(struct co_p2p *p2p, uint64_t id)
 static struct co_p2p_context *find(struct co_p2p *p2p, uint64_t id)
 {
     struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
-    return known != NULL || co_p2p_context_has_ended(p2p, id) ? known : make(p2p, id);
+    return known != NULL || has_ended(p2p, id) ? known : make(p2p, id);
 }
 
 struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const struct co_packet *packet)
@@ -148,7 +149,7 @@ bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, 
                "peer %d sent a message as rank %d of a communicator, which it is not: left out", peer, source);
         return true;
     }
-    return co_p2p_context_has_ended(p2p, id);
+    return has_ended(p2p, id);
 }
 
 void co_p2p_context_forget_last(struct co_p2p *p2p)
@@ -199,16 +200,13 @@ static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_cont
     totals->messages_high = totals->messages_high > state.messages_high ? totals->messages_high : state.messages_high;
 }
 
-// What nobody has received. A send to ourselves is under way as long as its message is there.
+// What nobody has received.
 static void drop_messages(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
     struct co_match_node *node;
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
         struct co_p2p_message *message = (struct co_p2p_message *)node;
-        if (message->kind == CO_MESSAGE_FROM_SELF) {
-            co_p2p_send_finish(message->send, -ECANCELED);
-        }
         leave_out(p2p, message);
     }
 }
@@ -291,8 +289,6 @@ void co_p2p_contexts_close(struct co_p2p *p2p)
     struct co_p2p_context *context;
     size_t position;
     while (position = 0, (context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        context->users++; // or the last send to ourselves would end it
-        drop_messages(context);
         co_p2p_context_end(context);
     }
     co_hash_map_close(&p2p->contexts);

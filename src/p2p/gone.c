@@ -2,19 +2,15 @@
 //
 // A peer whose process has ended: nothing more comes from it, so nobody may wait for it. Called by who looks for the
 // gone. And our own end, at which nothing more comes from anybody. Rare, and it may look at everything.
+#include "p2p/gone.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "p2p/p2p_state.h"
+#include "p2p/finish.h"
+#include "p2p/message.h"
 
-#define LAST_LOOKS 64 // at what it has written: more than its ring holds
 #define EVERYBODY (-1)
-
-bool co_p2p_source_is_gone(const struct co_p2p_context *context, int32_t source)
-{
-    const struct co_p2p *p2p = context->p2p;
-    return co_load_relaxed(&p2p->has_lost_one) && source != CO_P2P_ANY && p2p->peers[context->peers[source]].is_gone;
-}
 
 bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
 {
@@ -31,12 +27,6 @@ bool co_p2p_source_has_ended(struct co_p2p_context *context, int32_t source)
     return has_ended;
 }
 
-void co_p2p_take_last_packets(struct co_p2p *p2p)
-{
-    for (int i = 0; i < LAST_LOOKS && co_p2p_poll(p2p, LAST_LOOKS) > 0; i++) {
-    }
-}
-
 static struct co_p2p_queued *take_all(struct co_p2p_queue *queue)
 {
     struct co_p2p_queued *first = queue->first;
@@ -51,7 +41,7 @@ static void fail_queue(struct co_p2p_queued *item, int result)
         if (item->is_answer) {
             free(item); // struct co_p2p_answer begins with it
         } else {
-            co_p2p_send_finish((struct co_p2p_send *)((char *)item - offsetof(struct co_p2p_send, queued)), result);
+            co_p2p_send_finish(co_p2p_send_of(item), result);
         }
         item = next;
     }
@@ -206,33 +196,38 @@ int co_p2p_awaited(struct co_p2p *p2p, int last)
     return awaited.best == p2p->config.size ? -1 : (last + 1 + awaited.best) % p2p->config.size;
 }
 
-void co_p2p_lose_held(struct co_p2p *p2p, int peer)
+void co_p2p_fail_peer(struct co_p2p *p2p, int peer)
 {
-    if (!p2p->peers[peer].is_gone && peer != p2p->config.self) {
-        co_p2p_take_last_packets(p2p);
-        p2p->peers[peer].is_gone = true;
-        co_store_relaxed(&p2p->has_lost_one, true);
-        if (p2p->peers[peer].is_far) {
-            p2p->config.carrier->ops->forget(p2p->config.carrier, peer);
-        }
-        fail_queues(p2p, peer, -ECONNRESET);
-        p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);
-        p2p->last_asked = fail_list(&p2p->first_asked, peer, -ECONNRESET);
-        fail_named(p2p, peer, -ECONNRESET);
-        fail_posted(p2p, -ECONNRESET);
-        co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
+    p2p->peers[peer].is_gone = true;
+    co_store_relaxed(&p2p->has_lost_one, true);
+    if (p2p->peers[peer].is_far) {
+        p2p->config.carrier->ops->forget(p2p->config.carrier, peer);
     }
+    fail_queues(p2p, peer, -ECONNRESET);
+    p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);
+    p2p->last_asked = fail_list(&p2p->first_asked, peer, -ECONNRESET);
+    fail_named(p2p, peer, -ECONNRESET);
+    fail_posted(p2p, -ECONNRESET);
 }
 
-void co_p2p_lose(struct co_p2p *p2p, int peer)
+// A send to ourselves is under way as long as its message is there.
+static void end_sends_to_self(struct co_p2p_context *context)
 {
-    co_p2p_lock(p2p);
-    co_p2p_lose_held(p2p, peer);
-    co_p2p_unlock(p2p);
+    struct co_match_node *node;
+    context->users++; // or the last of them would end it
+    while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
+        struct co_p2p_message *message = (struct co_p2p_message *)node;
+        if (message->kind == CO_MESSAGE_FROM_SELF) {
+            co_p2p_send_finish(message->send, -ECANCELED);
+        }
+        co_p2p_message_give(context->p2p, message);
+    }
 }
 
 void co_p2p_end_all(struct co_p2p *p2p)
 {
+    struct co_p2p_context *context;
+    size_t position = 0;
     for (int peer = 0; peer < p2p->config.size; peer++) {
         fail_queues(p2p, peer, -ECANCELED);
     }
@@ -240,4 +235,7 @@ void co_p2p_end_all(struct co_p2p *p2p)
     fail_list(&p2p->first_asked, EVERYBODY, -ECANCELED);
     fail_named(p2p, EVERYBODY, -ECANCELED);
     fail_posted(p2p, -ECANCELED);
+    while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
+        end_sends_to_self(context);
+    }
 }

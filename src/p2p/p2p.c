@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The life of point-to-point and its progress: what has come, what waited for room, what is read from other processes.
-// Moved by waiting callers, the native progress loop and workers; who does not get the lock leaves it to the holder.
+// The life of point-to-point: opened with the channels of the engine, and closed when no peer waits for anything.
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
+#include "p2p/blocks.h"
+#include "p2p/context.h"
+#include "p2p/gone.h"
+#include "p2p/message.h"
+#include "p2p/p2p_progress.h"
 #include "p2p/p2p_state.h"
 #include "p2p/packet_trace.h"
 
-#define EARLY_PIECES 4     // largest packets: what comes unasked of a message that streams
-#define LOOK_EVERY 64      // turns in which something else moves
-#define COUNT_EVERY 256    // turns: the counters that others may look at (castoff top)
-#define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
+#define EARLY_PIECES 4 // largest packets: what comes unasked of a message that streams
 
 // Of a message, what fits a packet of the channel beside a handle.
 static size_t packet_most(const struct co_channel *channel)
@@ -121,47 +120,6 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     return 0;
 }
 
-// What the counters have not been told yet.
-static void count(struct co_p2p *p2p)
-{
-#define TOTAL(field) offsetof(struct co_p2p_totals, field)
-    static const struct {
-        enum co_counter_id id;
-        size_t at;
-    } counted[] = {
-        {CO_COUNT_MATCHED_EXACT, TOTAL(matches[CO_MATCH_EXACT])},
-        {CO_COUNT_MATCHED_ANY_SOURCE, TOTAL(matches[CO_MATCH_ANY_SOURCE])},
-        {CO_COUNT_MATCHED_ANY_TAG, TOTAL(matches[CO_MATCH_ANY_TAG])},
-        {CO_COUNT_MATCHED_ANY_BOTH, TOTAL(matches[CO_MATCH_ANY_BOTH])},
-        {CO_COUNT_MESSAGES_SENT, TOTAL(sent)},
-        {CO_COUNT_MESSAGE_BYTES, TOTAL(sent_bytes)},
-        {CO_COUNT_MESSAGES_CARRIED, TOTAL(carried)},
-        {CO_COUNT_CARRIED_BYTES, TOTAL(carried_bytes)},
-        {CO_COUNT_MESSAGES_STREAMED, TOTAL(streamed)},
-        {CO_COUNT_STREAMED_BYTES, TOTAL(streamed_bytes)},
-        {CO_COUNT_STREAMS_READ, TOTAL(streams_read)},
-        {CO_COUNT_CREDIT_STALLS, TOTAL(credit_stalls)},
-        {CO_COUNT_MESSAGES_UNEXPECTED, TOTAL(unexpected)},
-        {CO_COUNT_BEYOND_TABLES, TOTAL(beyond_tables)},
-        {CO_COUNT_LANES_FREE, TOTAL(free_path)},
-        {CO_COUNT_LANES_FAST, TOTAL(fast_path)},
-        {CO_COUNT_LANES_SLOW, TOTAL(slow_path)},
-    };
-#undef TOTAL
-    const struct co_p2p_totals *totals = &p2p->totals;
-    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
-        uint64_t now = *(const uint64_t *)((const char *)totals + counted[i].at);
-        uint64_t *told = (uint64_t *)((char *)&p2p->told + counted[i].at);
-        if (now != *told) {
-            co_counter_add(counted[i].id, now - *told);
-            *told = now;
-        }
-    }
-    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
-    co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
-    co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
-}
-
 void co_p2p_close(struct co_p2p *p2p)
 {
     co_p2p_lock(p2p);
@@ -175,56 +133,9 @@ void co_p2p_close(struct co_p2p *p2p)
     }
     co_p2p_end_all(p2p);
     co_p2p_contexts_close(p2p);
-    count(p2p);
-    while (p2p->free_messages != NULL) {
-        struct co_p2p_message *message = p2p->free_messages;
-        p2p->free_messages = message->next_free;
-        free(message);
-    }
+    co_p2p_totals_count(&p2p->totals, &p2p->told);
+    co_p2p_messages_close(p2p);
     co_handles_close(&p2p->sends_named);
     co_handles_close(&p2p->receives_named);
-    free(p2p->spare_payload);
     free_p2p(p2p);
-}
-
-uint64_t co_p2p_advances(const struct co_p2p *p2p)
-{
-    return co_load_relaxed(&p2p->advances); // relaxed: a hint
-}
-
-int co_p2p_move(struct co_p2p *p2p)
-{
-    int events = co_p2p_poll(p2p, PACKETS_AT_ONCE);
-    if (p2p->config.carrier != NULL) {
-        events += co_p2p_end_carried(p2p);
-    }
-    if (p2p->waiting > 0) {
-        events += co_p2p_push_waiting(p2p);
-    }
-    if (p2p->first_read != NULL) {
-        events += co_p2p_read_offers(p2p);
-    }
-    if (p2p->first_asked != NULL) {
-        events += co_p2p_ask_waiting(p2p);
-    }
-    if (p2p->streams > 0 && (events == 0 || ++p2p->busy_turns % LOOK_EVERY == 0)) {
-        events += co_p2p_look_at_streams(p2p);
-    }
-    if (events > 0) {
-        co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
-    }
-    return events;
-}
-
-int co_p2p_progress(struct co_p2p *p2p)
-{
-    if (!co_p2p_try(p2p)) {
-        return 0;
-    }
-    if (__builtin_expect(++p2p->caller_moves % COUNT_EVERY == 0, 0)) {
-        count(p2p);
-    }
-    int events = p2p->is_closing ? 0 : co_p2p_move(p2p);
-    co_p2p_unlock(p2p);
-    return events;
 }

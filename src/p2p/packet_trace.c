@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "p2p/channel/packet_describe.h"
-#include "p2p/p2p_state.h"
+#include "p2p/context.h"
 
 struct trace {
     struct co_channel_ops ops; // first: what the channel's table is meanwhile

@@ -3,98 +3,25 @@
 // From the match to the bytes: copied out of the packet or out of what was kept, read straight from the sender's memory
 // where the kernel allows it, else asked for (CTS), and from another host carried. A longer message than the receive
 // has room for fills it, and the rest is lost. Hot; lock held but in the calls of p2p.h.
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+#include "p2p/receive.h"
 
-#include "p2p/p2p_state.h"
+#include <errno.h>
+
+#include "p2p/carried.h"
+#include "p2p/finish.h"
+#include "p2p/reply.h"
+#include "p2p/stream_receive.h"
+#include "p2p/stream_send.h"
 
 #define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
-struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
-{
-    struct co_p2p_message *message = p2p->free_messages;
-    if (message != NULL) {
-        p2p->free_messages = message->next_free;
-    } else {
-        message = malloc(sizeof(*message));
-    }
-    if (message != NULL) {
-        message->payload = NULL;
-        message->early = message->arrived = 0;
-    }
-    return message;
-}
-
-void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
-{
-    if (message->payload != NULL && message->payload != message->small) {
-        free(message->payload);
-    }
-    if (message->early > message->arrived) {
-        co_p2p_early_is_dropped(p2p, message);
-    }
-    message->next_free = p2p->free_messages;
-    p2p->free_messages = message;
-}
-
-bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, size_t bytes)
-{
-    message->payload = message->small;
-    if (bytes > CO_MESSAGE_INLINE) {
-        message->payload = malloc(bytes);
-        if (message->payload == NULL && (bytes <= p2p->config.eager_most || bytes <= p2p->early_most)) {
-            message->payload = p2p->spare_payload; // which the next packet will miss
-            p2p->spare_payload = NULL;
-        }
-    }
-    return message->payload != NULL;
-}
-
-bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
-{
-    if (!co_p2p_message_room(p2p, message, message->bytes)) {
-        return false;
-    }
-    if (message->bytes > 0) {
-        memcpy(message->payload, payload, message->bytes);
-    }
-    return true;
-}
-
-static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
-{
-    struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
-    co_p2p_answer(p2p, peer, &packet, payload);
-}
-
-void co_p2p_tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
-{
-    struct co_packet_handle handle = {operation};
-    answer(p2p, peer, kind, &handle, sizeof(handle));
-}
-
-bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive)
-{
-    if (receive->handle == 0) {
-        receive->handle = co_handles_add(&p2p->receives_named, receive);
-    }
-    if (receive->handle == 0) {
-        co_p2p_receive_finish(receive, -ENOMEM);
-        return false;
-    }
-    return true;
-}
-
-void co_p2p_ask(struct co_p2p *p2p, struct co_p2p_receive *receive, uint32_t number)
+static void ask_for_pieces(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     receive->done_bytes = 0;
-    if (!co_p2p_receive_name(p2p, receive)) {
-        return;
+    if (co_p2p_receive_name(p2p, receive)) {
+        co_p2p_ask(p2p, receive, 0);
     }
-    struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted, number};
-    answer(p2p, receive->peer, CO_PACKET_CTS, &clear, sizeof(clear));
 }
 
 static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
@@ -119,11 +46,11 @@ static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, con
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;
     } else {
-        co_p2p_ask(p2p, receive, 0);
+        ask_for_pieces(p2p, receive);
     }
 }
 
-void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
+static void deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
     co_p2p_note(receive, message->node.source, message->node.tag, message->bytes);
@@ -139,6 +66,19 @@ void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message 
         co_p2p_send_finish(message->send, 0);
     }
     co_p2p_receive_finish(receive, 0);
+}
+
+bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive, const unsigned char *payload)
+{
+    struct co_p2p *p2p = message->context->p2p;
+    if (receive == NULL) {
+        co_p2p_context_make_room(message->context, &message->node);
+        return false;
+    }
+    co_p2p_message_give_back(p2p, message);
+    deliver((struct co_p2p_receive *)receive, message, payload);
+    co_p2p_message_give(p2p, message);
+    return true;
 }
 
 // The next piece of the first one that reads. How many have moved.
@@ -160,7 +100,7 @@ int co_p2p_read_offers(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
-        co_p2p_ask(p2p, receive, 0);
+        ask_for_pieces(p2p, receive);
     } else {
         co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
         co_p2p_receive_finish(receive, 0);
@@ -171,7 +111,7 @@ int co_p2p_read_offers(struct co_p2p *p2p)
 // A message that was kept meets its receive.
 static void deliver_kept(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
-    co_p2p_deliver(receive, message, message->payload);
+    deliver(receive, message, message->payload);
     co_p2p_message_give(p2p, message);
 }
 

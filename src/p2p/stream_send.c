@@ -9,7 +9,10 @@
 // twice as long as one. There large messages are left to the kernel, too; and so they are where the two do not run at
 // the same time, be it that others use the processors or that one computes: a ring holds few pieces, and each time that
 // it is full costs a turn of both, where one reading takes all. Hot; lock held.
-#include "p2p/p2p_state.h"
+#include "p2p/stream_send.h"
+
+#include "p2p/finish.h"
+#include "p2p/peer_channel.h"
 
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
 #define PIECE_MOST ((size_t)4096)
