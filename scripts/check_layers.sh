@@ -27,7 +27,7 @@ allowed() {
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
     src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(carrier|links|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
+    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(links|native|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
     src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
     src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
     src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;

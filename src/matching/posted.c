@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Receives that wait. A message looks into at most one bin of each class that has members at all, and takes the one
-// with the least label. Called with the communicator's lock; the lanes of a block read beside each other. Hot.
+// with the least label. Called with the communicator's lock; the lanes of a batch read beside each other. Hot.
 #include "matching/posted.h"
 
 #include "base/order.h"
@@ -59,7 +59,7 @@ static void enter_table(struct co_posted *posted, struct co_match_node *node, ui
     receive->node = node;
     receive->source = node->source;
     receive->tag = node->tag;
-    co_store_relaxed(&receive->booked, 0); // relaxed: the next block sees it, for it begins with the lock
+    co_store_relaxed(&receive->booked, 0); // relaxed: the next batch sees it, for it begins with the lock
     co_store_relaxed(&receive->taken, 0);
     struct co_match_bin *bin = co_posted_bin(posted, class, co_match_hash(class, node->source, node->tag));
     receive->bin = (uint32_t)(bin - posted->bins);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "p2p/blocks.h"
+#include "p2p/message_batch.h"
 #include "p2p/context.h"
 #include "p2p/finish.h"
 #include "p2p/message.h"
@@ -22,24 +22,25 @@ static bool read_message(const struct co_p2p *p2p, struct co_p2p_message *messag
                          const unsigned char **payload)
 {
     struct co_packet_handle handle;
-    struct co_packet_offer offer;
+    struct co_packet_rts rts;
     message->bytes = packet->bytes;
-    message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_OFFER : CO_MESSAGE_EAGER;
-    message->early = message->arrived = 0;
+    message->kind = packet->kind == CO_PACKET_RTS ? CO_MESSAGE_RTS : CO_MESSAGE_EAGER;
+    message->first_fragment = message->arrived = 0;
     message->wants_ack = packet->kind == CO_PACKET_EAGER_SYNC;
     message->node.source = packet->source;
     message->node.tag = packet->tag;
     if (packet->kind == CO_PACKET_RTS) {
-        if (packet->bytes != sizeof(offer)) {
+        if (packet->bytes != sizeof(rts)) {
             return false;
         }
-        memcpy(&offer, *payload, sizeof(offer));
-        message->operation = offer.operation;
-        message->address = offer.address;
-        message->bytes = offer.bytes;
-        message->early = offer.early;
-        return offer.early == 0 ||
-               (offer.early <= offer.bytes && offer.early <= p2p->early_most && !p2p->peers[message->peer].is_far);
+        memcpy(&rts, *payload, sizeof(rts));
+        message->operation = rts.operation;
+        message->address = rts.address;
+        message->bytes = rts.bytes;
+        message->first_fragment = rts.first_fragment;
+        return rts.first_fragment == 0 ||
+               (rts.first_fragment <= rts.bytes && rts.first_fragment <= p2p->first_fragment_most &&
+                !p2p->peers[message->peer].is_remote);
     } else if (packet->kind == CO_PACKET_EAGER_SYNC) {
         if (packet->bytes < sizeof(handle)) {
             return false;
@@ -60,19 +61,19 @@ static bool drop(struct co_p2p *p2p, int peer, const struct co_packet *packet, c
         return false;
     }
     if (read_message(p2p, &message, packet, &payload)) {
-        co_p2p_early_begins(p2p, peer, &message); // nobody's
+        co_p2p_fragment_begin(p2p, peer, &message); // nobody's
         co_p2p_message_give_back(p2p, &message);
     }
     return true;
 }
 
 // What it brings, until there is a receive. There is memory, see above.
-static void keep(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
+static void store(struct co_p2p *p2p, struct co_p2p_message *message, const unsigned char *payload)
 {
     if (message->kind == CO_MESSAGE_EAGER) {
-        co_p2p_message_keep(p2p, message, payload);
-    } else if (message->early > 0) {
-        co_p2p_early_is_kept(p2p, message);
+        co_p2p_message_store(p2p, message, payload);
+    } else if (message->first_fragment > 0) {
+        co_p2p_fragment_store(p2p, message);
     }
 }
 
@@ -93,16 +94,16 @@ static bool on_message(struct co_p2p *p2p, int peer, const struct co_packet *pac
         co_p2p_message_give(p2p, message);
         return true;
     }
-    co_p2p_early_begins(p2p, peer, message);
-    if (p2p->blocks != NULL) {
-        keep(p2p, message, payload);
-        co_p2p_block_add(p2p, message);
+    co_p2p_fragment_begin(p2p, peer, message);
+    if (p2p->batch != NULL) {
+        store(p2p, message, payload);
+        co_p2p_batch_add(p2p, message);
         return true;
     }
     if (co_p2p_arrive(message, co_matcher_arrive(context->matcher, &message->node, NULL), payload)) {
         return true;
     }
-    keep(p2p, message, payload);
+    store(p2p, message, payload);
     return true;
 }
 
@@ -111,7 +112,7 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
 {
     struct co_p2p_context *context = p2p->last_context;
     if (!co_p2p_context_is_of(context, peer, packet)) { // else no lanes match
-        context = p2p->blocks != NULL ? NULL : co_p2p_context_find(p2p, peer, packet);
+        context = p2p->batch != NULL ? NULL : co_p2p_context_find(p2p, peer, packet);
     }
     struct co_p2p_receive *receive =
         context == NULL ? NULL
@@ -126,14 +127,14 @@ static bool on_eager(struct co_p2p *p2p, int peer, const struct co_packet *packe
     return true;
 }
 
-static void send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear)
+static void cts_take(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
-    send->receive = clear->receive;
-    send->number = (uint32_t)clear->number;
+    send->receive = cts->receive;
+    send->number = (uint32_t)cts->number;
     send->streamed = 0;
-    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
+    send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
     co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
 }
 
@@ -141,28 +142,28 @@ static void send_stream(struct co_p2p_send *send, const struct co_packet_clear *
 // way.
 static void on_answer(struct co_p2p *p2p, int peer, const struct co_packet *packet, const unsigned char *payload)
 {
-    struct co_packet_clear clear = {0};
-    bool is_clear = packet->kind == CO_PACKET_CTS;
-    if (packet->bytes != (is_clear ? sizeof(clear) : sizeof(struct co_packet_handle))) {
+    struct co_packet_cts cts = {0};
+    bool is_cts = packet->kind == CO_PACKET_CTS;
+    if (packet->bytes != (is_cts ? sizeof(cts) : sizeof(struct co_packet_handle))) {
         return;
     }
-    memcpy(&clear, payload, packet->bytes); // both begin with the operation
-    struct co_p2p_send *send = co_handles_find(&p2p->sends_named, clear.operation);
+    memcpy(&cts, payload, packet->bytes); // both begin with the operation
+    struct co_p2p_send *send = co_handles_find(&p2p->sends_named, cts.operation);
     if (send == NULL || send->context->peers[send->destination] != peer) {
         return;
     }
-    if (send->early > 0) {
-        is_clear ? co_p2p_send_clear(send, &clear) : co_p2p_send_was_read(send);
+    if (send->first_fragment > 0) {
+        is_cts ? co_p2p_stream_cts(send, &cts) : co_p2p_stream_fin(send);
     } else if (send->receive == 0) {
-        is_clear ? send_stream(send, &clear) : co_p2p_send_finish(send, 0);
+        is_cts ? cts_take(send, &cts) : co_p2p_send_finish(send, 0);
     }
 }
 
 bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
-    const struct co_p2p_way *way = arg;
-    struct co_p2p *p2p = way->p2p;
-    int peer = way->peers == NULL ? place : way->peers[place];
+    const struct co_p2p_route *route = arg;
+    struct co_p2p *p2p = route->p2p;
+    int peer = route->peers == NULL ? place : route->peers[place];
     switch (packet->kind) {
     case CO_PACKET_BROKEN:
         p2p->peers[peer].is_broken = p2p->has_broken_one = true;
@@ -172,8 +173,8 @@ bool co_p2p_on_packet(void *arg, int place, const struct co_packet *packet, cons
     case CO_PACKET_EAGER_SYNC:
     case CO_PACKET_RTS:
         return on_message(p2p, peer, packet, payload);
-    case CO_PACKET_EARLY:
-        co_p2p_on_early(p2p, peer, payload, packet->bytes);
+    case CO_PACKET_FIRST:
+        co_p2p_on_fragment(p2p, peer, payload, packet->bytes);
         return true;
     case CO_PACKET_DATA:
         co_p2p_on_data(p2p, peer, packet->context, payload, packet->bytes);

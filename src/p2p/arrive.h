@@ -6,6 +6,6 @@
 
 #include "p2p/channel/channel.h"
 
-bool co_p2p_on_packet(void *way, int place, const struct co_packet *packet, const unsigned char *payload);
+bool co_p2p_on_packet(void *route, int place, const struct co_packet *packet, const unsigned char *payload);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "p2p/carried.h"
+#include "p2p/rendezvous_transfer.h"
 #include "p2p/peer_channel.h"
 #include "p2p/reply.h"
 #include "p2p/send.h"
@@ -25,7 +25,7 @@ static bool push_answer(struct co_p2p *p2p, int peer, struct co_p2p_queued *item
 static bool push_data(struct co_p2p *p2p, int peer, struct co_p2p_queued *item)
 {
     struct co_p2p_send *send = co_p2p_send_of(item);
-    return p2p->peers[peer].is_far ? co_p2p_carry(send) : co_p2p_push_pieces(p2p, peer, send);
+    return p2p->peers[peer].is_remote ? co_p2p_transfer_send(send) : co_p2p_push_pieces(p2p, peer, send);
 }
 
 // Taken out before it is pushed: once it is done it may be gone.

@@ -135,7 +135,7 @@ struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const s
     if (!co_p2p_context_has(context, peer, packet->source)) {
         return NULL;
     }
-    if (p2p->blocks == NULL) {
+    if (p2p->batch == NULL) {
         p2p->last_context = context;
     }
     return context;
@@ -168,20 +168,20 @@ static void leave_out(struct co_p2p *p2p, struct co_p2p_message *message)
 static void leave_out_strangers(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
-    struct co_p2p_message *kept = NULL;
+    struct co_p2p_message *buffered = NULL;
     struct co_match_node *node;
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
         struct co_p2p_message *message = (struct co_p2p_message *)node;
         if (co_p2p_context_leaves_out(p2p, message->peer, context->id, node->source)) {
             leave_out(p2p, message);
         } else {
-            message->next_free = kept;
-            kept = message;
+            message->next_free = buffered;
+            buffered = message;
         }
     }
-    for (struct co_p2p_message *next; kept != NULL; kept = next) {
-        next = kept->next_free;
-        (void)co_matcher_put_back(context->matcher, &kept->node); // nobody has asked for any yet
+    for (struct co_p2p_message *next; buffered != NULL; buffered = next) {
+        next = buffered->next_free;
+        (void)co_matcher_put_back(context->matcher, &buffered->node); // nobody has asked for any yet
     }
 }
 

@@ -21,7 +21,7 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     if (send->handle != 0) {
         co_handles_remove(&context->p2p->sends_named, send->handle);
     }
-    context->p2p->offered -= send->is_offered;
+    context->p2p->rts_pending -= send->is_rts;
     if (send->in_background) {
         co_p2p_background_end(context->p2p);
     }
@@ -63,8 +63,8 @@ void co_p2p_stream_is_over(struct co_p2p_receive *receive)
     if (*link == NULL) {
         from->last_stream = link;
     }
-    if (from->early_receive == receive) {
-        from->early_receive = NULL;
+    if (from->fragment_receive == receive) {
+        from->fragment_receive = NULL;
     }
     receive->is_streamed = false;
     receive->context->p2p->streams--;

@@ -18,7 +18,7 @@ struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
     }
     if (message != NULL) {
         message->payload = NULL;
-        message->early = message->arrived = 0;
+        message->first_fragment = message->arrived = 0;
     }
     return message;
 }
@@ -29,8 +29,8 @@ void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
         free(message->payload);
     }
     struct co_p2p_peer *from = &p2p->peers[message->peer];
-    if (message->early > message->arrived && from->early_message == message) { // nobody's from now on
-        from->early_message = NULL;
+    if (message->first_fragment > message->arrived && from->fragment_message == message) { // nobody's from now on
+        from->fragment_message = NULL;
     }
     message->next_free = p2p->free_messages;
     p2p->free_messages = message;
@@ -41,7 +41,7 @@ bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, siz
     message->payload = message->small;
     if (bytes > CO_MESSAGE_INLINE) {
         message->payload = malloc(bytes);
-        if (message->payload == NULL && (bytes <= p2p->config.eager_most || bytes <= p2p->early_most)) {
+        if (message->payload == NULL && (bytes <= p2p->config.eager_most || bytes <= p2p->first_fragment_most)) {
             message->payload = p2p->spare_payload; // which the next packet will miss
             p2p->spare_payload = NULL;
         }
@@ -49,7 +49,7 @@ bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, siz
     return message->payload != NULL;
 }
 
-bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
+bool co_p2p_message_store(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
 {
     if (!co_p2p_message_room(p2p, message, message->bytes)) {
         return false;
@@ -71,7 +71,7 @@ bool co_p2p_message_has_memory(struct co_p2p *p2p)
     }
     if (p2p->spare_payload == NULL) {
         size_t eager = p2p->config.eager_most;
-        p2p->spare_payload = malloc((eager > p2p->early_most ? eager : p2p->early_most) + 1);
+        p2p->spare_payload = malloc((eager > p2p->first_fragment_most ? eager : p2p->first_fragment_most) + 1);
     }
     return p2p->spare_payload != NULL;
 }
@@ -79,8 +79,8 @@ bool co_p2p_message_has_memory(struct co_p2p *p2p)
 void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
 {
     bool is_eager = message->kind == CO_MESSAGE_EAGER;
-    if ((is_eager || message->early > 0) && message->peer != p2p->config.self && !p2p->is_closing) {
-        co_p2p_give_back(p2p, message->peer, is_eager ? message->bytes : message->early);
+    if ((is_eager || message->first_fragment > 0) && message->peer != p2p->config.self && !p2p->is_closing) {
+        co_p2p_give_back(p2p, message->peer, is_eager ? message->bytes : message->first_fragment);
     }
 }
 

@@ -8,7 +8,7 @@
 
 #define CO_MESSAGE_INLINE 64 // payload bytes that stand in the message itself
 
-enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_OFFER, CO_MESSAGE_FROM_SELF };
+enum co_message_kind { CO_MESSAGE_EAGER, CO_MESSAGE_RTS, CO_MESSAGE_FROM_SELF };
 
 struct co_p2p_message {
     struct co_match_node node; // first
@@ -17,9 +17,9 @@ struct co_p2p_message {
     int peer;
     bool wants_ack;
     size_t bytes;
-    uint64_t operation, address; // of the sender
-    size_t early, arrived;       // OFFER: bytes that come unasked, and of them those that are in `payload`
-    struct co_p2p_send *send;    // FROM_SELF
+    uint64_t operation, address;    // of the sender
+    size_t first_fragment, arrived; // RTS: bytes that come unasked, and of them those that are in `payload`
+    struct co_p2p_send *send;       // FROM_SELF
     struct co_p2p_message *next_free;
     unsigned char *payload; // EAGER: `small`, or allocated
     unsigned char small[CO_MESSAGE_INLINE];
@@ -28,7 +28,7 @@ struct co_p2p_message {
 struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p); // NULL: out of memory
 void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message);
 bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, size_t bytes);
-bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
+bool co_p2p_message_store(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload); // its copy
 // Whether there will be memory for what the next packet brings, if it has to be kept.
 bool co_p2p_message_has_memory(struct co_p2p *p2p);
 void co_p2p_messages_close(struct co_p2p *p2p);

@@ -6,15 +6,15 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "p2p/blocks.h"
+#include "p2p/message_batch.h"
 #include "p2p/context.h"
-#include "p2p/gone.h"
+#include "p2p/p2p_failure.h"
 #include "p2p/message.h"
 #include "p2p/p2p_progress.h"
 #include "p2p/p2p_state.h"
 #include "p2p/packet_trace.h"
 
-#define EARLY_PIECES 4 // largest packets: what comes unasked of a message that streams
+#define FIRST_FRAGMENT_PIECES 4 // largest packets: what comes unasked of a message that streams
 
 // Of a message, what fits a packet of the channel beside a handle.
 static size_t packet_most(const struct co_channel *channel)
@@ -30,8 +30,8 @@ static size_t bounded(size_t eager_most, const struct co_channel *channel)
 
 static size_t least_eager(const struct co_p2p_config *config)
 {
-    bool far_is_less = config->carrier != NULL && config->carried_eager_most < config->eager_most;
-    return far_is_less ? config->carried_eager_most : config->eager_most;
+    bool remote_is_less = config->remote_channel != NULL && config->remote_eager_most < config->eager_most;
+    return remote_is_less ? config->remote_eager_most : config->eager_most;
 }
 
 static void open_peer(struct co_p2p *p2p, int number)
@@ -39,11 +39,11 @@ static void open_peer(struct co_p2p *p2p, int number)
     const struct co_p2p_config *config = &p2p->config;
     struct co_p2p_peer *peer = &p2p->peers[number];
     int place = config->places == NULL ? number : config->places[number];
-    peer->is_far = place < 0;
-    peer->channel = peer->is_far ? config->carrier : config->channel;
-    peer->place = peer->is_far ? number : place;
-    peer->eager_most = (uint32_t)(peer->is_far ? config->carried_eager_most : config->eager_most);
-    if (!peer->is_far) {
+    peer->is_remote = place < 0;
+    peer->channel = peer->is_remote ? config->remote_channel : config->channel;
+    peer->place = peer->is_remote ? number : place;
+    peer->eager_most = (uint32_t)(peer->is_remote ? config->remote_eager_most : config->eager_most);
+    if (!peer->is_remote) {
         p2p->peer_of_place[place] = number;
     }
     co_p2p_queue_open(&peer->answers);
@@ -59,17 +59,17 @@ static void trace_if_asked(struct co_channel *channel)
     }
 }
 
-void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
+void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_channel)
 {
-    trace_if_asked(carrier);
-    p2p->config.carrier = carrier;
-    p2p->config.carried_eager_most = bounded(p2p->config.carried_eager_most, carrier);
+    trace_if_asked(remote_channel);
+    p2p->config.remote_channel = remote_channel;
+    p2p->config.remote_eager_most = bounded(p2p->config.remote_eager_most, remote_channel);
     p2p->surely_eager = least_eager(&p2p->config);
-    p2p->ways[1].channel = carrier;
+    p2p->routes[1].channel = remote_channel;
     for (int peer = 0; peer < p2p->config.size; peer++) {
-        if (p2p->peers[peer].is_far) {
-            p2p->peers[peer].channel = carrier;
-            p2p->peers[peer].eager_most = (uint32_t)p2p->config.carried_eager_most;
+        if (p2p->peers[peer].is_remote) {
+            p2p->peers[peer].channel = remote_channel;
+            p2p->peers[peer].eager_most = (uint32_t)p2p->config.remote_eager_most;
         }
     }
 }
@@ -77,7 +77,7 @@ void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
 static void free_p2p(struct co_p2p *p2p)
 {
     if (p2p != NULL) {
-        co_p2p_blocks_close(p2p->blocks);
+        co_p2p_batch_close(p2p->batch);
         free(p2p->peers);
         free(p2p->peer_of_place);
     }
@@ -92,30 +92,30 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .config = *config,
                                .peers = calloc((size_t)config->size, sizeof(struct co_p2p_peer)),
                                .peer_of_place = calloc((size_t)config->size, sizeof(int)),
-                               .blocks = config->lanes > 1 ? co_p2p_blocks_open(config->lanes) : NULL,
+                               .batch = config->lanes > 1 ? co_p2p_batch_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
-                               .last_asked = &p2p->first_asked,
+                               .last_cts = &p2p->first_cts,
                                .probed = -1};
     }
-    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->blocks == NULL)) {
+    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->batch == NULL)) {
         free_p2p(p2p);
         return -ENOMEM;
     }
     p2p->config.eager_most = bounded(config->eager_most, config->channel);
-    p2p->early_most = EARLY_PIECES * packet_most(config->channel);
-    p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
+    p2p->first_fragment_most = FIRST_FRAGMENT_PIECES * packet_most(config->channel);
+    p2p->config.remote_eager_most = bounded(config->remote_eager_most, config->remote_channel);
     p2p->surely_eager = least_eager(&p2p->config);
     for (int peer = 0; peer < config->size; peer++) {
         open_peer(p2p, peer);
     }
     p2p->config.places = NULL; // the caller's
     p2p->config.now_ns = config->now_ns != NULL ? config->now_ns : co_clock_now_ns;
-    p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
-    p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
+    p2p->routes[0] = (struct co_p2p_route){p2p, config->channel, p2p->peer_of_place};
+    p2p->routes[1] = (struct co_p2p_route){p2p, config->remote_channel, NULL};
     co_hash_map_open(&p2p->contexts);
     co_p2p_context_forget_last(p2p);
     trace_if_asked(config->channel);
-    trace_if_asked(config->carrier);
+    trace_if_asked(config->remote_channel);
     *out = p2p;
     return 0;
 }
@@ -124,11 +124,11 @@ void co_p2p_close(struct co_p2p *p2p)
 {
     co_p2p_lock(p2p);
     co_p2p_take_last_packets(p2p);
-    p2p->is_closing = true; // also for native's progress loop, which may come by while the carrier is closed
+    p2p->is_closing = true; // also for native's progress loop, which may come by while the remote channel is closed
     co_p2p_unlock(p2p);
     for (int i = 0; i < 2; i++) {
-        if (p2p->ways[i].channel != NULL) {
-            p2p->ways[i].channel->ops->close(p2p->ways[i].channel);
+        if (p2p->routes[i].channel != NULL) {
+            p2p->routes[i].channel->ops->close(p2p->routes[i].channel);
         }
     }
     co_p2p_end_all(p2p);

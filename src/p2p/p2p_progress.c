@@ -11,9 +11,9 @@
 #include "base/log.h"
 #include "p2p/arrive.h"
 #include "p2p/backlog.h"
-#include "p2p/blocks.h"
-#include "p2p/carried.h"
-#include "p2p/gone.h"
+#include "p2p/message_batch.h"
+#include "p2p/rendezvous_transfer.h"
+#include "p2p/p2p_failure.h"
 #include "p2p/p2p_state.h"
 #include "p2p/receive.h"
 #include "p2p/stream_receive.h"
@@ -40,13 +40,13 @@ static int poll_channels(struct co_p2p *p2p, int most)
 {
     int count = 0;
     for (int i = 0; i < 2; i++) {
-        struct co_channel *channel = p2p->ways[i].channel;
+        struct co_channel *channel = p2p->routes[i].channel;
         if (channel != NULL) {
-            count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->ways[i]);
+            count += channel->ops->poll(channel, most, co_p2p_on_packet, &p2p->routes[i]);
         }
     }
-    if (p2p->blocks != NULL) {
-        co_p2p_block_match(p2p); // nobody posts or looks for anything before
+    if (p2p->batch != NULL) {
+        co_p2p_batch_match(p2p); // nobody posts or looks for anything before
     }
     lose_broken(p2p);
     return count;
@@ -77,7 +77,7 @@ static void lose_broken(struct co_p2p *p2p)
     for (int peer = 0; peer < p2p->config.size; peer++) {
         if (p2p->peers[peer].is_broken) {
             p2p->peers[peer].is_broken = false;
-            if (!p2p->peers[peer].is_far) {
+            if (!p2p->peers[peer].is_remote) {
                 co_log(CO_LOG_ERROR, CO_SUBSYS_P2P, "the shared memory of messages from rank %d was written over",
                        peer);
             }
@@ -120,18 +120,18 @@ static int look_at_streams(struct co_p2p *p2p)
 static int move(struct co_p2p *p2p)
 {
     int events = poll_channels(p2p, PACKETS_AT_ONCE);
-    if (p2p->config.carrier != NULL) {
-        events += co_p2p_end_carried(p2p);
+    if (p2p->config.remote_channel != NULL) {
+        events += co_p2p_transfer_end(p2p);
         lose_broken(p2p);
     }
     if (p2p->waiting > 0) {
         events += co_p2p_push_waiting(p2p);
     }
     if (p2p->first_read != NULL) {
-        events += co_p2p_read_offers(p2p);
+        events += co_p2p_read_progress(p2p);
     }
-    if (p2p->first_asked != NULL) {
-        events += co_p2p_ask_waiting(p2p);
+    if (p2p->first_cts != NULL) {
+        events += co_p2p_transfer_receive_waiting(p2p);
     }
     if (p2p->streams > 0 && (events == 0 || ++p2p->busy_turns % LOOK_EVERY == 0)) {
         events += look_at_streams(p2p);

@@ -4,12 +4,12 @@
 // it, and tells those above by what it returns or leaves in the state:
 //   p2p.c            open, close
 //   p2p_progress.c   the conductor: whatever can move, and what follows from it
-//   gone.c           what waits for a peer that has ended, and our own end
+//   p2p_failure.c           what waits for a peer that has ended, and our own end
 //   backlog.c        what found no room is pushed     arrive.c    packets from peers
-//   send.c           eager, offers                    blocks.c, lanes.c   matched by several threads
+//   send.c           eager, RTS                    message_batch.c, lanes.c   matched by several threads
 //   receive.c        from the match to the bytes
-//   stream_send.c, stream_receive.c   middle ones inside a node    carried.c   large messages between hosts
-//   reply.c          what a sender is told            keep.c      copies of small messages without credit
+//   stream_send.c, stream_receive.c   middle ones inside a node    rendezvous_transfer.c   large messages between hosts
+//   reply.c          what a sender is told            buffered_copy.c      copies of small messages without credit
 //   finish.c         numbers and ends of operations   context.c   communicators, also those that are not known yet
 //   message.c        messages without a receive       queue.c     what finds no room
 //   background.h     moved while the program computes     peer_channel.h   packets, gates, credit
@@ -31,7 +31,7 @@
 #define CO_P2P_SPARE_MOST 16  // tables of communicators that have ended
 
 // A channel, and whom its numbers mean: what is handed over with a packet.
-struct co_p2p_way {
+struct co_p2p_route {
     struct co_p2p *p2p;
     struct co_channel *channel;
     const int *peers; // by place
@@ -41,13 +41,13 @@ struct co_p2p {
     struct co_trylock lock;
     struct co_p2p_config config;
     struct co_p2p_peer *peers;                   // [config.size]
-    struct co_p2p_way ways[2];                   // inside the node, to other hosts
+    struct co_p2p_route routes[2];               // inside the node, to other hosts
     int *peer_of_place;                          // [config.size], of the channel inside the node
     bool is_closing;                             // nothing moves any more
     int waiting;                                 // of them
     int streams;                                 // receives
-    int offered;                                 // sends inside the node that no kept copy stands for, not done
-    size_t early_most;                           // bytes
+    int rts_pending;                             // sends inside the node that no buffered copy stands for, not done
+    size_t first_fragment_most;                  // bytes
     size_t surely_eager;                         // bytes, from whatever peer
     unsigned busy_turns;                         // while there are such receives
     struct co_hash_map contexts;                 // by id
@@ -55,15 +55,15 @@ struct co_p2p {
     struct co_p2p_ended *ended;                  // communicators, NULL: none has
     struct co_matcher *spare[CO_P2P_SPARE_MOST]; // of communicators that have ended, of the first size
     unsigned spare_count;
-    struct co_handles sends_named, receives_named;    // by which peers answer
-    struct co_p2p_receive *first_read, **last_read;   // straight from their senders' memory
-    struct co_p2p_receive *first_asked, **last_asked; // of other hosts, that wait until the carrier has room
+    struct co_handles sends_named, receives_named;  // by which peers answer
+    struct co_p2p_receive *first_read, **last_read; // straight from their senders' memory
+    struct co_p2p_receive *first_cts, **last_cts;   // of other hosts, that wait until the remote channel has room
     struct co_p2p_message *free_messages;
     unsigned char *spare_payload;      // for a message that finds no memory
     uint64_t transmitted;              // packets
-    size_t kept;                       // bytes of copies
+    size_t buffered;                   // bytes of copies
     struct co_p2p_totals totals, told; // told: of them, what the counters have
-    struct co_p2p_blocks *blocks;      // NULL: each message is matched as it comes
+    struct co_p2p_batch *batch;        // NULL: each message is matched as it comes
     // co_p2p_share: operations in the background, sends and receives of what may be offered; written with the lock
     void (*on_background)(void *arg); // NULL: not shared
     void *background_arg;
@@ -88,12 +88,12 @@ static inline void co_p2p_lock(struct co_p2p *p2p)
     }
 }
 
-// What has been handed to the carrier starts at once, without the lock.
+// What has been handed to the remote channel starts at once, without the lock.
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
     co_turns_drop(&p2p->lock);
-    if (p2p->config.carrier != NULL) {
-        p2p->config.carrier->ops->flush(p2p->config.carrier);
+    if (p2p->config.remote_channel != NULL) {
+        p2p->config.remote_channel->ops->flush(p2p->config.remote_channel);
     }
 }
 

@@ -20,8 +20,8 @@ void co_p2p_totals_count(const struct co_p2p_totals *totals, struct co_p2p_total
         {CO_COUNT_MATCHED_ANY_BOTH, TOTAL(matches[CO_MATCH_ANY_BOTH])},
         {CO_COUNT_MESSAGES_SENT, TOTAL(sent)},
         {CO_COUNT_MESSAGE_BYTES, TOTAL(sent_bytes)},
-        {CO_COUNT_MESSAGES_CARRIED, TOTAL(carried)},
-        {CO_COUNT_CARRIED_BYTES, TOTAL(carried_bytes)},
+        {CO_COUNT_MESSAGES_CARRIED, TOTAL(remote)},
+        {CO_COUNT_CARRIED_BYTES, TOTAL(remote_bytes)},
         {CO_COUNT_MESSAGES_STREAMED, TOTAL(streamed)},
         {CO_COUNT_STREAMED_BYTES, TOTAL(streamed_bytes)},
         {CO_COUNT_STREAMS_READ, TOTAL(streams_read)},
@@ -41,7 +41,7 @@ void co_p2p_totals_count(const struct co_p2p_totals *totals, struct co_p2p_total
             *before = now;
         }
     }
-    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
+    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->buffered_high);
     co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
     co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
 }

@@ -10,11 +10,11 @@
 
 // What the report says in the end: of messages, and of the matchers of contexts that are closed.
 struct co_p2p_totals {
-    uint64_t sent, sent_bytes, carried, carried_bytes, credit_stalls;
+    uint64_t sent, sent_bytes, remote, remote_bytes, credit_stalls;
     uint64_t streamed, streamed_bytes, streams_read;
     uint64_t matches[CO_MATCH_CLASSES], unexpected;
     uint64_t beyond_tables; // receives and messages
-    uint64_t kept_high;     // bytes
+    uint64_t buffered_high; // bytes
     uint32_t receives_high, messages_high;
     uint64_t free_path, fast_path, slow_path; // lanes
 };

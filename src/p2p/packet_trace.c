@@ -65,7 +65,7 @@ static const char *verdict_of(const struct co_p2p *p2p, int peer, const struct c
         return "taken";
     }
     return is_left_out(p2p, peer, packet)  ? "left out"
-           : p2p->blocks != NULL           ? "to be matched by the lanes"
+           : p2p->batch != NULL            ? "to be matched by the lanes"
            : waiting(p2p, packet) > before ? "unexpected"
                                            : "matched";
 }
@@ -73,15 +73,15 @@ static const char *verdict_of(const struct co_p2p *p2p, int peer, const struct c
 static bool trace_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
     const struct traced_poll *poll = arg;
-    const struct co_p2p_way *way = poll->arg;
-    const struct co_p2p *p2p = way->p2p;
+    const struct co_p2p_route *route = poll->arg;
+    const struct co_p2p *p2p = route->p2p;
     const struct co_packet head = *packet;
     char text[CO_PACKET_TEXT_BYTES];
     uint64_t before = waiting(p2p, &head);
     co_packet_describe(text, &head, payload, head.kind == CO_PACKET_BROKEN ? 0 : head.bytes);
     bool is_taken = poll->handler(poll->arg, place, packet, payload);
     co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", place, text,
-           is_taken ? verdict_of(p2p, way->peers == NULL ? place : way->peers[place], &head, before)
+           is_taken ? verdict_of(p2p, route->peers == NULL ? place : route->peers[place], &head, before)
                     : "no memory, it comes again");
     return is_taken;
 }
@@ -101,10 +101,10 @@ static uint32_t trace_expect(struct co_channel *channel, int peer, void *buffer,
     return number;
 }
 
-static bool trace_carry(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
-                        void *owner)
+static bool trace_transfer(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
+                           void *owner)
 {
-    bool has_room = plain_of(channel)->carry(channel, peer, data, bytes, number, owner);
+    bool has_room = plain_of(channel)->transfer(channel, peer, data, bytes, number, owner);
     if (has_room) {
         co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "to place %d: %zu bytes beside the packets, number %u", peer, bytes,
                number);
@@ -119,7 +119,7 @@ static bool trace_next_end(struct co_channel *channel, struct co_channel_end *en
         co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "place %d: %s, result %d", end->peer,
                end->owner == NULL  ? "it is lost"
                : end->was_expected ? "what was expected is over"
-                                   : "what was carried is over",
+                                   : "what was transferred is over",
                end->result);
     }
     return is_there;
@@ -147,7 +147,7 @@ void co_packet_trace(struct co_channel *channel)
     trace->ops.send = trace_send;
     trace->ops.poll = trace_poll;
     trace->ops.expect = channel->ops->expect == NULL ? NULL : trace_expect;
-    trace->ops.carry = channel->ops->carry == NULL ? NULL : trace_carry;
+    trace->ops.transfer = channel->ops->transfer == NULL ? NULL : trace_transfer;
     trace->ops.next_end = channel->ops->next_end == NULL ? NULL : trace_next_end;
     trace->ops.close = trace_close;
     channel->ops = &trace->ops;

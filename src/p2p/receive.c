@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "p2p/carried.h"
+#include "p2p/rendezvous_transfer.h"
 #include "p2p/finish.h"
 #include "p2p/reply.h"
 #include "p2p/stream_receive.h"
@@ -16,37 +16,37 @@
 #define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
-static void ask_for_pieces(struct co_p2p *p2p, struct co_p2p_receive *receive)
+static void cts_send(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     receive->done_bytes = 0;
     if (co_p2p_receive_name(p2p, receive)) {
-        co_p2p_ask(p2p, receive, 0);
+        co_p2p_reply_cts(p2p, receive, 0);
     }
 }
 
-static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
+static void rts_accept(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     receive->peer = message->peer;
-    receive->offer = message->operation;
+    receive->sender_operation = message->operation;
     receive->address = message->address;
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
     co_p2p_sees_exchange(p2p, message->peer);
-    if (message->early > 0) {
+    if (message->first_fragment > 0) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (receive->wanted == 0) {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
-    } else if (p2p->peers[message->peer].is_far) {
-        co_p2p_ask_carrier(p2p, receive);
+    } else if (p2p->peers[message->peer].is_remote) {
+        co_p2p_transfer_receive(p2p, receive);
     } else if (co_p2p_may_read(p2p, receive)) {
         receive->next = NULL;
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;
     } else {
-        ask_for_pieces(p2p, receive);
+        cts_send(p2p, receive);
     }
 }
 
@@ -54,13 +54,13 @@ static void deliver(struct co_p2p_receive *receive, const struct co_p2p_message 
 {
     struct co_p2p *p2p = receive->context->p2p;
     co_p2p_note(receive, message->node.source, message->node.tag, message->bytes);
-    if (message->kind == CO_MESSAGE_OFFER) {
-        accept_offer(p2p, receive, message);
+    if (message->kind == CO_MESSAGE_RTS) {
+        rts_accept(p2p, receive, message);
         return;
     }
     co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
     if (message->wants_ack) {
-        co_p2p_tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
+        co_p2p_reply(p2p, message->peer, CO_PACKET_ACK, message->operation);
     }
     if (message->kind == CO_MESSAGE_FROM_SELF) {
         co_p2p_send_finish(message->send, 0);
@@ -82,7 +82,7 @@ bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive
 }
 
 // The next piece of the first one that reads. How many have moved.
-int co_p2p_read_offers(struct co_p2p *p2p)
+int co_p2p_read_progress(struct co_p2p *p2p)
 {
     struct co_p2p_receive *receive = p2p->first_read;
     size_t left = receive->wanted - receive->done_bytes, piece = left < READ_AT_ONCE ? left : READ_AT_ONCE;
@@ -91,7 +91,7 @@ int co_p2p_read_offers(struct co_p2p *p2p)
     receive->done_bytes += piece;
     if (error == 0 && receive->done_bytes < receive->wanted) {
         if (receive->done_bytes % SIGN_EVERY == 0) {
-            co_p2p_tell(p2p, receive->peer, CO_PACKET_READING, receive->offer);
+            co_p2p_reply(p2p, receive->peer, CO_PACKET_READING, receive->sender_operation);
         }
         return 1;
     }
@@ -100,16 +100,16 @@ int co_p2p_read_offers(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
-        ask_for_pieces(p2p, receive);
+        cts_send(p2p, receive);
     } else {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
     }
     return 1;
 }
 
 // A message that was kept meets its receive.
-static void deliver_kept(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
+static void deliver_unexpected(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
 {
     deliver(receive, message, message->payload);
     co_p2p_message_give(p2p, message);
@@ -121,8 +121,8 @@ static void begin(struct co_p2p_receive *receive)
     receive->handle = 0;
     receive->is_streamed = false;
     // What may be sent at once has left its sender.
-    bool may_be_offered = receive->in_background && receive->room > receive->context->p2p->surely_eager;
-    receive->in_background = co_p2p_background_begin(receive->context->p2p, may_be_offered);
+    bool may_be_rts = receive->in_background && receive->room > receive->context->p2p->surely_eager;
+    receive->in_background = co_p2p_background_begin(receive->context->p2p, may_be_rts);
     co_store_relaxed(&receive->is_done, 0); // relaxed: nobody else knows it
 }
 
@@ -137,7 +137,7 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     if (message != NULL) {
         receive->node.waits = false;
         co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
-        deliver_kept(p2p, receive, (struct co_p2p_message *)message);
+        deliver_unexpected(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
         co_p2p_note(receive, source, tag, 0);
@@ -214,7 +214,7 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     receive->node.waits = false;
     co_p2p_lock(p2p);
     begin(receive);
-    deliver_kept(p2p, receive, message);
+    deliver_unexpected(p2p, receive, message);
     context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock_started(p2p);

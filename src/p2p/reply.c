@@ -26,14 +26,14 @@ static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const
     }
 }
 
-void co_p2p_tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
+void co_p2p_reply(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
 {
     struct co_packet_handle handle = {operation};
     answer(p2p, peer, kind, &handle, sizeof(handle));
 }
 
-void co_p2p_ask(struct co_p2p *p2p, const struct co_p2p_receive *receive, uint32_t number)
+void co_p2p_reply_cts(struct co_p2p *p2p, const struct co_p2p_receive *receive, uint32_t number)
 {
-    struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted, number};
-    answer(p2p, receive->peer, CO_PACKET_CTS, &clear, sizeof(clear));
+    struct co_packet_cts cts = {receive->sender_operation, receive->handle, receive->wanted, number};
+    answer(p2p, receive->peer, CO_PACKET_CTS, &cts, sizeof(cts));
 }

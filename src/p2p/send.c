@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sends: eager up to a size, an offer (RTS) above and where credit has run out. A flood is bounded at its sender:
-// credit counts what may wait at a receiver. An offer needs none, because the receiver may want that very message
-// first: it takes no more memory there than its send takes here. A small message is offered from a copy (keep.c), as
-// long as there is room for copies; then a blocking sender has one offer. Hot; lock held but in co_p2p_send.
+// Sends: eager up to a size, an RTS above and where credit has run out. A flood is bounded at its sender:
+// credit counts what may wait at a receiver. An RTS needs none, because the receiver may want that very message
+// first: it takes no more memory there than its send takes here. A small message is offered from a copy
+// (buffered_copy.c), as long as there is room for copies; then a blocking sender has one RTS. Hot; lock held but in
+// co_p2p_send.
 #include "p2p/send.h"
 
 #include <errno.h>
 
 #include "p2p/finish.h"
-#include "p2p/keep.h"
+#include "p2p/buffered_copy.h"
 #include "p2p/message.h"
 #include "p2p/peer_channel.h"
 #include "p2p/receive.h"
@@ -44,58 +45,58 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return true;
 }
 
-static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static bool rts_send(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (!co_p2p_name_send(send)) {
         return false;
     }
-    size_t early = co_p2p_early_of(p2p, peer, send);
+    size_t first_fragment = co_p2p_fragment_of(p2p, peer, send);
     uint64_t address = send->make != NULL ? 0 : (uint64_t)(uintptr_t)send->data; // not to be read before it is made
-    struct co_packet_offer offer = {send->handle, send->bytes, address, early};
-    struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(offer));
-    if (!co_p2p_transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0)) {
+    struct co_packet_rts rts = {send->handle, send->bytes, address, first_fragment};
+    struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(rts));
+    if (!co_p2p_transmit(p2p, peer, &packet, &rts, sizeof(rts), NULL, 0)) {
         return false;
     }
-    if (early > 0) {
-        send->early = early;
-        co_p2p_charge(p2p, peer, early);
+    if (first_fragment > 0) {
+        send->first_fragment = first_fragment;
+        co_p2p_charge(p2p, peer, first_fragment);
     }
-    send->is_offered = !p2p->peers[peer].is_far && send->bytes > CO_MESSAGE_SMALL;
-    p2p->offered += send->is_offered;
+    send->is_rts = !p2p->peers[peer].is_remote && send->bytes > CO_MESSAGE_SMALL;
+    p2p->rts_pending += send->is_rts;
     return true;
 }
 
 // A small message whose copy is offered is done.
-static bool push_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static bool rts_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    bool may_be_kept = !send->is_synchronous && send->bytes <= CO_MESSAGE_SMALL;
-    if (may_be_kept && send->copy == NULL) {
-        send->copy = co_p2p_keep(p2p, send);
+    bool may_be_buffered = !send->is_synchronous && send->bytes <= CO_MESSAGE_SMALL;
+    if (may_be_buffered && send->copy == NULL) {
+        send->copy = co_p2p_buffered_copy(p2p, send);
     }
-    bool is_kept = send->copy != NULL;
-    if (!send_offer(p2p, peer, is_kept ? send->copy : send)) {
+    bool is_buffered = send->copy != NULL;
+    if (!rts_send(p2p, peer, is_buffered ? send->copy : send)) {
         return false;
     }
-    if (is_kept) {
+    if (is_buffered) {
         send->copy = NULL;
         co_p2p_send_finish(send, 0);
         return true;
     }
-    return send->early == 0 || co_p2p_push_early(p2p, peer, send);
+    return send->first_fragment == 0 || co_p2p_push_fragment(p2p, peer, send);
 }
 
 bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (send->early > 0) { // it has been offered
-        return co_p2p_push_early(p2p, peer, send);
+    if (send->first_fragment > 0) { // it has been offered
+        return co_p2p_push_fragment(p2p, peer, send);
     }
     if (send->bytes > p2p->peers[peer].eager_most) {
-        return push_offer(p2p, peer, send);
+        return rts_push(p2p, peer, send);
     }
     if (!co_p2p_has_credit(p2p, peer, send->bytes)) {
         p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
         p2p->peers[peer].lacks_credit = true;
-        return push_offer(p2p, peer, send);
+        return rts_push(p2p, peer, send);
     }
     if (!send_eager(p2p, peer, send)) {
         return false;
@@ -124,7 +125,7 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     message->kind = CO_MESSAGE_FROM_SELF;
     message->send = send;
     struct co_match_node *receive = co_matcher_arrive(send->context->matcher, &message->node, NULL);
-    if (!co_p2p_arrive(message, receive, NULL) && !stays && co_p2p_message_keep(p2p, message, send->data)) {
+    if (!co_p2p_arrive(message, receive, NULL) && !stays && co_p2p_message_store(p2p, message, send->data)) {
         message->kind = CO_MESSAGE_EAGER;
         co_p2p_send_finish(send, 0);
     }
@@ -134,9 +135,9 @@ static void count_sent(struct co_p2p *p2p, int peer, size_t bytes)
 {
     p2p->totals.sent++;
     p2p->totals.sent_bytes += bytes;
-    if (p2p->peers[peer].is_far) {
-        p2p->totals.carried++;
-        p2p->totals.carried_bytes += bytes;
+    if (p2p->peers[peer].is_remote) {
+        p2p->totals.remote++;
+        p2p->totals.remote_bytes += bytes;
     }
 }
 
@@ -171,8 +172,8 @@ static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
-    send->early = send->streamed = 0;
-    send->is_offered = false;
+    send->first_fragment = send->streamed = 0;
+    send->is_rts = false;
     send->in_background = co_p2p_background_begin(p2p, send->in_background);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);

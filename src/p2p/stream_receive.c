@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receives of what streams (stream_send.c). The early pieces of an offer follow it in the ring, of one offer at a time,
-// so they need no name; they go straight into the receive, or are kept with the message until there is one. All of them
-// come, even those that the receive has no room for: a sender that has not heard of it reads its buffer until then.
-// When no piece comes for a while although some are wanted, the sender computes or has lost its core, and the rest is
-// read from its memory, where the kernel allows it; the gate keeps the sender from going on meanwhile
-// (models/gate.pml). Hot; lock held.
+// Receives of what streams (stream_send.c). The pieces of the first fragment of an RTS follow it in the ring, of one
+// RTS at a time, so they need no name; they go straight into the receive, or are kept with the message until there is
+// one. All of them come, even those that the receive has no room for: a sender that has not heard of it reads its
+// buffer until then. When no piece comes for a while although some are wanted, the sender computes or has lost its
+// core, and the rest is read from its memory, where the kernel allows it; the gate keeps the sender from going on
+// meanwhile (models/gate.pml). Hot; lock held.
 #include "p2p/stream_receive.h"
 
 #include <errno.h>
@@ -21,20 +21,20 @@ static struct co_p2p_peer *peer_of(const struct co_p2p_receive *receive)
     return &receive->context->p2p->peers[receive->peer];
 }
 
-void co_p2p_early_begins(struct co_p2p *p2p, int peer, const struct co_p2p_message *message)
+void co_p2p_fragment_begin(struct co_p2p *p2p, int peer, const struct co_p2p_message *message)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
-    if (message->early > 0) {
-        from->early_left = message->early;
-        from->early_message = NULL;
-        from->early_receive = NULL;
+    if (message->first_fragment > 0) {
+        from->fragment_left = message->first_fragment;
+        from->fragment_message = NULL;
+        from->fragment_receive = NULL;
     }
 }
 
-void co_p2p_early_is_kept(struct co_p2p *p2p, struct co_p2p_message *message)
+void co_p2p_fragment_store(struct co_p2p *p2p, struct co_p2p_message *message)
 {
-    co_p2p_message_room(p2p, message, message->early);
-    p2p->peers[message->peer].early_message = message;
+    co_p2p_message_room(p2p, message, message->first_fragment);
+    p2p->peers[message->peer].fragment_message = message;
 }
 
 static void take_piece(struct co_p2p_receive *receive, const unsigned char *payload, size_t bytes)
@@ -53,17 +53,17 @@ static void take_piece(struct co_p2p_receive *receive, const unsigned char *payl
     }
 }
 
-void co_p2p_on_early(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes)
+void co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
-    struct co_p2p_message *message = from->early_message;
+    struct co_p2p_message *message = from->fragment_message;
     from->pieces++;
-    if (bytes > from->early_left) {
+    if (bytes > from->fragment_left) {
         return;
     }
-    from->early_left -= bytes;
-    if (from->early_receive != NULL) {
-        take_piece(from->early_receive, payload, bytes);
+    from->fragment_left -= bytes;
+    if (from->fragment_receive != NULL) {
+        take_piece(from->fragment_receive, payload, bytes);
     } else if (message != NULL) {
         memcpy(message->payload + message->arrived, payload, bytes);
         message->arrived += bytes;
@@ -93,16 +93,16 @@ static void begin(struct co_p2p_receive *receive)
     receive->context->p2p->streams++;
 }
 
-// What is behind the early bytes.
-static bool read_in_exchange(struct co_p2p_receive *receive, size_t early)
+// What is behind the first fragment.
+static bool read_in_exchange(struct co_p2p_receive *receive, size_t first_fragment)
 {
     struct co_p2p *p2p = receive->context->p2p;
     const struct co_p2p_peer *from = peer_of(receive);
     size_t end = receive->wanted < receive->room ? receive->wanted : receive->room;
     bool is_worth_it = from->exchanges > 0 && co_p2p_is_read_in_exchange(p2p, end);
     if (!is_worth_it || from->is_gone || !co_p2p_may_read(p2p, receive) ||
-        p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + early, receive->address + early,
-                         end - early) != 0) {
+        p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + first_fragment,
+                         receive->address + first_fragment, end - first_fragment) != 0) {
         return false;
     }
     p2p->totals.streams_read++;
@@ -113,25 +113,26 @@ void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_me
 {
     struct co_p2p *p2p = receive->context->p2p;
     struct co_p2p_peer *from = peer_of(receive);
-    bool is_coming = message->arrived < message->early && (message->payload == NULL || from->early_message == message);
-    receive->wanted = receive->wanted > message->early ? receive->wanted : message->early;
+    bool is_coming =
+        message->arrived < message->first_fragment && (message->payload == NULL || from->fragment_message == message);
+    receive->wanted = receive->wanted > message->first_fragment ? receive->wanted : message->first_fragment;
     receive->done_bytes = message->arrived;
     co_p2p_copy(receive, message->payload, message->arrived);
     co_p2p_tell_bytes(receive, 0, message->arrived);
-    if (read_in_exchange(receive, message->early)) {
-        receive->wanted = message->early; // nothing else is asked for
+    if (read_in_exchange(receive, message->first_fragment)) {
+        receive->wanted = message->first_fragment; // nothing else is asked for
     }
     bool has_all = receive->done_bytes == receive->wanted;
     if (!has_all && from->is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (has_all) {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
     } else if (co_p2p_receive_name(p2p, receive)) {
-        from->early_message = is_coming ? NULL : from->early_message;
-        from->early_receive = is_coming ? receive : from->early_receive;
+        from->fragment_message = is_coming ? NULL : from->fragment_message;
+        from->fragment_receive = is_coming ? receive : from->fragment_receive;
         begin(receive);
-        co_p2p_ask(p2p, receive, 0);
+        co_p2p_reply_cts(p2p, receive, 0);
     }
 }
 
@@ -161,8 +162,9 @@ uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
     from->seen_ns = 0;
     // acquire P3: what the sender wrote is in the ring. Not free: it is writing, or has not heard of the last one that
     // was read.
-    bool is_ours = atomic_compare_exchange_strong_explicit(
-        co_p2p_gate(p2p, peer, false), &nobody, from->first_stream->offer, memory_order_acquire, memory_order_relaxed);
+    bool is_ours = atomic_compare_exchange_strong_explicit(co_p2p_gate(p2p, peer, false), &nobody,
+                                                           from->first_stream->sender_operation, memory_order_acquire,
+                                                           memory_order_relaxed);
     return is_ours ? from->first_stream->handle : 0;
 }
 
@@ -174,7 +176,7 @@ bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all
         return false;
     }
     p2p->totals.streams_read++;
-    co_p2p_tell(p2p, peer, CO_PACKET_FIN, receive->offer);
+    co_p2p_reply(p2p, peer, CO_PACKET_FIN, receive->sender_operation);
     co_p2p_receive_finish(receive, 0);
     return true;
 }

@@ -6,9 +6,9 @@
 
 #include "p2p/message.h"
 
-void co_p2p_early_begins(struct co_p2p *p2p, int peer, const struct co_p2p_message *message);
-void co_p2p_early_is_kept(struct co_p2p *p2p, struct co_p2p_message *message);
-void co_p2p_on_early(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes);
+void co_p2p_fragment_begin(struct co_p2p *p2p, int peer, const struct co_p2p_message *message);
+void co_p2p_fragment_store(struct co_p2p *p2p, struct co_p2p_message *message);
+void co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes);
 void co_p2p_on_data(struct co_p2p *p2p, int peer, uint64_t handle, const unsigned char *payload, size_t bytes);
 void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_message *message);
 // The number of a stream of this peer whose sender has stopped, and from now on writes no more (gate); 0: none. What

@@ -2,9 +2,9 @@
 //
 // Sends of middle size inside a node: their bytes go through the ring in pieces, which the receiver takes while the
 // next one is written; for such sizes two copies of small pieces are faster than one by the kernel. The first pieces
-// follow the offer at once, against credit, so that a receive that waits has them without asking; the rest goes when it
+// follow the RTS at once, against credit, so that a receive that waits has them without asking; the rest goes when it
 // has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
-// for: it waits for its receive as every offer does. A receiver that sees its sender stop may read the rest instead
+// for: it waits for its receive as every RTS does. A receiver that sees its sender stop may read the rest instead
 // (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take
 // twice as long as one. There large messages are left to the kernel, too; and so they are where the two do not run at
 // the same time, be it that others use the processors or that one computes: a ring holds few pieces, and each time that
@@ -16,19 +16,19 @@
 
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
 #define PIECE_MOST ((size_t)4096)
-#define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the early ones that are worth a call of the kernel
-#define EXCHANGE_OFFERS 64
-#define ABSENCE_OFFERS 64
+#define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the first fragment that are worth a call of the kernel
+#define EXCHANGE_RTS 64
+#define ABSENCE_RTS 64
 #define AWAY 10 // of what a receiver's patience is
 
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
 {
-    return p2p->config.read != NULL && bytes >= p2p->early_most + EXCHANGE_LEAST;
+    return p2p->config.read != NULL && bytes >= p2p->first_fragment_most + EXCHANGE_LEAST;
 }
 
 void co_p2p_sees_exchange(struct co_p2p *p2p, int peer)
 {
-    p2p->peers[peer].exchanges = p2p->offered > 0 ? EXCHANGE_OFFERS : 0;
+    p2p->peers[peer].exchanges = p2p->rts_pending > 0 ? EXCHANGE_RTS : 0;
 }
 
 static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
@@ -46,7 +46,7 @@ static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
 {
     if (p2p->config.now_ns() - to->full_ns > AWAY * p2p->config.patience_ns) {
-        to->absences = ABSENCE_OFFERS;
+        to->absences = ABSENCE_RTS;
     }
     to->full_ns = 0;
 }
@@ -54,17 +54,17 @@ static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
 bool co_p2p_goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
 {
     const struct co_p2p_peer *to = &p2p->peers[peer];
-    return peer != p2p->config.self && !to->is_far && bytes > CO_MESSAGE_SMALL && bytes > to->eager_most &&
+    return peer != p2p->config.self && !to->is_remote && bytes > CO_MESSAGE_SMALL && bytes > to->eager_most &&
            p2p->config.stream_most > 0;
 }
 
-size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
 {
-    size_t early = send->bytes < p2p->early_most ? send->bytes : p2p->early_most;
+    size_t first_fragment = send->bytes < p2p->first_fragment_most ? send->bytes : p2p->first_fragment_most;
     bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
     bool streams = co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
                    !(may_read && (send->bytes > p2p->config.stream_most || is_left_to_read(p2p, peer, send->bytes)));
-    return streams && co_p2p_has_credit(p2p, peer, early) ? early : 0;
+    return streams && co_p2p_has_credit(p2p, peer, first_fragment) ? first_fragment : 0;
 }
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)
@@ -143,9 +143,9 @@ static void go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     }
 }
 
-bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+bool co_p2p_push_fragment(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!push(p2p, peer, send, CO_PACKET_EARLY, send->early)) {
+    if (!push(p2p, peer, send, CO_PACKET_FIRST, send->first_fragment)) {
         return false;
     }
     if (send->receive != 0) {
@@ -154,21 +154,21 @@ bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
     return true;
 }
 
-void co_p2p_send_clear(struct co_p2p_send *send, const struct co_packet_clear *clear)
+void co_p2p_stream_cts(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
     if (send->receive != 0) {
         return;
     }
-    send->receive = clear->receive;
-    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
-    if (send->streamed >= send->early) {
+    send->receive = cts->receive;
+    send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
+    if (send->streamed >= send->first_fragment) {
         go_on(p2p, peer, send);
     } // else it is among the messages that wait, and goes on from there
 }
 
-void co_p2p_send_was_read(struct co_p2p_send *send)
+void co_p2p_stream_fin(struct co_p2p_send *send)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];

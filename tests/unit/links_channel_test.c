@@ -22,7 +22,7 @@ static int open_hosts(void **state)
     (void)state;
     struct p2p_world_options options = {.size = 3,
                                         .eager_most = 4096,
-                                        .carried_eager_most = 4096,
+                                        .remote_eager_most = 4096,
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16},
                                         .node_ranks = 1,

@@ -40,12 +40,12 @@ static int all_at_once(int most)
     return most;
 }
 
-static void open_world(size_t eager_most, size_t credit, size_t kept_most, bool may_read)
+static void open_world(size_t eager_most, size_t credit, size_t buffered_most, bool may_read)
 {
     struct p2p_world_options options = {.size = 2,
                                         .eager_most = eager_most,
                                         .credit = credit,
-                                        .kept_most = kept_most,
+                                        .buffered_most = buffered_most,
                                         .may_read = may_read,
                                         .wrap = p2p_tap_put,
                                         .matcher = {64, 64, 16}};

@@ -33,7 +33,7 @@ static int open_channel(struct co_engine *engine, struct co_links *links, size_t
                                              .size = engine->bootstrap.world_size,
                                              .frame_bytes = frame_bytes,
                                              .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT)};
-    int error = co_links_channel_open(&engine->links_carrier, &config);
+    int error = co_links_channel_open(&engine->links_channel, &config);
     if (error != 0) {
         links->ops->close(links);
     }
@@ -72,7 +72,7 @@ void co_network_open_links(struct co_engine *engine, struct co_rank_facts *mine)
 {
     char why[200] = "";
     mine->link_status = -ENOTSUP;
-    if (engine->bootstrap.native == NULL || mine->carrier_status != 0 || mine->verbs_status != 0 ||
+    if (engine->bootstrap.native == NULL || mine->native_channel_status != 0 || mine->verbs_status != 0 ||
         engine->auth == NULL) {
         return;
     }
@@ -84,7 +84,7 @@ void co_network_open_links(struct co_engine *engine, struct co_rank_facts *mine)
 
 static bool all_have_links(const struct co_engine *engine, const struct co_rank_facts *facts)
 {
-    bool have = engine->has_multicast && engine->transport_kind == CO_TRANSPORT_VERBS && engine->has_carrier;
+    bool have = engine->has_multicast && engine->transport_kind == CO_TRANSPORT_VERBS && engine->has_remote_channel;
     for (int rank = 0; have && rank < engine->bootstrap.world_size; rank++) {
         have = facts[rank].link_status == 0;
     }
@@ -93,22 +93,22 @@ static bool all_have_links(const struct co_engine *engine, const struct co_rank_
 
 void co_network_choose_links(struct co_engine *engine, const struct co_rank_facts *facts)
 {
-    if (engine->links_carrier == NULL) {
+    if (engine->links_channel == NULL) {
         return;
     }
     if (!all_have_links(engine, facts)) {
-        engine->links_carrier->ops->close(engine->links_carrier);
-        engine->links_carrier = NULL;
+        engine->links_channel->ops->close(engine->links_channel);
+        engine->links_channel = NULL;
         return;
     }
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         struct co_link_address peer = {.door = facts[rank].link_door, .lid = facts[rank].verbs_address.lid};
         memcpy(peer.gid, facts[rank].verbs_address.gid, sizeof peer.gid);
-        co_links_channel_set_peer(engine->links_carrier, rank, &peer);
+        co_links_channel_set_peer(engine->links_channel, rank, &peer);
     }
-    co_p2p_carry_by(engine->p2p, engine->links_carrier);
-    struct co_channel *native = engine->native_carrier;
-    engine->native_carrier = NULL;
+    co_p2p_set_remote_channel(engine->p2p, engine->links_channel);
+    struct co_channel *native = engine->native_channel;
+    engine->native_channel = NULL;
     native->ops->close(native);
     if (engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_VERBS, "messages between hosts go by verbs");

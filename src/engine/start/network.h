@@ -21,7 +21,7 @@ struct co_job_offer {
 struct co_rank_facts {
     struct co_udp_address address;
     int32_t udp_status;
-    int32_t shm_status, single_copy, message_status, carrier_status;
+    int32_t shm_status, single_copy, message_status, native_channel_status;
     int32_t lacks_aes;
     uint64_t datagram_bytes, receive_buffer_bytes; // of UDP
     struct co_verbs_address verbs_address;

@@ -202,14 +202,14 @@ static const struct co_channel_ops ops = {.send = send_packet,
                                           .given_back = given_back,
                                           .close = close_channel,
                                           .expect = co_links_expect,
-                                          .carry = co_links_carry,
+                                          .transfer = co_links_carry,
                                           .next_end = next_end,
                                           .flush = flush,
                                           .forget = forget};
 
 size_t co_links_channel_frame_bytes(size_t eager)
 {
-    size_t bytes = sizeof(struct co_packet) + sizeof(struct co_packet_clear) + eager;
+    size_t bytes = sizeof(struct co_packet) + sizeof(struct co_packet_cts) + eager;
     return (bytes + LINE - 1) & ~(size_t)(LINE - 1);
 }
 

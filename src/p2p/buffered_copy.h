@@ -7,6 +7,6 @@
 #include "p2p/p2p_state.h"
 
 // Counted among its context's users. NULL: there is no room.
-struct co_p2p_send *co_p2p_keep(struct co_p2p *p2p, const struct co_p2p_send *send);
+struct co_p2p_send *co_p2p_buffered_copy(struct co_p2p *p2p, const struct co_p2p_send *send);
 
 #endif

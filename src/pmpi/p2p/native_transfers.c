@@ -2,7 +2,7 @@
 //
 // Slots are places in an array of native requests, so that a range of them is one call. Errors are returned, never
 // raised: they belong to no call of the program. Hot.
-#include "pmpi/p2p/native_carrier.h"
+#include "pmpi/p2p/native_transfers.h"
 
 #include "base/settings.h"
 #include "engine/decide/decide.h"
@@ -21,25 +21,25 @@ static struct {
     MPI_Status *statuses;
     int *indices;
     unsigned slots;
-} carrier;
+} transfers;
 
 static int reserve(void *arg, unsigned slots)
 {
     (void)arg;
-    carrier.requests = malloc(slots * sizeof *carrier.requests);
-    carrier.statuses = malloc(slots * sizeof *carrier.statuses);
-    carrier.indices = malloc(slots * sizeof *carrier.indices);
-    carrier.slots = slots;
-    for (unsigned i = 0; carrier.requests != NULL && i < slots; i++) {
-        carrier.requests[i] = co_next.request_null;
+    transfers.requests = malloc(slots * sizeof *transfers.requests);
+    transfers.statuses = malloc(slots * sizeof *transfers.statuses);
+    transfers.indices = malloc(slots * sizeof *transfers.indices);
+    transfers.slots = slots;
+    for (unsigned i = 0; transfers.requests != NULL && i < slots; i++) {
+        transfers.requests[i] = co_next.request_null;
     }
-    return carrier.requests == NULL || carrier.statuses == NULL || carrier.indices == NULL ? -ENOMEM : 0;
+    return transfers.requests == NULL || transfers.statuses == NULL || transfers.indices == NULL ? -ENOMEM : 0;
 }
 
 static int send(void *arg, unsigned slot, const void *data, size_t bytes, int peer, int tag)
 {
     (void)arg;
-    int code = co_next.Isend(data, (int)bytes, co_next.byte, peer, tag, carrier.comm, &carrier.requests[slot]);
+    int code = co_next.Isend(data, (int)bytes, co_next.byte, peer, tag, transfers.comm, &transfers.requests[slot]);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 
@@ -47,7 +47,7 @@ static int receive(void *arg, unsigned slot, void *buffer, size_t bytes, int pee
 {
     (void)arg;
     int source = peer == CO_NATIVE_ANYBODY ? MPI_ANY_SOURCE : peer;
-    int code = co_next.Irecv(buffer, (int)bytes, co_next.byte, source, tag, carrier.comm, &carrier.requests[slot]);
+    int code = co_next.Irecv(buffer, (int)bytes, co_next.byte, source, tag, transfers.comm, &transfers.requests[slot]);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 
@@ -63,13 +63,13 @@ static unsigned collect(void *arg, unsigned first, unsigned count, struct co_nat
 {
     (void)arg;
     int found = 0;
-    int code = co_next.Testsome((int)count, &carrier.requests[first], &found, carrier.indices, carrier.statuses);
+    int code = co_next.Testsome((int)count, &transfers.requests[first], &found, transfers.indices, transfers.statuses);
     bool is_error = code != MPI_SUCCESS;
     if (found == MPI_UNDEFINED || found < 0 || (is_error && found == 0)) {
         return 0;
     }
     for (int i = 0; i < found; i++) {
-        fill(&done[i], first + (unsigned)carrier.indices[i], is_error, &carrier.statuses[i]);
+        fill(&done[i], first + (unsigned)transfers.indices[i], is_error, &transfers.statuses[i]);
     }
     return (unsigned)found;
 }
@@ -79,17 +79,17 @@ static bool cancel(void *arg, unsigned slot)
 {
     (void)arg;
     int is_over;
-    if (carrier.requests[slot] != co_next.request_null && co_next.Cancel(&carrier.requests[slot]) == MPI_SUCCESS) {
-        co_next.Test(&carrier.requests[slot], &is_over, MPI_STATUS_IGNORE);
+    if (transfers.requests[slot] != co_next.request_null && co_next.Cancel(&transfers.requests[slot]) == MPI_SUCCESS) {
+        co_next.Test(&transfers.requests[slot], &is_over, MPI_STATUS_IGNORE);
     }
-    return carrier.requests[slot] == co_next.request_null;
+    return transfers.requests[slot] == co_next.request_null;
 }
 
 static void abandon(void *arg, unsigned slot)
 {
     (void)arg;
-    if (carrier.requests[slot] != co_next.request_null) {
-        co_next.Request_free(&carrier.requests[slot]);
+    if (transfers.requests[slot] != co_next.request_null) {
+        co_next.Request_free(&transfers.requests[slot]);
     }
 }
 
@@ -108,16 +108,16 @@ static bool is_wanted(int node_count)
            transport != CO_ALLOW_SHM && transport != CO_ALLOW_NONE;
 }
 
-const struct co_native *co_native_carrier_open(int node_count)
+const struct co_native *co_native_transfers_open(int node_count)
 {
     if (!is_wanted(node_count)) {
         return NULL;
     }
-    int code = co_next.Comm_dup(co_layer.world, &carrier.comm);
+    int code = co_next.Comm_dup(co_layer.world, &transfers.comm);
     if (code == MPI_SUCCESS) {
-        code = co_next.Comm_set_errhandler(carrier.comm, co_next.errors_return);
+        code = co_next.Comm_set_errhandler(transfers.comm, co_next.errors_return);
     } else {
-        carrier.comm = NULL;
+        transfers.comm = NULL;
     }
     if (!co_bootstrap_agree(code == MPI_SUCCESS)) {
         return NULL;
@@ -128,16 +128,16 @@ const struct co_native *co_native_carrier_open(int node_count)
     return &native;
 }
 
-void co_native_carrier_close(void)
+void co_native_transfers_close(void)
 {
-    if (carrier.comm != NULL) {
-        co_next.Comm_free(&carrier.comm);
-        carrier.comm = NULL;
+    if (transfers.comm != NULL) {
+        co_next.Comm_free(&transfers.comm);
+        transfers.comm = NULL;
     }
-    free(carrier.requests);
-    free(carrier.statuses);
-    free(carrier.indices);
-    carrier.requests = NULL;
-    carrier.statuses = NULL;
-    carrier.indices = NULL;
+    free(transfers.requests);
+    free(transfers.statuses);
+    free(transfers.indices);
+    transfers.requests = NULL;
+    transfers.statuses = NULL;
+    transfers.indices = NULL;
 }

@@ -2,7 +2,7 @@
 //
 // A peer whose process has ended: nothing more comes from it, so nobody may wait for it. Called by who looks for the
 // gone. And our own end, at which nothing more comes from anybody. Rare, and it may look at everything.
-#include "p2p/gone.h"
+#include "p2p/p2p_failure.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -75,10 +75,10 @@ static struct co_p2p_receive **fail_list(struct co_p2p_receive **link, int peer,
 }
 
 // Its buffer may be with the MPI below.
-static bool is_carried(const struct co_p2p_send *send)
+static bool is_transferred(const struct co_p2p_send *send)
 {
     const struct co_p2p_context *context = send->context;
-    return context->p2p->peers[context->peers[send->destination]].is_far && send->receive != 0;
+    return context->p2p->peers[context->peers[send->destination]].is_remote && send->receive != 0;
 }
 
 // What waits for an answer of it, or for more of its bytes.
@@ -88,7 +88,7 @@ static void fail_named(struct co_p2p *p2p, int peer, int result)
     struct co_p2p_send *send;
     struct co_p2p_receive *receive;
     while ((send = co_handles_next(&p2p->sends_named, &position)) != NULL) {
-        if (peer == EVERYBODY ? !is_carried(send) : send->context->peers[send->destination] == peer) {
+        if (peer == EVERYBODY ? !is_transferred(send) : send->context->peers[send->destination] == peer) {
             co_p2p_send_finish(send, result);
         }
     }
@@ -138,7 +138,7 @@ static void note_awaited(struct awaited *awaited, int peer)
 {
     int size = awaited->p2p->config.size, turns = (peer - awaited->last - 1 + size) % size;
     const struct co_p2p_peer *state = &awaited->p2p->peers[peer];
-    if (state->is_far && !state->is_gone && turns < awaited->best) {
+    if (state->is_remote && !state->is_gone && turns < awaited->best) {
         awaited->best = turns;
     }
 }
@@ -200,12 +200,12 @@ void co_p2p_fail_peer(struct co_p2p *p2p, int peer)
 {
     p2p->peers[peer].is_gone = true;
     co_store_relaxed(&p2p->has_lost_one, true);
-    if (p2p->peers[peer].is_far) {
-        p2p->config.carrier->ops->forget(p2p->config.carrier, peer);
+    if (p2p->peers[peer].is_remote) {
+        p2p->config.remote_channel->ops->forget(p2p->config.remote_channel, peer);
     }
     fail_queues(p2p, peer, -ECONNRESET);
     p2p->last_read = fail_list(&p2p->first_read, peer, -ECONNRESET);
-    p2p->last_asked = fail_list(&p2p->first_asked, peer, -ECONNRESET);
+    p2p->last_cts = fail_list(&p2p->first_cts, peer, -ECONNRESET);
     fail_named(p2p, peer, -ECONNRESET);
     fail_posted(p2p, -ECONNRESET);
 }
@@ -232,7 +232,7 @@ void co_p2p_end_all(struct co_p2p *p2p)
         fail_queues(p2p, peer, -ECANCELED);
     }
     fail_list(&p2p->first_read, EVERYBODY, -ECANCELED);
-    fail_list(&p2p->first_asked, EVERYBODY, -ECANCELED);
+    fail_list(&p2p->first_cts, EVERYBODY, -ECANCELED);
     fail_named(p2p, EVERYBODY, -ECANCELED);
     fail_posted(p2p, -ECANCELED);
     while ((context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
