@@ -8,6 +8,13 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "engine/engine_state.h"
+#include "engine/progress/messages_progress.h"
+#include "engine/progress/progress.h"
+#include "engine/progress/wait.h"
+#include "engine/progress/workers.h"
+#include "mcast/mcast.h"
+#include "mcast/transport/transport.h"
 
 #define NAP_LEAST_NS (20 * CO_NS_PER_US) // between looks at shared memory, whose writers wake nobody
 #define NAP_MOST_NS (500 * CO_NS_PER_US)

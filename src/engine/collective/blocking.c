@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocking collectives of a team, by the thread of the call: what is large enough for it is placed (placed.c), all
+// else, and what could not be placed, goes the ordinary way (calls.c). Hot: without placed collectives it costs two
+// loads.
+#include <stddef.h>
+
+#include "engine/collective/calls.h"
+#include "engine/collective/placed.h"
+#include "engine/collective/team.h"
+#include "engine/engine_state.h"
+
+int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    if (broken != 0) {
+        return broken;
+    }
+    if (co_placed_is_for(team->engine->placed, bytes)) {
+        int placed = co_placed_bcast(team, root, buffer, bytes);
+        if (placed != CO_PLACED_NOT) {
+            if (came != NULL) {
+                *came = bytes;
+            }
+            return placed == CO_PLACED_WHOLE ? 0 : placed;
+        }
+    }
+    return co_team_run_bcast(team, root, buffer, bytes, came);
+}
+
+int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    if (broken != 0) {
+        return broken;
+    }
+    if (co_placed_is_for(team->engine->placed, block_bytes)) {
+        int placed = co_placed_allgather(team, mine, all, block_bytes);
+        if (placed != CO_PLACED_NOT) {
+            return placed == CO_PLACED_WHOLE ? 0 : placed;
+        }
+    }
+    return co_team_run_allgather(team, mine, all, block_bytes, "MPI_Allgather");
+}
