@@ -10,6 +10,29 @@
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 
+// Out of line: what is not placed must not pay for it.
+static __attribute__((noinline)) int place_bcast(struct co_team *team, int root, void *buffer, size_t bytes,
+                                                 size_t *came)
+{
+    int placed = co_placed_bcast(team, root, buffer, bytes);
+    if (placed == CO_PLACED_NOT) {
+        return co_team_run_bcast(team, root, buffer, bytes, came);
+    }
+    if (came != NULL) {
+        *came = bytes;
+    }
+    return placed == CO_PLACED_WHOLE ? 0 : placed;
+}
+
+static __attribute__((noinline)) int place_allgather(struct co_team *team, const void *mine, void *all, size_t bytes)
+{
+    int placed = co_placed_allgather(team, mine, all, bytes);
+    if (placed == CO_PLACED_NOT) {
+        return co_team_run_allgather(team, mine, all, bytes, "MPI_Allgather");
+    }
+    return placed == CO_PLACED_WHOLE ? 0 : placed;
+}
+
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
@@ -17,13 +40,7 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
         return broken;
     }
     if (co_placed_is_for(team->engine->placed, bytes)) {
-        int placed = co_placed_bcast(team, root, buffer, bytes);
-        if (placed != CO_PLACED_NOT) {
-            if (came != NULL) {
-                *came = bytes;
-            }
-            return placed == CO_PLACED_WHOLE ? 0 : placed;
-        }
+        return place_bcast(team, root, buffer, bytes, came);
     }
     return co_team_run_bcast(team, root, buffer, bytes, came);
 }
@@ -35,10 +52,7 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
         return broken;
     }
     if (co_placed_is_for(team->engine->placed, block_bytes)) {
-        int placed = co_placed_allgather(team, mine, all, block_bytes);
-        if (placed != CO_PLACED_NOT) {
-            return placed == CO_PLACED_WHOLE ? 0 : placed;
-        }
+        return place_allgather(team, mine, all, block_bytes);
     }
     return co_team_run_allgather(team, mine, all, block_bytes, "MPI_Allgather");
 }
