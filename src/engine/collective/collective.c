@@ -194,11 +194,6 @@ static int poll_net(struct co_task *task)
     return state;
 }
 
-bool co_step_is_in_memory(enum co_step step)
-{
-    return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER;
-}
-
 static int poll_shm(struct co_task *task, bool *has_moved)
 {
     uint64_t before = co_shm_op_moved(&task->shm);

@@ -17,6 +17,10 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns);
 int co_collective_poll(struct co_task *task, bool *has_moved);
 // Frees what the steps have left.
 void co_collective_finish(struct co_task *task);
-bool co_step_is_in_memory(enum co_step step);
+
+static inline bool co_step_is_in_memory(enum co_step step)
+{
+    return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER;
+}
 
 #endif

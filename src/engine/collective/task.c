@@ -179,14 +179,14 @@ struct co_tasks_turn co_tasks_progress(struct co_engine *engine, uint64_t now_ns
     return turn;
 }
 
-const struct co_task *co_task_head(const struct co_engine *engine)
+void co_tasks_describe(const struct co_engine *engine, char *text, size_t room)
 {
-    return engine->active == NULL ? NULL : engine->active->oldest;
-}
-
-void co_task_describe(const struct co_task *task, char *text, size_t room)
-{
+    const struct co_task *task = engine->active == NULL ? NULL : engine->active->oldest;
     char inner[160] = "its turn";
+    if (task == NULL) {
+        snprintf(text, room, "nothing of castoff's");
+        return;
+    }
     if (task->has_begun && task->at < task->steps) {
         if (task->net != NULL) {
             co_mcast_op_describe(task->net, inner, sizeof(inner));

@@ -52,8 +52,8 @@ struct co_tasks_turn {
 // Counts the task and puts it into the queue, any thread, without the lock.
 void co_task_enqueue(struct co_task *task);
 struct co_tasks_turn co_tasks_progress(struct co_engine *engine, uint64_t now_ns); // lock held
-const struct co_task *co_task_head(const struct co_engine *engine);                // likewise
-void co_task_describe(const struct co_task *task, char *text, size_t room);
+// Lock held: what the first of them waits for, in words.
+void co_tasks_describe(const struct co_engine *engine, char *text, size_t room);
 
 // The message, or the blocks of all ranks.
 static inline size_t co_task_total_bytes(const struct co_task *task)

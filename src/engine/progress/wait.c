@@ -141,11 +141,7 @@ static void describe_wait(struct co_engine *engine, const struct co_wait *wait, 
     } else if (wait->inline_op != NULL) {
         co_shm_op_describe(wait->inline_op, what, room);
     } else if (co_trylock_take(&engine->lock)) {
-        const struct co_task *head = co_task_head(engine);
-        snprintf(what, room, "nothing of castoff's");
-        if (head != NULL) {
-            co_task_describe(head, what, room);
-        }
+        co_tasks_describe(engine, what, room);
         co_trylock_drop(&engine->lock);
     }
 }
