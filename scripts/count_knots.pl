@@ -22,8 +22,6 @@ my %most = (
     'src/p2p/channel' => 2,
     'src/p2p/channel/links' => 2,
     'src/pmpi' => 4,
-    'src/pmpi/life' => 2,
-    'src/pmpi/report' => 3,
 );
 my $list = @ARGV && $ARGV[0] eq '-l';
 
