@@ -12,7 +12,6 @@ most=25
 known() {
     case $1 in
     src/mcast) echo 32 ;;
-    src/mcast/transport) echo 26 ;;
     tests/mpi | tests/unit) echo 1000 ;;
     *) echo "$most" ;;
     esac

@@ -7,22 +7,23 @@
 set -u
 
 fronts_group='mcast/onesided/group/castoff_group\.h'
-fronts_mcast='mcast/mcast\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
+fronts_transport='transport/([a-z_]+|udp/udp|loopback/loopback|fault/lossy)\.h'
+fronts_mcast="mcast/mcast\.h|mcast/shm/shm\.h|$fronts_transport"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
-tools_all='base/.*|mcast/transport/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
+tools_all='base/.*|transport/fault/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
     case $1 in
     src/base/*) echo 'base/.*' ;;
     src/modules/*) echo 'base/.*|modules/.*' ;;
-    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/datapath\.h' ;;
+    src/transport/*) echo 'base/.*|transport/.*|mcast/datapath\.h' ;;
     src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*' ;;
     src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
-    src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
+    src/mcast/*) echo "base/.*|mcast/[a-z_]+\.h|transport/[a-z_]+\.h" ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_TESTS_DELIVER_EACH_H
 #define CASTOFF_TESTS_DELIVER_EACH_H
 
-#include "mcast/transport/transport.h"
+#include "transport/transport.h"
 
 struct deliver_each {
     void (*deliver)(void *arg, const uint8_t *data, size_t bytes, uint32_t immediate);

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 
 static struct co_fault_plan parsed(const char *text)
 {

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "deliver_each.h"
-#include "mcast/transport/loopback.h"
-#include "mcast/transport/reads.h"
+#include "transport/loopback/loopback.h"
+#include "transport/reads.h"
 
 #define BYTES 100
 

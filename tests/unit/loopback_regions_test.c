@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "deliver_each.h"
-#include "mcast/transport/loopback.h"
+#include "transport/loopback/loopback.h"
 
 struct net {
     struct co_loopback_hub *hub;

@@ -5,8 +5,8 @@
 #ifndef CASTOFF_TESTS_LOSSY_NET_H
 #define CASTOFF_TESTS_LOSSY_NET_H
 
-#include "mcast/transport/loopback.h"
-#include "mcast/transport/lossy.h"
+#include "transport/loopback/loopback.h"
+#include "transport/fault/lossy.h"
 
 #define LOSSY_DATAGRAM_BYTES 100
 #define LOSSY_SEEN_MAX 20000

@@ -14,7 +14,7 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 #include "mcast_tape.h"
 #include "mcast_world.h"
 

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "mcast/mcast.h"
-#include "mcast/transport/loopback.h"
-#include "mcast/transport/transport.h"
+#include "transport/loopback/loopback.h"
+#include "transport/transport.h"
 
 #define SCHEDULE_MEMBERS 9
 #define SCHEDULE_GROUPS 4

@@ -5,8 +5,8 @@
 #ifndef CASTOFF_TESTS_MCAST_TAPE_H
 #define CASTOFF_TESTS_MCAST_TAPE_H
 
-#include "mcast/transport/lossy.h"
-#include "mcast/transport/transport.h"
+#include "transport/fault/lossy.h"
+#include "transport/transport.h"
 
 // Takes ownership of `below`.
 struct co_transport *tape_open(struct co_transport *below);

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 #include "mcast/mcast.h"
-#include "mcast/transport/loopback.h"
-#include "mcast/transport/lossy.h"
+#include "transport/loopback/loopback.h"
+#include "transport/fault/lossy.h"
 
 #define WORLD_MAX 4096
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/transport/registration_cache.h"
+#include "transport/registration_cache.h"
 
 enum { PAGE = 4096, LEAST = 2 * PAGE, KEPT = 16 * PAGE, BYTES = 128 * PAGE };
 

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "deliver_each.h"
-#include "mcast/transport/loopback.h"
-#include "mcast/transport/signs.h"
+#include "transport/loopback/loopback.h"
+#include "transport/signs.h"
 
 enum { RANKS = 3 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One set of tests for what src/mcast/transport/transport.h promises, run on every transport. Used by
+// One set of tests for what src/transport/transport.h promises, run on every transport. Used by
 // transport_test.c.
 #ifndef CASTOFF_TESTS_TRANSPORT_CONTRACT_H
 #define CASTOFF_TESTS_TRANSPORT_CONTRACT_H

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mcast/transport/loopback.h"
-#include "mcast/transport/transport.h"
+#include "transport/loopback/loopback.h"
+#include "transport/transport.h"
 
 #define RIG_WAIT_MS 10000
 #define RIG_INBOX_MAX 4096

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "mcast/transport/lossy.h"
-#include "mcast/transport/udp.h"
+#include "transport/fault/lossy.h"
+#include "transport/udp/udp.h"
 #include "transport_contract.h"
 
 static uint64_t virtual_now(void *hub)

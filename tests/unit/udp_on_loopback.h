@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// UDP transports on the loopback interface for the tests of src/mcast/transport/udp_*.c.
+// UDP transports on the loopback interface for the tests of src/transport/udp_*.c.
 #ifndef CASTOFF_TESTS_UDP_ON_LOOPBACK_H
 #define CASTOFF_TESTS_UDP_ON_LOOPBACK_H
 
-#include "mcast/transport/udp.h"
+#include "transport/udp/udp.h"
 
 // A job that no other test has, now or in another process.
 uint64_t udp_fresh_tag(void);

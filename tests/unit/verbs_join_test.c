@@ -16,7 +16,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "mcast/transport/verbs/verbs_state.h"
+#include "transport/verbs/verbs_state.h"
 
 enum { GROUPS = 3 };
 

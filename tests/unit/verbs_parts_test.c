@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "p2p/channel/links/links_state.h"
-#include "mcast/transport/verbs/verbs_state.h"
+#include "transport/verbs/verbs_state.h"
 
 enum { STEPS = 200000, QUEUE = 512, BYTES_MOST = CO_VERBS_WORD_BYTES };
 

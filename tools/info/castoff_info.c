@@ -12,7 +12,7 @@
 #include "base/settings.h"
 #include "base/settings_print.h"
 #include "info_tune.h"
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
 #include "info_transports.h"

@@ -10,7 +10,7 @@
 
 #include "base/settings.h"
 #include "base/settings_print.h"
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 
 // CO_SETTING_COUNT: there is none.
 static enum co_setting_id id_named(const char *name)

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 
 static int open_auth(struct co_engine *engine)
 {

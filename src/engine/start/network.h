@@ -6,8 +6,8 @@
 #define CASTOFF_ENGINE_START_NETWORK_H
 
 #include "engine/engine_state.h"
-#include "mcast/transport/udp.h"
-#include "mcast/transport/verbs.h"
+#include "transport/udp/udp.h"
+#include "transport/verbs.h"
 
 // What rank 0 tells all others first. The tag is random and shows in names and addresses.
 struct co_job_offer {

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/start/network.h"
-#include "mcast/transport/signs.h"
+#include "transport/signs.h"
 
 #define DESCRIPTORS 12 // of the connection manager, the device, its bell, the watch of the program's memory
 

@@ -11,7 +11,7 @@
 #include "base/preload.h"
 #include "base/settings.h"
 #include "base/turns.h"
-#include "mcast/transport/lossy.h"
+#include "transport/fault/lossy.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
