@@ -8,7 +8,7 @@ set -u
 
 fronts_group='mcast/onesided/group/castoff_group\.h'
 fronts_transport='transport/([a-z_]+|udp/udp|loopback/loopback|fault/lossy)\.h'
-fronts_mcast="mcast/mcast\.h|mcast/shm/shm\.h|$fronts_transport"
+fronts_mcast="mcast/mcast\.h|shm/shm\.h|$fronts_transport"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
@@ -22,7 +22,7 @@ allowed() {
     src/modules/*) echo 'base/.*|modules/.*' ;;
     src/transport/*) echo 'base/.*|transport/.*|mcast/datapath\.h' ;;
     src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*' ;;
-    src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
+    src/shm/*) echo 'base/.*|shm/.*' ;;
     src/mcast/*) echo "base/.*|mcast/[a-z_]+\.h|transport/[a-z_]+\.h" ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;

@@ -37,7 +37,7 @@
 #include "engine/collective/task_request.h"
 #include "engine/decide/tune_table.h"
 #include "mcast/mcast.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 #define CO_PLAN_STEPS 4
 #define CO_DESCRIPTORS_MOST 256 // that a process can use: sockets, threads, sleepers, peers of the node

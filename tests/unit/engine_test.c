@@ -15,7 +15,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine_job.h"
-#include "mcast/shm/shm_layout.h"
+#include "shm/shm_layout.h"
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
 {

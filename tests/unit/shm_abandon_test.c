@@ -23,7 +23,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 enum { BYTES = 3000001, MEMBERS = 3, TURNS = 50, YIELDS = 2000 };

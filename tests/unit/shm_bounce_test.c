@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 struct losers {

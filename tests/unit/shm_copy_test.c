@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #define ROOM 1024
 

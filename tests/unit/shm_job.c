@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Runs a small job on one node for the tests of src/mcast/shm (see shm_job.h). Ranks meet in anonymous shared memory.
+// Runs a small job on one node for the tests of src/shm (see shm_job.h). Ranks meet in anonymous shared memory.
 #include "shm_job.h"
 
 #include <dirent.h>

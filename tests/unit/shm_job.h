@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A small job on one node for the tests of src/mcast/shm: ranks as processes or as threads, the exchanges that the
+// A small job on one node for the tests of src/shm: ranks as processes or as threads, the exchanges that the
 // bootstrap would lend, and a loop that moves one operation to its end. Linked into every unit test.
 #ifndef CASTOFF_TESTS_SHM_JOB_H
 #define CASTOFF_TESTS_SHM_JOB_H
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 #define SHM_JOB_RANKS_MAX 64
 

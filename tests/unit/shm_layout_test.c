@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/shm/shm_layout.h"
+#include "shm/shm_layout.h"
 
 static void check_shape(int count, size_t team_bytes)
 {

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 // Lines, mail, bulk of two lengths, and two that go straight between processes.

@@ -14,7 +14,7 @@
 
 #include "base/counters.h"
 #include "base/settings.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 #define ONE CO_SHM_LOAN_BYTES

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 static void it_is_faster_from_where_the_two_cross(void **state)

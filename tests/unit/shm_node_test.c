@@ -12,7 +12,7 @@
 
 #include "base/settings.h"
 #include "base/shm_segment.h"
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 #include "shm_job.h"
 
 static int no_name_while_open(struct shm_rank *self)

@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 #include "shm_job.h"
 
 static int one_is_killed(struct shm_rank *self)

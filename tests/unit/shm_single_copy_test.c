@@ -21,8 +21,8 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "mcast/shm/shm_measure.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_measure.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 // Yama of ptrace_scope 0, 1 or 3 (for which no word helps) as the processes of a job see it, while `job` is set.

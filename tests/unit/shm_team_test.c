@@ -13,7 +13,7 @@
 
 #include "base/counters.h"
 #include "base/settings.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 #include "shm_job.h"
 
 static int alone(struct shm_rank *self)

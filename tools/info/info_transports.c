@@ -22,7 +22,7 @@
 #include "base/settings.h"
 #include "base/shm_segment.h"
 #include "engine/engine.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 #include "transport/udp/udp.h"
 #include "transport/verbs.h"
 

@@ -5,7 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 //
 // Opens and closes a process's view of its node: rank 0 makes the segment, the others map it, all agree, the name
 // goes, peers are watched and single copy is probed. Collective, at start and end of the job only.
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
 // the member whose copy failed asks the one at the other end, who waits in the same operation anyway, to carry the
 // bytes through the slots of the bulk ring in the lane of the one that asks, which no stream uses meanwhile. Rare and
 // slow, but nobody else has to know. Called by the large operations.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #include <errno.h>
 

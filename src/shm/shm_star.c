@@ -4,7 +4,7 @@
 // leaf's block is cut into pieces, the leaf takes them from the front, the centre, which has to wait anyway, from the
 // back, so that two cores work on one block. A leaf is done with its own block; the centre when all leaves are. Hot
 // for large operations.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #include <errno.h>
 #include <sched.h>

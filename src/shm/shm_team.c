@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Teams: opening and closing, their pages, and the credit of their rings.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #include <errno.h>
 #include <stdlib.h>

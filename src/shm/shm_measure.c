@@ -3,7 +3,7 @@
 // The measurement of shm_measure.h. The first two ranks of the node do what collectives and messages do, in the node's
 // staging, which nobody has yet; the first one holds the clock. Who waits too long gives up, and so does the other. The
 // least of some rounds counts: who loses the processor meanwhile makes a round longer, never shorter.
-#include "mcast/shm/shm_measure.h"
+#include "shm/shm_measure.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 
 #define BUDGET_NS (UINT64_C(3) * CO_NS_PER_MS)   // then no further size is begun
 #define PATIENCE_NS (UINT64_C(5) * CO_NS_PER_MS) // then nobody is waited for: what is measured by then counts

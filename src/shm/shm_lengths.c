@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #define LOOK_EVERY 64 // turns of a waiting caller
 

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/counters.h"
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 // The word of a loan: state, the entry and the size of the team that has it, and a number that each change of hands
 // makes new, so that a compare-and-swap fails if anything has happened since the word was read.

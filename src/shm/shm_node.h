@@ -2,8 +2,8 @@
 //
 // Insides of a process's view of its node, shared by the files of this folder. Constant after co_shm_node_open but
 // for the fields that say otherwise.
-#ifndef CASTOFF_MCAST_SHM_NODE_H
-#define CASTOFF_MCAST_SHM_NODE_H
+#ifndef CASTOFF_SHM_NODE_H
+#define CASTOFF_SHM_NODE_H
 
 #include <poll.h>
 #include <stdbool.h>
@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 #include "base/shm_segment.h"
-#include "mcast/shm/shm.h"
-#include "mcast/shm/shm_layout.h"
+#include "shm/shm.h"
+#include "shm/shm_layout.h"
 
 struct co_shm_node {
     struct co_shm_config config;

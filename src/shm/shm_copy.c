@@ -2,7 +2,7 @@
 //
 // Copies of so many bytes that they cannot stay in the cache anyway: stores that go past it save reading every line
 // before it is overwritten, and leave the ring, which everybody reads, in the cache. Hot for the largest operations.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

@@ -4,8 +4,8 @@
 // line, middle ones in pipelined slots, large ones copied straight between processes where the kernel allows it.
 // Reliable and ordered, so the chunk protocol is not needed here. A team's operations run one at a time and in the
 // same order on every member; they are state machines, moved by whoever calls co_shm_op_progress.
-#ifndef CASTOFF_MCAST_SHM_H
-#define CASTOFF_MCAST_SHM_H
+#ifndef CASTOFF_SHM_H
+#define CASTOFF_SHM_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ void co_shm_team_close(struct co_shm_team *team);
 void co_shm_team_break(struct co_shm_team *team, int error);
 int co_shm_team_broken(const struct co_shm_team *team); // 0 or -errno
 
-// Where an operation stands; lives in the caller's task or stack. Fields belong to src/mcast/shm.
+// Where an operation stands; lives in the caller's task or stack. Fields belong to src/shm.
 struct co_shm_op {
     struct co_shm_team *team;
     int (*step)(struct co_shm_op *op); // 0: under way, 1: done, -errno

@@ -11,12 +11,12 @@
 // mistake of the program, do not take one operation for another: shm_lengths.c. `consumed` is published when it crosses
 // a multiple of the quantum only. That is enough: a member that is done with all ticks before t has published at least
 // t - quantum + 1 > t - slots. The bulk ring, which has a counter in place of flags, is in shm_stream.c.
-#ifndef CASTOFF_MCAST_SHM_TEAM_H
-#define CASTOFF_MCAST_SHM_TEAM_H
+#ifndef CASTOFF_SHM_TEAM_H
+#define CASTOFF_SHM_TEAM_H
 
 #include <string.h>
 
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 
 // A step that can go on moves about so much before it lets the caller's other operations have their turn. Callers yield
 // the processor between steps: less would cost more switches than copying.

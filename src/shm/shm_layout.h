@@ -12,8 +12,8 @@
 // numbered by ticks that only grow; tick t lives in slot t mod slots. The slots of the bulk ring are payload alone,
 // back to back: a counter in the control says how many are written, and a word beside it where the slots are, in the
 // lane or in a part of the node's staging that was lent.
-#ifndef CASTOFF_MCAST_SHM_LAYOUT_H
-#define CASTOFF_MCAST_SHM_LAYOUT_H
+#ifndef CASTOFF_SHM_LAYOUT_H
+#define CASTOFF_SHM_LAYOUT_H
 
 #include <pthread.h>
 #include <stdalign.h>
@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "base/order.h"
-#include "mcast/shm/shm_measure.h"
+#include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
 #define CO_SHM_VERSION 7

@@ -4,8 +4,8 @@
 // hangs on caches, on what a call into the kernel costs, and on whether programs write their buffers anew, so it is
 // measured when the node opens: by its first two ranks, in a few milliseconds, half of the copies from memory that was
 // just written. Cold.
-#ifndef CASTOFF_MCAST_SHM_MEASURE_H
-#define CASTOFF_MCAST_SHM_MEASURE_H
+#ifndef CASTOFF_SHM_MEASURE_H
+#define CASTOFF_SHM_MEASURE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
 // and a counter that nobody looks at stays in its writer's cache; with a flag for each, every slot costs both sides the
 // way between two caches. Where the slots are, in the lane or in a loan, the writer alone decides and tells beside the
 // counter. Hot.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #include <errno.h>
 

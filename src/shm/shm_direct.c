@@ -3,7 +3,7 @@
 // Large allgather, copied straight between processes: everyone tells where its block is and reads the others', each
 // beginning with its successor so that no block is read by all at once. It ends when all have read ours. Hot for
 // large operations.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #include <errno.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Sizes and offsets of a node's shared segment, from values that all ranks share. Pure. Set-up only.
-#include "mcast/shm/shm_layout.h"
+#include "shm/shm_layout.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The start of an operation, where its path is chosen from its size alone, so that all members choose the same. Hot.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 #include <errno.h>
 #include <stdio.h>

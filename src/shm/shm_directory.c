@@ -3,7 +3,7 @@
 // The directory of a node: which team has which area. Open addressing by the team's key, guarded by one lock in the
 // segment; taken when a communicator begins or ends, never by an operation. The lock is robust: when its owner is
 // killed the next one takes over, and every step below leaves the directory usable.
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 
 #include <errno.h>
 #include <sys/mman.h>

@@ -2,7 +2,7 @@
 //
 // Bcast, allgather and gather of what fits into one slot of a ring of shm_team.h, beside its flag. The hottest file of
 // the folder.
-#include "mcast/shm/shm_team.h"
+#include "shm/shm_team.h"
 
 int co_shm_bcast_line_step(struct co_shm_op *op)
 {

@@ -3,7 +3,7 @@
 // Is the process of a peer still there? A pidfd of each, opened while all are known to live, or, where descriptors are
 // scarce, the time when it started: a number used again by the kernel cannot deceive. Asked rarely, by one poll(2) for
 // all peers, and before bytes are copied, for one peer.
-#include "mcast/shm/shm_node.h"
+#include "shm/shm_node.h"
 
 #include <errno.h>
 #include <fcntl.h>
