@@ -19,7 +19,7 @@
 
 #include "key_hunt.h"
 #include "base/auth/auth.h"
-#include "mcast/onesided/control_session.h"
+#include "onesided/control_session.h"
 
 #define HELLO_BYTES 32
 #define VERSION_AT 8

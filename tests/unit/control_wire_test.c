@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/control_wire.h"
+#include "onesided/control_wire.h"
 
 static struct co_control_message message, back;
 static uint8_t body[CO_CONTROL_BODY_MAX];

@@ -5,7 +5,7 @@
 #ifndef CASTOFF_TESTS_COORDINATOR_RIG_H
 #define CASTOFF_TESTS_COORDINATOR_RIG_H
 
-#include "mcast/onesided/coordinator.h"
+#include "onesided/coordinator.h"
 
 enum { HOP, SENDER, M1, M2, M3, OTHER, CLIENTS };
 #define MS UINT64_C(1000000)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/forwarding.h"
+#include "onesided/forwarding.h"
 
 static void by_address_and_vlan(void **state)
 {

@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/hop_ports.h"
+#include "onesided/hop_ports.h"
 #include "roce_frames.h"
 #include "udp_namespace.h"
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/hop.h"
+#include "onesided/hop.h"
 #include "roce_frames.h"
 
 enum { PORTS = 4, RECEIVERS = 3, OUT_MAX = 16, LEASE = 1000000000, GROUP = 0xefc10001, QPN = 0x777, KEY = 0x1234 };

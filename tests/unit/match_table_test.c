@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/match_table.h"
+#include "onesided/match_table.h"
 
 enum { LEASE = 100 };
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/coordinator.h"
+#include "onesided/coordinator.h"
 
 enum { MEMBERS = CO_RULE_ACTIONS_MAX, SENDER = MEMBERS, FIRST_HOP = MEMBERS + 1, FIRST_IP = 0x0a000001 };
 

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "mcast/onesided/hop_control.h"
+#include "onesided/hop_control.h"
 #include "onesided_server_rig.h"
 #include "udp_namespace.h"
 

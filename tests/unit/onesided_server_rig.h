@@ -5,8 +5,8 @@
 #ifndef CASTOFF_TESTS_ONESIDED_SERVER_RIG_H
 #define CASTOFF_TESTS_ONESIDED_SERVER_RIG_H
 
-#include "mcast/onesided/coordinator_server.h"
-#include "mcast/onesided/tcp_link.h"
+#include "onesided/coordinator_server.h"
+#include "onesided/tcp_link.h"
 
 enum { SERVER_CLIENTS = 3 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/roce_icrc.h"
+#include "onesided/roce_icrc.h"
 #include "roce_frames.h"
 
 static bool holds(const uint8_t *frame, size_t bytes)

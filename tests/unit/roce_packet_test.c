@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/onesided/roce_packet.h"
+#include "onesided/roce_packet.h"
 #include "roce_frames.h"
 
 static const struct roce_frame_spec FIRST = {.destination = {1, 0, 0x5e, 1, 2, 3},

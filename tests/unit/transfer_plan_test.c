@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/chunk_bitmap.h"
-#include "mcast/onesided/transfer_plan.h"
+#include "onesided/transfer_plan.h"
 
 static void all_bytes_once(void **state)
 {
