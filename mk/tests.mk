@@ -57,6 +57,9 @@ VERBS_UNIT := $(BUILD)/tests/unit/verbs_parts_test $(BUILD)/tests/unit/verbs_joi
 $(VERBS_UNIT): $(VERBS_OBJ)
 $(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
 
+# That file alone, without a device.
+$(BUILD)/tests/unit/verbs_completions_test: $(BUILD)/obj/src/transport/verbs/verbs_completions.o
+
 # Known-wrong variants of the matcher's lanes, which the lanes' test must find out. They prove the test, not the build.
 MATCH_MUTANTS := $(if $(SAN),,$(patsubst %,$(BUILD)/tests/mutants/match_lane_%,1 2 3 4))
 

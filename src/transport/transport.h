@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mcast/datapath.h"
+#include "transport/arrival.h"
 
 // Where a batch goes.
 struct co_destination {

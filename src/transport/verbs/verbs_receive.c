@@ -69,7 +69,7 @@ static void take(struct co_verbs *verbs, const union co_verbs_completion *comple
 {
     struct co_arrival arrivals[CO_VERBS_BATCH];
     uint32_t failed = failed_so_far(verbs);
-    unsigned arrived = co_datapath_read(&completions[0].read, (unsigned)count, arrivals);
+    unsigned arrived = co_verbs_completions_read(&completions[0].read, (unsigned)count, arrivals);
     if (failed_so_far(verbs) != failed) {
         say_failed(verbs, completions, count);
     }

@@ -12,6 +12,7 @@
 #include "transport/reads.h"
 #include "transport/registration_cache.h"
 #include "transport/verbs.h"
+#include "transport/verbs/verbs_completions.h"
 
 #define CO_VERBS_GRH 40                   // bytes in front of what a datagram queue pair receives
 #define CO_VERBS_BATCH 32                 // work requests or completions at once
