@@ -53,7 +53,7 @@ $(BUILD)/tests/unit/engine_placed_test: private LDFLAGS_SAN += -Wl,--wrap=co_gro
 include mk/modules.mk
 
 # There the module's parts meet a device that is none.
-VERBS_UNIT := $(BUILD)/tests/unit/verbs_parts_test $(BUILD)/tests/unit/verbs_join_test
+VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test verbs_join_test verbs_queue_pair_test)
 $(VERBS_UNIT): $(VERBS_OBJ)
 $(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
 

@@ -25,6 +25,7 @@ allowed() {
     src/shm/*) echo 'base/.*|shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|transport/([a-z_]+|fault/lossy)\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
+    src/p2p/channel/links/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
     src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;

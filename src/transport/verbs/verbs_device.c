@@ -13,47 +13,10 @@ static bool port_is_usable(struct ibv_context *context, uint8_t port, struct ibv
     return ibv_query_port(context, port, facts) == 0 && facts->state == IBV_PORT_ACTIVE;
 }
 
-// The entry of the GID table that has the interface's address, where addresses are made of it (RoCE); else the first.
 static int find_gid(struct co_verbs *verbs, int entries)
 {
-    union ibv_gid wanted = {.raw = {[10] = 0xff, [11] = 0xff}};
-    int found = -1;
-    memcpy(wanted.raw + 12, &verbs->config.own_ip, sizeof verbs->config.own_ip);
-    for (int i = 0; i < entries && i <= UINT8_MAX; i++) {
-        struct ibv_gid_entry entry;
-        if (ibv_query_gid_ex(verbs->context, verbs->port, (uint32_t)i, &entry, 0) != 0) {
-            continue;
-        }
-        bool is_own = entry.gid_type == IBV_GID_TYPE_ROCE_V2 && memcmp(&entry.gid, &wanted, sizeof wanted) == 0;
-        if (is_own || (entry.gid_type == IBV_GID_TYPE_IB && found < 0)) {
-            found = i;
-            verbs->gid = entry.gid;
-        }
-        if (is_own) {
-            break;
-        }
-    }
-    if (found < 0) {
-        return -EADDRNOTAVAIL;
-    }
-    verbs->gid_index = (uint8_t)found;
-    return 0;
-}
-
-static struct ibv_context *open_by_name(const char *name)
-{
-    int count = 0;
-    struct ibv_device **devices = ibv_get_device_list(&count);
-    struct ibv_context *context = NULL;
-    for (int i = 0; devices != NULL && i < count && context == NULL; i++) {
-        if (strcmp(ibv_get_device_name(devices[i]), name) == 0) {
-            context = ibv_open_device(devices[i]);
-        }
-    }
-    if (devices != NULL) {
-        ibv_free_device_list(devices);
-    }
-    return context;
+    return co_verbs_gid_find(verbs->context, verbs->port, entries, verbs->config.own_ip, &verbs->gid_index,
+                             &verbs->gid);
 }
 
 static const char *address_text(uint32_t ip, char text[INET_ADDRSTRLEN])
@@ -73,7 +36,7 @@ static int open_found(struct co_verbs *verbs, const struct rdma_cm_id *id, char 
                  verbs->config.device);
         return -ENODEV;
     }
-    verbs->context = open_by_name(verbs->device);
+    verbs->context = co_verbs_device_named(verbs->device);
     if (verbs->context == NULL) {
         int error = errno != 0 ? errno : ENODEV;
         snprintf(why, why_room, "device %s cannot be opened: %s", verbs->device, strerror(error));

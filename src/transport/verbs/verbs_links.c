@@ -9,14 +9,8 @@
 #include "base/clock.h"
 #include "transport/verbs/verbs_state.h"
 
-#define NUMBER_MASK 0xffffffu
-#define READS_MOST 16 // of one queue pair at a time
-
 // As rdma.md of the specification asks: what is not answered in 67 ms is sent again, seven times.
 #define TIMEOUT 14
-#define RETRIES 7
-#define WAITS_FOR_EVER 7
-#define WAIT_LEAST 12 // 0.64 ms
 
 int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link)
 {
@@ -32,21 +26,8 @@ int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link)
     if (link->queue_pair == NULL) {
         return errno != 0 ? -errno : -EIO;
     }
-    struct ibv_qp_attr state = {
-        .qp_state = IBV_QPS_INIT, .port_num = verbs->port, .qp_access_flags = IBV_ACCESS_REMOTE_READ};
-    link->first_number = (uint32_t)(co_clock_now_ns() >> 6) & NUMBER_MASK;
-    return -ibv_modify_qp(link->queue_pair, &state,
-                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-}
-
-static uint8_t reads_at_once(struct co_verbs *verbs)
-{
-    struct ibv_device_attr device;
-    if (ibv_query_device(verbs->context, &device) != 0) {
-        return 1;
-    }
-    int reads = device.max_qp_rd_atom < device.max_qp_init_rd_atom ? device.max_qp_rd_atom : device.max_qp_init_rd_atom;
-    return (uint8_t)(reads < 1 ? 1 : reads > READS_MOST ? READS_MOST : reads);
+    link->first_number = (uint32_t)(co_clock_now_ns() >> 6) & CO_VERBS_NUMBER_MASK;
+    return co_verbs_connection_init(link->queue_pair, verbs->port);
 }
 
 static uint8_t mtu_of(const struct co_verbs *verbs)
@@ -61,7 +42,7 @@ static uint8_t mtu_of(const struct co_verbs *verbs)
 void co_verbs_links_tell(struct co_verbs *verbs, struct co_verbs_address *mine)
 {
     mine->mtu = mtu_of(verbs);
-    mine->reads = verbs->reads.at_once = reads_at_once(verbs);
+    mine->reads = verbs->reads.at_once = co_verbs_reads_at_once(verbs->context);
     for (unsigned i = 0; i < CO_VERBS_LINKS; i++) {
         mine->links[i].queue_pair = verbs->reads.links[i].queue_pair->qp_num;
         mine->links[i].first_number = verbs->reads.links[i].first_number;
@@ -76,31 +57,15 @@ static uint8_t least(uint8_t a, uint8_t b)
 static int connect_to(struct co_verbs *verbs, struct co_verbs_link *link, const struct co_verbs_address *peer,
                       unsigned theirs)
 {
-    uint8_t reads = least(verbs->reads.at_once, peer->reads);
-    struct ibv_qp_attr state = {.qp_state = IBV_QPS_RTR,
-                                .path_mtu = (enum ibv_mtu)least(mtu_of(verbs), peer->mtu),
-                                .dest_qp_num = peer->links[theirs].queue_pair & NUMBER_MASK,
-                                .rq_psn = peer->links[theirs].first_number & NUMBER_MASK,
-                                .max_dest_rd_atomic = reads,
-                                .min_rnr_timer = WAIT_LEAST,
-                                .ah_attr = {.grh = {.sgid_index = verbs->gid_index, .hop_limit = UINT8_MAX},
-                                            .dlid = peer->lid,
-                                            .is_global = 1,
-                                            .port_num = verbs->port}};
-    memcpy(&state.ah_attr.grh.dgid, peer->gid, sizeof peer->gid);
-    int error = ibv_modify_qp(link->queue_pair, &state,
-                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-                                 .timeout = TIMEOUT,
-                                 .retry_cnt = RETRIES,
-                                 .rnr_retry = WAITS_FOR_EVER,
-                                 .sq_psn = link->first_number,
-                                 .max_rd_atomic = reads};
-    return error != 0 ? error
-                      : ibv_modify_qp(link->queue_pair, &state,
-                                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                          IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    struct co_verbs_connection connection = {.path =
+                                                 co_verbs_path_to(verbs->port, verbs->gid_index, peer->gid, peer->lid),
+                                             .mtu = (enum ibv_mtu)least(mtu_of(verbs), peer->mtu),
+                                             .peer = peer->links[theirs].queue_pair,
+                                             .peer_number = peer->links[theirs].first_number,
+                                             .number = link->first_number,
+                                             .reads = least(verbs->reads.at_once, peer->reads),
+                                             .timeout = TIMEOUT};
+    return co_verbs_connection_start(link->queue_pair, &connection);
 }
 
 void co_verbs_links_connect(struct co_verbs *verbs, const int neighbours[CO_VERBS_LINKS])
@@ -119,7 +84,7 @@ void co_verbs_links_connect(struct co_verbs *verbs, const int neighbours[CO_VERB
         link->is_up = true;
         int error = connect_to(verbs, link, address, CO_VERBS_LINKS - 1 - i);
         if (error != 0) {
-            co_verbs_link_fail(verbs, link, strerror(error));
+            co_verbs_link_fail(verbs, link, strerror(-error));
         }
     }
 }

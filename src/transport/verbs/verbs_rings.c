@@ -166,14 +166,9 @@ static int post_all(struct co_verbs *verbs, struct co_verbs_ring *ring)
 
 int co_verbs_ring_start(struct co_verbs *verbs, struct co_verbs_ring *ring)
 {
-    struct ibv_qp_attr state = {
-        .qp_state = IBV_QPS_INIT, .pkey_index = 0, .port_num = verbs->port, .qkey = key_of(verbs, ring)};
-    int error = -ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    int error = co_verbs_datagrams_init(ring->queue_pair, verbs->port, key_of(verbs, ring));
     error = error == 0 ? post_all(verbs, ring) : error;
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
-    error = error == 0 ? -ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE) : error;
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = 0};
-    return error == 0 ? -ibv_modify_qp(ring->queue_pair, &state, IBV_QP_STATE | IBV_QP_SQ_PSN) : error;
+    return error == 0 ? co_verbs_datagrams_start(ring->queue_pair) : error;
 }
 
 // Then the device neither reads nor writes the memory of its work requests any more, and what they were is lost.

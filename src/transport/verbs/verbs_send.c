@@ -87,11 +87,7 @@ static int find_peer(struct co_verbs *verbs, unsigned rank, struct target *targe
     }
     struct co_verbs_peer *peer = &verbs->peers[rank];
     if (peer->to == NULL && peer->unreachable++ % TRY_EVERY == 0) {
-        struct ibv_ah_attr way = {.grh = {.sgid_index = verbs->gid_index, .hop_limit = UINT8_MAX},
-                                  .dlid = peer->address.lid,
-                                  .is_global = 1,
-                                  .port_num = verbs->port};
-        memcpy(&way.grh.dgid, peer->address.gid, sizeof peer->address.gid);
+        struct ibv_ah_attr way = co_verbs_path_to(verbs->port, verbs->gid_index, peer->address.gid, peer->address.lid);
         peer->to = ibv_create_ah(verbs->domain, &way);
     }
     *target = (struct target){peer->to, peer->address.queue_pair, verbs->config.key};

@@ -13,13 +13,9 @@
 #define INVITE_NS (5 * CO_NS_PER_MS) // until the first repetition; then twice as long each time, up to
 #define INVITE_MOST_NS CO_NS_PER_S   // that: the peer computes
 #define KEY UINT32_C(0x1ca57001)     // of the door (Q_Key); the job's tag tells jobs apart
-#define NUMBER_MASK 0xffffffu
 
 // What is not answered in 0.54 s is sent again, seven times: a cable that is pulled for two seconds loses no messages.
 #define TIMEOUT 17
-#define RETRIES 7
-#define WAITS_FOR_EVER 7 // of a peer that has no place
-#define WAIT_LEAST 12    // 0.64 ms, before it is asked again
 
 int co_links_door_fill(struct co_links_all *all, unsigned slot)
 {
@@ -48,16 +44,11 @@ int co_links_door_open(struct co_links_all *all)
     if (all->door == NULL) {
         return errno != 0 ? -errno : -EIO;
     }
-    struct ibv_qp_attr state = {.qp_state = IBV_QPS_INIT, .port_num = all->config.port, .qkey = KEY};
-    int error = ibv_modify_qp(all->door, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    int error = co_verbs_datagrams_init(all->door, all->config.port, KEY);
     for (unsigned slot = 0; error == 0 && slot < CO_LINKS_DOOR_SLOTS; slot++) {
-        error = -co_links_door_fill(all, slot);
+        error = co_links_door_fill(all, slot);
     }
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
-    error = error == 0 ? ibv_modify_qp(all->door, &state, IBV_QP_STATE) : error;
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = 0};
-    error = error == 0 ? ibv_modify_qp(all->door, &state, IBV_QP_STATE | IBV_QP_SQ_PSN) : error;
-    return -error;
+    return error == 0 ? co_verbs_datagrams_start(all->door) : error;
 }
 
 void co_links_door_close(struct co_links_all *all)
@@ -72,14 +63,9 @@ void co_links_door_close(struct co_links_all *all)
     }
 }
 
-static struct ibv_ah_attr way_to(const struct co_links_all *all, const struct co_link_address *address)
+static struct ibv_ah_attr path_to(const struct co_links_all *all, const struct co_link_address *address)
 {
-    struct ibv_ah_attr way = {.grh = {.sgid_index = all->config.gid_index, .hop_limit = UINT8_MAX},
-                              .dlid = address->lid,
-                              .is_global = 1,
-                              .port_num = all->config.port};
-    memcpy(&way.grh.dgid, address->gid, sizeof address->gid);
-    return way;
+    return co_verbs_path_to(all->config.port, all->config.gid_index, address->gid, address->lid);
 }
 
 // Lost where there is no room, or no way now: it is repeated.
@@ -96,8 +82,8 @@ static void invite(struct co_links_all *all, int peer)
                                        .has_yours = link->state >= CO_LINK_CONNECTED,
                                        .is_ready = link->state == CO_LINK_READY};
     if (link->door == NULL) {
-        struct ibv_ah_attr way = way_to(all, &link->address);
-        link->door = ibv_create_ah(all->domain, &way);
+        struct ibv_ah_attr path = path_to(all, &link->address);
+        link->door = ibv_create_ah(all->domain, &path);
     }
     if (link->door != NULL) {
         struct ibv_sge place = {.addr = (uintptr_t)&invitation, .length = sizeof invitation};
@@ -127,11 +113,8 @@ static int make_queue_pair(struct co_links_all *all, int peer)
     if (link->queue_pair == NULL) {
         return errno != 0 ? errno : EIO;
     }
-    struct ibv_qp_attr state = {
-        .qp_state = IBV_QPS_INIT, .port_num = all->config.port, .qp_access_flags = IBV_ACCESS_REMOTE_READ};
-    int error =
-        ibv_modify_qp(link->queue_pair, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    link->first_number = (uint32_t)co_clock_now_ns() & NUMBER_MASK;
+    int error = -co_verbs_connection_init(link->queue_pair, all->config.port);
+    link->first_number = (uint32_t)co_clock_now_ns() & CO_VERBS_NUMBER_MASK;
     link->pause_ns = INVITE_NS;
     if (error == 0 && co_hash_map_put(&all->by_queue_pair, link->queue_pair->qp_num, link) != 0) {
         error = ENOMEM;
@@ -183,28 +166,15 @@ void co_links_met(struct co_links_all *all, int peer)
 
 static int connect_to(struct co_links_all *all, struct co_link *link, const struct co_invitation *invitation)
 {
-    enum ibv_mtu mtu = (enum ibv_mtu)invitation->mtu < all->mtu ? (enum ibv_mtu)invitation->mtu : all->mtu;
-    uint8_t reads = invitation->reads < all->reads_most ? invitation->reads : all->reads_most;
-    struct ibv_qp_attr state = {.qp_state = IBV_QPS_RTR,
-                                .path_mtu = mtu,
-                                .dest_qp_num = invitation->queue_pair & NUMBER_MASK,
-                                .rq_psn = invitation->first_number & NUMBER_MASK,
-                                .max_dest_rd_atomic = reads,
-                                .min_rnr_timer = WAIT_LEAST,
-                                .ah_attr = way_to(all, &link->address)};
-    int error = ibv_modify_qp(link->queue_pair, &state,
-                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-                                 .timeout = TIMEOUT,
-                                 .retry_cnt = RETRIES,
-                                 .rnr_retry = WAITS_FOR_EVER,
-                                 .sq_psn = link->first_number,
-                                 .max_rd_atomic = reads};
-    return error != 0 ? error
-                      : ibv_modify_qp(link->queue_pair, &state,
-                                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                          IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    struct co_verbs_connection connection = {
+        .path = path_to(all, &link->address),
+        .mtu = (enum ibv_mtu)invitation->mtu < all->mtu ? (enum ibv_mtu)invitation->mtu : all->mtu,
+        .peer = invitation->queue_pair,
+        .peer_number = invitation->first_number,
+        .number = link->first_number,
+        .reads = invitation->reads < all->reads_most ? invitation->reads : all->reads_most,
+        .timeout = TIMEOUT};
+    return co_verbs_connection_start(link->queue_pair, &connection);
 }
 
 static bool is_valid(const struct co_links_all *all, const struct co_invitation *invitation)
@@ -224,7 +194,7 @@ static void hear(struct co_links_all *all, const struct co_invitation *invitatio
     if (link->state == CO_LINK_INVITES) {
         int error = connect_to(all, link, invitation);
         if (error != 0) {
-            co_links_lose(all, peer, strerror(error));
+            co_links_lose(all, peer, strerror(-error));
             return;
         }
         link->state = CO_LINK_CONNECTED;

@@ -9,6 +9,7 @@
 
 #include "base/hash_map.h"
 #include "p2p/channel/links.h"
+#include "transport/verbs/verbs_queue_pair.h"
 
 #define CO_LINKS_GRH 40        // bytes in front of what the door receives
 #define CO_LINKS_DOOR_SLOTS 64 // invitations that may wait
