@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/order.h"
-#include "base/settings_complaint.h"
-#include "base/settings_nearest.h"
+#include "base/settings/settings_complaint.h"
+#include "base/settings/settings_nearest.h"
 
 extern char **environ;
 

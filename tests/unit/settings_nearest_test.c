@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "base/settings_nearest.h"
+#include "base/settings/settings_nearest.h"
 
 static void distances(void **state)
 {

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 
 static char *printed(void (*print)(FILE *))
 {

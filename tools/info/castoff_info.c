@@ -10,7 +10,7 @@
 #include "base/plain_json.h"
 #include "base/plain_text.h"
 #include "base/settings.h"
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 #include "info_tune.h"
 #include "transport/fault/lossy.h"
 #include "tools/launch/places.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/settings.h"
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 #include "transport/fault/lossy.h"
 
 // CO_SETTING_COUNT: there is none.

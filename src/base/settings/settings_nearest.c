@@ -2,7 +2,7 @@
 //
 // Edit distance with swaps of neighbours (restricted Damerau-Levenshtein), and the search for the nearest word.
 // Pure; called when a setting is wrong. Any thread; not hot.
-#include "base/settings_nearest.h"
+#include "base/settings/settings_nearest.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Words for wrong settings: what was written, what is allowed, what was probably meant. Pure; at load only.
-#include "base/settings_complaint.h"
+#include "base/settings/settings_complaint.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/settings_nearest.h"
-#include "base/settings_print.h"
+#include "base/settings/settings_nearest.h"
+#include "base/settings/settings_print.h"
 
 enum { SHOWN_MAX = 64 };
 

@@ -2,7 +2,7 @@
 //
 // Prints the settings table as a template, as a list of values and as manual text. Called by the tools and the
 // tests. Not hot.
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 
 #include <inttypes.h>
 #include <string.h>
