@@ -13,7 +13,7 @@ fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
-tools_all='base/.*|transport/fault/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
+tools_all='base/.*|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
@@ -23,7 +23,7 @@ allowed() {
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
-    src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|transport/([a-z_]+|fault/lossy)\.h' ;;
+    src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
     src/p2p/channel/links/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/auth/auth.h"
-#include "transport/fault/lossy.h"
+#include "base/settings/fault_plan.h"
 #include "transport/transport.h"
 
 struct co_mcast;       // an endpoint

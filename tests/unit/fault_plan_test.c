@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "transport/fault/lossy.h"
+#include "base/settings/fault_plan.h"
 
 static struct co_fault_plan parsed(const char *text)
 {

@@ -88,6 +88,7 @@ static const struct co_setting_row of_time = {.type = CO_SETTING_TIME, .value = 
 static const struct co_setting_row of_choice = {.type = CO_SETTING_CHOICE, .value = "a", .choices = "a|bc|d"};
 static const struct co_setting_row of_list = {.type = CO_SETTING_LIST, .value = "a", .choices = "a|bc|d"};
 static const struct co_setting_row of_groups = {.type = CO_SETTING_GROUPS, .value = "239.0.0.0/8"};
+static const struct co_setting_row of_faults = {.type = CO_SETTING_FAULT, .value = ""};
 static const struct co_setting_row of_text = {.type = CO_SETTING_TEXT, .value = ""};
 
 static const struct {
@@ -96,6 +97,10 @@ static const struct {
     int result;
     int64_t number;
 } grammar[] = {
+    {&of_faults, "", 0, 0},
+    {&of_faults, "drop=0.01,seed=7", 0, 0},
+    {&of_faults, "drop=2", -EINVAL, 0},
+    {&of_faults, "rain", -EINVAL, 0},
     {&of_bool, "yes", 0, 1},
     {&of_bool, "ON", 0, 1},
     {&of_bool, "true", 0, 1},
@@ -209,6 +214,8 @@ static void wrong_values_keep_the_default_and_are_explained(void **state)
         {"CASTOFF_UDP_GROUP", "10.0.0.0/8",
          "CASTOFF_UDP_GROUP=10.0.0.0/8: not a range of multicast addresses such as 239.192.0.0/16 (using "
          "239.192.0.0/16)"},
+        {"CASTOFF_FAULT", "drop=0.1,frob=1",
+         "CASTOFF_FAULT=drop=0.1,frob=1: 'frob=1' is no fault such as drop=0.01; none is injected"},
         {"CASTOFF_BCAST", "a\033[2J\nb", "CASTOFF_BCAST=a?[2J?b: not one of auto, yes, no (using auto)"},
     };
 
@@ -305,7 +312,7 @@ static void the_hash_is_that_of_the_values_in_force(void **state)
     assert_int_equal(hash_with("CASTOFF_UDP_INTERFACE", "x"), plain); // neither
     assert_int_not_equal(hash_with("CASTOFF_BCAST", "yes"), plain);
     assert_int_not_equal(hash_with("CASTOFF_BCAST", "yes"), hash_with("CASTOFF_ALLGATHER", "yes"));
-    assert_int_not_equal(hash_with("CASTOFF_TUNE", "a"), hash_with("CASTOFF_FAULT", "a"));
+    assert_int_not_equal(hash_with("CASTOFF_TUNE", "a"), hash_with("CASTOFF_FAULT", "drop=1"));
     assert_int_not_equal(hash_with("CASTOFF_TUNE", "a"), hash_with("CASTOFF_TUNE", "b"));
 }
 
@@ -316,8 +323,8 @@ static void every_agreed_setting_counts_in_the_hash(void **state)
     (void)state;
     for (int i = 0; i < CO_SETTING_COUNT; i++) {
         const struct co_setting_row *row = co_setting_row(i);
-        static const char *const tries[] = {"no",      "yes",  "3",     "100K",        "7ms",
-                                            "threads", "none", "error", "239.1.0.0/16"};
+        static const char *const tries[] = {"no",      "yes",  "3",     "100K",         "7ms",
+                                            "threads", "none", "error", "239.1.0.0/16", "drop=0.5"};
         for (size_t j = 0; j < sizeof tries / sizeof tries[0]; j++) {
             uint64_t hash = hash_with(row->name, tries[j]);
             assert_true((hash != plain) == (row->agreed && !co_setting_is_default(i)));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/settings/fault_plan.h"
 #include "base/settings/settings_nearest.h"
 #include "base/settings/settings_print.h"
 
@@ -131,6 +132,19 @@ static void say_words(char *sentence, size_t size, const struct co_setting_row *
     }
 }
 
+// Which word of a plan is none. There is no default to use in its place.
+static void say_fault(char *sentence, size_t size, const char *text)
+{
+    struct co_fault_plan plan;
+    char word[SHOWN_MAX + 1] = "", shown[SHOWN_MAX + 1];
+
+    co_fault_plan_parse(&plan, text, word, sizeof word);
+    show(shown, word, strlen(word));
+    append(sentence, size, "'");
+    append(sentence, size, shown);
+    append(sentence, size, "' is no fault such as drop=0.01; none is injected");
+}
+
 void co_complaint_value(char *sentence, size_t size, const struct co_setting_row *row, const char *text, int error)
 {
     char shown[SHOWN_MAX + 1];
@@ -141,6 +155,9 @@ void co_complaint_value(char *sentence, size_t size, const struct co_setting_row
         say_words(sentence, size, row, text);
     } else if (row->type == CO_SETTING_GROUPS) {
         append(sentence, size, "not a range of multicast addresses such as 239.192.0.0/16");
+    } else if (row->type == CO_SETTING_FAULT) {
+        say_fault(sentence, size, text);
+        return;
     } else if (row->type != CO_SETTING_TEXT) {
         say_number(sentence, size, row, error == -ERANGE);
         suggest_unit(sentence, size, row, text);

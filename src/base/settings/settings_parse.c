@@ -10,6 +10,7 @@
 
 #include "base/group_range.h"
 #include "base/settings.h"
+#include "base/settings/fault_plan.h"
 
 struct unit {
     const char *name;
@@ -138,6 +139,7 @@ int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t
 {
     int saved_errno = errno, result = -EINVAL;
     struct co_group_range range;
+    struct co_fault_plan plan;
 
     switch (row->type) {
     case CO_SETTING_BOOL:
@@ -151,6 +153,10 @@ int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t
         break;
     case CO_SETTING_GROUPS:
         result = co_group_range_parse(text, &range);
+        *number = result == 0 ? 0 : *number;
+        break;
+    case CO_SETTING_FAULT:
+        result = co_fault_plan_parse(&plan, text, NULL, 0);
         *number = result == 0 ? 0 : *number;
         break;
     case CO_SETTING_INT:

@@ -69,6 +69,7 @@ void co_setting_range_print(char range[128], enum co_setting_id id)
         [CO_SETTING_BOOL] = "yes or no", [CO_SETTING_INT] = "a whole number",
         [CO_SETTING_SIZE] = "a size",    [CO_SETTING_TIME] = "a time",
         [CO_SETTING_TEXT] = "text",      [CO_SETTING_GROUPS] = "multicast addresses",
+        [CO_SETTING_FAULT] = "text",
     };
     const struct co_setting_row *row = co_setting_row(id);
     char low[CO_SETTING_NUMBER_MAX], high[CO_SETTING_NUMBER_MAX];

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The text form of a fault plan (CASTOFF_FAULT): a strict parser. The text is a user's, so every
-// word is checked; numbers do not depend on the locale. Pure; called at start and by tests and the fuzzer.
+// The text form of a fault plan (CASTOFF_FAULT): a strict parser. The text is a user's, so every word is checked;
+// numbers do not depend on the locale. Pure; called by the parser of settings, by who injects the faults, and by tests.
+#include "base/settings/fault_plan.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +12,6 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "transport/fault/lossy.h"
 
 #define WORD_MAX 64
 #define RATE_UNITS INT64_C(1000000000) // rates have nine decimals
