@@ -9,11 +9,9 @@ $(BUILD)/libonesided.a: $(ONESIDED_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# tests/unit/<name>_test.c of every file there that has one, and onesided_*_test.c.
-ONESIDED_UNIT := $(sort $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/onesided_*_test.c)) \
-  $(foreach name,$(ONESIDED_SRC:src/onesided/%.c=%),$(if $(wildcard tests/unit/$(name)_test.c),$(BUILD)/tests/unit/$(name)_test)))
-$(ONESIDED_UNIT): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/tests/unit/libshared.a $(BUILD)/libonesided.a \
-  $(BUILD)/libcore.a
+# Their objects: mk/tests.mk
+ONESIDED_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/onesided/*_test.c)))
+$(ONESIDED_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/libonesided.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -lz -pthread -ldl -lm
@@ -25,7 +23,7 @@ $(BUILD)/tests/unit/onesided_join_test: $(BUILD)/obj/src/onesided/group/group_co
 FORGE := $(BUILD)/tests/lab-verbs/forge_frames
 .PHONY: forge-frames
 forge-frames: $(FORGE)
-$(BUILD)/obj/tests/lab-verbs/forge_frames.o: private ALL_CFLAGS += -Itests/unit
+$(BUILD)/obj/tests/lab-verbs/forge_frames.o: private ALL_CFLAGS += -Itests/unit/onesided
 $(FORGE): $(BUILD)/obj/tests/lab-verbs/forge_frames.o $(BUILD)/tests/unit/libshared.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
