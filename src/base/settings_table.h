@@ -34,7 +34,7 @@ CO_SETTING(STALL_S, "CASTOFF_STALL_S", EXPERT, INT, "30", 0, 86400, NULL, false,
 CO_SETTING(DEADLINE_S, "CASTOFF_DEADLINE_S", USER, INT, "120", 1, 86400, NULL, true, "fail an operation when a peer or, without worker threads, its host gives no sign of life for so many seconds")
 CO_SETTING(TUNE, "CASTOFF_TUNE", USER, TEXT, "", 0, 0, NULL, true, "file with the decisions by call, ranks, ranks per node, transport and size, written by castoff bench --tune; empty: built-in table")
 CO_SETTING(TUNE_LEARN, "CASTOFF_TUNE_LEARN", USER, TEXT, "", 0, 0, NULL, false, "file to which rank 0 adds what trials have found (CASTOFF_ADAPT), as a table for CASTOFF_TUNE of the next job; empty: none")
-CO_SETTING(FAULT, "CASTOFF_FAULT", EXPERT, TEXT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,reorder=0.05,seed=7,kind=data; miss=0.01 drops what arrives, blackhole=1 all multicast")
+CO_SETTING(FAULT, "CASTOFF_FAULT", EXPERT, FAULT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,reorder=0.05,seed=7,kind=data; miss=0.01 drops what arrives, blackhole=1 all multicast")
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", USER, CHOICE, "auto", 0, 0, "auto|shm|udp|verbs|none", true, "shm: inside a node only; udp or verbs: between nodes too; auto: verbs where every rank has a device; none: native only")
 CO_SETTING(MPMD, "CASTOFF_MPMD", EXPERT, BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")
 CO_SETTING(NODE_RANKS, "CASTOFF_NODE_RANKS", EXPERT, INT, "0", 0, 65535, NULL, true, "ranks of a host that count as a node, for trials of the network path on one host (with CASTOFF_UDP_INTERFACE=lo); 0: all of them")

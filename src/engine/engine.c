@@ -20,7 +20,7 @@
 #include "engine/start/messages_channels.h"
 #include "engine/start/signs_of_life.h"
 #include "engine/start/transports.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 #define DRAIN_NS (10 * CO_NS_PER_S)
 

@@ -3,7 +3,7 @@
 // One lane of a batch. What the published text leaves open, and what breaks otherwise: the slow path waits for all
 // earlier lanes, not for the one before; a conflict makes all later lanes look again, also those without one of their
 // own; the fast path counts receives that still wait, and needs all lanes on the run.
-// Each is a mutant that the tests must kill (CO_MATCH_MUTANT, tests/unit/match_mutants.sh).
+// Each is a mutant that the tests must kill (CO_MATCH_MUTANT, tests/unit/matching/match_mutants.sh).
 // Freestanding, hot.
 #include "matching/match_lane.h"
 

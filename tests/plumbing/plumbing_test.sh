@@ -116,7 +116,7 @@ test_ci() {
 
 test_style() {
     local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
-    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/mcast/shm"
+    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/shm"
     cp -r "$top/scripts" "$top/.clang-format" "$tree/"
     printf '%s\n//\n// Fine: getenv("x"), strcpy and TO''DO stand in prose only.\nint fine;\n' "$licence" | sed 's/TO''DO/to do/' \
         >"$tree/src/base/fine.c"
@@ -131,7 +131,7 @@ test_style() {
     printf '%s\nenum co_a { CO_X };\n' "$licence" >"$tree/src/engine/c.h"
     printf '%s\nstruct co_a {\n    int x;\n};\n' "$licence" >"$tree/src/engine/f.h"
     for check in $(seq 26); do
-        printf '%s\nint x;\n' "$licence" >"$tree/src/mcast/shm/x$check.c"
+        printf '%s\nint x;\n' "$licence" >"$tree/src/shm/x$check.c"
     done
     printf '%s\nint co_first(void)\n{\n    return co_second();\n}\n' "$licence" >"$tree/src/engine/first.c"
     printf '%s\nstatic inline int co_by_header(void)\n{\n    return co_first();\n}\n' "$licence" >"$tree/src/engine/by.h"
@@ -151,7 +151,7 @@ test_style() {
     done
     check "style: a hidden inner header is refused" says 'src/engine/a.c:2: must not include "mcast/inner.h"'
     check "style: MPI stays in src/pmpi" says 'only src/pmpi knows MPI'
-    check "style: a full folder is named" says 'src/mcast/shm: 26 .c files, at most 25'
+    check "style: a full folder is named" says 'src/shm: 26 .c files, at most 25'
     check "style: a file name that stands twice" says 'src/engine/c.h'
     check "style: a tag that stands twice" says 'src/engine/f.h:2:co_a'
     check "style: a new knot is counted" says 'src/engine: 2 files call each other in a ring, at most none:'

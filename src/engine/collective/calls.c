@@ -14,7 +14,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/progress.h"
 #include "engine/progress/team_failure.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 #define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
 #define INLINE_YIELDS 32 // likewise, when each turn yields the processor

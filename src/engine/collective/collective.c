@@ -14,7 +14,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/team_failure.h"
 #include "mcast/mcast.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 static void add_step(struct co_task *task, enum co_step step, int shm_root)
 {

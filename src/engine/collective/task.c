@@ -15,7 +15,7 @@
 #include "engine/engine_state.h"
 #include "engine/progress/team_failure.h"
 #include "mcast/mcast.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 void co_task_enqueue(struct co_task *task)
 {

@@ -13,7 +13,7 @@
 #include "engine/collective/task_request.h"
 #include "engine/collective/team.h"
 #include "engine/decide/decide.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 #define CO_PLAN_STEPS 4
 

@@ -12,7 +12,7 @@
 #include "engine/decide/trials.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 static void free_team(struct co_team *team)
 {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "engine/engine_state.h"
 #include "engine/progress/messages_progress.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 static void look_at_this_node(struct co_engine *engine)
 {

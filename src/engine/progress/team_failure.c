@@ -11,7 +11,7 @@
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 void co_team_break(struct co_team *team, int error)
 {

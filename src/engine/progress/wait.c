@@ -24,8 +24,8 @@
 #include "engine/progress/peer_failure.h"
 #include "engine/progress/workers.h"
 #include "mcast/mcast.h"
-#include "mcast/shm/shm.h"
-#include "mcast/transport/transport.h"
+#include "shm/shm.h"
+#include "transport/transport.h"
 #include "p2p/p2p.h"
 
 #define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most, in a call; a longer wait for a datagram sleeps

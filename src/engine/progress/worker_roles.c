@@ -14,7 +14,7 @@
 #include "engine/progress/wait.h"
 #include "engine/progress/workers.h"
 #include "mcast/mcast.h"
-#include "mcast/transport/transport.h"
+#include "transport/transport.h"
 
 #define NAP_LEAST_NS (20 * CO_NS_PER_US) // between looks at shared memory, whose writers wake nobody
 #define NAP_MOST_NS (500 * CO_NS_PER_US)

@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-#include "mcast/transport/udp.h"
-#include "mcast/transport/verbs.h"
+#include "transport/udp/udp.h"
+#include "transport/verbs.h"
 
 // What rank 0 tells all others first. The tag is random and shows in names and addresses.
 struct co_job_offer {

@@ -15,8 +15,8 @@
 #include "base/settings.h"
 #include "engine/engine_state.h"
 #include "engine/start/job_facts.h"
-#include "mcast/transport/transport.h"
-#include "mcast/transport/verbs.h"
+#include "transport/transport.h"
+#include "transport/verbs.h"
 #include "p2p/channel/rc_channel.h"
 #include "p2p/p2p_open.h"
 

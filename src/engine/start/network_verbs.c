@@ -17,10 +17,10 @@
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/job_facts.h"
 #include "engine/start/network_text.h"
-#include "mcast/transport/signs.h"
-#include "mcast/transport/transport.h"
-#include "mcast/transport/udp.h"
-#include "mcast/transport/verbs.h"
+#include "transport/signs.h"
+#include "transport/transport.h"
+#include "transport/udp/udp.h"
+#include "transport/verbs.h"
 
 #define DESCRIPTORS 12 // of the connection manager, the device, its bell, the watch of the program's memory
 

@@ -7,7 +7,7 @@
 #include "base/settings.h"
 #include "engine/engine_state.h"
 #include "engine/start/job_facts.h"
-#include "mcast/transport/udp.h"
+#include "transport/udp/udp.h"
 
 void co_shared_network_offer(struct co_job_offer *offer)
 {

@@ -12,7 +12,7 @@
 #include "engine/progress/wait.h"
 #include "engine/start/descriptor_budget.h"
 #include "mcast/mcast.h"
-#include "mcast/transport/transport.h"
+#include "transport/transport.h"
 
 static int next_leader(const struct co_engine *engine)
 {

@@ -22,7 +22,7 @@
 #include "engine/start/network_text.h"
 #include "engine/start/network_verbs.h"
 #include "engine/start/shared_network.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 static bool wants_network(const struct co_engine *engine)
 {

@@ -11,7 +11,6 @@
 #include "base/preload.h"
 #include "base/settings.h"
 #include "base/turns.h"
-#include "mcast/transport/lossy.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
@@ -71,12 +70,6 @@ static void complain(void)
             CO_LOG_WARN, CO_SUBSYS_PMPI,
             "CASTOFF_RECORD: nothing is recorded, since libcastoff-record.so is not preloaded; castoff run --record and "
             "castoff mpirun do that");
-    }
-    struct co_fault_plan plan;
-    char word[120] = "";
-    if (co_layer.rank == 0 && co_fault_plan_parse(&plan, co_setting_text(CO_SET_FAULT), word, sizeof word) != 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "CASTOFF_FAULT: '%s' is no fault such as drop=0.01; none is injected",
-               word);
     }
 }
 

@@ -14,13 +14,9 @@
 #define REQUEST_NS (5 * CO_NS_PER_MS) // until the first repetition; then twice as long each time, up to
 #define REQUEST_MOST_NS CO_NS_PER_S   // that: the peer computes
 #define KEY UINT32_C(0x1ca57001)      // of connection requests (Q_Key); the job's tag tells jobs apart
-#define NUMBER_MASK 0xffffffu
 
 // What is not answered in 0.54 s is sent again, seven times: a cable that is pulled for two seconds loses no messages.
 #define TIMEOUT 17
-#define RETRIES 7
-#define WAITS_FOR_EVER 7 // of a peer that has no place
-#define WAIT_LEAST 12    // 0.64 ms, before it is asked again
 
 int co_rc_connect_fill(struct co_rc_all *all, unsigned slot)
 {
@@ -49,16 +45,11 @@ int co_rc_connect_open(struct co_rc_all *all)
     if (all->connect_qp == NULL) {
         return errno != 0 ? -errno : -EIO;
     }
-    struct ibv_qp_attr state = {.qp_state = IBV_QPS_INIT, .port_num = all->config.port, .qkey = KEY};
-    int error = ibv_modify_qp(all->connect_qp, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    int error = co_verbs_datagrams_init(all->connect_qp, all->config.port, KEY);
     for (unsigned slot = 0; error == 0 && slot < CO_RC_CONNECT_SLOTS; slot++) {
-        error = -co_rc_connect_fill(all, slot);
+        error = co_rc_connect_fill(all, slot);
     }
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR};
-    error = error == 0 ? ibv_modify_qp(all->connect_qp, &state, IBV_QP_STATE) : error;
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .sq_psn = 0};
-    error = error == 0 ? ibv_modify_qp(all->connect_qp, &state, IBV_QP_STATE | IBV_QP_SQ_PSN) : error;
-    return -error;
+    return error == 0 ? co_verbs_datagrams_start(all->connect_qp) : error;
 }
 
 void co_rc_connect_close(struct co_rc_all *all)
@@ -73,14 +64,9 @@ void co_rc_connect_close(struct co_rc_all *all)
     }
 }
 
-static struct ibv_ah_attr route_to(const struct co_rc_all *all, const struct co_rc_address *address)
+static struct ibv_ah_attr path_to(const struct co_rc_all *all, const struct co_rc_address *address)
 {
-    struct ibv_ah_attr route = {.grh = {.sgid_index = all->config.gid_index, .hop_limit = UINT8_MAX},
-                                .dlid = address->lid,
-                                .is_global = 1,
-                                .port_num = all->config.port};
-    memcpy(&route.grh.dgid, address->gid, sizeof address->gid);
-    return route;
+    return co_verbs_path_to(all->config.port, all->config.gid_index, address->gid, address->lid);
 }
 
 // Lost where there is no room, or no way now: it is repeated.
@@ -97,8 +83,8 @@ static void request_send(struct co_rc_all *all, int peer)
                                                .has_yours = connection->state >= CO_RC_CONNECTED,
                                                .is_ready = connection->state == CO_RC_READY};
     if (connection->address_handle == NULL) {
-        struct ibv_ah_attr route = route_to(all, &connection->address);
-        connection->address_handle = ibv_create_ah(all->domain, &route);
+        struct ibv_ah_attr path = path_to(all, &connection->address);
+        connection->address_handle = ibv_create_ah(all->domain, &path);
     }
     if (connection->address_handle != NULL) {
         struct ibv_sge place = {.addr = (uintptr_t)&request, .length = sizeof request};
@@ -128,11 +114,8 @@ static int queue_pair_make(struct co_rc_all *all, int peer)
     if (connection->queue_pair == NULL) {
         return errno != 0 ? errno : EIO;
     }
-    struct ibv_qp_attr state = {
-        .qp_state = IBV_QPS_INIT, .port_num = all->config.port, .qp_access_flags = IBV_ACCESS_REMOTE_READ};
-    int error = ibv_modify_qp(connection->queue_pair, &state,
-                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    connection->first_number = (uint32_t)co_clock_now_ns() & NUMBER_MASK;
+    int error = -co_verbs_connection_init(connection->queue_pair, all->config.port);
+    connection->first_number = (uint32_t)co_clock_now_ns() & CO_VERBS_NUMBER_MASK;
     connection->pause_ns = REQUEST_NS;
     if (error == 0 && co_hash_map_put(&all->by_queue_pair, connection->queue_pair->qp_num, connection) != 0) {
         error = ENOMEM;
@@ -185,28 +168,15 @@ void co_rc_connected(struct co_rc_all *all, int peer)
 static int connection_connect(struct co_rc_all *all, struct co_rc_connection *connection,
                               const struct co_rc_connection_request *request)
 {
-    enum ibv_mtu mtu = (enum ibv_mtu)request->mtu < all->mtu ? (enum ibv_mtu)request->mtu : all->mtu;
-    uint8_t reads = request->reads < all->reads_most ? request->reads : all->reads_most;
-    struct ibv_qp_attr state = {.qp_state = IBV_QPS_RTR,
-                                .path_mtu = mtu,
-                                .dest_qp_num = request->queue_pair & NUMBER_MASK,
-                                .rq_psn = request->first_number & NUMBER_MASK,
-                                .max_dest_rd_atomic = reads,
-                                .min_rnr_timer = WAIT_LEAST,
-                                .ah_attr = route_to(all, &connection->address)};
-    int error = ibv_modify_qp(connection->queue_pair, &state,
-                              IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                                  IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-    state = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
-                                 .timeout = TIMEOUT,
-                                 .retry_cnt = RETRIES,
-                                 .rnr_retry = WAITS_FOR_EVER,
-                                 .sq_psn = connection->first_number,
-                                 .max_rd_atomic = reads};
-    return error != 0 ? error
-                      : ibv_modify_qp(connection->queue_pair, &state,
-                                      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                          IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    struct co_verbs_connection ends = {.path = path_to(all, &connection->address),
+                                       .mtu = (enum ibv_mtu)request->mtu < all->mtu ? (enum ibv_mtu)request->mtu
+                                                                                    : all->mtu,
+                                       .peer = request->queue_pair,
+                                       .peer_number = request->first_number,
+                                       .number = connection->first_number,
+                                       .reads = request->reads < all->reads_most ? request->reads : all->reads_most,
+                                       .timeout = TIMEOUT};
+    return co_verbs_connection_start(connection->queue_pair, &ends);
 }
 
 static bool request_is_valid(const struct co_rc_all *all, const struct co_rc_connection_request *request)
@@ -226,7 +196,7 @@ static void request_receive(struct co_rc_all *all, const struct co_rc_connection
     if (connection->state == CO_RC_CONNECTING) {
         int error = connection_connect(all, connection, request);
         if (error != 0) {
-            co_rc_lose(all, peer, strerror(error));
+            co_rc_lose(all, peer, strerror(-error));
             return;
         }
         connection->state = CO_RC_CONNECTED;

@@ -12,23 +12,6 @@
 #include "p2p/channel/rc/rc_state.h"
 
 #define LINE 64
-#define READS_MOST 16 // of one queue pair at a time
-
-static struct ibv_context *device_open(const char *name)
-{
-    int count = 0;
-    struct ibv_device **devices = ibv_get_device_list(&count);
-    struct ibv_context *context = NULL;
-    for (int i = 0; devices != NULL && i < count && context == NULL; i++) {
-        if (strcmp(ibv_get_device_name(devices[i]), name) == 0) {
-            context = ibv_open_device(devices[i]);
-        }
-    }
-    if (devices != NULL) {
-        ibv_free_device_list(devices);
-    }
-    return context;
-}
 
 static int device_query(struct co_rc_all *all)
 {
@@ -37,9 +20,8 @@ static int device_query(struct co_rc_all *all)
     if (ibv_query_device(all->context, &device) != 0 || ibv_query_port(all->context, all->config.port, &port) != 0) {
         return -EIO;
     }
-    int reads = device.max_qp_rd_atom < device.max_qp_init_rd_atom ? device.max_qp_rd_atom : device.max_qp_init_rd_atom;
     all->mtu = port.active_mtu;
-    all->reads_most = (uint8_t)(reads < 1 ? 1 : reads > READS_MOST ? READS_MOST : reads);
+    all->reads_most = co_verbs_reads_at_once(all->context);
     all->part_bytes = port.max_msg_sz < CO_RC_PART ? port.max_msg_sz : CO_RC_PART;
     return device.max_srq < 1 ? -ENOTSUP : 0;
 }
@@ -237,7 +219,7 @@ static int rc_open(struct co_rc **out, const struct co_rc_config *config, uint32
     }
     *all = (struct co_rc_all){.rc = {&ops}, .config = *config};
     co_hash_map_open(&all->by_queue_pair);
-    all->context = device_open(config->device);
+    all->context = co_verbs_device_named(config->device);
     int error = all->context == NULL ? (errno != 0 ? -errno : -ENODEV) : rc_open_all(all);
     if (error != 0) {
         snprintf(why, why_room, "%s gives no connections, which want %zu KiB of locked memory: %s", config->device,

@@ -3,13 +3,14 @@
 // What the rc_*.c files share. One queue pair for each peer that was ever sent to or has sent, one shared receive
 // queue whose places are the packets that arrive, one completion queue, and a datagram queue pair for connection
 // requests.
-#ifndef CASTOFF_P2P_CHANNEL_LINKS_STATE_H
-#define CASTOFF_P2P_CHANNEL_LINKS_STATE_H
+#ifndef CASTOFF_P2P_CHANNEL_RC_RC_STATE_H
+#define CASTOFF_P2P_CHANNEL_RC_RC_STATE_H
 
 #include <infiniband/verbs.h>
 
 #include "base/hash_map.h"
 #include "p2p/channel/rc.h"
+#include "transport/verbs/verbs_queue_pair.h"
 
 #define CO_RC_GRH 40           // bytes in front of a datagram
 #define CO_RC_CONNECT_SLOTS 64 // connection requests that may wait
