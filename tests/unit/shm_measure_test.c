@@ -14,23 +14,28 @@
 #include "mcast/shm/shm_team.h"
 #include "shm_job.h"
 
-static void the_smallest_from_which_on_it_always_wins(void **state)
+static void it_is_faster_from_where_the_two_cross(void **state)
 {
     (void)state;
     static const struct {
         struct co_shm_times times[CO_SHM_MEASURED_SIZES];
-        int from; // index of a size; -1: never
+        size_t from; // KiB; 0: never
     } cases[] = {
-        {{{10, 5}, {40, 20}, {160, 80}}, 0}, {{{10, 10}, {40, 39}, {160, 80}}, 1},
-        {{{10, 9}, {40, 41}, {160, 80}}, 2}, {{{10, 5}, {40, 20}, {160, 160}}, -1},
-        {{{0, 0}, {40, 20}, {160, 80}}, 1},  {{{10, 5}, {40, 20}, {0, 0}}, -1},
-        {{{10, 5}, {40, 0}, {160, 80}}, 2},
+        {{{10, 5}, {40, 20}, {160, 80}}, 16},       // always
+        {{{10, 10}, {40, 39}, {160, 80}}, 16},      // as fast at the least
+        {{{100, 110}, {330, 300}, {900, 500}}, 40}, // as much slower at 16 KiB as faster at 64
+        {{{10, 9}, {400, 404}, {2000, 1000}}, 65},  // hardly slower at 64 KiB, twice as fast at 256
+        {{{10, 9}, {100, 200}, {1010, 1000}}, 254}, // the other way round
+        {{{10, 5}, {40, 20}, {160, 160}}, 0},       // not at the largest
+        {{{0, 0}, {40, 20}, {160, 80}}, 64},        // the least was not measured
+        {{{10, 5}, {40, 20}, {0, 0}}, 0},           // nor the largest
+        {{{10, 5}, {40, 0}, {160, 80}}, 256},       // nor that between
     };
     assert_int_equal(co_shm_measured_size(0), 16 << 10);
     assert_int_equal(co_shm_measured_size(CO_SHM_MEASURED_SIZES - 1), 256 << 10);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t expected = cases[i].from < 0 ? SIZE_MAX : co_shm_measured_size((unsigned)cases[i].from);
-        assert_int_equal(co_shm_straight_from(cases[i].times), expected);
+        size_t from = co_shm_straight_from(cases[i].times);
+        assert_int_equal(from == SIZE_MAX ? 0 : from >> 10, cases[i].from);
     }
 }
 
@@ -44,10 +49,10 @@ static bool all_have(struct shm_rank *self, long value)
     return is_same;
 }
 
-static bool is_measured_size(size_t from)
+static bool is_possible(size_t from)
 {
-    return from == SIZE_MAX || from == co_shm_measured_size(0) || from == co_shm_measured_size(1) ||
-           from == co_shm_measured_size(2);
+    return from == SIZE_MAX ||
+           (from >= co_shm_measured_size(0) && from <= co_shm_measured_size(CO_SHM_MEASURED_SIZES - 1));
 }
 
 static int measure(struct shm_rank *self)
@@ -59,7 +64,7 @@ static int measure(struct shm_rank *self)
     SHM_CHECK(all_have(self, is_measured));
     for (int way = 0; way < CO_SHM_WAYS; way++) {
         SHM_CHECK(all_have(self, (long)from[way]));
-        SHM_CHECK(is_measured ? is_measured_size(from[way]) : from[way] == 0);
+        SHM_CHECK(is_measured ? is_possible(from[way]) : from[way] == 0);
     }
     // The staging is as good as before.
     struct co_shm_team *team;
@@ -141,7 +146,7 @@ static void settings_are_worth_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_smallest_from_which_on_it_always_wins),
+        cmocka_unit_test(it_is_faster_from_where_the_two_cross),
         cmocka_unit_test(all_ranks_hear_the_same),
         cmocka_unit_test(without_staging_nothing_is_measured),
         cmocka_unit_test(settings_are_worth_more),

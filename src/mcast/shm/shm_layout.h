@@ -26,7 +26,8 @@
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
 #define CO_SHM_VERSION 7
 #define CO_SHM_PAGE 4096
-#define CO_SHM_FRAGMENT ((size_t)512) // a slot of the bulk ring
+#define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
+#define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
 #define CO_SHM_ENTRIES_MAX 4096
 #define CO_SHM_WARM_AREAS 8 // that nobody has, and whose pages stay
 

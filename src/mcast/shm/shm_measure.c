@@ -26,6 +26,7 @@
 #define MESSAGE_SLOTS 4
 #define STREAM_PIECE ((size_t)16 << 10)
 #define STREAM_SLOTS 16
+#define BCAST_RUN 8 // broadcasts that follow each other: by ring the root need not wait for the end of one
 
 // At the start of a player's part of the staging; behind it, a page further, the slots.
 struct stage {
@@ -126,19 +127,38 @@ static bool by_ring(struct player *player, enum co_shm_way way, size_t bytes)
 static bool straight(struct player *player, enum co_shm_way way, size_t bytes)
 {
     int peer = player->is_first ? 1 : 0, error = 0;
-    size_t half = way == CO_SHM_WAY_BCAST ? bytes / 2 : bytes;
+    size_t half = way == CO_SHM_WAY_BCAST && bytes > CO_SHM_PIECE_LEAST ? bytes / 2 : bytes;
     if (!player->is_first || way == CO_SHM_WAY_ALLGATHER) {
         error = co_shm_node_read(player->node, peer, player->target, player->other->source, half);
-    } else if (way == CO_SHM_WAY_BCAST) {
+    } else if (way == CO_SHM_WAY_BCAST && half < bytes) {
         error =
             co_shm_node_write(player->node, peer, player->source + half, player->other->target + half, bytes - half);
     }
     return error == 0 || fail(player);
 }
 
+typedef bool copy_function(struct player *, enum co_shm_way, size_t);
+
+// How many are done before the two meet. Straight they cannot overlap: each waits for the word where its block is, and
+// for the word that it has been read. Of the largest, by ring, the pieces of one follow each other.
+static unsigned run_of(copy_function *copy, enum co_shm_way way, size_t bytes)
+{
+    return way == CO_SHM_WAY_BCAST && copy == by_ring && bytes < LARGEST ? BCAST_RUN : 1;
+}
+
+static bool copy_run(struct player *player, copy_function *copy, enum co_shm_way way, size_t bytes)
+{
+    bool is_announced = way != CO_SHM_WAY_BCAST || copy == by_ring || meet(player);
+    for (unsigned left = run_of(copy, way, bytes); is_announced && left > 0; left--) {
+        if (!copy(player, way, bytes)) {
+            return false;
+        }
+    }
+    return is_announced && meet(player);
+}
+
 // The least of some rounds from memory that stays, and the least of as many from memory just written. 0: failed.
-static uint64_t time_of(struct player *player, bool (*copy)(struct player *, enum co_shm_way, size_t),
-                        enum co_shm_way way, size_t bytes)
+static uint64_t time_of(struct player *player, copy_function *copy, enum co_shm_way way, size_t bytes)
 {
     uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
     for (unsigned round = 0; round < ROUNDS; round++) {
@@ -150,10 +170,10 @@ static uint64_t time_of(struct player *player, bool (*copy)(struct player *, enu
             return 0;
         }
         uint64_t start_ns = co_clock_now_ns();
-        if (!copy(player, way, bytes) || !meet(player)) {
+        if (!copy_run(player, copy, way, bytes)) {
             return 0;
         }
-        uint64_t took_ns = co_clock_now_ns() - start_ns;
+        uint64_t took_ns = (co_clock_now_ns() - start_ns) / run_of(copy, way, bytes);
         least[kind] = took_ns < least[kind] ? took_ns : least[kind];
     }
     return least[0] + least[1];

@@ -28,18 +28,27 @@ static inline size_t co_shm_measured_size(unsigned index)
     return CO_SHM_MEASURED_LEAST << (2 * index);
 }
 
-// The smallest of the sizes from which on the straight copy was faster at all of them. SIZE_MAX: it was not at the
-// largest.
+// From which size on the straight copy is faster: between the last at which it was not and the next one, nearer to that
+// where the two differed less. The smallest if it was faster at all, SIZE_MAX if it was not at the largest.
 static inline size_t co_shm_straight_from(const struct co_shm_times times[CO_SHM_MEASURED_SIZES])
 {
-    size_t from = SIZE_MAX;
     for (unsigned i = CO_SHM_MEASURED_SIZES; i-- > 0;) {
-        if (times[i].straight_ns == 0 || times[i].straight_ns >= times[i].ring_ns) {
-            break;
+        const struct co_shm_times *here = &times[i], *above = &times[i + 1];
+        if (here->straight_ns != 0 && here->straight_ns < here->ring_ns) {
+            continue;
         }
-        from = co_shm_measured_size(i);
+        if (i + 1 == CO_SHM_MEASURED_SIZES) {
+            return SIZE_MAX;
+        }
+        if (here->straight_ns == 0 || here->ring_ns == 0) {
+            return co_shm_measured_size(i + 1);
+        }
+        double slower = (double)(here->straight_ns - here->ring_ns) / (double)here->ring_ns;
+        double faster = (double)(above->ring_ns - above->straight_ns) / (double)above->straight_ns;
+        double gap = (double)(co_shm_measured_size(i + 1) - co_shm_measured_size(i));
+        return co_shm_measured_size(i) + (size_t)(gap * slower / (slower + faster));
     }
-    return from;
+    return co_shm_measured_size(0);
 }
 
 // Collective over the node, which has single copy. False: nothing was measured, on any rank; *error is 0 or the

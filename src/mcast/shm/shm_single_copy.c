@@ -145,8 +145,9 @@ static int use_measured(struct co_shm_node *node)
     if (!co_shm_measure(node, from, &error)) {
         return error;
     }
-    size_t message = from[CO_SHM_WAY_MESSAGE]; // of the two sizes between which reading becomes faster, the middle
-    node->stream_most = message == SIZE_MAX ? SIZE_MAX : message / 2;
+    size_t message = from[CO_SHM_WAY_MESSAGE];
+    node->stream_most =
+        message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
     if (node->config.size == 2) {
         node->direct_bcast_min = threshold(node, from[CO_SHM_WAY_BCAST]);
         node->direct_allgather_min = threshold(node, from[CO_SHM_WAY_ALLGATHER]);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <sched.h>
 
-#define PIECE_BYTES_MIN ((size_t)16 << 10)
 #define LOOK_EVERY 64 // turns of a wait for a member that may be gone
 
 // The claim. Pieces not yet taken: a tag of the operation, the first and the end. The tag makes a late compare-and-swap
@@ -39,7 +38,7 @@ static void choose_piece(struct co_shm_op *op)
     size_t piece = (op->bytes / (pair ? 2 : 8) + CO_SHM_PAGE - 1) / CO_SHM_PAGE * CO_SHM_PAGE;
     size_t most = (size_t)(pair ? 512 : 256) << 10;
 
-    piece = piece < PIECE_BYTES_MIN ? PIECE_BYTES_MIN : piece;
+    piece = piece < CO_SHM_PIECE_LEAST ? CO_SHM_PIECE_LEAST : piece;
     piece = piece > most ? most : piece;
     while (op->bytes / piece >= FIELD_MASK - 1) {
         piece *= 2; // more than a terabyte
