@@ -25,11 +25,11 @@ allowed() {
     src/shm/*) echo 'base/.*|shm/.*' ;;
     src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
-    src/p2p/channel/links/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;
+    src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
     src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(carrier|links|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
+    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
     src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
     src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
     src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;

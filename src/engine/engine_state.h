@@ -31,7 +31,7 @@
 #include "base/mpsc_queue.h"
 #include "base/order.h"
 #include "engine/engine.h"
-#include "p2p/channel/carrier_channel.h"
+#include "p2p/channel/native_channel.h"
 #include "engine/collective/placed.h"
 #include "p2p/p2p_open.h"
 #include "engine/collective/task_request.h"
@@ -110,10 +110,10 @@ struct co_engine {
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
     bool has_messages;                     // every node with several ranks has a channel between them
-    bool has_carrier;                      // ... and all ranks the one between hosts
+    bool has_remote_channel;               // ... and all ranks the one between hosts
     _Atomic bool shares_messages;          // the first worker moves them while the program computes
-    struct co_channel *native_carrier;     // `p2p` closes it; NULL: none
-    struct co_channel *links_carrier;      // instead of it, over verbs; likewise
+    struct co_channel *native_channel;     // `p2p` closes it; NULL: none
+    struct co_channel *rc_channel;         // instead of it, over verbs; likewise
     _Atomic bool must_let_go;              // it has yet to give back a device that is taken away
     _Atomic unsigned message_spins;        // turns of a wait for a message before anything else is moved
     _Atomic unsigned message_waits;        // where ranks outnumber cores
@@ -186,9 +186,9 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room);
 void co_transports_close(struct co_engine *engine);
 
 // messages_channels.c
-// Collective. 0, or -errno of this rank or its node; `carrier`: likewise for messages between hosts, -ENOTSUP where
-// there are none.
-int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier);
+// Collective. 0, or -errno of this rank or its node; `native channel`: likewise for messages between hosts, -ENOTSUP
+// where there are none.
+int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *native_channel);
 void co_messages_share(struct co_engine *engine); // with the workers, where there are some
 bool co_messages_in_background(const struct co_engine *engine);
 int co_messages_move_background(struct co_engine *engine); // by the first worker, as co_p2p_move_background

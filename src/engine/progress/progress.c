@@ -136,7 +136,7 @@ static bool messages_are_due(struct co_engine *engine)
     // relaxed, and not one step: a lost count delays a look by one call
     unsigned turn = co_load_relaxed(&engine->native_turns) + 1;
     co_store_relaxed(&engine->native_turns, turn);
-    return turn % MESSAGES_EVERY == 0 || engine->native_carrier != NULL;
+    return turn % MESSAGES_EVERY == 0 || engine->native_channel != NULL;
 }
 
 int co_engine_progress_inside(struct co_engine *engine)

@@ -328,7 +328,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     bool is_native_due = wait->all_turns % NATIVE_EVERY == 0;
     bool is_vain = co_engine_progress(engine) == 0; // else the caller may be done
     wait->turns++;
-    if (engine->native_carrier == NULL && (is_native_due || (engine->mcast == NULL && is_vain))) {
+    if (engine->native_channel == NULL && (is_native_due || (engine->mcast == NULL && is_vain))) {
         move_native(engine);
     }
     if (has_moved(engine, wait)) {

@@ -21,14 +21,14 @@ struct co_job_offer {
 struct co_rank_facts {
     struct co_udp_address address;
     int32_t udp_status;
-    int32_t shm_status, single_copy, message_status, carrier_status;
+    int32_t shm_status, single_copy, message_status, native_channel_status;
     int32_t lacks_aes;
     uint64_t datagram_bytes, receive_buffer_bytes; // of UDP
     struct co_verbs_address verbs_address;
     int32_t verbs_status;
     uint32_t verbs_datagram_bytes, verbs_receive_bytes;
-    uint32_t link_door;
-    int32_t link_status;
+    uint32_t connect_qp;
+    int32_t rc_status;
 };
 
 // shared_network.c. Rank 0 writes its addresses to what it broadcasts; afterwards all ranks together (collective) find
@@ -64,9 +64,9 @@ int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int 
 
 // messages_verbs.c. Connections for messages between hosts on the same device: by this rank alone, after
 // co_network_open_verbs.
-void co_network_open_links(struct co_engine *engine, struct co_rank_facts *mine);
+void co_network_open_rc(struct co_engine *engine, struct co_rank_facts *mine);
 // Once the network is agreed: they take the place of the MPI below on all ranks, or on none.
-void co_network_choose_links(struct co_engine *engine, const struct co_rank_facts *facts);
+void co_network_choose_rc(struct co_engine *engine, const struct co_rank_facts *facts);
 
 // Undoes whatever is open.
 void co_network_close(struct co_engine *engine);

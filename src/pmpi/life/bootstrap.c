@@ -7,7 +7,7 @@
 #include "base/settings.h"
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/life/layer.h"
-#include "pmpi/p2p/native_carrier.h"
+#include "pmpi/p2p/native_transfers.h"
 #include "pmpi/life/progress_hook.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ static void release(MPI_Comm *comm)
 
 void co_bootstrap_close(void)
 {
-    co_native_carrier_close();
+    co_native_transfers_close();
     release(&co_layer.node);
     release(&co_layer.self);
     release(&co_layer.world);
@@ -197,7 +197,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_of_rank = nodes,
                                        .native_progress = co_progress_native,
                                        .native_takes_device_memory = co_device_memory_is_taken,
-                                       .native = co_native_carrier_open(co_layer.node_count)};
+                                       .native = co_native_transfers_open(co_layer.node_count)};
     co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
     co_next.Comm_size(co_layer.node, &bootstrap->node_size);
     *node_of_rank = nodes;

@@ -2,7 +2,7 @@
 //
 // What every queue pair of castoff's has in common: devices by name, our entry in the table of GIDs, the path to a
 // peer, and the states from INIT to RTS. The datagrams and the neighbours' connections of this folder use it, and the
-// connections that carry messages (p2p/channel/links). No state of its own; cold.
+// connections that carry messages (p2p/channel/rc). No state of its own; cold.
 #ifndef CASTOFF_TRANSPORT_VERBS_QUEUE_PAIR_H
 #define CASTOFF_TRANSPORT_VERBS_QUEUE_PAIR_H
 

@@ -33,10 +33,10 @@ static unsigned roll(unsigned below)
 static ucontext_t scheduler, lane_context[LANES];
 static char stacks[LANES][STACK];
 static bool has_ended[LANES];
-static struct co_match_block *running;
+static struct co_match_batch *running;
 static uint64_t steps;
 
-void co_match_step(struct co_match_block *block, unsigned lane)
+void co_match_step(struct co_match_batch *block, unsigned lane)
 {
     (void)block;
     steps++;
@@ -79,7 +79,7 @@ static void open_lane(unsigned lane)
     makecontext(&lane_context[lane], (void (*)(void))lane_main, 1, lane);
 }
 
-static void run_lanes(struct co_match_block *block, int manner)
+static void run_lanes(struct co_match_batch *block, int manner)
 {
     running = block;
     for (unsigned i = 0; i < block->count; i++) {
@@ -139,7 +139,7 @@ struct block_key {
 
 static void block_of(const struct block_key *keys, unsigned count, bool early_check, int manner)
 {
-    static struct co_match_block block;
+    static struct co_match_batch block;
     block.matcher = bench.matcher;
     block.count = count;
     block.early_check = early_check;
@@ -152,10 +152,10 @@ static void block_of(const struct block_key *keys, unsigned count, bool early_ch
         block.messages[i] = message;
         block.hashes[i] = co_match_hashes_of(keys[i].source, keys[i].tag);
     }
-    if (co_match_block_begin(&block)) {
+    if (co_match_batch_begin(&block)) {
         run_lanes(&block, manner);
         assert_int_equal(block.faults, 0);
-        co_match_block_end(&block);
+        co_match_batch_end(&block);
     }
     for (unsigned i = 0; i < count; i++) {
         int expected = oracle_arrive(&bench.oracle, first + (int)i, keys[i].source, keys[i].tag);

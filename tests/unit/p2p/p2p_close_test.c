@@ -20,7 +20,7 @@ enum { SENDS = 9, RECEIVES = 5, MANY = 100 };
 static const struct p2p_world_options two_nodes = {.size = 4,
                                                    .node_ranks = 2,
                                                    .eager_most = 4096,
-                                                   .carried_eager_most = 1024,
+                                                   .remote_eager_most = 1024,
                                                    .credit = 1 << 20,
                                                    .stream_most = 200000,
                                                    .may_read = true,

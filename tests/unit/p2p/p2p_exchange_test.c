@@ -62,7 +62,7 @@ static size_t exchange_once(size_t bytes, size_t room)
     send_both(&exchange, bytes);
     p2p_world_settle(&world);
     check_both(&exchange, bytes);
-    return exchange.sends[0].early;
+    return exchange.sends[0].first_fragment;
 }
 
 static size_t one_way(void)
@@ -73,17 +73,17 @@ static size_t one_way(void)
     co_p2p_send(&send);
     p2p_world_settle(&world);
     check_received(&receive, 0, FIRST, BYTES);
-    return send.early;
+    return send.first_fragment;
 }
 
 static void large_ones_are_read(void **state)
 {
     (void)state;
     open_streams(2, 1 << 20);
-    assert_int_equal(one_way(), EARLY);
+    assert_int_equal(one_way(), FIRST_FRAGMENT);
     assert_int_equal(reads, 0);
-    assert_int_equal(exchange_once(BYTES, BYTES), EARLY);
-    assert_int_equal(reads, 2); // what is behind the early bytes of either
+    assert_int_equal(exchange_once(BYTES, BYTES), FIRST_FRAGMENT);
+    assert_int_equal(reads, 2); // what is behind the first fragment of either
     assert_int_equal(exchange_once(BYTES, BYTES), 0);
     assert_int_equal(reads, 4);
     close_streams(false);
@@ -113,17 +113,17 @@ static void small_ones_go_in_pieces(void **state)
     (void)state;
     open_streams(2, 1 << 20);
     for (int i = 0; i < 3; i++) {
-        exchange_once(EARLY, BYTES);
+        exchange_once(FIRST_FRAGMENT, BYTES);
         exchange_once(EAGER + 1, BYTES);
     }
     assert_int_equal(reads, 0);
     close_streams(false);
 }
 
-// With room for half of it, for the early bytes alone, and for none.
+// With room for half of it, for the first fragment alone, and for none.
 static void too_little_room(void **state)
 {
-    static const size_t rooms[] = {BYTES / 2, EARLY, EARLY / 2, 0};
+    static const size_t rooms[] = {BYTES / 2, FIRST_FRAGMENT, FIRST_FRAGMENT / 2, 0};
     (void)state;
     for (unsigned i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
         open_streams(2, 1 << 20);
@@ -147,7 +147,7 @@ static void where_nobody_may_read(void **state)
     close_streams(false);
 }
 
-// The messages come before their receives: all early bytes are kept, or some of them still on their way.
+// The messages come before their receives: all of the first fragment is kept, or some of it still on their way.
 static void before_their_receives(void **state)
 {
     (void)state;

@@ -47,10 +47,10 @@ static void sends_fail(void **state)
 {
     (void)state;
     open_world(3, true);
-    struct co_p2p_send offer = send_of(0, 1, 1, LARGE), synchronous = send_of(0, 1, 1, 8), eager = send_of(0, 1, 1, 8),
+    struct co_p2p_send rts = send_of(0, 1, 1, LARGE), synchronous = send_of(0, 1, 1, 8), eager = send_of(0, 1, 1, 8),
                        other = send_of(0, 2, 1, LARGE), self = send_of(0, 0, 1, LARGE);
     synchronous.is_synchronous = true;
-    co_p2p_send(&offer);
+    co_p2p_send(&rts);
     co_p2p_send(&synchronous);
     co_p2p_send(&eager);
     co_p2p_send(&other);
@@ -63,7 +63,7 @@ static void sends_fail(void **state)
     co_p2p_lose(world.ranks[0], 1);
     co_p2p_lose(world.ranks[0], 1);
     assert_true(co_p2p_send_is_done(&eager) && eager.result == 0); // it was copied in time
-    assert_true(co_p2p_send_is_done(&offer) && offer.result == -ECONNRESET);
+    assert_true(co_p2p_send_is_done(&rts) && rts.result == -ECONNRESET);
     assert_true(co_p2p_send_is_done(&synchronous) && synchronous.result == -ECONNRESET);
     for (int i = 0; i < MANY; i++) {
         assert_true(co_p2p_send_is_done(&waiting[i]) && waiting[i].result == -ECONNRESET);
@@ -120,13 +120,13 @@ static void what_it_sent_is_received(void **state)
 {
     (void)state;
     open_world(2, true);
-    struct co_p2p_send offer = send_of(1, 0, 7, LARGE);
+    struct co_p2p_send rts = send_of(1, 0, 7, LARGE);
     static struct co_p2p_send eager[40];
     for (int i = 0; i < 40; i++) {
         eager[i] = send_of(1, 0, i, 100);
         co_p2p_send(&eager[i]);
     }
-    co_p2p_send(&offer);
+    co_p2p_send(&rts);
     struct co_p2p_receive posted = receive_at(0, 100);
     co_p2p_receive(&posted, 1, 39);
     co_p2p_lose(world.ranks[0], 1);
@@ -203,14 +203,14 @@ static void native_fails(void **state)
     (void)state;
     struct p2p_world_options options = {.size = 4,
                                         .eager_most = 4096,
-                                        .carried_eager_most = 4096,
+                                        .remote_eager_most = 4096,
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16},
                                         .node_ranks = 2};
     p2p_world_open(&world, &options);
     struct co_p2p_receive under_way = receive_at(0, LARGE), posted = receive_at(0, LARGE), near = receive_at(1, LARGE),
                           far = receive_at(3, LARGE), any = receive_at(0, LARGE);
-    struct co_p2p_send body = send_of(2, 0, 1, LARGE), offer = send_of(0, 2, 1, LARGE), last = send_of(0, 2, 1, 8);
+    struct co_p2p_send body = send_of(2, 0, 1, LARGE), rts = send_of(0, 2, 1, LARGE), last = send_of(0, 2, 1, 8);
     fake_net.buffered = 4096 + 100;
     co_p2p_send(&body);
     co_p2p_receive(&under_way, 2, 1);
@@ -218,7 +218,7 @@ static void native_fails(void **state)
     p2p_world_move(&world, 0); // it has asked for the bytes
     co_p2p_receive(&posted, 2, 2);
     co_p2p_receive(&any, CO_P2P_ANY, 3);
-    co_p2p_send(&offer);
+    co_p2p_send(&rts);
     fake_net.refuses[2] = true;
     co_p2p_send(&last);
     for (int i = 0; i < 10; i++) {
@@ -226,7 +226,7 @@ static void native_fails(void **state)
     }
     check_lost(&under_way);
     check_lost(&posted);
-    assert_true(co_p2p_send_is_done(&offer) && offer.result == -ECONNRESET);
+    assert_true(co_p2p_send_is_done(&rts) && rts.result == -ECONNRESET);
     assert_false(co_p2p_receive_is_done(&any));
     assert_true(fake_net.cancelled > 0); // nothing is written to a buffer that is the program's again
     struct co_p2p_send to_near = send_of(0, 1, 1, LARGE), to_far = send_of(0, 3, 1, LARGE),
@@ -253,7 +253,7 @@ static void awaited_ones_are_named_in_turn(void **state)
     struct p2p_world_options options = {.size = 4,
                                         .node_ranks = 1,
                                         .eager_most = 4096,
-                                        .carried_eager_most = 1024,
+                                        .remote_eager_most = 1024,
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16}};
     p2p_world_open(&world, &options);
@@ -263,8 +263,8 @@ static void awaited_ones_are_named_in_turn(void **state)
     co_p2p_receive(&any, CO_P2P_ANY, 5);
     assert_int_equal(co_p2p_awaited(self, 0), -1);
     co_p2p_receive(&posted, 2, 5);
-    struct co_p2p_send offer = send_of(0, 3, 1, LARGE);
-    co_p2p_send(&offer);
+    struct co_p2p_send rts = send_of(0, 3, 1, LARGE);
+    co_p2p_send(&rts);
     assert_int_equal(co_p2p_awaited(self, 0), 2);
     assert_int_equal(co_p2p_awaited(self, 2), 3);
     assert_int_equal(co_p2p_awaited(self, 3), 2);
@@ -276,7 +276,7 @@ static void awaited_ones_are_named_in_turn(void **state)
     assert_int_equal(co_p2p_awaited(self, 0), 3);
     assert_true(co_p2p_cancel(&any));
     p2p_world_close(&world);
-    assert_int_equal(offer.result, -ECANCELED);
+    assert_int_equal(rts.result, -ECANCELED);
 }
 
 // The writer's process can write what it likes into the memory of a ring, also by a fault of the program.

@@ -40,12 +40,12 @@ static int all_at_once(int most)
     return most;
 }
 
-static void open_world(size_t eager_most, size_t credit, size_t kept_most, bool may_read)
+static void open_world(size_t eager_most, size_t credit, size_t buffered_most, bool may_read)
 {
     struct p2p_world_options options = {.size = 2,
                                         .eager_most = eager_most,
                                         .credit = credit,
-                                        .kept_most = kept_most,
+                                        .buffered_most = buffered_most,
                                         .may_read = may_read,
                                         .wrap = p2p_tap_put,
                                         .matcher = {64, 64, 16}};
@@ -126,7 +126,7 @@ static void copies_are_bounded(void **state)
 {
     (void)state;
     enum { KEPT = 10 };
-    uint64_t before = co_counter_read(CO_COUNT_KEPT_HIGH);
+    uint64_t before = co_counter_read(CO_COUNT_BUFFERED_HIGH);
     open_world(0, 64 << 10, KEPT * (COST + BYTES) + BYTES, true);
     for (int round = 0; round < 2; round++) {
         for (int i = 0; i < KEPT; i++) {
@@ -142,7 +142,7 @@ static void copies_are_bounded(void **state)
         assert_true(co_p2p_send_is_done(&sends[KEPT]));
     }
     p2p_world_close(&world);
-    assert_int_equal(co_counter_read(CO_COUNT_KEPT_HIGH),
+    assert_int_equal(co_counter_read(CO_COUNT_BUFFERED_HIGH),
                      KEPT * (COST + BYTES) > before ? KEPT * (COST + BYTES) : before);
 }
 

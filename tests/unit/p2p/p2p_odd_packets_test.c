@@ -46,23 +46,23 @@ static void messages_that_contradict_themselves(void **state)
     (void)state;
     open_streams(2, CREDIT);
     struct co_p2p_receive receive = receive_at(1, LARGE);
-    struct co_packet_offer offer = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent};
+    struct co_packet_rts rts = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent};
     co_p2p_receive(&receive, 0, TAG);
     say_message(CO_PACKET_EAGER_SYNC, sent, sizeof(struct co_packet_handle) - 1);
     nothing_was_taken(&receive);
-    say_message(CO_PACKET_RTS, &offer, sizeof offer - 1);
+    say_message(CO_PACKET_RTS, &rts, sizeof rts - 1);
     nothing_was_taken(&receive);
-    unsigned char longer[sizeof offer + 1];
-    memcpy(longer, &offer, sizeof offer);
-    longer[sizeof offer] = 0;
+    unsigned char longer[sizeof rts + 1];
+    memcpy(longer, &rts, sizeof rts);
+    longer[sizeof rts] = 0;
     say_message(CO_PACKET_RTS, longer, sizeof longer);
     nothing_was_taken(&receive);
-    offer.early = offer.bytes + 1;
-    say_message(CO_PACKET_RTS, &offer, sizeof offer);
+    rts.first_fragment = rts.bytes + 1;
+    say_message(CO_PACKET_RTS, &rts, sizeof rts);
     nothing_was_taken(&receive);
-    offer.bytes = STREAM_MOST;
-    offer.early = EARLY + 1024; // more than anybody sends unasked
-    say_message(CO_PACKET_RTS, &offer, sizeof offer);
+    rts.bytes = STREAM_MOST;
+    rts.first_fragment = FIRST_FRAGMENT + 1024; // more than anybody sends unasked
+    say_message(CO_PACKET_RTS, &rts, sizeof rts);
     nothing_was_taken(&receive);
     say_message(200, sent, 100); // no kind
     nothing_was_taken(&receive);
@@ -73,21 +73,21 @@ static void messages_that_contradict_themselves(void **state)
     close_streams(false);
 }
 
-static void early_bytes_that_were_not_announced(void **state)
+static void fragments_that_were_not_announced(void **state)
 {
     (void)state;
     open_streams(2, CREDIT);
-    struct co_packet_offer offer = {.operation = 1, .bytes = 3000, .address = (uintptr_t)sent, .early = 1000};
+    struct co_packet_rts rts = {.operation = 1, .bytes = 3000, .address = (uintptr_t)sent, .first_fragment = 1000};
     struct co_p2p_receive receive = receive_at(1, LARGE);
-    say_message(CO_PACKET_EARLY, sent, 100); // of no offer
-    say_message(CO_PACKET_RTS, &offer, sizeof offer);
-    say_message(CO_PACKET_EARLY, sent, 1001); // one more than there is room for
+    say_message(CO_PACKET_FIRST, sent, 100); // of no offer
+    say_message(CO_PACKET_RTS, &rts, sizeof rts);
+    say_message(CO_PACKET_FIRST, sent, 1001); // one more than there is room for
     co_p2p_receive(&receive, 0, TAG);
     nothing_was_taken(&receive);
-    say_message(CO_PACKET_EARLY, sent, 1000);
+    say_message(CO_PACKET_FIRST, sent, 1000);
     assert_memory_equal(received, sent, 1000);
     assert_int_equal(received[1000], 0xee);
-    say_message(CO_PACKET_EARLY, sent, 1); // they are all there
+    say_message(CO_PACKET_FIRST, sent, 1); // they are all there
     assert_int_equal(received[1000], 0xee);
     assert_false(co_p2p_receive_is_done(&receive)); // 2000 are missing
     co_p2p_lose(world.ranks[1], 0);
@@ -131,7 +131,7 @@ static void answers_of_others(void **state)
         co_p2p_send(&send);
         assert_true(send.handle != 0);
         struct {
-            struct co_packet_clear clear;
+            struct co_packet_cts clear;
             uint64_t more;
         } said = {.clear = {.operation = send.handle, .receive = 1, .bytes = 100}};
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -151,13 +151,13 @@ static void answers_of_others(void **state)
 
 static const int others_names[] = {2, 3, 1, -1, INT32_MIN, INT32_MAX}; // rank 0 is none of them, and 3 is nobody
 
-// An eager message, and an offer of early bytes.
+// An eager message, and an offer of a first fragment.
 static void say_all_as(int source, uint64_t context)
 {
-    struct co_packet_offer offer = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent, .early = 100};
+    struct co_packet_rts rts = {.operation = 1, .bytes = 100, .address = (uintptr_t)sent, .first_fragment = 100};
     say_as(source, 0, 1, CO_PACKET_EAGER, context, sent, 100);
-    say_as(source, 0, 1, CO_PACKET_RTS, context, &offer, sizeof offer);
-    say_as(source, 0, 1, CO_PACKET_EARLY, context, sent, 100);
+    say_as(source, 0, 1, CO_PACKET_RTS, context, &rts, sizeof rts);
+    say_as(source, 0, 1, CO_PACKET_FIRST, context, sent, 100);
 }
 
 static void messages_under_others_names(void **state)
@@ -237,7 +237,7 @@ static void names_of_a_communicator_that_is_not_known_yet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(messages_that_contradict_themselves),
-                                       cmocka_unit_test(early_bytes_that_were_not_announced),
+                                       cmocka_unit_test(fragments_that_were_not_announced),
                                        cmocka_unit_test(pieces_that_were_not_asked_for),
                                        cmocka_unit_test(answers_of_others),
                                        cmocka_unit_test(messages_under_others_names),

@@ -57,7 +57,8 @@ static struct co_p2p_receive told_receive(int rank, size_t room)
 // Sizes that are sent at once, stream, and would be read if they were there; the receive first, or the message.
 static void made_on_the_way(void **state)
 {
-    static const size_t sizes[] = {1, EAGER, EAGER + 1, 10000, EARLY, EARLY + 1, 200001, STREAM_MOST + 4097, LARGE};
+    static const size_t sizes[] = {
+        1, EAGER, EAGER + 1, 10000, FIRST_FRAGMENT, FIRST_FRAGMENT + 1, 200001, STREAM_MOST + 4097, LARGE};
     (void)state;
     for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         for (int kind = 0; kind < 6; kind++) {
@@ -71,7 +72,7 @@ static void made_on_the_way(void **state)
             } else {
                 co_p2p_send(&send);
                 made_at_first = made;
-                assert_true(made_at_first <= (sizes[i] > EARLY ? EARLY : sizes[i]));
+                assert_true(made_at_first <= (sizes[i] > FIRST_FRAGMENT ? FIRST_FRAGMENT : sizes[i]));
                 p2p_world_settle(&world);
                 co_p2p_receive(&receive, 0, 5);
             }
@@ -81,7 +82,7 @@ static void made_on_the_way(void **state)
             assert_int_equal(reads, 0);
             if (sizes[i] > EAGER) {
                 assert_int_equal(told, sizes[i] < room ? sizes[i] : room); // all came in pieces
-                assert_true(room < LARGE || sizes[i] <= EARLY || tellings > 1);
+                assert_true(room < LARGE || sizes[i] <= FIRST_FRAGMENT || tellings > 1);
             }
             close_streams(false);
         }

@@ -12,7 +12,8 @@
 
 #include "p2p_streams.h"
 
-static const size_t sizes[] = {EAGER + 1, 8192, EARLY - 1, EARLY, EARLY + 1, 100000, STREAM_MOST};
+static const size_t sizes[] = {EAGER + 1,          8192,   FIRST_FRAGMENT - 1, FIRST_FRAGMENT,
+                               FIRST_FRAGMENT + 1, 100000, STREAM_MOST};
 
 // It computes from its first call on: the receiver has its message all the same, and the sender learns of it.
 static void a_sender_that_stops(void **state)
@@ -35,7 +36,7 @@ static void a_sender_that_stops(void **state)
             }
             wait_in_vain(1);
             check_received(&receive, 0, 5, sizes[i]);
-            assert_int_equal(reads, sizes[i] > EARLY && room > EARLY);
+            assert_int_equal(reads, sizes[i] > FIRST_FRAGMENT && room > FIRST_FRAGMENT);
             p2p_world_settle(&world);
             assert_true(co_p2p_send_is_done(&send));
             memset(received, 0xee, LARGE);
@@ -64,9 +65,11 @@ static void wake_up(void)
 static void a_sender_that_wakes_up_meanwhile(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 4; kind++) { // stopped among the early pieces or behind them, with another one behind it
+    for (int kind = 0; kind < 4;
+         kind++) { // stopped among the pieces of the first fragment or behind them, with another one behind it
         open_streams(2, 1 << 20);
-        struct co_p2p_receive receive = receive_at(1, kind & 1 ? LARGE : EARLY + 1), behind = receive_at(1, LARGE);
+        struct co_p2p_receive receive = receive_at(1, kind & 1 ? LARGE : FIRST_FRAGMENT + 1),
+                              behind = receive_at(1, LARGE);
         struct co_p2p_send first = send_of(0, 1, 4, 10000), send = send_of(0, 1, 5, 200000),
                            next = send_of(0, 1, 6, 200000);
         if (kind & 2) {
@@ -196,7 +199,8 @@ static void taken_while_it_comes(void **state)
     }
 }
 
-// In the middle of the early pieces, and of the others: both sides learn of it, and what is there is received.
+// In the middle of the pieces of the first fragment, and of the others: both sides learn of it, and what is there is
+// received.
 static void a_peer_that_ends(void **state)
 {
     (void)state;

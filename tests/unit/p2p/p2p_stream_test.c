@@ -13,7 +13,8 @@
 #include "base/counters.h"
 #include "p2p_streams.h"
 
-static const size_t sizes[] = {EAGER + 1, 8192, EARLY - 1, EARLY, EARLY + 1, 100000, STREAM_MOST};
+static const size_t sizes[] = {EAGER + 1,          8192,   FIRST_FRAGMENT - 1, FIRST_FRAGMENT,
+                               FIRST_FRAGMENT + 1, 100000, STREAM_MOST};
 
 // Each size with the receive before the message, and after it, with enough room, with half, and with none.
 static void in_pieces(void **state)
@@ -65,17 +66,17 @@ static void who_was_away_reads(void **state)
         }
         p2p_world_settle(&world);
         check_received(&receive, 0, 5, BYTES);
-        assert_true(send.early > 0);
+        assert_true(send.first_fragment > 0);
     }
     assert_int_equal(reads, 0);
-    for (size_t early = 0; early == 0; offers++) {
+    for (size_t first_fragment = 0; first_fragment == 0; offers++) {
         struct co_p2p_receive receive = receive_at(1, BYTES);
         struct co_p2p_send send = send_of(0, 1, 5, BYTES);
         co_p2p_receive(&receive, 0, 5);
         co_p2p_send(&send);
         p2p_world_settle(&world);
         check_received(&receive, 0, 5, BYTES);
-        early = send.early;
+        first_fragment = send.first_fragment;
     }
     assert_in_range(offers, 2, 100);
     assert_int_equal(reads, offers - 1);
@@ -116,7 +117,7 @@ static void what_is_behind_a_long_one(void **state)
             co_p2p_progress(world.ranks[1]);
         }
         assert_false(co_p2p_receive_is_done(&receive));
-        assert_true(receive.done_bytes < 4 * EARLY);
+        assert_true(receive.done_bytes < 4 * FIRST_FRAGMENT);
         p2p_world_settle(&world);
         check_received(&receive, 0, 5, STREAM_MOST);
         close_streams(false);
@@ -163,7 +164,7 @@ static void both_ways(void **state)
 // What comes unasked counts against its sender, and without credit an offer comes alone.
 static void credit_bounds_what_comes_unasked(void **state)
 {
-    enum { COUNT = 20, CREDIT = 3 * EARLY };
+    enum { COUNT = 20, CREDIT = 3 * FIRST_FRAGMENT };
     static struct co_p2p_send sends[COUNT];
     (void)state;
     for (int round = 0; round < 2; round++) {
@@ -218,7 +219,7 @@ static void counted(void **state)
     assert_int_equal(co_counter_read(CO_COUNT_MESSAGES_STREAMED) - streamed, 3);
     assert_int_equal(co_counter_read(CO_COUNT_STREAMS_READ) - read, 1);
     uint64_t in_pieces = co_counter_read(CO_COUNT_STREAMED_BYTES) - bytes;
-    assert_true(in_pieces >= 110000 && in_pieces <= 110000 + EARLY);
+    assert_true(in_pieces >= 110000 && in_pieces <= 110000 + FIRST_FRAGMENT);
 }
 
 int main(void)

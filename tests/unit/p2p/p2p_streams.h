@@ -6,7 +6,7 @@
 
 #include "p2p_letters.h"
 
-enum { EARLY = 32 << 10, STREAM_MOST = 1 << 20, EAGER = 4096 };
+enum { FIRST_FRAGMENT = 32 << 10, STREAM_MOST = 1 << 20, EAGER = 4096 };
 
 extern int reads, read_error;       // so many, and what they say instead
 extern void (*while_reading)(void); // NULL: nothing

@@ -84,7 +84,7 @@ static uint32_t expect(struct co_channel *channel, int peer, void *buffer, size_
 static bool carry(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number, void *owner)
 {
     struct co_channel *real = ((struct tap *)channel)->real;
-    return p2p_tap_hooks.has_room() && real->ops->carry(real, peer, data, bytes, number, owner);
+    return p2p_tap_hooks.has_room() && real->ops->transfer(real, peer, data, bytes, number, owner);
 }
 
 static bool next_end(struct co_channel *channel, struct co_channel_end *end)
@@ -115,7 +115,7 @@ static const struct co_channel_ops ops = {.send = send_packet,
                                           .given_back = given_back,
                                           .close = close_channel,
                                           .expect = expect,
-                                          .carry = carry,
+                                          .transfer = carry,
                                           .next_end = next_end,
                                           .flush = flush,
                                           .forget = forget};

@@ -92,8 +92,8 @@ static void a_message_in_the_name_of_another(void **state)
 static void a_message_that_is_read(void **state)
 {
     static const char *const expected[] = {
-        "to place 1: RTS context 0000000000000001 source 0 tag 5, 100000 bytes, operation , 0 of them early",
-        "from place 0: RTS context 0000000000000001 source 0 tag 5, 100000 bytes, operation , 0 of them early: matched",
+        "to place 1: RTS context 0000000000000001 source 0 tag 5, 100000 bytes, operation , 0 of them in the first fragment",
+        "from place 0: RTS context 0000000000000001 source 0 tag 5, 100000 bytes, operation , 0 of them in the first fragment: matched",
         "to place 0: FIN operation ",
         "from place 1: FIN operation : taken",
     };

@@ -324,11 +324,11 @@ static void open_job(uint64_t seed)
                                         .credit = is_tiny ? 3000 : 1 << 20,
                                         .matcher = {roll(2) == 0 ? 8 : 512, roll(2) == 0 ? 8 : 512, 1u << roll(6)},
                                         .places_most = roll(2) == 0 ? 100 : 0,
-                                        .kept_most = roll(2) == 0 ? 20000 : 0,
+                                        .buffered_most = roll(2) == 0 ? 20000 : 0,
                                         .memory =
                                             is_tiny ? (size_t)node_size * (size_t)(node_size - 1) * (12 << 10) : 0,
                                         .node_ranks = node_ranks,
-                                        .carried_eager_most = roll(2) == 0 ? 4096 : 0,
+                                        .remote_eager_most = roll(2) == 0 ? 4096 : 0,
                                         .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
                                         .lanes = seed_of_job % 2 == 0 ? 0 : 2 + (unsigned)(seed_of_job / 2 % 5),
                                         .has_links = roll(2) == 0,

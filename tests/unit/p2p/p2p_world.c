@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "p2p/channel/carrier_channel.h"
-#include "p2p/channel/links_channel.h"
+#include "p2p/channel/native_channel.h"
+#include "p2p/channel/rc_channel.h"
 #include "p2p/channel/ring_channel.h"
 #include "fake_links.h"
 #include "fake_native.h"
@@ -100,13 +100,13 @@ static void open_carriers(struct p2p_world *world, const struct p2p_world_option
 {
     fake_net_open(world->size);
     for (int rank = 0; rank < world->size; rank++) {
-        struct co_carrier_channel_config config = {.native = fake_native(rank),
-                                                   .size = world->size,
-                                                   .memory = options->carrier_memory != 0 ? options->carrier_memory
-                                                                                          : (size_t)1 << 20,
-                                                   .eager = options->carried_eager_most,
-                                                   .credit = options->credit};
-        assert_int_equal(co_carrier_channel_open(&world->carriers[rank], &config), 0);
+        struct co_native_channel_config config = {.native = fake_native(rank),
+                                                  .size = world->size,
+                                                  .memory = options->carrier_memory != 0 ? options->carrier_memory
+                                                                                         : (size_t)1 << 20,
+                                                  .eager = options->remote_eager_most,
+                                                  .credit = options->credit};
+        assert_int_equal(co_native_channel_open(&world->carriers[rank], &config), 0);
     }
 }
 
@@ -115,9 +115,9 @@ static void open_links(struct p2p_world *world, const struct p2p_world_options *
     fake_links_open(world->size);
     world->has_links = true;
     for (int rank = 0; rank < world->size; rank++) {
-        struct co_links_channel_config config = {
-            .links = fake_links(rank), .size = world->size, .frame_bytes = FAKE_FRAME_BYTES, .credit = options->credit};
-        assert_int_equal(co_links_channel_open(&world->carriers[rank], &config), 0);
+        struct co_rc_channel_config config = {
+            .rc = fake_links(rank), .size = world->size, .packet_bytes = FAKE_FRAME_BYTES, .credit = options->credit};
+        assert_int_equal(co_rc_channel_open(&world->carriers[rank], &config), 0);
     }
 }
 
@@ -135,18 +135,18 @@ static void open_rank(struct p2p_world *world, const struct p2p_world_options *o
     }
     struct co_p2p_config config = {.channel = wrapped(options, world->channels[rank], rank, first),
                                    .places = places,
-                                   .carrier = wrapped(options, world->carriers[rank], rank, 0),
+                                   .remote_channel = wrapped(options, world->carriers[rank], rank, 0),
                                    .size = world->size,
                                    .self = rank,
                                    .eager_most = options->eager_most,
-                                   .carried_eager_most = options->carried_eager_most,
+                                   .remote_eager_most = options->remote_eager_most,
                                    .stream_most = options->stream_most,
                                    .patience_ns = options->patience_ns,
                                    .now_ns = options->now_ns,
                                    .credit = options->credit,
                                    .matcher = options->matcher,
                                    .places_most = options->places_most,
-                                   .kept_most = options->kept_most,
+                                   .buffered_most = options->buffered_most,
                                    .read = options->read != NULL ? options->read
                                            : options->may_read   ? read_own_memory
                                                                  : NULL,
@@ -183,7 +183,7 @@ void p2p_world_close(struct p2p_world *world)
 int p2p_world_move(struct p2p_world *world, int rank)
 {
     bool is_native = world->carriers[rank] != NULL && !world->has_links;
-    int events = !is_native ? 0 : co_carrier_channel_move(world->carriers[rank], false);
+    int events = !is_native ? 0 : co_native_channel_progress(world->carriers[rank], false);
     return events + co_p2p_progress(world->ranks[rank]);
 }
 

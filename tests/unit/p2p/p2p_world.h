@@ -24,7 +24,7 @@ struct p2p_world_options {
     bool may_read; // each other's memory
     struct co_matcher_config matcher;
     uint32_t places_most; // that its tables grow to
-    size_t kept_most;     // bytes of copies of small messages
+    size_t buffered_most; // bytes of copies of small messages
     size_t memory;        // of all rings, 0: enough
     unsigned lanes;       // of the matcher, 0: one
     // Of a test that stands between a rank and a channel whose place 0 is rank `first`, and closes it; NULL: none does.
@@ -35,7 +35,7 @@ struct p2p_world_options {
     uint64_t patience_ns;     // with them
     uint64_t (*now_ns)(void); // NULL: the clock's
     int node_ranks;           // ranks of a node, 0: all
-    size_t carried_eager_most, carrier_memory;
+    size_t remote_eager_most, carrier_memory;
     bool has_links; // connections (fake_links.h) between nodes, not a native MPI
 };
 

@@ -45,12 +45,12 @@ static void bodies_in_parts(void **state)
     fill_body();
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE - 1, &room[1]);
     assert_true(number > 0);
-    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE - 1, number, &body));
-    uint64_t before = co_carrier_channel_advances(channels[1]);
-    assert_false(co_carrier_channel_is_idle(channels[1])); // who waits for it must not sleep
+    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE - 1, number, &body));
+    uint64_t before = co_native_channel_advances(channels[1]);
+    assert_false(co_native_channel_is_idle(channels[1])); // who waits for it must not sleep
     settle();
-    assert_true(co_carrier_channel_is_idle(channels[1]));
-    assert_int_equal(co_carrier_channel_advances(channels[1]) - before, (LARGE - 2) / 4096 + 1);
+    assert_true(co_native_channel_is_idle(channels[1]));
+    assert_int_equal(co_native_channel_advances(channels[1]) - before, (LARGE - 2) / 4096 + 1);
     check_end(1, &room[1], 0, true, 0);
     check_end(0, &body, 1, false, 0);
     check_no_end(0);
@@ -77,10 +77,10 @@ static void bodies_are_bounded(void **state)
     }
     assert_int_equal(channels[1]->ops->expect(channels[1], 0, &room[1][BODIES], 1, &room[1]), 0);
     for (int i = BODIES; i-- > 0;) {
-        assert_true(channels[0]->ops->carry(channels[0], 1, &body[i], 1, numbers[i], &body[i]));
+        assert_true(channels[0]->ops->transfer(channels[0], 1, &body[i], 1, numbers[i], &body[i]));
     }
-    assert_false(channels[0]->ops->carry(channels[0], 1, body, 1, 1, &body));
-    assert_true(channels[1]->ops->carry(channels[1], 2, body, 1, 1, &body)); // the other direction has places left
+    assert_false(channels[0]->ops->transfer(channels[0], 1, body, 1, 1, &body));
+    assert_true(channels[1]->ops->transfer(channels[1], 2, body, 1, 1, &body)); // the other direction has places left
     settle();
     assert_memory_equal(room[1], body, BODIES);
     struct co_channel_end end;
@@ -119,7 +119,7 @@ static void sends_fail(void **state)
     assert_true(say(0, 2, 0));
     settle();
     check_lost(0, 2);
-    assert_true(channels[0]->ops->carry(channels[0], 2, body, LARGE, 1, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 2, body, LARGE, 1, &body));
     settle();
     check_end(0, &body, 2, false, -EIO);
 }
@@ -131,7 +131,7 @@ static void receives_fail(void **state)
     settle();
     assert_int_equal(heard[1].count, 1);
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
-    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE / 2, number, &body)); // less than expected
+    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE / 2, number, &body)); // less than expected
     settle();
     check_end(1, &room[1], 0, true, -EIO);
     fake_net.breaks_receives[1] = true;
@@ -157,8 +157,8 @@ static void owners_go(void **state)
     channels[1]->ops->forget(channels[1], 0);
     settle();
     assert_int_equal(fake_net.cancelled, 1);
-    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE, number, &body));
-    assert_true(channels[2]->ops->carry(channels[2], 1, body, LARGE, other, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE, number, &body));
+    assert_true(channels[2]->ops->transfer(channels[2], 1, body, LARGE, other, &body));
     settle();
     assert_int_equal(room[1][0], 0);
     assert_memory_equal(room[2], body, LARGE);
@@ -181,24 +181,24 @@ static void owners_go_in_the_middle(void **state)
     fake_net.buffered = 0;
     fake_net.is_slow[0] = true;
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
-    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE, number, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE, number, &body));
     settle();
     channels[1]->ops->forget(channels[1], 0);
     settle();
     assert_int_equal(fake_net.cancelled, 0);
-    assert_true(co_carrier_channel_is_idle(channels[1]));
+    assert_true(co_native_channel_is_idle(channels[1]));
     check_no_end(1);
     channels[1]->ops->forget(channels[1], 0); // once more
     uint32_t other = channels[1]->ops->expect(channels[1], 2, room[2], LARGE, &room[2]);
     assert_int_not_equal(other, number);
-    assert_true(channels[2]->ops->carry(channels[2], 1, body, LARGE, other, &body));
+    assert_true(channels[2]->ops->transfer(channels[2], 1, body, LARGE, other, &body));
     settle();
     assert_memory_equal(room[2], body, LARGE);
     check_end(1, &room[2], 2, true, 0);
     fake_net.is_slow[0] = false; // it was not dead
     settle();
     check_no_end(1);
-    assert_true(co_carrier_channel_is_idle(channels[1]));
+    assert_true(co_native_channel_is_idle(channels[1]));
     assert_memory_equal(room[1], body, 4096); // the part that was on its way
     assert_int_equal(room[1][4096], 0);
     for (int i = 0; i < BODIES; i++) {
@@ -215,7 +215,7 @@ static void the_end_in_the_middle(void **state)
     (void)state;
     fake_net.is_slow[0] = true;
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
-    assert_true(channels[0]->ops->carry(channels[0], 1, body, LARGE, number, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE, number, &body));
     assert_true(say(0, 2, 0)); // a frame, too
     settle();
     channels[1]->ops->forget(channels[1], 0);

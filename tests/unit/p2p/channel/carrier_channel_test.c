@@ -51,10 +51,10 @@ static void nobody_keeps_all_frames(void **state)
             move(2);
         }
     }
-    assert_false(co_carrier_channel_is_idle(channels[0]));
+    assert_false(co_native_channel_is_idle(channels[0]));
     fake_net.is_stopped[1] = false;
     settle();
-    assert_true(co_carrier_channel_is_idle(channels[0]));
+    assert_true(co_native_channel_is_idle(channels[0]));
     assert_true(say(0, 1, said));
     settle();
     check_order(1, 0, said + 1);
@@ -103,7 +103,7 @@ static void credit_comes_back(void **state)
 // As from the native progress loop: while somebody is at it, and between turns of nobody.
 static void come_back(int rank)
 {
-    co_carrier_channel_move(channels[rank], true);
+    co_native_channel_progress(channels[rank], true);
     take(rank);
     channels[rank]->ops->flush(channels[rank]);
 }
@@ -128,14 +128,14 @@ static void idle_though_native_comes_back(void **state)
     (void)state;
     settle();
     for (int shift = 0; shift < 2; shift++) {
-        co_carrier_channel_move(channels[0], true); // whichever of the two is even
+        co_native_channel_progress(channels[0], true); // whichever of the two is even
         fake_net.on_move = come_back;
         assert_true(say(0, 1, shift));
         for (int i = 0; i < ROUNDS; i++) {
             move(0);
         }
         fake_net.on_move = NULL;
-        assert_true(co_carrier_channel_is_idle(channels[0]));
+        assert_true(co_native_channel_is_idle(channels[0]));
     }
     settle();
     check_order(1, 0, 2);
@@ -145,17 +145,17 @@ static void idle_though_native_comes_back(void **state)
 static void inside_alone(void **state)
 {
     (void)state;
-    co_carrier_channel_move(channels[1], true);
+    co_native_channel_progress(channels[1], true);
     for (int i = 0; i < MANY; i++) {
         while (!say(0, 1, i)) {
             move(0);
-            co_carrier_channel_move(channels[1], true);
+            co_native_channel_progress(channels[1], true);
             take(1);
         }
     }
     for (int i = 0; i < ROUNDS; i++) {
         move(0);
-        co_carrier_channel_move(channels[1], true);
+        co_native_channel_progress(channels[1], true);
         take(1);
     }
     check_order(1, 0, MANY);
@@ -199,12 +199,12 @@ static void too_little_memory(void **state)
 {
     (void)state;
     fake_net_open(SIZE);
-    struct co_carrier_channel_config config = {
+    struct co_native_channel_config config = {
         .native = fake_native(0), .size = SIZE, .memory = 4 * EAGER, .eager = EAGER, .credit = 1 << 20};
-    assert_int_equal(co_carrier_channel_open(&channels[0], &config), -ENOSPC);
+    assert_int_equal(co_native_channel_open(&channels[0], &config), -ENOSPC);
     config.memory = 16 * EAGER;
-    assert_int_equal(co_carrier_channel_open(&channels[0], &config), 0);
-    assert_true(co_carrier_channel_bytes(channels[0]) >= 8 * EAGER);
+    assert_int_equal(co_native_channel_open(&channels[0], &config), 0);
+    assert_true(co_native_channel_bytes(channels[0]) >= 8 * EAGER);
     channels[0]->ops->close(channels[0]);
     fake_net_close();
 }

@@ -24,10 +24,10 @@ void open_with(size_t credit, size_t bytes_most)
     fake_net_open(SIZE);
     fake_net.bytes_most = bytes_most;
     for (int rank = 0; rank < SIZE; rank++) {
-        struct co_carrier_channel_config config = {
+        struct co_native_channel_config config = {
             .native = fake_native(rank), .size = SIZE, .memory = 2 * FRAMES * frame, .eager = EAGER, .credit = credit};
-        assert_int_equal(co_carrier_channel_open(&channels[rank], &config), 0);
-        assert_true(channels[rank]->payload_most >= EAGER + sizeof(struct co_packet_clear));
+        assert_int_equal(co_native_channel_open(&channels[rank], &config), 0);
+        assert_true(channels[rank]->payload_most >= EAGER + sizeof(struct co_packet_cts));
     }
 }
 
@@ -97,7 +97,7 @@ void take(int rank)
 
 void move(int rank)
 {
-    co_carrier_channel_move(channels[rank], false);
+    co_native_channel_progress(channels[rank], false);
     take(rank);
 }
 

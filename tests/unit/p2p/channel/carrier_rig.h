@@ -5,7 +5,7 @@
 #ifndef CASTOFF_TESTS_CARRIER_RIG_H
 #define CASTOFF_TESTS_CARRIER_RIG_H
 
-#include "p2p/channel/carrier_channel.h"
+#include "p2p/channel/native_channel.h"
 #include "fake_native.h"
 
 enum { SIZE = 3, EAGER = 1000, FRAMES = 16, MANY = 500, LARGE = 100000, BODIES = 32, ROUNDS = 40 };

@@ -20,7 +20,7 @@ struct read {
     int peer;
     unsigned char *buffer;
     size_t bytes;
-    struct co_link_key from;
+    struct co_rc_key from;
     void *owner;
 };
 
@@ -30,7 +30,7 @@ struct region {
 };
 
 struct rank {
-    struct co_links links;
+    struct co_rc links;
     int number;
     struct frame inbox[INBOX], places[FAKE_LINK_FRAMES];
     unsigned inbox_count;
@@ -53,19 +53,19 @@ static void check(bool holds)
     }
 }
 
-static struct rank *rank_of(struct co_links *links)
+static struct rank *rank_of(struct co_rc *links)
 {
     return (struct rank *)links;
 }
 
-static void set_peer(struct co_links *links, int peer, const struct co_link_address *address)
+static void set_peer(struct co_rc *links, int peer, const struct co_rc_address *address)
 {
     (void)links;
     (void)peer;
     (void)address;
 }
 
-static bool send_frame(struct co_links *links, int peer, const void *head, size_t head_bytes, const void *first,
+static bool send_frame(struct co_rc *links, int peer, const void *head, size_t head_bytes, const void *first,
                        size_t first_bytes, const void *second, size_t second_bytes)
 {
     struct rank *self = rank_of(links), *other = &ranks[peer];
@@ -103,7 +103,7 @@ static int free_place(const struct rank *self)
     return -1;
 }
 
-static bool take_frame(struct rank *self, struct co_link_event *event)
+static bool take_frame(struct rank *self, struct co_rc_event *event)
 {
     int place = free_place(self);
     if (place < 0 || self->inbox_count == 0) {
@@ -114,11 +114,11 @@ static bool take_frame(struct rank *self, struct co_link_event *event)
     self->place_is_lent[place] = true;
     const struct frame *frame = &self->places[place];
     ranks[frame->from].sent_to[self->number]--;
-    *event = (struct co_link_event){.kind = CO_LINK_FRAME,
-                                    .peer = frame->from,
-                                    .frame = (unsigned)place,
-                                    .data = frame->data,
-                                    .bytes = frame->bytes};
+    *event = (struct co_rc_event){.kind = CO_RC_PACKET,
+                                  .peer = frame->from,
+                                  .packet = (unsigned)place,
+                                  .data = frame->data,
+                                  .bytes = frame->bytes};
     return true;
 }
 
@@ -134,7 +134,7 @@ static int end_read(struct rank *self, struct read *read)
     return 0;
 }
 
-static int poll_links(struct co_links *links, struct co_link_event *events, int most)
+static int poll_links(struct co_rc *links, struct co_rc_event *events, int most)
 {
     struct rank *self = rank_of(links);
     int count = 0;
@@ -148,20 +148,20 @@ static int poll_links(struct co_links *links, struct co_link_event *events, int 
         struct read *read = &self->reads[i];
         if (read->is_under_way && (!fake_links_net.holds_reads[self->number] || self->is_broken[read->peer])) {
             read->is_under_way = false;
-            events[count++] = (struct co_link_event){
-                .kind = CO_LINK_READ, .peer = read->peer, .result = end_read(self, read), .owner = read->owner};
+            events[count++] = (struct co_rc_event){
+                .kind = CO_RC_READ, .peer = read->peer, .result = end_read(self, read), .owner = read->owner};
         }
     }
     for (int peer = 0; peer < fake_links_net.size && count < most; peer++) {
         if (self->is_broken[peer] && !self->is_told[peer]) {
             self->is_told[peer] = true;
-            events[count++] = (struct co_link_event){.kind = CO_LINK_LOST, .peer = peer, .result = -ECONNRESET};
+            events[count++] = (struct co_rc_event){.kind = CO_RC_LOST, .peer = peer, .result = -ECONNRESET};
         }
     }
     return count;
 }
 
-static void give_back(struct co_links *links, unsigned frame)
+static void give_back(struct co_rc *links, unsigned frame)
 {
     struct rank *self = rank_of(links);
     check(self->place_is_lent[frame]);
@@ -174,7 +174,7 @@ static bool refuses(unsigned *times)
     return *times > 0;
 }
 
-static int lend(struct co_links *links, const void *data, size_t bytes, struct co_link_key *key)
+static int lend(struct co_rc *links, const void *data, size_t bytes, struct co_rc_key *key)
 {
     struct rank *self = rank_of(links);
     if (refuses(&fake_links_net.refuses_lending[self->number])) {
@@ -183,7 +183,7 @@ static int lend(struct co_links *links, const void *data, size_t bytes, struct c
     for (uint32_t place = 0; place < REGIONS; place++) {
         if (self->lent[place].data == NULL) {
             self->lent[place] = (struct region){data, bytes};
-            *key = (struct co_link_key){(uintptr_t)data, place + 1, place};
+            *key = (struct co_rc_key){(uintptr_t)data, place + 1, place};
             fake_links_net.lent++;
             return 0;
         }
@@ -191,14 +191,14 @@ static int lend(struct co_links *links, const void *data, size_t bytes, struct c
     return -EAGAIN;
 }
 
-static void take_back(struct co_links *links, const struct co_link_key *key)
+static void take_back(struct co_rc *links, const struct co_rc_key *key)
 {
     struct rank *self = rank_of(links);
     check(key->place < REGIONS && self->lent[key->place].data != NULL);
     self->lent[key->place] = (struct region){NULL, 0};
 }
 
-static int read_peer(struct co_links *links, int peer, void *buffer, size_t bytes, const struct co_link_key *from,
+static int read_peer(struct co_rc *links, int peer, void *buffer, size_t bytes, const struct co_rc_key *from,
                      void *owner)
 {
     struct rank *self = rank_of(links);
@@ -218,7 +218,7 @@ static int read_peer(struct co_links *links, int peer, void *buffer, size_t byte
     return -EAGAIN;
 }
 
-static void cut(struct co_links *links, int peer)
+static void cut(struct co_rc *links, int peer)
 {
     struct rank *self = rank_of(links);
     fake_links_break(self->number, peer);
@@ -228,7 +228,7 @@ static void cut(struct co_links *links, int peer)
     }
 }
 
-static bool is_idle(const struct co_links *links)
+static bool is_idle(const struct co_rc *links)
 {
     const struct rank *self = (const struct rank *)links;
     bool is_idle = true;
@@ -241,7 +241,7 @@ static bool is_idle(const struct co_links *links)
     return is_idle;
 }
 
-static void let_go(struct co_links *links)
+static void let_go(struct co_rc *links)
 {
     struct rank *self = rank_of(links);
     for (int peer = 0; peer < fake_links_net.size; peer++) {
@@ -257,13 +257,13 @@ bool fake_links_has_let_go(int rank)
     return ranks[rank].has_let_go;
 }
 
-static void close_links(struct co_links *links)
+static void close_links(struct co_rc *links)
 {
     (void)links;
 }
 
-static const struct co_links_ops ops = {set_peer,  send_frame, poll_links, give_back, lend,       take_back,
-                                        read_peer, cut,        is_idle,    let_go,    close_links};
+static const struct co_rc_ops ops = {set_peer,  send_frame, poll_links, give_back, lend,       take_back,
+                                     read_peer, cut,        is_idle,    let_go,    close_links};
 
 void fake_links_open(int size)
 {
@@ -284,7 +284,7 @@ void fake_links_close(void)
     }
 }
 
-struct co_links *fake_links(int rank)
+struct co_rc *fake_links(int rank)
 {
     return &ranks[rank].links;
 }

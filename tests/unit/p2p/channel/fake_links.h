@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "p2p/channel/links.h"
+#include "p2p/channel/rc.h"
 
 enum { FAKE_LINKS = 4, FAKE_LINK_FRAMES = 8, FAKE_FRAME_BYTES = 8192 };
 
@@ -25,7 +25,7 @@ extern struct fake_links_net fake_links_net;
 
 void fake_links_open(int size);
 void fake_links_close(void);
-struct co_links *fake_links(int rank);
+struct co_rc *fake_links(int rank);
 void fake_links_upset(int rank, unsigned how); // any mix of the above
 void fake_links_calm(void);                    // nobody refuses or holds anything
 void fake_links_break(int rank, int peer);     // both find out when they poll

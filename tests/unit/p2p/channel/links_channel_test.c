@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "p2p/channel/links_channel_state.h"
+#include "p2p/channel/rc_channel_state.h"
 #include "fake_links.h"
 #include "p2p_letters.h"
 
@@ -22,7 +22,7 @@ static int open_hosts(void **state)
     (void)state;
     struct p2p_world_options options = {.size = 3,
                                         .eager_most = 4096,
-                                        .carried_eager_most = 4096,
+                                        .remote_eager_most = 4096,
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16},
                                         .node_ranks = 1,
@@ -52,7 +52,7 @@ static void check_large_arrives(size_t bytes)
     assert_true(co_p2p_send_is_done(&send));
     assert_int_equal(send.result, 0);
     check_received(&receive, 0, 7, bytes);
-    assert_true(co_links_channel_is_idle(world.carriers[0]) && co_links_channel_is_idle(world.carriers[1]));
+    assert_true(co_rc_channel_is_idle(world.carriers[0]) && co_rc_channel_is_idle(world.carriers[1]));
 }
 
 static void a_large_message_is_read_once(void **state)
@@ -147,7 +147,7 @@ static void a_device_that_is_taken_away_is_given_back_and_ends_everything(void *
     co_p2p_receive(&receive, 0, 7);
     co_p2p_send(&send);
     p2p_world_settle(&world);
-    co_links_channel_let_go(world.carriers[1]);
+    co_rc_channel_let_go(world.carriers[1]);
     assert_false(fake_links_has_let_go(1)); // whoever polls does it
     p2p_world_settle(&world);
     assert_true(fake_links_has_let_go(1) && !fake_links_has_let_go(0));
@@ -165,15 +165,15 @@ static bool refuse(void *arg, int peer, const struct co_packet *packet, const un
 // To rank 1, which hears it at once, without its engine.
 static void tell(int from, unsigned kind, const void *words, size_t words_bytes, const void *rest, size_t rest_bytes)
 {
-    assert_true(co_links_channel_send(co_links_channel_of(world.carriers[from]), 1, kind, words, words_bytes, rest,
-                                      rest_bytes));
-    world.carriers[1]->ops->poll(world.carriers[1], CO_LINKS_PENDING, refuse, NULL);
+    assert_true(
+        co_rc_channel_send(co_rc_channel_of(world.carriers[from]), 1, kind, words, words_bytes, rest, rest_bytes));
+    world.carriers[1]->ops->poll(world.carriers[1], CO_RC_PENDING, refuse, NULL);
 }
 
 static void tell_piece(int from, uint32_t number, bool is_last, size_t bytes)
 {
-    struct co_links_piece piece = {number, is_last};
-    tell(from, CO_LINKS_PACKET_PIECE, &piece, sizeof piece, sent, bytes);
+    struct co_rc_piece piece = {number, is_last};
+    tell(from, CO_RC_PACKET_PIECE, &piece, sizeof piece, sent, bytes);
 }
 
 static void bodies_that_are_not_what_was_expected(void **state)
@@ -189,20 +189,20 @@ static void bodies_that_are_not_what_was_expected(void **state)
     struct co_channel_end over;
     for (int way = 0; way <= WRONG; way++) {
         uint32_t number = channel->ops->expect(channel, 0, received, BYTES, received);
-        struct co_links_offer offer = {.bytes = BYTES, .number = number};
+        struct co_rc_read_offer offer = {.bytes = BYTES, .number = number};
         assert_true(number != 0);
         tell_piece(2, number, true, BYTES); // somebody else's
         tell_piece(0, number + 1, true, BYTES);
         tell_piece(0, UINT32_MAX, true, BYTES);
-        tell(2, CO_LINKS_PACKET_LENT, &offer, sizeof offer, NULL, 0);
-        tell(0, CO_LINKS_PACKET_LENT, &offer, sizeof offer - 1, NULL, 0);
-        tell(0, CO_LINKS_PACKET_PIECE, &offer, sizeof(struct co_links_piece) - 1, NULL, 0);
+        tell(2, CO_RC_PACKET_READ_OFFER, &offer, sizeof offer, NULL, 0);
+        tell(0, CO_RC_PACKET_READ_OFFER, &offer, sizeof offer - 1, NULL, 0);
+        tell(0, CO_RC_PACKET_PIECE, &offer, sizeof(struct co_rc_piece) - 1, NULL, 0);
         assert_false(channel->ops->next_end(channel, &over));
         if (way < WRONG) {
             tell_piece(0, number, wrong[way].is_last, wrong[way].bytes);
         } else {
             offer.bytes = BYTES + 1;
-            tell(0, CO_LINKS_PACKET_LENT, &offer, sizeof offer, NULL, 0);
+            tell(0, CO_RC_PACKET_READ_OFFER, &offer, sizeof offer, NULL, 0);
         }
         assert_true(channel->ops->next_end(channel, &over));
         assert_true(over.owner == received && over.was_expected && over.result == -EPROTO);
@@ -219,7 +219,7 @@ static void frames_that_are_not_as_long_as_they_say(void **state)
     for (unsigned bytes = 99; bytes <= 101; bytes += 2) {
         packet.bytes = bytes;
         assert_true(channel->ops->send(channel, 1, &packet, sent, 100, NULL, 0));
-        world.carriers[1]->ops->poll(world.carriers[1], CO_LINKS_PENDING, refuse, NULL);
+        world.carriers[1]->ops->poll(world.carriers[1], CO_RC_PENDING, refuse, NULL);
     }
     check_large_arrives(100000);
 }

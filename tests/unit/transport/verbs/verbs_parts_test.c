@@ -13,7 +13,7 @@
 #include <arpa/inet.h>
 #include <cmocka.h>
 
-#include "p2p/channel/links/links_state.h"
+#include "p2p/channel/rc/rc_state.h"
 #include "transport/verbs/verbs_state.h"
 
 enum { STEPS = 200000, QUEUE = 512, BYTES_MOST = CO_VERBS_WORD_BYTES };
@@ -292,25 +292,25 @@ static void ways_that_could_not_be_made_are_made_by_the_next_try(void **state)
 static void who_cannot_be_polled_has_lost_all_peers(void **state)
 {
     enum { PEERS = 3 };
-    struct co_links_all *all = calloc(1, sizeof *all);
-    struct co_link_event events[PEERS];
+    struct co_rc_all *all = calloc(1, sizeof *all);
+    struct co_rc_event events[PEERS];
     (void)state;
     assert_non_null(all);
     context.ops.poll_cq = poll_broken;
-    *all = (struct co_links_all){.context = &context,
-                                 .done = &ends[0].queue,
-                                 .polls = 1, // the door is not looked at
-                                 .peers = calloc(PEERS, sizeof *all->peers),
-                                 .config = {.size = PEERS, .self = 1, .warn = warn}};
+    *all = (struct co_rc_all){.context = &context,
+                              .done = &ends[0].queue,
+                              .polls = 1, // the door is not looked at
+                              .peers = calloc(PEERS, sizeof *all->peers),
+                              .config = {.size = PEERS, .self = 1, .warn = warn}};
     assert_non_null(all->peers);
     co_hash_map_open(&all->by_queue_pair);
-    for (unsigned i = 0; i < CO_LINKS_READS; i++) {
+    for (unsigned i = 0; i < CO_RC_READS; i++) {
         all->reads[i].peer = -1;
     }
-    assert_int_equal(co_links_poll(&all->links, events, PEERS), PEERS - 1);
-    assert_true(events[0].kind == CO_LINK_LOST && events[0].peer == 0 && events[0].result == -ECONNRESET);
-    assert_true(events[1].kind == CO_LINK_LOST && events[1].peer == 2);
-    assert_int_equal(co_links_poll(&all->links, events, PEERS), 0);
+    assert_int_equal(co_rc_poll(&all->rc, events, PEERS), PEERS - 1);
+    assert_true(events[0].kind == CO_RC_LOST && events[0].peer == 0 && events[0].result == -ECONNRESET);
+    assert_true(events[1].kind == CO_RC_LOST && events[1].peer == 2);
+    assert_int_equal(co_rc_poll(&all->rc, events, PEERS), 0);
     co_hash_map_close(&all->by_queue_pair);
     free(all->peers);
     free(all);
