@@ -27,8 +27,7 @@ struct co_p2p_peer {
     // What streams from it, in the order in which it was asked for.
     struct co_p2p_receive *first_stream, **last_stream;
     uint64_t pieces, pieces_seen, seen_ns; // that have come, and when it was seen that there were so many
-    // The last RTS of it that has a first fragment: how many of them are to come, and whose they are; neither:
-    // nobody's.
+    // The first fragment behind its last RTS: bytes that are still to come, and whose they are; neither: nobody's.
     size_t fragment_left;
     struct co_p2p_message *fragment_message;
     struct co_p2p_receive *fragment_receive;

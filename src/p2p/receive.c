@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From the match to the bytes: copied out of the packet or out of what was kept, read straight from the sender's memory
-// where the kernel allows it, else asked for (CTS), and from another host carried. A longer message than the receive
-// has room for fills it, and the rest is lost. Hot; lock held but in the calls of p2p.h.
+// where the kernel allows it, else asked for (CTS), and from another host transferred. A longer message than the
+// receive has room for fills it, and the rest is lost. Hot; lock held but in the calls of p2p.h.
 #include "p2p/receive.h"
 
 #include <errno.h>

@@ -89,7 +89,7 @@ struct co_verbs_module {
     int (*list)(char *text, size_t room);
 };
 
-// The symbol of the module; it has another one (p2p/channel/links.h).
+// The symbol of the module; it has another one (p2p/channel/rc.h).
 const struct co_verbs_module *co_verbs_module(void) __attribute__((visibility("default")));
 
 // verbs_load.c: NULL with the reason where there is no device, or no module.

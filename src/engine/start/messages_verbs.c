@@ -2,16 +2,22 @@
 //
 // Messages between hosts over verbs: connections on the device that the multicast uses, in place of the MPI below where
 // every rank of the job has them. Start-up only.
+#include "engine/start/messages_verbs.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auth/auth.h"
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/module.h"
 #include "base/settings.h"
+#include "engine/engine_state.h"
+#include "engine/start/job_facts.h"
+#include "transport/transport.h"
+#include "transport/verbs.h"
 #include "p2p/channel/rc_channel.h"
-#include "engine/start/network.h"
 #include "p2p/p2p_open.h"
 
 #define FRAMES_LEAST 8

@@ -14,7 +14,18 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "engine/engine_state.h"
+#include "engine/start/descriptor_budget.h"
+#include "engine/start/job_facts.h"
+#include "engine/start/job_key.h"
+#include "engine/start/network_probe.h"
+#include "engine/start/network_text.h"
+#include "engine/start/network_verbs.h"
+#include "engine/start/shared_network.h"
+#include "mcast/mcast.h"
 #include "transport/fault/lossy.h"
+#include "transport/transport.h"
+#include "transport/udp/udp.h"
 
 static int open_auth(struct co_engine *engine)
 {

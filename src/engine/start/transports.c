@@ -2,14 +2,27 @@
 //
 // Opens shared memory and the network for a job and makes all ranks agree on what works: every exchange is collective,
 // so a rank on which something fails still takes part and says so. Start-up only.
+#include "engine/start/transports.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auth/auth.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "engine/collective/placed_open.h"
+#include "engine/engine_state.h"
+#include "engine/start/descriptor_budget.h"
+#include "engine/start/job_facts.h"
+#include "engine/start/messages_channels.h"
+#include "engine/start/messages_verbs.h"
 #include "engine/start/network.h"
+#include "engine/start/network_text.h"
+#include "engine/start/network_verbs.h"
+#include "engine/start/shared_network.h"
+#include "shm/shm.h"
 
 static bool wants_network(const struct co_engine *engine)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The side of the channel between hosts that its callers see: packets, credit, transfers. No
-// native call is made here but at the end. No peer has more than half of the packets, so that one that takes nothing
-// does not keep them from the others. Hot.
+// The side of the channel between hosts that its callers see: packets, credit, transfers. No native call is made here
+// but at the end. No peer has more than half of the packets, so that one that takes nothing does not keep them from the
+// others. Hot.
 #include "p2p/channel/native_channel.h"
 
 #include <errno.h>

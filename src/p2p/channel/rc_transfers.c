@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Large transfers: the sender lends its buffer and says where it is, the receiver reads it and says so, and each gives
-// back what it had registered. Where registering fails, on either side, the bytes go in packets. Lock held. Warm.
+// Large transfers: the sender exports its buffer and says where it is, the receiver reads it and says so, and each
+// gives back what it had registered. Where registering fails, on either side, the bytes go in packets. Lock held. Warm.
 #include <errno.h>
 #include <string.h>
 

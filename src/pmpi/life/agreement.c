@@ -19,6 +19,12 @@ int co_agreement_any(int mine)
     return any;
 }
 
+int co_agreement_all(int mine)
+{
+    int all = 0;
+    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
+}
+
 static uint64_t digest_setting(enum co_setting_id id)
 {
     if (!co_setting_row(id)->agreed) {

@@ -6,6 +6,7 @@
 
 #include "base/settings.h"
 #include "pmpi/datatype/device_memory.h"
+#include "pmpi/life/agreement.h"
 #include "pmpi/life/layer.h"
 #include "pmpi/p2p/native_transfers.h"
 #include "pmpi/life/progress_hook.h"
@@ -119,12 +120,6 @@ static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
     return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_layer.node));
 }
 
-int co_bootstrap_agree(int mine)
-{
-    int all = 0;
-    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
-}
-
 // Turns the first world rank of each rank's node into the number of its node, in place; returns the nodes.
 static int number_nodes(int *first_of_rank, int size)
 {
@@ -175,11 +170,11 @@ static int find_nodes(int *node_of_rank)
 int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
 {
     int *nodes = malloc((size_t)co_layer.size * sizeof(int));
-    if (!co_bootstrap_agree(nodes != NULL)) {
+    if (!co_agreement_all(nodes != NULL)) {
         free(nodes);
         return -ENOMEM;
     }
-    if (!co_bootstrap_agree(find_nodes(nodes) == 0)) {
+    if (!co_agreement_all(find_nodes(nodes) == 0)) {
         free(nodes);
         return -EIO;
     }

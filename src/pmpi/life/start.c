@@ -21,6 +21,7 @@
 #include "pmpi/request/placeholders.h"
 #include "pmpi/life/presence.h"
 #include "pmpi/life/progress_hook.h"
+#include "pmpi/life/stop.h"
 #include "pmpi/report/report.h"
 
 #include <errno.h>
@@ -102,11 +103,6 @@ static void tell_native(bool speaks, const char *format, ...)
     }
 }
 
-const char *co_start_why_native(void)
-{
-    return why_native;
-}
-
 // Whether all ranks have announced themselves: the same answer on each of those that have.
 static bool may_exchange(void)
 {
@@ -170,7 +166,7 @@ static int open_parts(char *why)
     if (error == 0) {
         error = co_communicator_follow_open();
     }
-    if (!co_bootstrap_agree(error == 0)) {
+    if (!co_agreement_all(error == 0)) {
         snprintf(why, WHY_MAX, "native MPI gave no distinct persistent requests or no attribute key (error %d)",
                  -error);
         return -EIO;
@@ -213,7 +209,7 @@ static void start_serving(void)
     if (error != 0) {
         tell_native(co_layer.rank == 0, "%s", why);
         if (!co_layer.counts) {
-            co_stop();
+            co_stop(why_native);
         }
         return;
     }
@@ -231,7 +227,7 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
     (void)key;
     (void)attribute;
     (void)extra;
-    co_stop();
+    co_stop(why_native);
     return MPI_SUCCESS;
 }
 

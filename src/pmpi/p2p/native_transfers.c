@@ -6,7 +6,7 @@
 
 #include "base/settings.h"
 #include "engine/decide/decide.h"
-#include "pmpi/life/bootstrap.h"
+#include "pmpi/life/agreement.h"
 #include "pmpi/life/layer.h"
 #include "pmpi/life/progress_hook.h"
 
@@ -119,7 +119,7 @@ const struct co_native *co_native_transfers_open(int node_count)
     } else {
         transfers.comm = NULL;
     }
-    if (!co_bootstrap_agree(code == MPI_SUCCESS)) {
+    if (!co_agreement_all(code == MPI_SUCCESS)) {
         return NULL;
     }
     int level;

@@ -24,12 +24,6 @@ void co_report_open(void)
     co_report_sites_open();
 }
 
-double co_report_unexpected_share(const struct co_report *report)
-{
-    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT];
-    return sent == 0 ? 0 : (double)report->counters[CO_COUNT_MESSAGES_UNEXPECTED] / (double)sent;
-}
-
 // Combines over the ranks; rank 0 has the result in place.
 static void reduce(uint64_t *words, size_t count, MPI_Op operation)
 {

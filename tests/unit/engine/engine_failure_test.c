@@ -13,7 +13,9 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "engine/progress/team_failure.h"
 #include "engine_job.h"
 
 static int traitor; // the rank that breaks the team instead of taking part

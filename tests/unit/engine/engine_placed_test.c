@@ -13,6 +13,8 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
+#include "engine/collective/placed.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "engine_job.h"
 #include "fake_group.h"

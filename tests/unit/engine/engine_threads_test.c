@@ -13,7 +13,9 @@
 
 #include <cmocka.h>
 
-#include "engine/progress/worker_roles.h"
+#include "engine/engine_state.h"
+#include "engine/progress/progress.h"
+#include "engine/progress/workers.h"
 #include "engine_job.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 20, THREADS = 4 };

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "engine/engine_state.h"
 #include "engine_job.h"
+#include "p2p/p2p.h"
 
 static char log_path[64];
 static enum co_call call;

@@ -21,6 +21,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "engine/progress/team_failure.h"
 #include "mcast/endpoint.h"
 #include "engine_job.h"
 

@@ -15,6 +15,7 @@
 
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "engine/start/cores.h"
 #include "engine_job.h"
 
 #define UNKNOWN 0 // a mask that the kernel does not tell

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "engine/start/network.h"
+#include "engine/start/network_verbs.h"
 
 static void ranks_share_what_the_node_may_spend(void **state)
 {

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "engine/start/network.h"
+#include "engine/start/shared_network.h"
 #include "udp_namespace.h"
 #include "udp_on_loopback.h"
 
