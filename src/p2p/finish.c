@@ -32,14 +32,6 @@ void co_p2p_send_finish(struct co_p2p_send *send, int result)
     co_p2p_context_drop(context);
 }
 
-bool co_p2p_name_send(struct co_p2p_send *send)
-{
-    if (send->handle == 0) {
-        send->handle = co_handles_add(&send->context->p2p->sends_named, send);
-    }
-    return send->handle != 0;
-}
-
 bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     if (receive->handle == 0) {

@@ -10,7 +10,6 @@
 #include "p2p/background.h"
 #include "p2p/context.h"
 
-bool co_p2p_name_send(struct co_p2p_send *send); // by which its receiver answers; false: out of memory
 bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive); // false: it has ended without memory
 void co_p2p_send_finish(struct co_p2p_send *send, int result);
 void co_p2p_stream_is_over(struct co_p2p_receive *receive); // it waits for no more pieces

@@ -25,12 +25,21 @@ static struct co_packet send_head(const struct co_p2p_send *send, enum co_packet
                               .kind = kind};
 }
 
+// By which its receiver answers. False: out of memory.
+static bool send_name(struct co_p2p_send *send)
+{
+    if (send->handle == 0) {
+        send->handle = co_handles_add(&send->context->p2p->sends_named, send);
+    }
+    return send->handle != 0;
+}
+
 static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     struct co_packet_handle handle = {0};
     size_t head = 0;
     if (send->is_synchronous) {
-        if (!co_p2p_name_send(send)) {
+        if (!send_name(send)) {
             return false;
         }
         handle.operation = send->handle;
@@ -47,7 +56,7 @@ static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 
 static bool send_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!co_p2p_name_send(send)) {
+    if (!send_name(send)) {
         return false;
     }
     size_t first_fragment = co_p2p_fragment_of(p2p, peer, send);

@@ -64,7 +64,7 @@ void co_rc_connect_close(struct co_rc_all *all)
     }
 }
 
-static struct ibv_ah_attr route_to(const struct co_rc_all *all, const struct co_rc_address *address)
+static struct ibv_ah_attr path_to(const struct co_rc_all *all, const struct co_rc_address *address)
 {
     return co_verbs_path_to(all->config.port, all->config.gid_index, address->gid, address->lid);
 }
@@ -83,8 +83,8 @@ static void request_send(struct co_rc_all *all, int peer)
                                                .has_yours = connection->state >= CO_RC_CONNECTED,
                                                .is_ready = connection->state == CO_RC_READY};
     if (connection->address_handle == NULL) {
-        struct ibv_ah_attr route = route_to(all, &connection->address);
-        connection->address_handle = ibv_create_ah(all->domain, &route);
+        struct ibv_ah_attr path = path_to(all, &connection->address);
+        connection->address_handle = ibv_create_ah(all->domain, &path);
     }
     if (connection->address_handle != NULL) {
         struct ibv_sge place = {.addr = (uintptr_t)&request, .length = sizeof request};
@@ -168,7 +168,7 @@ void co_rc_connected(struct co_rc_all *all, int peer)
 static int connection_connect(struct co_rc_all *all, struct co_rc_connection *connection,
                               const struct co_rc_connection_request *request)
 {
-    struct co_verbs_connection ends = {.path = route_to(all, &connection->address),
+    struct co_verbs_connection ends = {.path = path_to(all, &connection->address),
                                        .mtu = (enum ibv_mtu)request->mtu < all->mtu ? (enum ibv_mtu)request->mtu
                                                                                     : all->mtu,
                                        .peer = request->queue_pair,

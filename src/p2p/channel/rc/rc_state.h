@@ -3,8 +3,8 @@
 // What the rc_*.c files share. One queue pair for each peer that was ever sent to or has sent, one shared receive
 // queue whose places are the packets that arrive, one completion queue, and a datagram queue pair for connection
 // requests.
-#ifndef CASTOFF_P2P_CHANNEL_LINKS_STATE_H
-#define CASTOFF_P2P_CHANNEL_LINKS_STATE_H
+#ifndef CASTOFF_P2P_CHANNEL_RC_RC_STATE_H
+#define CASTOFF_P2P_CHANNEL_RC_RC_STATE_H
 
 #include <infiniband/verbs.h>
 
