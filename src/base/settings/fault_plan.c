@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/settings.h"
+#include "base/settings/settings_number.h"
 
 #define WORD_MAX 64
 #define RATE_UNITS INT64_C(1000000000) // rates have nine decimals
@@ -92,7 +92,7 @@ static int parse_delay(struct co_fault_plan *plan, char *text)
     if (colon) {
         int64_t hold_ns = 0;
         *colon = '\0';
-        if (co_setting_parse(&hold_time, colon + 1, &hold_ns) != 0 || hold_ns < 1) {
+        if (co_setting_number_parse(&hold_time, colon + 1, &hold_ns) != 0 || hold_ns < 1) {
             return -EINVAL;
         }
         plan->delay_ns = (uint64_t)hold_ns;
