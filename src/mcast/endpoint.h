@@ -374,8 +374,8 @@ void co_report_due(struct co_mcast_group *group); // sends what is due by now
 // To one member, all that concerns it. `echo`: low half of the sequence of the nudge that it answers, 0: none.
 void co_report_send(struct co_mcast_group *group, int member, uint32_t echo);
 void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
-// Opens the window as far as all members have what was sent.
-void co_report_credit(struct co_mcast_group *group);
+// Opens the window as far as all members have what was sent. is_asked: by an answer to a nudge.
+void co_report_credit(struct co_mcast_group *group, bool is_asked);
 bool co_report_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
 void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control); // answers at once
 void co_nudge_due(struct co_mcast_group *group); // nudges those whose word is overdue

@@ -236,11 +236,11 @@ static void take_lost(struct co_mcast_group *group, int from, uint32_t lost)
     group->window.lost = since > group->window.lost ? since : group->window.lost;
 }
 
-void co_report_credit(struct co_mcast_group *group)
+void co_report_credit(struct co_mcast_group *group, bool is_asked)
 {
     uint32_t credited = subtree_received(group, group->self), heard = subtree_heard(group, group->self);
     if (credited != group->window.credited || heard != group->window.heard) {
-        if (co_send_window_credit(&group->window, group->senders, credited, heard, group->delivered,
+        if (co_send_window_credit(&group->window, group->senders, credited, heard, group->delivered, is_asked,
                                   group->mcast->now_ns)) {
             memcpy(group->lost_judged, group->lost_known, (size_t)group->count * sizeof(*group->lost_judged));
         }
@@ -262,7 +262,7 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
         take_credit(group, from, &entry);
     }
     take_lost(group, from, progress.lost);
-    co_report_credit(group);
+    co_report_credit(group, progress.echo != 0);
     if (progress.echo != 0 && progress.echo == group->nudge_sequence) {
         co_round_trip_sample(&group->mcast->trip, group->mcast->now_ns - group->nudged_ns);
         group->nudge_sequence = 0;
