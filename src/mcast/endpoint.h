@@ -12,7 +12,7 @@
 //   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
 //   repair_*.c   missing ranges (repair.h)    control.c           seal and send messages
 //   threads.c    sending and receiving beside the engine
-//   progress_report.c  handshake and credit   probe.c             set-up probe
+//   progress_report.c, nudge.c  handshake and credit   probe.c    set-up probe
 // One thread at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
 #define CASTOFF_MCAST_ENDPOINT_H
@@ -20,6 +20,7 @@
 #include "base/fixed_pool.h"
 #include "base/hash_map.h"
 #include "base/chunk_bitmap.h"
+#include "mcast/credit_tree.h"
 #include "mcast/liveness.h"
 #include "mcast/mcast.h"
 #include "mcast/receive_block.h"
@@ -27,6 +28,7 @@
 #include "mcast/repair.h"
 #include "mcast/repair_window.h"
 #include "mcast/replay_window.h"
+#include "mcast/report_list.h"
 #include "mcast/round_trip.h"
 #include "mcast/seed.h"
 #include "mcast/send_window.h"
@@ -46,6 +48,8 @@
 #define CO_LINGERING_GROUPS 16
 #define CO_LINGERING_BYTES ((size_t)1 << 20)
 #define CO_NUDGE_NO_SOURCE UINT32_MAX
+#define CO_REPORT_LAZY_NS UINT64_C(5000000)   // an owed report leaves after this even without company,
+#define CO_REPORT_CREDIT_NS UINT64_C(2000000) // and a credit below the quantum
 #define CO_NEVER UINT64_MAX
 
 // One operation of a group. In the group's list from its start until nobody can ask for its bytes.
@@ -129,19 +133,23 @@ struct co_mcast_group {
     uint32_t *unheard;      // blocks in a row that came by repair alone
     uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
     uint32_t turn;
+    uint64_t quiet_until_ns;                  // no block is overdue
+    bool is_quiet;                            // and nothing is missing of any: no look at all of them until then
     uint32_t requests, answered;              // number of the last request, and of the latest one known to be answered
     uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
     uint32_t requested_of[CO_REQUESTS_KEPT];  // operation
-    uint32_t *child_received, *child_heard;   // [source * child_room + slot]
-    int child_room;
-    uint32_t quantum;       // chunks after which credit is reported unasked
-    uint64_t widest_gap_ns; // between arrivals within a block, decaying: what silence is normal here
+    struct co_credit_tree tree;
+    uint32_t *child_received, *child_heard; // by the child's position in the source's tree: both follow from it
+    uint32_t quantum;                       // chunks after which credit is reported unasked
+    uint64_t widest_gap_ns;                 // between arrivals within a block, decaying: what silence is normal here
     // Chunks that were not here when later ones had come or the end was announced: of operations in which all send, and
     // by source of those with one sender.
     uint32_t lost, *lost_of;
     uint32_t unreported_done; // operations completed since the left neighbour was told
     uint64_t report_due_ns;
-    bool has_news;                        // something was placed since credit was last looked at
+    bool is_gathering; // credit waits for company, and has since so much was delivered
+    uint32_t gathered_from;
+    struct co_report_list news, rests;    // sources: credit has to be looked at, and is more than was reported
     struct co_early_fetch *early_fetches; // of the right neighbour, as they came
     // Sending.
     struct co_send_window window;
@@ -369,14 +377,17 @@ int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or 
 void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
 
 // progress_report.c
-void co_report_done(struct co_mcast_op *op);      // all its blocks are here: the left neighbour is owed a report
-void co_report_due(struct co_mcast_group *group); // sends what is due by now
+void co_report_done(struct co_mcast_op *op); // all its blocks are here: the left neighbour is owed a report
+void co_report_changed(struct co_mcast_group *group, int source); // what is had or heard of it here or below us
+void co_report_due(struct co_mcast_group *group);                 // sends what is due by now
 // To one member, all that concerns it. `echo`: low half of the sequence of the nudge that it answers, 0: none.
 void co_report_send(struct co_mcast_group *group, int member, uint32_t echo);
 void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
-// Opens the window as far as all members have what was sent.
-void co_report_credit(struct co_mcast_group *group);
+// Opens the window as far as all members have what was sent. is_asked: by an answer to a nudge.
+void co_report_credit(struct co_mcast_group *group, bool is_asked);
 bool co_report_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
+
+// nudge.c
 void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control); // answers at once
 void co_nudge_due(struct co_mcast_group *group); // nudges those whose word is overdue
 

@@ -102,6 +102,8 @@ static void take_end(struct co_mcast_group *group, int from, uint32_t number)
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, from);
     if (block != NULL && op->state == 0) {
         co_receive_block_all_sent(block, group->mcast->now_ns);
+        co_group_activate(group);
+        group->is_quiet = false;
     }
 }
 

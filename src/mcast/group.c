@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "mcast/credit_tree.h"
 #include "mcast/endpoint.h"
 
 #define LINGER_NS (UINT64_C(10) * 1000000000)
@@ -39,8 +38,8 @@ static uint32_t *take(uint32_t **storage, size_t words)
 // One allocation, which begins with `members`.
 static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
 {
-    group->child_room = count - 1 < radix ? count - 1 : radix;
-    size_t n = (size_t)count, children = n * (size_t)group->child_room, words = 13 * n + 1 + 2 * children;
+    size_t n = (size_t)count, words = 15 * n + 1 + 2 * ((n + 1) / 2) + 2 * ((n + 3) / 4);
+    group->tree = co_credit_tree_of(count, radix);
     uint32_t *storage = calloc(words, sizeof(*storage));
     if (storage == NULL) {
         return -ENOMEM;
@@ -59,8 +58,12 @@ static int allocate_arrays(struct co_mcast_group *group, int count, int radix)
     group->lost_of = take(&storage, n);
     group->lost_known = take(&storage, n);
     group->lost_judged = take(&storage, n);
-    group->child_received = take(&storage, children);
-    group->child_heard = take(&storage, children);
+    group->child_received = take(&storage, n);
+    group->child_heard = take(&storage, n);
+    group->news.sources = (uint16_t *)take(&storage, (n + 1) / 2);
+    group->rests.sources = (uint16_t *)take(&storage, (n + 1) / 2);
+    group->news.has = (bool *)take(&storage, (n + 3) / 4);
+    group->rests.has = (bool *)take(&storage, (n + 3) / 4);
     return 0;
 }
 
@@ -74,7 +77,7 @@ static void fill(struct co_mcast_group *group)
     co_send_window_open(&group->window, (uint32_t)(config->window_bytes / config->chunk_bytes),
                         (uint32_t)(shared / config->chunk_bytes),
                         (uint32_t)(CO_SEND_RATE_START_BYTES / config->chunk_bytes),
-                        CHUNKS_PER_CREDIT * (uint32_t)group->child_room, group->mcast->transport->holds_back);
+                        CHUNKS_PER_CREDIT * (uint32_t)group->tree.children_most, group->mcast->transport->holds_back);
     group->senders = 1;
     group->quantum = group->window.alone.most / 4;
     group->left = (group->self + group->count - 1) % group->count;

@@ -54,6 +54,7 @@ int co_operation_resize(struct co_mcast_op *op, size_t bytes)
     op->bytes = bytes;
     op->resized_bits = bits;
     co_receive_block_open(&op->blocks[0], bits, 0, bytes, chunks, group->mcast->now_ns);
+    group->is_quiet = false;
     if (op->wanted != NULL) { // was asked for by the old count; the neighbour asks again
         free(op->wanted[0]);
         op->wanted[0] = NULL;

@@ -103,11 +103,10 @@ static void write_off(struct co_mcast_op *op)
     struct co_mcast_group *group = op->group;
     for (int i = 0; i < op->block_count; i++) {
         group->received[co_operation_source(op, i)] += op->blocks[i].chunks - op->blocks[i].count;
+        co_report_changed(group, co_operation_source(op, i));
     }
     group->window.sent += op->send_chunks - op->next_psn;
     op->next_psn = op->send_chunks;
-    group->has_news = true;
-    co_group_activate(group);
 }
 
 void co_operation_fail(struct co_mcast_op *op, int error)

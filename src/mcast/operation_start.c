@@ -78,6 +78,7 @@ static void append(struct co_mcast_group *group, struct co_mcast_op *op)
         group->newest->next = op;
     }
     group->newest = op;
+    group->is_quiet = false;
     co_group_activate(group);
 }
 

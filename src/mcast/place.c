@@ -70,7 +70,8 @@ void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow
     learn_gap(group, block);
     group->received[source] += (uint32_t)placed.chunks;
     group->delivered += (uint32_t)placed.chunks;
-    group->has_news = true;
+    co_report_changed(group, source);
+    group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, source);
     }
@@ -115,7 +116,8 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->delivered++;
-    group->has_news = true;
+    co_report_changed(group, chunk->source);
+    group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (op->wanted != NULL && (chunk->is_repair || op->passes_all)) {
         co_repair_forward(op, chunk->source, chunk->psn);
     }
@@ -187,8 +189,7 @@ bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     *group->early_end = early;
     group->early_end = &early->next;
     group->staged[chunk->source] += is_first_transmission(chunk);
-    group->has_news = true;
-    co_group_activate(group);
+    co_report_changed(group, chunk->source);
     co_counter_add(CO_COUNT_DATA_EARLY, 1);
     co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept_bytes);
     return true;

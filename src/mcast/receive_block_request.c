@@ -22,11 +22,16 @@
 #define LOST_RETRY_MOST_NS UINT64_C(50000000)
 
 // Silence is the source's, not the block's: who is heard sending something else will come to this block, or has lost
-// it, which must not go unnoticed for ever.
+// it, which must not go unnoticed for ever. Where many send short blocks one is silent because the others have their
+// turns: as long as anything comes here by multicast, what is missing may stand behind that.
 static uint64_t silent_since(const struct co_receive_block *block, const struct co_repair_timing *timing)
 {
     uint64_t most = block->last_ns + ANNOUNCED_FACTOR * timing->cutoff_ns;
-    uint64_t heard = timing->heard_ns < most ? timing->heard_ns : most;
+    uint64_t heard = timing->heard_ns;
+    if (!co_receive_block_is_long(block) && timing->busy_ns > heard) {
+        heard = timing->busy_ns;
+    }
+    heard = heard < most ? heard : most;
     return heard > block->last_ns ? heard : block->last_ns;
 }
 

@@ -131,6 +131,7 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
             co_wire_range_decode(&known, body, 0);
         }
         co_receive_block_told(block, known.count, group->mcast->now_ns);
+        group->is_quiet = false;
     }
 }
 
@@ -156,6 +157,7 @@ void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, 
         struct co_receive_block *block = co_operation_block(op, chunk->source);
         if (co_serial_before(op->number, chunk->operation) && block != NULL) {
             co_receive_block_all_sent(block, group->mcast->now_ns);
+            group->is_quiet = false;
         }
     }
 }
@@ -194,9 +196,18 @@ static bool awaits_block(const struct co_mcast_op *op, int index)
     return !co_receive_block_is_complete(&op->blocks[index]) && co_operation_source(op, index) != op->group->self;
 }
 
+// Something is missing of it, or is said to be, and what is due depends on more than the silence of its source.
+static bool is_in_trouble(const struct co_receive_block *block)
+{
+    return block->next_psn > block->count || block->asked_missing > 0 || block->in_tail || block->is_nudged;
+}
+
 uint64_t co_repair_due_ns(struct co_mcast_group *group)
 {
     uint64_t due = CO_NEVER;
+    if (group->is_quiet && group->quiet_until_ns > group->mcast->now_ns) {
+        return group->quiet_until_ns;
+    }
     struct co_repair_timing timing = repair_timing(group);
     group->turn++;
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
@@ -211,16 +222,19 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
             pass_by(&op->blocks[i], &timing);
         }
     }
+    group->quiet_until_ns = due;
     return due;
 }
 
 void co_repair_request(struct co_mcast_group *group)
 {
-    if (group->mcast->is_behind) {
+    bool is_quiet = group->is_quiet && group->quiet_until_ns > group->mcast->now_ns, is_trouble = false;
+    if (group->mcast->is_behind || is_quiet) {
         return;
     }
     struct co_repair_timing timing = repair_timing(group);
     group->turn++;
+    group->is_quiet = false;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
             if (!awaits_block(op, i)) {
@@ -233,9 +247,12 @@ void co_repair_request(struct co_mcast_group *group)
                 !request_block(op, i, &timing)) {
                 return;
             }
+            is_trouble = is_trouble || is_in_trouble(&op->blocks[i]);
             pass_by(&op->blocks[i], &timing);
         }
     }
+    group->is_quiet = !is_trouble;
+    group->quiet_until_ns = 0;
 }
 
 // The source waits for credit. Its silence is no gap between two chunks: what we lack of what it has sent is lost.
@@ -245,6 +262,7 @@ void co_repair_nudged(struct co_mcast_group *group, int source)
         struct co_receive_block *block = co_operation_block(op, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {
             block->is_nudged = true;
+            group->is_quiet = false;
             co_group_activate(group);
             return;
         }
@@ -260,11 +278,13 @@ void co_repair_block_arrived(struct co_mcast_op *op, int source)
         ++group->unheard[source] == CO_DEAF_BLOCKS) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d does not come: its data is fetched",
                group->members[source]);
+        group->is_quiet = false;
     }
     for (struct co_mcast_op *later = op->next; later != NULL; later = later->next) {
         struct co_receive_block *block = co_operation_block(later, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {
             co_receive_block_is_next(block, group->mcast->now_ns);
+            group->is_quiet = false;
             return;
         }
     }

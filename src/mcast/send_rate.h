@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "mcast/round_trip.h"
 #include "mcast/send_queue.h"
 #include "mcast/serial.h"
+#include "mcast/usual_time.h"
 
 #define CO_SEND_RATE_MARKS 16
 #define CO_SEND_RATE_ROUNDS 8          // the best rate counts for so many, and as many more at most
@@ -36,6 +36,7 @@ struct co_send_mark {
     uint64_t sent_ns, heard_ns, before_ns; // before_ns: when what had been heard last was sent
     bool is_limited;                       // by the program: says nothing of the path but "at least"
     bool is_first;                         // says nothing at all of the rate
+    bool is_given_up;                      // with all that was in flight
 };
 
 struct co_send_rate {
@@ -57,7 +58,7 @@ struct co_send_rate {
     uint32_t flight;            // which one that was
     uint32_t first_heard;       // of the flight, with its first word
     uint64_t first_heard_ns;    // 0: none yet
-    struct co_round_trip trips; // as they are, queues and others' turns included
+    struct co_usual_time trips; // as they are, queues and others' turns included
     struct co_send_queue queue;
     uint32_t delivered;         // at the latest news
     uint64_t heard_ns, sent_ns; // latest
@@ -155,12 +156,12 @@ static inline uint64_t co_send_rate_trip_ns(const struct co_send_rate *rate)
 }
 
 // The time in which what has been sent should be heard of. Of several senders it stands behind what the others have in
-// the same queues, and how long that takes is what it took before.
+// the same queues, and how long that takes is what it usually took: many wait for what was lost, and others' questions
+// bring that, too.
 static inline uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
 {
     uint64_t soon_ns = 2 * co_send_rate_trip_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
-    return senders == 1 ? soon_ns
-                        : co_round_trip_timeout_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_TRIP_MOST_NS);
+    return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_TRIP_MOST_NS);
 }
 
 static inline uint64_t co_send_rate_latest_ns(const struct co_send_rate *rate)
@@ -249,7 +250,16 @@ static inline void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders
     bool is_first = (uint64_t)(sent - rate->begun) * senders <= rate->start;
     if (rate->count < CO_SEND_RATE_MARKS) {
         rate->marks[(rate->first + rate->count++) % CO_SEND_RATE_MARKS] = (struct co_send_mark){
-            sent, rate->delivered, now_ns, rate->heard_ns, rate->heard_sent_ns, is_limited, is_first};
+            sent, rate->delivered, now_ns, rate->heard_ns, rate->heard_sent_ns, is_limited, is_first, false};
+    }
+}
+
+// All that is in flight: when it is heard of now tells how long that was waited for, not how long the path is.
+static inline void co_send_rate_give_up(struct co_send_rate *rate)
+{
+    rate->given_up += rate->given_up < CO_SEND_RATE_GIVEN_UP_MOST;
+    for (unsigned i = 0; i < rate->count; i++) {
+        rate->marks[(rate->first + i) % CO_SEND_RATE_MARKS].is_given_up = true;
     }
 }
 
@@ -270,9 +280,10 @@ static inline void co_send_rate_end_round(struct co_send_rate *rate, uint32_t se
     }
 }
 
-// What was sent last of all that is `heard` now, and leaves the list; the least trip goes by all of it. sent_ns 0:
-// none.
-static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, uint32_t heard, uint64_t now_ns)
+// What was sent last of all that is `heard` now, and leaves the list; the least trip goes by all of it. is_asked: the
+// word answers a question. sent_ns 0: none.
+static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, uint32_t heard, bool is_asked,
+                                                    uint64_t now_ns)
 {
     struct co_send_mark mark = {.sent_ns = 0};
     while (rate->count > 0 && !co_serial_before(heard, rate->marks[rate->first].sent)) {
@@ -281,8 +292,8 @@ static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, u
         rate->count--;
         uint64_t trip_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
         rate->least_trip_ns = rate->least_trip_ns == 0 || trip_ns < rate->least_trip_ns ? trip_ns : rate->least_trip_ns;
-        if (rate->given_up == 0) { // else it is the time of a repair (Karn)
-            co_round_trip_sample(&rate->trips, trip_ns);
+        if (!is_asked && !mark.is_given_up) { // else it is the time of a repair (Karn)
+            co_usual_time_sample(&rate->trips, trip_ns);
         }
         co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
     }
@@ -326,11 +337,11 @@ static inline void co_send_rate_time_news(struct co_send_rate *rate, uint64_t no
     co_send_queue_late(&rate->queue, gap_ns > part_ns ? (gap_ns - part_ns) / CO_NS_PER_US : 0);
 }
 
-// Every member has heard a chunk at or after `heard` of those `sent`.
+// Every member has heard a chunk at or after `heard` of those `sent`. is_asked: as above.
 static inline void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent, uint32_t delivered,
-                                     uint64_t now_ns)
+                                     bool is_asked, uint64_t now_ns)
 {
-    struct co_send_mark mark = co_send_rate_take(rate, heard, now_ns);
+    struct co_send_mark mark = co_send_rate_take(rate, heard, is_asked, now_ns);
     uint64_t before = co_send_rate_now(rate);
     rate->delivered = delivered;
     rate->heard_ns = now_ns;

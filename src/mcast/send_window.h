@@ -130,7 +130,9 @@ static inline void co_send_window_sent(struct co_send_window *window, uint32_t s
     struct co_send_rate *rate = &co_send_window_limit(window, senders)->rate;
     bool was_heard = co_send_window_in_flight(window) == 0;
     bool is_overdue = co_send_window_in_flight(window) >= co_send_window_bound(window, senders);
-    rate->given_up += is_overdue && rate->given_up < CO_SEND_RATE_GIVEN_UP_MOST;
+    if (is_overdue) {
+        co_send_rate_give_up(rate);
+    }
     window->sent += count;
     is_last =
         is_last && co_send_window_in_flight(window) < co_send_window_bound(window, senders); // else it is the path
@@ -140,9 +142,9 @@ static inline void co_send_window_sent(struct co_send_window *window, uint32_t s
 
 // New credit, and up to where every member has heard; the loss is judged once for each window's worth of credit, which
 // is what is returned: losses are counted anew then. Members count the losses of all `senders` together, each of whom
-// has sent about as much as we have.
+// has sent about as much as we have. is_asked: it answers a question, and says nothing of how long the path is.
 static inline bool co_send_window_credit(struct co_send_window *window, uint32_t senders, uint32_t credited,
-                                         uint32_t heard, uint32_t delivered, uint64_t now_ns)
+                                         uint32_t heard, uint32_t delivered, bool is_asked, uint64_t now_ns)
 {
     struct co_send_rate *rate = &co_send_window_limit(window, senders)->rate;
     window->credited = co_serial_max(window->credited, co_serial_min(credited, window->sent));
@@ -153,7 +155,7 @@ static inline bool co_send_window_credit(struct co_send_window *window, uint32_t
             co_send_rate_time_flight(rate, heard, now_ns);
             co_send_rate_time_news(rate, now_ns);
         }
-        co_send_rate_hear(rate, heard, window->sent, window->credited + delivered, now_ns);
+        co_send_rate_hear(rate, heard, window->sent, window->credited + delivered, is_asked, now_ns);
     }
     uint32_t judged = window->credited - window->judged_at;
     if (judged < co_send_window_bound(window, senders) || (uint64_t)judged * senders < CO_SEND_QUEUE_JUDGED) {

@@ -287,7 +287,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
     }
     mcast->part.op = NULL;
-    co_report_credit(op->group); // which may have come before we knew what it is for
+    co_report_credit(op->group, false); // which may have come before we knew what it is for
     co_operation_part_sent(op);
     return has_room;
 }

@@ -310,6 +310,11 @@ struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *h
     return hub->payloads;
 }
 
+uint64_t co_loopback_taken(const struct co_loopback_hub *hub, int rank)
+{
+    return hub->endpoints[rank].taken;
+}
+
 uint64_t co_loopback_overflows(const struct co_loopback_hub *hub)
 {
     return hub->overflows;

@@ -54,6 +54,7 @@ int co_loopback_endpoint_open(struct co_transport **out, struct co_loopback_hub 
 
 // Datagrams that a queue before a link had no room for.
 uint64_t co_loopback_overflows(const struct co_loopback_hub *hub);
+uint64_t co_loopback_taken(const struct co_loopback_hub *hub, int rank); // datagrams, by the endpoint's poll
 struct co_loopback_payloads co_loopback_payloads(const struct co_loopback_hub *hub);
 struct co_loopback_read_counts co_loopback_read_counts(const struct co_loopback_hub *hub);
 // Reads that are under way between the two fail, and so do all later ones.

@@ -36,6 +36,7 @@ struct co_loopback_parcel *co_loopback_queue_pop(struct co_loopback_endpoint *en
     struct co_loopback_parcel *parcel = endpoint->queue[endpoint->queue_first];
     endpoint->queue_first = (endpoint->queue_first + 1) % endpoint->queue_room;
     endpoint->queue_count--;
+    endpoint->taken++;
     endpoint->queue_bytes -= parcel->bytes;
     return parcel;
 }

@@ -57,6 +57,7 @@ struct co_loopback_endpoint {
     bool is_held_back;                 // it is among the hub's
     struct co_loopback_parcel **queue; // ring of what has arrived
     size_t queue_room, queue_first, queue_count, queue_bytes;
+    uint64_t taken; // out of it
     struct co_region *regions;
     unsigned region_count;
     struct co_loopback_parcel *unsent_first, *unsent_last; // in the order in which they leave; like verbs only

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The tree of credit: for every size, radix and source each member has a way to the source, parents and children
-// agree on each other, and no two children share a slot.
+// The tree of credit: for every size, radix and source each member has a short way to the source, parents and children
+// agree on each other, and whatever the source a member reports to few others.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,86 +12,119 @@
 
 #include "mcast/credit_tree.h"
 
-static int children_by_parent[40][40]; // [parent][slot]: child + 1
+enum { MEMBERS_MAX = 70 };
 
-static void check_member(int member, int source, int members, int radix)
+static int binary_digits(int members)
 {
-    int parent = co_credit_parent(member, source, members, radix);
-    if (member == source) {
-        assert_int_equal(parent, -1);
-        return;
+    int digits = 0;
+    while (1 << digits < members) {
+        digits++;
     }
-    assert_in_range(parent, 0, members - 1);
-    int slot = co_credit_child_slot(member, source, members, radix);
-    assert_in_range(slot, 0, co_credit_children(parent, source, members, radix) - 1);
-    assert_int_equal(children_by_parent[parent][slot], 0);
-    children_by_parent[parent][slot] = member + 1;
+    return digits;
+}
+
+static void check_way(const struct co_credit_tree *tree, int member, int source)
+{
     int steps = 0;
-    for (int at = member; at != source; at = co_credit_parent(at, source, members, radix)) {
-        assert_true(++steps < members);
+    for (int at = member; at != source; at = co_credit_parent(tree, at, source)) {
+        assert_in_range(at, 0, tree->members - 1);
+        assert_true(++steps <= co_credit_digits(tree->members, tree->base));
     }
-    if (members <= radix + 1) {
-        assert_int_equal(parent, source); // small groups are flat
+    assert_int_equal(co_credit_parent(tree, source, source), -1);
+}
+
+static void check_children(const struct co_credit_tree *tree, int parent, int source, bool *seen)
+{
+    int count = 0, position = co_credit_position(tree, parent, source);
+    assert_int_equal(co_credit_member(tree, position, source), parent);
+    struct co_credit_children at = co_credit_children(position);
+    for (; co_credit_next(tree, &at); count++) {
+        int child = co_credit_member(tree, at.child, source);
+        assert_int_equal(co_credit_parent(tree, child, source), parent);
+        assert_false(seen[child]);
+        seen[child] = true;
+    }
+    assert_in_range(count, 0, tree->children_most);
+}
+
+static void check_tree(const struct co_credit_tree *tree, int source)
+{
+    bool seen[MEMBERS_MAX] = {false};
+    for (int member = 0; member < tree->members; member++) {
+        check_way(tree, member, source);
+        check_children(tree, member, source, seen);
+    }
+    for (int member = 0; member < tree->members; member++) {
+        assert_int_equal(seen[member], member != source);
     }
 }
 
-static void check_tree(int source, int members, int radix)
+// Of which sources a member tells another.
+static void check_sources(const struct co_credit_tree *tree, int member)
 {
-    int children = 0;
-    for (int i = 0; i < members; i++) {
-        for (int slot = 0; slot < radix; slot++) {
-            children_by_parent[i][slot] = 0;
+    int parents = 0, sources = 0;
+    for (int other = 0; other < tree->members; other++) {
+        int before = sources;
+        struct co_credit_sources at = co_credit_sources(tree, member, other);
+        for (; at.position < tree->members; at.position += at.step) {
+            int source = co_credit_position(tree, member, at.position);
+            assert_int_equal(co_credit_parent(tree, member, source), other);
+            sources++;
         }
+        parents += sources > before;
     }
-    for (int member = 0; member < members; member++) {
-        check_member(member, source, members, radix);
-    }
-    for (int parent = 0; parent < members; parent++) {
-        int count = co_credit_children(parent, source, members, radix);
-        assert_in_range(count, 0, radix < members - 1 ? radix : members - 1);
-        for (int slot = 0; slot < count; slot++) {
-            assert_true(children_by_parent[parent][slot] > 0);
-        }
-        children += count;
-    }
-    assert_int_equal(children, members - 1);
+    assert_int_equal(sources, tree->members - 1);
+    assert_in_range(parents, 0, tree->children_most);
 }
 
 static void every_shape(void **state)
 {
     (void)state;
-    for (int members = 1; members <= 40; members++) {
-        for (int radix = 2; radix <= 16; radix++) {
-            for (int source = 0; source < members; source++) {
-                check_tree(source, members, radix);
+    for (int members = 1; members <= MEMBERS_MAX; members++) {
+        for (int radix = 2; radix <= 20; radix++) {
+            struct co_credit_tree tree = co_credit_tree_of(members, radix);
+            int least = binary_digits(members);
+            assert_in_range(tree.children_most, 0, radix > least ? radix : least);
+            assert_true(members > radix + 1 || co_credit_digits(members, tree.base) <= 1); // small groups are flat
+            for (int member = 0; member < members; member++) {
+                check_tree(&tree, member);
+                check_sources(&tree, member);
             }
         }
     }
 }
 
-static void position_starts_at_the_source(void **state)
+static void few_children_and_short_ways(void **state)
 {
     (void)state;
-    assert_int_equal(co_credit_position(5, 5, 7), 0);
-    assert_int_equal(co_credit_position(6, 5, 7), 1);
-    assert_int_equal(co_credit_position(0, 5, 7), 2);
-    assert_int_equal(co_credit_position(4, 5, 7), 6);
+    static const struct {
+        int members, base, digits, children;
+    } shapes[] = {{17, 17, 1, 16}, {18, 5, 2, 8}, {64, 8, 2, 14}, {188, 6, 3, 15}, {1024, 4, 5, 15}, {4096, 3, 8, 16}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        struct co_credit_tree tree = co_credit_tree_of(shapes[i].members, 16);
+        assert_int_equal(tree.base, shapes[i].base);
+        assert_int_equal(co_credit_digits(tree.members, tree.base), shapes[i].digits);
+        assert_int_equal(tree.children_most, shapes[i].children);
+    }
 }
 
 static void largest_group(void **state)
 {
     (void)state;
-    int members = UINT16_MAX, radix = INT16_MAX;
-    assert_int_equal(co_credit_children(1, 0, members, radix), radix);
-    assert_int_equal(co_credit_children(members - 1, 0, members, radix), 0);
-    assert_int_equal(co_credit_parent(members - 1, 0, members, radix), 1);
+    for (int radix = 2; radix <= INT16_MAX; radix = radix * 2 + 1) {
+        struct co_credit_tree tree = co_credit_tree_of(UINT16_MAX, radix);
+        for (int member = 0; member < tree.members; member += 1009) {
+            check_way(&tree, member, 77);
+        }
+        check_way(&tree, 76, 77);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_shape),
-        cmocka_unit_test(position_starts_at_the_source),
+        cmocka_unit_test(few_children_and_short_ways),
         cmocka_unit_test(largest_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,15 +133,14 @@ static void memory_of_a_group(void **state)
     (void)state;
     size_t bytes[2];
     for (int i = 0; i < 2; i++) {
-        struct world_options options = world_defaults(MEMBERS + i);
+        struct world_options options = world_defaults(32 << i);
         struct world world;
         world_open(&world, &options);
         bytes[i] = co_mcast_group_bytes(world.group[0]);
         world_close(&world);
     }
-    // Thirteen words for a member, and two for each of its children in each source's tree of credit.
-    size_t more_children = (MEMBERS + 1) * MEMBERS - MEMBERS * (MEMBERS - 1);
-    assert_int_equal(bytes[1] - bytes[0], (13 + 2 * more_children) * sizeof(uint32_t));
+    // For a member fifteen words, and of each of two lists a place and a mark.
+    assert_int_equal(bytes[1] - bytes[0], 32 * (15 * sizeof(uint32_t) + 2 * (sizeof(uint16_t) + sizeof(bool))));
 }
 
 int main(void)

@@ -43,10 +43,7 @@ static void age_group(struct co_mcast_group *group, uint32_t operations, uint32_
     for (int i = 0; i < group->count; i++) {
         group->received[i] = group->reported[i] = chunks;
         group->latest[i] = operations;
-        for (int slot = 0; slot < group->child_room; slot++) {
-            group->child_received[i * group->child_room + slot] = chunks;
-            group->child_heard[i * group->child_room + slot] = chunks;
-        }
+        group->child_received[i] = group->child_heard[i] = chunks;
     }
     group->window.sent = group->window.credited = group->window.heard = group->window.judged_at = chunks;
     group->requests = group->answered = chunks;

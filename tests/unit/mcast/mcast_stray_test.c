@@ -196,18 +196,18 @@ static void say_progress(struct world *world, int from, uint32_t done_before, in
 // Credit comes from a child in the source's tree, and the handshake from the right neighbour.
 static void reports_are_for_who_waits_for_them(void **state)
 {
-    enum { RADIX = 2, CELLS = MEMBERS * RADIX };
+    enum { RADIX = 3 };
     (void)state;
     struct world_options options = world_defaults(MEMBERS);
     struct world world;
-    uint32_t received[CELLS], heard[CELLS];
+    uint32_t received[MEMBERS], heard[MEMBERS];
     options.ack_radix = RADIX;
     world_open(&world, &options);
-    struct co_mcast_group *group = world.group[0]; // children for its own chunks: 1 and 2
-    assert_int_equal(group->child_room, RADIX);
+    struct co_mcast_group *group = world.group[0]; // children for its own chunks: 1, 2 and 4
+    assert_int_equal(group->tree.children_most, RADIX);
     memcpy(received, group->child_received, sizeof received);
     memcpy(heard, group->child_heard, sizeof heard);
-    say_progress(&world, 5, 50, 0, 1000);       // a child of 2
+    say_progress(&world, 5, 50, 0, 1000);       // a child of 4
     say_progress(&world, 2, 50, 1, 1000);       // of source 1 it is no child of ours
     say_progress(&world, 1, 0, 1, 1000);        // nobody reports to others what he has himself
     say_progress(&world, 1, 0, MEMBERS, 1000);  // there is no such source

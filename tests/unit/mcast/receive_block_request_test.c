@@ -102,6 +102,25 @@ static void silence_is_that_of_the_next_block(void **state)
     assert_int_equal(ask(&bench, 2000000 + 5 * TIMING.cutoff_ns), 1);
 }
 
+static void a_short_block_waits_for_the_turns_of_others(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct co_repair_timing timing = TIMING;
+    for (uint32_t chunks = 4; chunks <= 40; chunks += 36) {
+        bench_open(&bench, chunks, 0);
+        take(&bench, 0, 10);
+        timing.busy_ns = 0;
+        uint64_t due_ns = co_receive_block_due_ns(&bench.block, &timing);
+        timing.busy_ns = 10 + TIMING.cutoff_ns / 2;
+        uint64_t later_ns = co_receive_block_due_ns(&bench.block, &timing);
+        assert_int_equal(later_ns - due_ns,
+                         chunks == 4 ? TIMING.cutoff_ns / 2 : 0); // the end of the other is announced
+        timing.busy_ns = 1000 * TIMING.cutoff_ns;
+        assert_true(co_receive_block_due_ns(&bench.block, &timing) < 50 * TIMING.cutoff_ns); // but not for ever
+    }
+}
+
 static void who_hears_nothing_asks_at_once(void **state)
 {
     (void)state;
@@ -317,6 +336,7 @@ int main(void)
         cmocka_unit_test(loss_is_counted_when_it_is_noticed),
         cmocka_unit_test(who_is_told_asks_in_earnest),
         cmocka_unit_test(silence_is_that_of_the_next_block),
+        cmocka_unit_test(a_short_block_waits_for_the_turns_of_others),
         cmocka_unit_test(who_hears_nothing_asks_at_once),
         cmocka_unit_test(overtaken_requests_are_repeated),
         cmocka_unit_test(what_is_lost_again_is_said_once),

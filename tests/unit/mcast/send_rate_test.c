@@ -11,7 +11,7 @@
 
 #include "mcast/send_rate.h"
 
-enum { START = 46, LEAST = 21, WINDOW = 1497, RATE = 10000, BATCH = 16 };
+enum { START = 46, LEAST = 21, WINDOW = 1497, SENDERS = 7, RATE = 10000, BATCH = 16 };
 
 #define MS CO_NS_PER_MS
 #define TRIP_NS (UINT64_C(1) * MS)
@@ -44,7 +44,7 @@ static void send(struct path *path, unsigned batches, uint64_t rate)
         uint32_t heard = first + i * path->batch;
         path->now_ns = began_ns + path->trip_ns + (uint64_t)i * path->batch * CO_NS_PER_S / rate;
         co_send_rate_time_flight(&path->rate, heard, path->now_ns);
-        co_send_rate_hear(&path->rate, heard, path->sent, heard, path->now_ns);
+        co_send_rate_hear(&path->rate, heard, path->sent, heard, false, path->now_ns);
     }
 }
 
@@ -221,8 +221,63 @@ static void lateness_is_added_to_the_trip(void **state)
     path.sent += BATCH;
     co_send_rate_sent(&path.rate, 1, path.sent, BATCH, true, path.sent - BATCH, false, path.now_ns);
     co_send_rate_time_news(&path.rate, path.now_ns + 40 * MS);
-    co_send_rate_hear(&path.rate, path.sent, path.sent, path.sent, path.now_ns + 40 * MS);
+    co_send_rate_hear(&path.rate, path.sent, path.sent, path.sent, false, path.now_ns + 40 * MS);
     assert_true(path.rate.queue.late > late + 30000);
+}
+
+// Chunk by chunk, each of SENDERS; of four, `late` are heard of only when the sender's patience has just not ended.
+static void send_each(struct path *path, unsigned count, unsigned late, bool is_asked)
+{
+    for (unsigned i = 0; i < count; i++) {
+        path->sent++;
+        co_send_rate_sent(&path->rate, SENDERS, path->sent, 1, true, path->sent - 1, false, path->now_ns);
+        path->now_ns += i % 4 < late ? co_send_rate_patience_ns(&path->rate, SENDERS) - 1 : TRIP_NS;
+        co_send_rate_hear(&path->rate, path->sent, path->sent, path->sent, is_asked, path->now_ns);
+    }
+}
+
+static uint64_t usual_trips_ns(const struct path *path)
+{
+    return co_usual_time_limit_ns(&path->rate.trips, 0, UINT64_MAX);
+}
+
+static void patience_is_not_learned_from_waits_for_lost_words(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send_each(&path, CO_USUAL_TIME_SAMPLES, 0, false);
+    assert_int_equal(usual_trips_ns(&path), 2 * TRIP_NS);
+    send_each(&path, 100, 1, false); // what another's question brings has no mark
+    assert_int_equal(usual_trips_ns(&path), 2 * TRIP_NS);
+    send_each(&path, 100, 4, true); // but what answers ours says so
+    assert_int_equal(usual_trips_ns(&path), 2 * TRIP_NS);
+}
+
+static void patience_is_learned_from_trips_behind_others(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send_each(&path, 4, 0, false);
+    path.trip_ns = 50 * TRIP_NS;
+    for (unsigned i = 0; i < CO_USUAL_TIME_SAMPLES; i++) {
+        send(&path, 1, RATE);
+    }
+    assert_true(co_send_rate_patience_ns(&path.rate, SENDERS) >= 100 * TRIP_NS);
+}
+
+static void what_was_given_up_is_no_trip(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    co_send_rate_sent(&path.rate, SENDERS, 1, 1, true, 0, false, path.now_ns);
+    co_send_rate_give_up(&path.rate);
+    co_send_rate_sent(&path.rate, SENDERS, 2, 1, false, 0, false, path.now_ns + 30 * MS);
+    co_send_rate_hear(&path.rate, 2, 2, 2, false, path.now_ns + 31 * MS);
+    assert_int_equal(path.rate.trips.count, 1);
+    assert_int_equal(path.rate.trips.sorted_ns[0], TRIP_NS);
 }
 
 int main(void)
@@ -239,6 +294,9 @@ int main(void)
         cmocka_unit_test(on_a_long_way_the_rate_doubles_until_it_stays),
         cmocka_unit_test(a_long_way_is_paced_however_fast),
         cmocka_unit_test(lateness_is_added_to_the_trip),
+        cmocka_unit_test(patience_is_not_learned_from_waits_for_lost_words),
+        cmocka_unit_test(patience_is_learned_from_trips_behind_others),
+        cmocka_unit_test(what_was_given_up_is_no_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void send(struct co_send_window *window, uint32_t senders, uint32_t count
 
 static bool credit(struct co_send_window *window, uint32_t senders, uint32_t credited)
 {
-    return co_send_window_credit(window, senders, credited, credited, 0, NOW);
+    return co_send_window_credit(window, senders, credited, credited, 0, false, NOW);
 }
 
 static void credit_makes_room(void **state)
@@ -72,12 +72,12 @@ static void what_is_lost_is_in_nobodys_way(void **state)
     assert_int_equal(room(&window, 1), 50);
     send(&window, 1, 50);
     assert_int_equal(room(&window, 1), 0);
-    co_send_window_credit(&window, 1, 10, 40, 0, NOW); // 30 are missing, 10 under way
+    co_send_window_credit(&window, 1, 10, 40, 0, false, NOW); // 30 are missing, 10 under way
     assert_int_equal(co_send_window_in_flight(&window), 10);
     assert_int_equal(room(&window, 1), 40);
     send(&window, 1, 40);
     assert_int_equal(room(&window, 1), 0);
-    co_send_window_credit(&window, 1, 0, 20, 0, NOW); // old
+    co_send_window_credit(&window, 1, 0, 20, 0, false, NOW); // old
     assert_int_equal(co_send_window_in_flight(&window), 50);
 }
 
