@@ -7,6 +7,7 @@
 // clang-format off
 CO_SETTING(ENABLE, "CASTOFF_ENABLE", USER, BOOL, "yes", 0, 0, NULL, true, "no: every call goes straight to the MPI below")
 CO_SETTING(BCAST, "CASTOFF_BCAST", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Bcast: auto where it is not slower, yes wherever possible, no never")
+CO_SETTING(IBCAST, "CASTOFF_IBCAST", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Ibcast: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ALLGATHER, "CASTOFF_ALLGATHER", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Allgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(IALLGATHER, "CASTOFF_IALLGATHER", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Iallgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ADAPT, "CASTOFF_ADAPT", USER, CHOICE, "no", 0, 0, "auto|yes|no", true, "where the above are auto: try both sides in the job, for each size, and keep the faster; auto: not where ranks share cores")

@@ -17,6 +17,7 @@
 static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
 {
     engine->policy[CO_CALL_BCAST] = (int)co_setting_number(CO_SET_BCAST);
+    engine->policy[CO_CALL_IBCAST] = (int)co_setting_number(CO_SET_IBCAST);
     engine->policy[CO_CALL_ALLGATHER] = (int)co_setting_number(CO_SET_ALLGATHER);
     engine->policy[CO_CALL_IALLGATHER] = (int)co_setting_number(CO_SET_IALLGATHER);
     const char *path = co_setting_text(CO_SET_TUNE);

@@ -119,7 +119,8 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
 // `mine` NULL: in place in `all`.
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
-// Starts and returns at once; *out is released by co_task_release after co_task_is_done.
+// These start and return at once; *out is released by co_task_release after co_task_is_done.
+int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes);
 int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
 // For a member that was to take part in a call and cannot (no memory for a packed copy): nothing more can be done with
@@ -138,7 +139,8 @@ size_t co_messages_memory(int ranks);
 int co_messages_ranks_most(void);
 
 bool co_task_is_done(const struct co_task *task);
-int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
+int co_task_result(const struct co_task *task);   // after it is done: 0 or -errno
+size_t co_task_bytes(const struct co_task *task); // after it is done, of a bcast: bytes that its root gave
 void co_task_release(struct co_task *task);
 
 // Moves whatever can move; returns events. Cheap when nothing is outstanding (a few loads). Never blocks; if

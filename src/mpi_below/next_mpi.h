@@ -46,6 +46,7 @@
     X(Message_c2f)                                                                                                     \
     X(Message_f2c)                                                                                                     \
     X(Bcast)                                                                                                           \
+    X(Ibcast)                                                                                                          \
     X(Allgather)                                                                                                       \
     X(Iallgather)                                                                                                      \
     X(Wait)                                                                                                            \

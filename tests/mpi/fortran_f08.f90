@@ -1,10 +1,10 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The three calls from Fortran with mpi_f08, whose handles are types: MPI_IN_PLACE,
+! The calls from Fortran with mpi_f08, whose handles are types: MPI_IN_PLACE,
 ! MPI_STATUS_IGNORE, MPI_BOTTOM, and a native persistent request between Iallgathers in Waitall, Waitany
 ! and Testall. The persistent handle must be the same before and after. Errors are optional here.
 ! ranks: 2 3
 ! expect: right integers, persistent handle kept
-! taken: MPI_Bcast MPI_Allgather MPI_Iallgather
+! taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather
 program fortran_f08
     use mpi_f08
     implicit none
@@ -28,6 +28,11 @@ program fortran_f08
         if (rank == root) buffer = [(i * 7 + root, i = 1, length)]
         call MPI_Bcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD)
         call expect(all(buffer == [(i * 7 + root, i = 1, length)]), 1)
+        if (rank /= root) buffer = 0
+        call MPI_Ibcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD, requests(1))
+        call expect(requests(1) /= MPI_REQUEST_NULL, 10)
+        call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+        call expect(all(buffer == [(i * 7 + root, i = 1, length)]) .and. requests(1) == MPI_REQUEST_NULL, 11)
     end do
 
     call MPI_Get_address(buffer, address)

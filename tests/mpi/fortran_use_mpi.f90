@@ -1,10 +1,10 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The three calls from Fortran with use mpi: MPI_IN_PLACE, MPI_STATUS_IGNORE, MPI_BOTTOM, and a native
+! The calls from Fortran with use mpi: MPI_IN_PLACE, MPI_STATUS_IGNORE, MPI_BOTTOM, and a native
 ! persistent request between Iallgathers in Waitall, Waitany and Testall. The persistent handle must
 ! be the same integer before and after.
 ! ranks: 2 3
 ! expect: right integers, persistent handle kept
-! taken: MPI_Bcast MPI_Allgather MPI_Iallgather
+! taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather
 program fortran_use_mpi
     use mpi
     implicit none
@@ -27,6 +27,11 @@ program fortran_use_mpi
         if (rank == root) buffer = [(i * 7 + root, i = 1, length)]
         call MPI_Bcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD, error)
         call expect(all(buffer == [(i * 7 + root, i = 1, length)]), 1)
+        if (rank /= root) buffer = 0
+        call MPI_Ibcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD, requests(1), error)
+        call expect(requests(1) /= MPI_REQUEST_NULL, 10)
+        call MPI_Wait(requests(1), MPI_STATUS_IGNORE, error)
+        call expect(all(buffer == [(i * 7 + root, i = 1, length)]) .and. requests(1) == MPI_REQUEST_NULL, 11)
     end do
 
     call MPI_Get_address(buffer, address, error)

@@ -98,6 +98,33 @@ static void iallgathers(struct co_team *team, struct co_engine *engine, int rank
     }
 }
 
+// Each of another root, and some roots give another length than the others have room for.
+static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, int size)
+{
+    struct co_task *tasks[OUTSTANDING];
+    unsigned char *buffers[OUTSTANDING];
+    struct co_wait wait = {.call = "test"};
+    for (int i = 0; i < OUTSTANDING; i++) {
+        size_t given = (size_t)(i % 5) * 700 + 3, room = rank == i % size ? given : given + (size_t)(i % 3) * 40;
+        buffers[i] = calloc(1, room);
+        if (rank == i % size) {
+            fill(buffers[i], given, (unsigned)i);
+        }
+        job_require(co_team_ibcast(&tasks[i], team, i % size, buffers[i], room) == 0, "ibcast");
+    }
+    for (int i = OUTSTANDING - 1; i >= 0; i--) {
+        size_t given = (size_t)(i % 5) * 700 + 3;
+        while (!co_task_is_done(tasks[i])) {
+            co_engine_wait_turn(engine, &wait);
+        }
+        job_require(co_task_result(tasks[i]) == 0, "ibcast result");
+        job_require(co_task_bytes(tasks[i]) == given, "what the root gave");
+        job_require(matches(buffers[i], given, (unsigned)i), "wrong bytes in an ibcast");
+        co_task_release(tasks[i]);
+        free(buffers[i]);
+    }
+}
+
 static void everything_on(struct job_rank *rank, uint64_t id, const int *members, int count)
 {
     struct co_team *team = engine_job_team(rank, id, members, count);
@@ -111,6 +138,7 @@ static void everything_on(struct job_rank *rank, uint64_t id, const int *members
     bcasts(team, self, count);
     allgathers(team, self, count);
     iallgathers(team, rank->engine, self, count);
+    ibcasts(team, rank->engine, self, count);
     bcasts(team, self, count);
     co_team_close(team);
 }

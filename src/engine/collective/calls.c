@@ -145,17 +145,30 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
     return run_allgather(team, mine, all, block_bytes, "MPI_Allgather");
 }
 
-int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
+static int start_in_background(struct co_task **out, struct co_team *team, const struct co_task_request *request)
 {
     struct co_task *task = calloc(1, sizeof(*task));
     if (task == NULL) {
         return -ENOMEM;
     }
     task->team = team;
-    task->request = request_of(team, CO_CALL_IALLGATHER, all, block_bytes);
-    task->request.mine = (uintptr_t)mine;
+    task->request = *request;
     task->is_background = true;
     *out = task;
     co_task_submit(task);
     return 0;
+}
+
+int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes)
+{
+    struct co_task_request request = request_of(team, CO_CALL_IBCAST, buffer, bytes);
+    request.root = root;
+    return start_in_background(out, team, &request);
+}
+
+int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
+{
+    struct co_task_request request = request_of(team, CO_CALL_IALLGATHER, all, block_bytes);
+    request.mine = (uintptr_t)mine;
+    return start_in_background(out, team, &request);
 }

@@ -88,7 +88,7 @@ int co_collective_plan(struct co_task *task)
         return 0;
     }
     task->buffer = in_our_memory(request->buffer);
-    if (request->call == CO_CALL_BCAST) {
+    if (co_call_has_root((enum co_call)request->call)) {
         plan_bcast(task);
         return 0;
     }
@@ -198,7 +198,7 @@ static int poll_shm(struct co_task *task, bool *has_moved)
     int state = co_shm_op_progress(&task->shm);
     state = state == 0 ? co_shm_op_look_at_lengths(&task->shm) : state;
     *has_moved = *has_moved || co_shm_op_moved(&task->shm) != before;
-    if (state > 0 && task->request.call == CO_CALL_BCAST) {
+    if (state > 0 && co_call_has_root((enum co_call)task->request.call)) {
         take_length(task, task->shm.bytes, task->shm.whole);
         task->shm.whole = NULL;
     } else if (state == CO_SHM_TRUNCATED) {

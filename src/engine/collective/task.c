@@ -13,7 +13,7 @@
 size_t co_task_total_bytes(const struct co_task *task)
 {
     size_t bytes = (size_t)task->request.bytes;
-    return task->request.call == CO_CALL_BCAST ? bytes : bytes * (size_t)task->team->size;
+    return co_call_has_root((enum co_call)task->request.call) ? bytes : bytes * (size_t)task->team->size;
 }
 
 void co_task_submit(struct co_task *task)
@@ -217,6 +217,11 @@ bool co_task_is_done(const struct co_task *task)
 int co_task_result(const struct co_task *task)
 {
     return task->result;
+}
+
+size_t co_task_bytes(const struct co_task *task)
+{
+    return (size_t)task->request.bytes;
 }
 
 void co_task_release(struct co_task *task)

@@ -9,7 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COUNT };
+// The collectives that castoff serves: the name in MPI, and the word for it in tune tables and options.
+#define CO_CALLS(X)                                                                                                    \
+    X(BCAST, "MPI_Bcast", "bcast")                                                                                     \
+    X(IBCAST, "MPI_Ibcast", "ibcast")                                                                                  \
+    X(ALLGATHER, "MPI_Allgather", "allgather")                                                                         \
+    X(IALLGATHER, "MPI_Iallgather", "iallgather")
+
+#define CO_CALL_ID(id, text, word) CO_CALL_##id,
+enum co_call { CO_CALLS(CO_CALL_ID) CO_CALL_COUNT };
+#undef CO_CALL_ID
+
+// One message from a root; the others are a block from each rank.
+static inline bool co_call_has_root(enum co_call call)
+{
+    return call == CO_CALL_BCAST || call == CO_CALL_IBCAST;
+}
+
+// Returns at once, and is completed behind a request.
+static inline bool co_call_is_nonblocking(enum co_call call)
+{
+    return call == CO_CALL_IBCAST || call == CO_CALL_IALLGATHER;
+}
 
 // Reasons, in the words of the report. CO_TAKE is 0. Those from NOT_STARTED on
 // are found by src/pmpi.
@@ -41,6 +62,7 @@ enum co_reason { CO_REASONS(CO_REASON_ID) CO_REASON_COUNT };
 
 const char *co_reason_text(enum co_reason reason);
 const char *co_call_text(enum co_call call); // "MPI_Bcast"
+const char *co_call_word(enum co_call call); // "bcast"
 
 // What carries a team's bytes: shared memory on one node, else what lies between its nodes, below any injected faults.
 // Rows of the table that name none fit any.
