@@ -17,7 +17,7 @@ double coll_now(void)
 void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes)
 {
     uint64_t round = ++run->seed;
-    if (call == COLL_BCAST) {
+    if (coll_has_root(call)) {
         if (run->rank == run->options.root) {
             coll_data_fill(run->receive, bytes, coll_data_seed(round, run->rank));
         } else {
@@ -31,7 +31,7 @@ void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes
 
 size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes)
 {
-    if (call == COLL_BCAST) {
+    if (coll_has_root(call)) {
         return coll_data_wrong(run->receive, bytes, coll_data_seed(run->seed, run->options.root));
     }
     size_t wrong = 0;
@@ -58,6 +58,17 @@ static double time_iallgather(struct coll_run *run, const struct coll_side *side
     return coll_now() - start;
 }
 
+static double time_ibcast(struct coll_run *run, const struct coll_side *side, int count, int batch)
+{
+    double start = coll_now();
+    for (int i = 0; i < batch; i++) {
+        MPI_Request request;
+        MPI_Ibcast(run->receive, count, MPI_BYTE, run->options.root, side->comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return coll_now() - start;
+}
+
 // How long the start takes while the last rank is late.
 static double time_start(struct coll_run *run, const struct coll_side *side, int count)
 {
@@ -76,6 +87,9 @@ static double time_calls(struct coll_run *run, const struct coll_side *side, enu
 {
     if (call == COLL_ISTART) {
         return time_start(run, side, count);
+    }
+    if (call == COLL_IBCAST) {
+        return time_ibcast(run, side, count, batch);
     }
     if (call == COLL_IALLGATHER) {
         return time_iallgather(run, side, count, batch);

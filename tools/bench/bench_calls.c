@@ -8,6 +8,7 @@
 
 static const struct co_bench_call calls[] = {
     {"bcast", "MPI_Bcast", false, false},
+    {"ibcast", "MPI_Ibcast, start and wait", false, false},
     {"allgather", "MPI_Allgather (size: one rank's block)", false, false},
     {"iallgather", "MPI_Iallgather, start and wait (size: one rank's block)", false, false},
     {"istart", "MPI_Iallgather, the start alone while the last rank is late", false, false},
