@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const coll_call_names[COLL_CALLS] = {"bcast", "ibcast", "allgather", "iallgather", "istart", "overlap"};
+const char *const coll_call_names[COLL_CALLS] = {"bcast",      "ibcast",      "allgather", "iallgather",
+                                                 "allgatherv", "iallgatherv", "istart",    "overlap"};
 
 static bool allocate(struct coll_run *run)
 {
@@ -27,9 +28,11 @@ static bool allocate(struct coll_run *run)
         is_bcast_only &= !run->options.calls[call] || coll_has_root((enum coll_call)call);
     }
     run->room = largest * (is_bcast_only ? 1 : (size_t)run->ranks);
-    run->send = malloc(largest);
+    run->send = malloc(2 * largest);
     run->receive = malloc(run->room);
-    int mine = run->send && run->receive && largest <= INT32_MAX, all;
+    run->counts = calloc((size_t)run->ranks, sizeof *run->counts);
+    run->places = calloc((size_t)run->ranks, sizeof *run->places);
+    int mine = run->send && run->receive && run->counts && run->places && largest <= INT32_MAX, all;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, run->control);
     return all;
 }
@@ -206,6 +209,8 @@ int main(int argc, char **argv)
     }
     free(run.send);
     free(run.receive);
+    free(run.counts);
+    free(run.places);
     coll_sides_close(&run);
     MPI_T_finalize();
     MPI_Finalize();

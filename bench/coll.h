@@ -10,7 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum coll_call { COLL_BCAST, COLL_IBCAST, COLL_ALLGATHER, COLL_IALLGATHER, COLL_ISTART, COLL_OVERLAP, COLL_CALLS };
+enum coll_call {
+    COLL_BCAST,
+    COLL_IBCAST,
+    COLL_ALLGATHER,
+    COLL_IALLGATHER,
+    COLL_ALLGATHERV,
+    COLL_IALLGATHERV,
+    COLL_ISTART,
+    COLL_OVERLAP,
+    COLL_CALLS
+};
 
 // OSU: short units of work until the clock says that it was long enough. STEPS: a fixed amount of work, which takes
 // longer when the library needs the processor. SLEEP: on another device, the processor is free.
@@ -47,7 +57,8 @@ struct coll_run {
     MPI_Comm control; // native, for everything that is not measured
     int rank, ranks;
     uint8_t *send, *receive;
-    size_t room; // bytes of `receive`
+    size_t room;          // bytes of `receive`
+    int *counts, *places; // of the allgathers of unequal blocks
     uint64_t seed;
 };
 

@@ -61,6 +61,9 @@ struct co_task {
     bool has_begun, is_background, is_long, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
+    const struct co_part *parts; // of an allgatherv, else NULL
+    int part;                    // that is under way
+    bool was_cut;                // some part was longer than its place
     unsigned char
         *whole; // bcast: the root's bytes, for the next step, when there are more than the caller has room for
     int result;
@@ -217,6 +220,8 @@ void co_task_describe(const struct co_task *task, char *text, size_t room);
 
 // collective.c
 int co_collective_plan(struct co_task *task);
+void co_collective_plan_next(struct co_task *task);            // after its last step: the next part, if there is one
+bool co_collective_has_more_parts(const struct co_task *task); // that have not begun
 int co_collective_begin(struct co_task *task, uint64_t now_ns);
 int co_collective_poll(struct co_task *task, bool *has_moved);
 void co_collective_finish(struct co_task *task);

@@ -49,6 +49,8 @@
     X(Ibcast)                                                                                                          \
     X(Allgather)                                                                                                       \
     X(Iallgather)                                                                                                      \
+    X(Allgatherv)                                                                                                      \
+    X(Iallgatherv)                                                                                                     \
     X(Wait)                                                                                                            \
     X(Waitany)                                                                                                         \
     X(Waitall)                                                                                                         \

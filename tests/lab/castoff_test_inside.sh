@@ -16,7 +16,7 @@ read -r -a lab_arguments <<<"$CASTOFF_LAB_MPIRUN_ARGS"
 bounded=(python3 -S "$top/tests/bounded.py" 100 1500)
 # They speak to the lab's command; for the job they would be unknown settings.
 unset "${!CASTOFF_LAB_@}"
-export CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_STALL_S=10
+export CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_STALL_S=10
 
 pass() { # what
     echo "PASS $case_name: $1"

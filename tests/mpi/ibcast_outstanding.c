@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many Ibcasts outstanding on two communicators, of every root and of sizes from nothing to some MiB, waited for in
 // reverse order, in order, by Waitall, and with blocking collectives, castoff's and native, on the same communicators
-// while all of them are pending. The statuses of the first ones say what stock's say.
+// while all of them are pending.
 // ranks: 2 3 5
-// expect: every operation delivers its own bytes and stock's status, no request is null or used twice
+// expect: every operation delivers its own bytes, no request is null or used twice
 // taken: MPI_Ibcast MPI_Bcast MPI_Allgather
 #include "oracle/verdict.h"
 
@@ -80,16 +80,11 @@ static void call_blocking(int round)
 
 static void wait_all(int round)
 {
-    MPI_Status status = {.MPI_SOURCE = -7, .MPI_TAG = -7, .MPI_ERROR = -7};
+    MPI_Status status = {.MPI_ERROR = -7};
     for (int i = 0; i < OUTSTANDING && round < 2; i++) {
-        int slot = round == 0 ? OUTSTANDING - 1 - i : i, count = -7, cancelled = -7;
+        int slot = round == 0 ? OUTSTANDING - 1 - i : i;
         MPI_Wait(&requests[slot], &status);
-        if (size_of(slot) > 0 && i < 8) {
-            MPI_Get_count(&status, MPI_BYTE, &count);
-            MPI_Test_cancelled(&status, &cancelled);
-            co_test_say("status %d: %d %d, %d bytes, cancelled %d, error %d\n", slot, status.MPI_SOURCE, status.MPI_TAG,
-                        count, cancelled, status.MPI_ERROR);
-        }
+        co_test_expect(status.MPI_ERROR == -7, "MPI_ERROR is written by a call for one request");
     }
     MPI_Waitall(OUTSTANDING, requests, MPI_STATUSES_IGNORE);
 }

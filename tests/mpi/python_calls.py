@@ -5,7 +5,7 @@
 # place, mixed requests, sub-communicators.
 # ranks: 2 3
 # expect: right values, the level that mpi4py asked for
-# taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather
+# taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv MPI_Iallgatherv
 import array
 import sys
 
@@ -43,6 +43,22 @@ def use_buffers(comm):
     expect(gathered == expected, "Allgather in place")
 
 
+def use_uneven(comm):
+    counts = [100 * r + 1 for r in range(comm.size)]
+    places = [1000 * (comm.size - 1 - r) + 3 for r in range(comm.size)]
+    expected = array.array("i", [-1] * (1000 * comm.size + 3))
+    for r in range(comm.size):
+        for i in range(counts[r]):
+            expected[places[r] + i] = r + i
+    for call in ("Allgatherv", "Iallgatherv"):
+        mine = array.array("i", [comm.rank + i for i in range(counts[comm.rank])])
+        gathered = array.array("i", [-1] * (1000 * comm.size + 3))
+        request = getattr(comm, call)(mine, [gathered, counts, places, MPI.INT])
+        if request is not None:
+            request.Wait()
+        expect(gathered == expected, call)
+
+
 def use_objects(comm):
     for root in range(comm.size):
         value = comm.bcast({"root": root, "text": "x" * 1000} if comm.rank == root else None, root)
@@ -69,6 +85,7 @@ def use_requests(comm):
 use_buffers(world)
 use_objects(world)
 use_requests(world)
+use_uneven(world)
 part = world.Split(rank % 2, -rank)
 use_buffers(part)
 use_objects(part)

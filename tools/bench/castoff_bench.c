@@ -331,8 +331,8 @@ const struct co_command co_command_bench = {
     "compare castoff with stock MPI in one job, size by size, on this machine or in the laboratory",
     "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
     "  p2p                  messages between pairs of ranks instead of collectives, with CASTOFF_P2P=yes\n"
-    "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), istart, overlap; with p2p of\n"
-    "                       latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
+    "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), allgatherv, iallgatherv,\n"
+    "                       istart, overlap; with p2p of latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
     "                       posted, unexpected, and the last two with -reverse, -any, -any-reverse behind them (all)\n"
     "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M, with p2p 1:4M\n"
     "  --depths LIST        p2p: receives or messages that wait beside what is timed (0,16,128,1K,4K,16K)\n"

@@ -13,7 +13,8 @@
 size_t co_task_total_bytes(const struct co_task *task)
 {
     size_t bytes = (size_t)task->request.bytes;
-    return co_call_has_root((enum co_call)task->request.call) ? bytes : bytes * (size_t)task->team->size;
+    return task->parts != NULL || co_call_has_root((enum co_call)task->request.call) ? bytes
+                                                                                     : bytes * (size_t)task->team->size;
 }
 
 void co_task_submit(struct co_task *task)
@@ -95,7 +96,10 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
         }
         if (status > 0) {
             *has_moved = true;
-            status = ++task->at < task->steps ? begin_step(task, now_ns) : 0;
+            if (++task->at == task->steps) {
+                co_collective_plan_next(task);
+            }
+            status = task->at < task->steps ? begin_step(task, now_ns) : 0;
         }
     }
     return status < 0 ? status : 1;
@@ -119,7 +123,7 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
         }
     }
     note_memory(task, false);
-    task->result = status < 0 ? status : task->whole != NULL ? -EMSGSIZE : 0;
+    task->result = status < 0 ? status : task->whole != NULL || task->was_cut ? -EMSGSIZE : 0;
     return true;
 }
 
@@ -153,8 +157,8 @@ static int advance_team(struct co_team *team, uint64_t now_ns)
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
         events += has_moved || has_ended;
         if (!has_ended) {
-            if (!team->is_flat) {
-                break; // the next one waits for this one
+            if (!team->is_flat || co_collective_has_more_parts(task)) {
+                break; // the next one waits for this one, or its operations would get other numbers than elsewhere
             }
             link = &task->next;
             continue;

@@ -134,3 +134,9 @@ co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts
     }
     return co_decide(&engine->tune, facts, call, bytes, policy);
 }
+
+enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                                 enum co_call other, size_t bytes)
+{
+    return co_decide(&engine->tune, facts, other, bytes, engine->policy[call]);
+}

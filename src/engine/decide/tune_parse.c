@@ -223,7 +223,7 @@ static int parse_row(const struct word *words, int count, const struct place *pl
     int where = word_in(&words[1], wheres);
     int verdict = word_in(&words[count - 1], verdicts);
     if (call < 0) {
-        return refuse(place, "'%.*s' is not bcast, ibcast, allgather or iallgather", shown(&words[0]), words[0].text);
+        return refuse(place, "'%.*s' is no call of a tune table", shown(&words[0]), words[0].text);
     }
     if (where < 0) {
         return refuse(place, "'%.*s' is not node or hosts", shown(&words[1]), words[1].text);
