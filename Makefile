@@ -50,7 +50,7 @@ say = @:
 endif
 
 # All of src but what knows mpi.h, the modules, which bring libraries along, and one-sided multicast.
-CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/mcast/onesided/% %/verbs/% %/links/%,$\
+CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/onesided/% %/verbs/% %/rc/%,$\
   $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
 PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c src/mpi_below/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)

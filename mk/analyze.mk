@@ -21,12 +21,11 @@ $(BUILD)/libanalyze.a: $(ANALYZE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# tests/unit/analyze_*_test.c
-ANALYZE_UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/analyze_*_test.c))
-$(ANALYZE_UNIT): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/tests/unit/libshared.a $(BUILD)/libanalyze.a \
-  $(BUILD)/libcore.a
+# Their objects: mk/tests.mk
+ANALYZE_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/tools/trace/analyze_*_test.c)))
+$(ANALYZE_UNIT): $(BUILD)/tests/unit/libshared.a $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 -include $(ANALYZE_OBJ:.o=.d)

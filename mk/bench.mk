@@ -60,8 +60,8 @@ $(BUILD)/bench/micro/trace_speed: $(BUILD)/obj/bench/micro/trace_speed.o $(BUILD
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm
 
-$(BUILD)/obj/bench/micro/hop_speed.o: private ALL_CFLAGS += -Itests/unit
-$(BUILD)/bench/micro/hop_speed: $(BUILD)/obj/bench/micro/hop_speed.o $(BUILD)/obj/tests/unit/roce_frames.o $(BUILD)/libonesided.a \
+$(BUILD)/obj/bench/micro/hop_speed.o: private ALL_CFLAGS += -Itests/unit/onesided
+$(BUILD)/bench/micro/hop_speed: $(BUILD)/obj/bench/micro/hop_speed.o $(BUILD)/obj/tests/unit/onesided/roce_frames.o $(BUILD)/libonesided.a \
   $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)

@@ -15,7 +15,7 @@ install: all bench-programs
 	  $(prefix)/include
 	install -m 755 $(BUILD)/castoff $(prefix)/bin
 	install -m 644 $(BUILD)/libcastoff.so $(BUILD)/libcastoff-*.so $(prefix)/lib/castoff
-	install -m 644 src/mcast/onesided/group/castoff_group.h $(prefix)/include
+	install -m 644 src/onesided/group/castoff_group.h $(prefix)/include
 	install -m 755 $(BENCH_PROGS) $(prefix)/lib/castoff/bench
 	install -m 644 tests/lab/inject.c tests/lab/README.md $(prefix)/share/castoff/lab
 	install -m 755 $(LAB_SCRIPTS) $(prefix)/share/castoff/lab

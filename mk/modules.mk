@@ -11,7 +11,7 @@ STACK_OBJ := $(BUILD)/obj/src/modules/stack_unwind.o
 # Where intel-ipsec-mb is there, which Debian has for x86-64 alone.
 GMAC_OBJ := $(if $(wildcard /usr/include/intel-ipsec-mb.h),$(BUILD)/obj/src/modules/gmac_ipsec.o)
 
-VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/mcast/transport/verbs/*.c src/p2p/channel/links/*.c))
+VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/transport/verbs/*.c src/p2p/channel/rc/*.c))
 
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
 RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/record/*.c src/mpi_below/*.c))

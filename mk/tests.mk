@@ -1,17 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Unit tests: every tests/unit/<name>_test.c becomes a program linked with everything below src/pmpi and cmocka;
-# tests/unit/*.c of other names are linked into those that use them. `make unit` runs them all, `make test` runs everything
+# Unit tests: tests/unit has the folders of src, and every <name>_test.c there becomes a program, build/tests/unit/<name>_test,
+# linked with everything below src/pmpi and cmocka; files of other names are linked into those that use them, and their
+# headers are found from every folder. `make unit` runs them all, `make unit UNIT="wire probe"` those, `make test` everything
 # (tests/run_all.sh), `make lab-verbs` what needs guests with RDMA, `make env.example` writes the template of the settings.
 
-UNIT_TESTS   := $(wildcard tests/unit/*_test.c)
-UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(wildcard tests/unit/*.c))
+UNIT_C       := $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c)
+UNIT_TESTS   := $(filter %_test.c,$(UNIT_C))
+UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(UNIT_C))
+UNIT_HEADERS := $(addprefix -I,$(patsubst %/,%,$(sort $(dir $(UNIT_C)))))
 # These simulate whole jobs, or lanes as coroutines, on one thread: the thread sanitizer has nothing to find there, and they
 # take it minutes. Every other build runs them.
-UNIT_ONE_THREAD := tests/unit/mcast_attack_test.c tests/unit/mcast_loss_test.c tests/unit/mcast_repair_test.c \
-  tests/unit/match_lane_test.c
-UNIT_PROGS   := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$\
-  $(filter-out $(if $(filter thread,$(SAN)),$(UNIT_ONE_THREAD)),$(UNIT_TESTS)))
+UNIT_ONE_THREAD := mcast_attack_test mcast_loss_test mcast_repair_test match_lane_test
+UNIT_ALL     := $(filter-out $(if $(filter thread,$(SAN)),$(UNIT_ONE_THREAD)),$(basename $(notdir $(UNIT_TESTS))))
+UNIT_WANTED  := $(patsubst %,%_test,$(patsubst %_test,%,$(UNIT)))
+UNIT_UNKNOWN := $(filter-out $(UNIT_ALL),$(UNIT_WANTED))
+UNIT_PROGS   := $(addprefix $(BUILD)/tests/unit/,$(or $(UNIT_WANTED),$(UNIT_ALL)))
+ifneq ($(and $(UNIT_UNKNOWN),$(filter unit,$(MAKECMDGOALS))),)
+$(error there is no unit test $(UNIT_UNKNOWN:_test=))
+endif
 UNIT_SHARED_OBJ := $(UNIT_SHARED:%.c=$(BUILD)/obj/%.o)
 
 UNIT_SHARED_LIB := $(if $(UNIT_SHARED),$(BUILD)/tests/unit/libshared.a)
@@ -21,13 +28,21 @@ $(BUILD)/tests/unit/libshared.a: $(UNIT_SHARED_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-$(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
+# Each has its object, wherever its source is.
+define unit_object
+$(BUILD)/tests/unit/$(basename $(notdir $(1))): $(BUILD)/obj/$(1:.c=.o)
+endef
+$(foreach test,$(UNIT_TESTS),$(eval $(call unit_object,$(test))))
+
+$(BUILD)/obj/tests/unit/%.o: private ALL_CFLAGS += $(UNIT_HEADERS)
+
+$(BUILD)/tests/unit/%_test: $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 # Congestion control on many networks, in virtual time (tests/long/congestion_test.sh).
-$(BUILD)/obj/tests/long/%.o: private ALL_CFLAGS += -Itests
+$(BUILD)/obj/tests/long/%.o: private ALL_CFLAGS += $(UNIT_HEADERS)
 $(BUILD)/tests/long/congestion_sweep: $(BUILD)/obj/tests/long/congestion_sweep.o $(UNIT_SHARED_LIB) $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
@@ -53,21 +68,26 @@ $(BUILD)/tests/unit/engine_placed_test: private LDFLAGS_SAN += -Wl,--wrap=co_gro
 include mk/modules.mk
 
 # There the module's parts meet a device that is none.
-VERBS_UNIT := $(BUILD)/tests/unit/verbs_parts_test $(BUILD)/tests/unit/verbs_join_test
+VERBS_UNIT := $(addprefix $(BUILD)/tests/unit/,verbs_parts_test verbs_join_test verbs_queue_pair_test)
 $(VERBS_UNIT): $(VERBS_OBJ)
 $(VERBS_UNIT): private STATIC_LIBS += -libverbs -lrdmacm
+
+# That file alone, without a device.
+$(BUILD)/tests/unit/verbs_completions_test: $(BUILD)/obj/src/transport/verbs/verbs_completions.o
 
 # Known-wrong variants of the matcher's lanes, which the lanes' test must find out. They prove the test, not the build.
 MATCH_MUTANTS := $(if $(SAN),,$(patsubst %,$(BUILD)/tests/mutants/match_lane_%,1 2 3 4))
 
-$(BUILD)/tests/mutants/match_lane_%: tests/unit/match_lane_test.c tests/unit/match_oracle.c src/matching/match_lane.c $(BUILD)/libcore.a
+MATCH_MUTANT_C := tests/unit/matching/match_lane_test.c tests/unit/matching/match_oracle.c
+
+$(BUILD)/tests/mutants/match_lane_%: $(MATCH_MUTANT_C) src/matching/match_lane.c $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ tests/unit/match_lane_test.c tests/unit/match_oracle.c $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $@.d -DCO_MATCH_MUTANT=$* -o $@ $(MATCH_MUTANT_C) $(BUILD)/libcore.a -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 .PHONY: unit test test-long test-all
-unit: $(UNIT_PROGS) $(MATCH_MUTANTS) modules
-	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),tests/unit/match_mutants.sh)
+unit: $(UNIT_PROGS) $(if $(UNIT),,$(MATCH_MUTANTS)) modules
+	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),$(if $(UNIT),,tests/unit/matching/match_mutants.sh))
 
 # Do the unit tests notice small faults (tests/mutants/list.txt)? MUTANTS="replay staging" chooses by parts of names.
 .PHONY: mutants

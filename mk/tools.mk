@@ -22,13 +22,12 @@ $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/launch/castoff.o,$(TOOLS_OB
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $^
 
-# tests/unit/<name>_test.c of every tools/<command>/<name>.c that has one.
-TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/$(name)_test.c),$(name)))
-$(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/tests/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libtools.a \
-  $(BUILD)/libanalyze.a $(BUILD)/libcore.a
+# tests/unit/tools/<command>/<name>_test.c of every tools/<command>/<name>.c that has one. Their objects: mk/tests.mk
+TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/tools/*/$(name)_test.c),$(name)))
+$(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
-	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
+	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm
 
 # castoff(7) lists the settings as the program has them; a test fails when it does not.
 .PHONY: man

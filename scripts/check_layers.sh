@@ -1,33 +1,35 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Who may include whom: src/pmpi -> src/engine -> src/mcast, src/p2p -> src/base, downwards only, and from another folder only
-# the front headers of a module. Only src/pmpi, src/mpi_below and src/record know mpi.h. One line of `allowed` is one
+# Who may include whom: src/pmpi -> src/engine -> src/mcast, src/shm, src/p2p -> src/transport -> src/base, downwards only, and
+# from another folder only the front headers of a module. Only src/pmpi, src/mpi_below and src/record know mpi.h. One line of `allowed` is one
 # rule: a folder, and what its files may include by name. Called by scripts/check_style.sh in the top folder.
 set -u
 
-fronts_group='mcast/onesided/group/castoff_group\.h'
-fronts_mcast='mcast/mcast\.h|mcast/shm/shm\.h|mcast/transport/[a-z_]+\.h'
+fronts_group='onesided/group/castoff_group\.h'
+fronts_transport='transport/([a-z_]+|udp/udp|loopback/loopback|fault/lossy)\.h'
+fronts_mcast="mcast/mcast\.h|shm/shm\.h|$fronts_transport"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
-tools_all='base/.*|mcast/transport/lossy\.h|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
+tools_all='base/.*|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
     case $1 in
     src/base/*) echo 'base/.*' ;;
     src/modules/*) echo 'base/.*|modules/.*' ;;
-    src/mcast/transport/*) echo 'base/.*|mcast/transport/.*|mcast/datapath\.h' ;;
-    src/mcast/onesided/*) echo 'base/.*|mcast/onesided/.*' ;;
-    src/mcast/shm/*) echo 'base/.*|mcast/shm/.*' ;;
-    src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|mcast/transport/[a-z_]+\.h' ;;
+    src/transport/*) echo 'base/.*|transport/.*' ;;
+    src/onesided/*) echo 'base/.*|onesided/.*' ;;
+    src/shm/*) echo 'base/.*|shm/.*' ;;
+    src/mcast/*) echo 'base/.*|mcast/[a-z_]+\.h|transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
+    src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;
     src/p2p/channel/*) echo 'base/.*|p2p/channel/.*' ;;
     src/p2p/*) echo "base/.*|p2p/([a-z0-9_]+|channel/channel|channel/packet|channel/packet_describe)\.h|$fronts_matching" ;;
     src/engine/decide/adapt* | src/engine/decide/decide* | src/engine/decide/tune*) echo 'base/.*|engine/decide/.*' ;;
-    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(carrier|links|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
+    src/engine/*) echo "base/.*|engine/.*|p2p/p2p_open\.h|p2p/channel/(native|rc|ring)_channel\.h|$fronts_p2p|$fronts_mcast|$fronts_group" ;;
     src/mpi_below/*) echo 'base/.*|mpi_below/.*' ;;
     src/record/trace/*) echo 'base/.*|record/trace/.*' ;;
     src/record/*) echo 'base/.*|mpi_below/.*|record/.*' ;;
@@ -39,7 +41,7 @@ allowed() {
     tools/trace/replay/*) echo "base/.*|tools/trace/(read|events|replay)/.*|matching/match_steps\.h|$fronts_matching" ;;
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
-    tools/onesided/*) echo "$tools_all|mcast/onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
+    tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
     tools/info/*) echo "$tools_all|tools/onesided/group_library_find\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;

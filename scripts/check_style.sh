@@ -72,6 +72,14 @@ check_folders() {
     bash scripts/check_folders.sh "${files[@]}"
 }
 
+check_knots() {
+    perl scripts/count_knots.pl <"$log.code"
+}
+
+check_words() {
+    perl scripts/check_words.pl <"$log.code"
+}
+
 check_doors() {
     bash scripts/check_doors.sh <"$log.code"
 }
@@ -100,7 +108,7 @@ check_documents() {
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers folders layers doors braces headers exports documents)
+checks=(format licence names length leftovers folders layers knots words doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

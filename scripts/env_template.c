@@ -4,7 +4,7 @@
 // so that it needs no MPI.
 #include <stdio.h>
 
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 
 int main(void)
 {

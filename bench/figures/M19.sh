@@ -15,7 +15,7 @@ cat >>"$out/M19.txt" <<TEXT
 #
 # Counted: what an adapter's processor would run for a batch of 32 completions, from seeing how many are there to the
 # list of receives that are to be posted again, its share of all calls included: polling (played by the program, a word
-# for each completion), co_datapath_read, co_datapath_place or _mark, co_receive_queue_take. Not counted: the copies,
+# for each completion), co_verbs_completions_read, co_datapath_place or _mark, co_receive_queue_take. Not counted: the copies,
 # which are queued, and what hands the list to the adapter; in the library those are memcpy and ibv_post_recv, and
 # ibv_poll_cq stands where the program polls. The published counts come from another processor's program, which does
 # without a head and a tag, and polls and posts by itself: the same work, but not the same lines.

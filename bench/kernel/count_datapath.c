@@ -8,6 +8,7 @@
 
 #include "kernel_count.h"
 #include "mcast/datapath.h"
+#include "transport/verbs/verbs_completions.h"
 
 enum { SKIP = 40, CHUNK = 4096, TAG = 8, SLOT = 128, IS_THERE = 1 };
 
@@ -101,7 +102,7 @@ static void run(bool is_placed, unsigned count)
     struct co_arrival arrivals[COUNT_BATCH];
     const struct co_completion *at = completions, *end = completions + count;
     for (unsigned polled; (polled = poll(at, end)) > 0; at += polled) {
-        unsigned came = co_datapath_read(at, polled, arrivals), done = 0;
+        unsigned came = co_verbs_completions_read(at, polled, arrivals), done = 0;
         while (done < came) {
             done += is_placed ? co_datapath_mark(&flow, arrivals + done, came - done)
                               : co_datapath_place(&flow, arrivals + done, came - done, copies + flow.placed);

@@ -42,20 +42,20 @@ static struct co_matcher *prepare(unsigned path)
     return matcher;
 }
 
-static void run_block(struct co_match_block *block, unsigned first)
+static void run_block(struct co_match_batch *block, unsigned first)
 {
     for (unsigned i = 0; i < block->count; i++) {
         block->messages[i] = &messages[first + i];
         block->hashes[i] = hashes[first + i];
     }
-    co_match_block_begin(block);
+    co_match_batch_begin(block);
     for (unsigned i = 0; i < block->count; i++) {
         co_match_lane_book(block, i);
     }
     for (unsigned i = 0; i < block->count; i++) {
         co_match_lane_settle(block, i);
     }
-    co_match_block_end(block);
+    co_match_batch_end(block);
     for (unsigned i = 0; i < block->count; i++) {
         taken[first + i] = block->receives[i];
     }
@@ -63,7 +63,7 @@ static void run_block(struct co_match_block *block, unsigned first)
 
 static bool run(unsigned variant, unsigned count)
 {
-    static struct co_match_block block;
+    static struct co_match_batch block;
     unsigned path = variant & ~ALONE;
     struct co_matcher *matcher = prepare(path);
     if (matcher == NULL) {

@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "mcast/onesided/hop_ports.h"
+#include "onesided/hop_ports.h"
 #include "roce_frames.h"
 
 enum { HOSTS = 4, BATCH = 32, QPN = 0x777, KEY = 5, USAGE = 2, LINE = 512 };

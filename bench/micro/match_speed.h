@@ -21,10 +21,10 @@ void speed_rig_close(struct speed_rig *rig);
 // What the paths of a block are for: every message has its own receive; all want the same, which begins a run of equal
 // ones; all want the same, and the next is of another kind. In each, message i takes receive i.
 void speed_rig_post(struct speed_rig *rig, enum co_match_path path, unsigned count);
-void speed_rig_block(struct speed_rig *rig, struct co_match_block *block, enum co_match_path path, unsigned first,
+void speed_rig_block(struct speed_rig *rig, struct co_match_batch *block, enum co_match_path path, unsigned first,
                      unsigned lanes);
 // Ends the program when a message of the block took another receive. How many lanes behind the first went by `path`.
-unsigned speed_rig_check(struct speed_rig *rig, const struct co_match_block *block, enum co_match_path path,
+unsigned speed_rig_check(struct speed_rig *rig, const struct co_match_batch *block, enum co_match_path path,
                          unsigned first);
 
 // match_speed_threads.c: nanoseconds of a message, begin and end of its block included. `lanes` are shared out to

@@ -46,7 +46,7 @@ void speed_rig_post(struct speed_rig *rig, enum co_match_path path, unsigned cou
     }
 }
 
-void speed_rig_block(struct speed_rig *rig, struct co_match_block *block, enum co_match_path path, unsigned first,
+void speed_rig_block(struct speed_rig *rig, struct co_match_batch *block, enum co_match_path path, unsigned first,
                      unsigned lanes)
 {
     block->matcher = rig->matcher;
@@ -58,7 +58,7 @@ void speed_rig_block(struct speed_rig *rig, struct co_match_block *block, enum c
     }
 }
 
-unsigned speed_rig_check(struct speed_rig *rig, const struct co_match_block *block, enum co_match_path path,
+unsigned speed_rig_check(struct speed_rig *rig, const struct co_match_batch *block, enum co_match_path path,
                          unsigned first)
 {
     unsigned by_path = 0;

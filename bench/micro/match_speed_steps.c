@@ -30,7 +30,7 @@ enum { LANES = CO_MATCH_LANES_MAX, STACK = 64 << 10 };
 static ucontext_t scheduler, lane_context[LANES];
 static char stacks[LANES][STACK];
 static bool has_ended[LANES];
-static struct co_match_block block;
+static struct co_match_batch block;
 static unsigned current, work;
 
 static void step(void)
@@ -39,7 +39,7 @@ static void step(void)
     swapcontext(&lane_context[current], &scheduler);
 }
 
-void co_match_step(struct co_match_block *of, unsigned lane)
+void co_match_step(struct co_match_batch *of, unsigned lane)
 {
     (void)of;
     (void)lane;
@@ -95,7 +95,7 @@ struct speed_steps speed_steps_count(enum co_match_path path, unsigned lanes)
     speed_rig_post(&rig, path, 2 * lanes);
     speed_rig_block(&rig, &block, path, 0, lanes);
     block.pause = pause_lane;
-    if (!co_match_block_begin(&block)) {
+    if (!co_match_batch_begin(&block)) {
         abort();
     }
     for (unsigned lane = 0; lane < lanes; lane++) {
@@ -104,7 +104,7 @@ struct speed_steps speed_steps_count(enum co_match_path path, unsigned lanes)
     work = 0;
     steps.rounds = run_lanes();
     steps.work = work;
-    co_match_block_end(&block);
+    co_match_batch_end(&block);
     if (speed_rig_check(&rig, &block, path, 0) != lanes - 1) {
         fputs("match_speed: lanes went by another path than the one that was meant\n", stderr);
         exit(1);

@@ -16,7 +16,7 @@ enum { TURNS_MAX = 20000, BLOCKS_MAX = 64, THREADS_MAX = CO_MATCH_LANES_MAX };
 
 struct team {
     struct speed_rig rig;
-    struct co_match_block blocks[BLOCKS_MAX];
+    struct co_match_batch blocks[BLOCKS_MAX];
     unsigned lanes, threads, block_count;         // of a turn
     unsigned long by_path, behind_first;          // lanes
     alignas(CO_LINE_PAIR) _Atomic unsigned begun; // blocks, since the beginning
@@ -50,7 +50,7 @@ static void pause_lane(void *arg, unsigned lane)
     spin(&spins);
 }
 
-static void run_share(struct team *team, struct co_match_block *block, unsigned member)
+static void run_share(struct team *team, struct co_match_batch *block, unsigned member)
 {
     for (unsigned lane = member; lane < team->lanes; lane += team->threads) {
         co_match_lane_run(block, lane);
@@ -75,8 +75,8 @@ static void *member_main(void *arg)
 
 static void run_block(struct team *team, unsigned i)
 {
-    struct co_match_block *block = &team->blocks[i];
-    if (!co_match_block_begin(block)) {
+    struct co_match_batch *block = &team->blocks[i];
+    if (!co_match_batch_begin(block)) {
         fputs("match_speed: the table is full\n", stderr);
         exit(1);
     }
@@ -89,7 +89,7 @@ static void run_block(struct team *team, unsigned i)
             spin(&spins);
         }
     }
-    co_match_block_end(block);
+    co_match_batch_end(block);
 }
 
 static double turn(struct team *team, enum co_match_path path)

@@ -20,7 +20,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "mcast/mcast.h"
-#include "mcast/transport/udp.h"
+#include "transport/udp/udp.h"
 #include "mcast/wire.h"
 
 #define MEMBERS_MAX 256

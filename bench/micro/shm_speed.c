@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// How fast the collectives of src/mcast/shm are: forks N ranks and runs bcast and allgather back to back over a sweep
+// How fast the collectives of src/shm are: forks N ranks and runs bcast and allgather back to back over a sweep
 // of sizes. Prints microseconds an operation of the slowest rank: the least, the lowest tenth and the median of many
 // short turns. On a machine that others use too, the first two are from turns in which nobody came in between.
 //
@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
-#include "mcast/shm/shm.h"
+#include "shm/shm.h"
 
 #define RANKS_MAX 64
 #define TURNS 200

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/resource.h>
 
-#include "mcast/transport/udp.h"
+#include "transport/udp/udp.h"
 
 #define HEAD_BYTES 24
 #define TAIL_BYTES 16

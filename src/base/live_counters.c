@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/counters.h"
+#include "base/fnv.h"
 
 #define LIVE_MAGIC UINT64_C(0x736574616f66666f) // "offoates": no text, so that no text is taken for it
 #define LIVE_VERSION 1
@@ -37,17 +38,13 @@ _Static_assert(sizeof co_counter_values % CO_COUNTER_PAGE == 0, "the values have
 static int live_file = -1;
 static struct stat live_identity; // of it: the program may have closed the descriptor, and its number be another file's
 
-// FNV-1a over the names: two castoffs with the same digest count the same things in the same order.
+// Two castoffs with the same digest count the same things in the same order.
 static uint32_t digest_names(void)
 {
-    uint32_t digest = UINT32_C(2166136261);
+    uint32_t digest = CO_FNV_32;
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {
-        for (const char *name = co_counter_row((enum co_counter_id)i)->name;; name++) {
-            digest = (digest ^ (uint8_t)*name) * UINT32_C(16777619);
-            if (*name == '\0') {
-                break;
-            }
-        }
+        const char *name = co_counter_row((enum co_counter_id)i)->name;
+        digest = co_fnv_32(digest, name, strlen(name) + 1);
     }
     return digest;
 }

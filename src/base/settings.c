@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnv.h"
 #include "base/order.h"
-#include "base/settings_complaint.h"
-#include "base/settings_nearest.h"
+#include "base/settings/settings_complaint.h"
+#include "base/settings/settings_nearest.h"
 
 extern char **environ;
 
@@ -153,29 +154,20 @@ const char *co_settings_complaint(size_t i)
     return i < complaint_count ? complaints[i] : NULL;
 }
 
-// FNV-1a, 64 bits.
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t length)
-{
-    for (const unsigned char *byte = bytes; length > 0; length--, byte++) {
-        hash = (hash ^ *byte) * UINT64_C(0x100000001b3);
-    }
-    return hash;
-}
-
 uint64_t co_settings_hash(void)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = CO_FNV_64;
 
     for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
         if (!rows[id].agreed) {
             continue;
         }
         // Names too, with their closing zeros: two versions of the library may have different rows.
-        hash = hash_bytes(hash, rows[id].name, strlen(rows[id].name) + 1);
+        hash = co_fnv_64(hash, rows[id].name, strlen(rows[id].name) + 1);
         if (co_setting_is_text(&rows[id])) {
-            hash = hash_bytes(hash, co_setting_text(id), strlen(co_setting_text(id)) + 1);
+            hash = co_fnv_64(hash, co_setting_text(id), strlen(co_setting_text(id)) + 1);
         } else {
-            hash = hash_bytes(hash, &numbers[id], sizeof numbers[id]);
+            hash = co_fnv_64(hash, &numbers[id], sizeof numbers[id]);
         }
     }
     return hash;

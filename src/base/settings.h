@@ -18,6 +18,7 @@ enum co_setting_type {
     CO_SETTING_CHOICE, // one word out of a list separated by '|'; the value is its position
     CO_SETTING_LIST,   // words out of `choices`, separated by commas, one at least; the value has a bit for each
     CO_SETTING_GROUPS, // IPv4 multicast addresses such as 239.192.0.0/16 (group_range.h); the value is its text
+    CO_SETTING_FAULT,  // faults such as drop=0.01,seed=7 (settings/fault_plan.h); the value is its text
     CO_SETTING_TEXT    // anything
 };
 
@@ -44,7 +45,7 @@ enum co_setting_id {
 // Its value is its text, not a number.
 static inline bool co_setting_is_text(const struct co_setting_row *row)
 {
-    return row->type == CO_SETTING_TEXT || row->type == CO_SETTING_GROUPS;
+    return row->type == CO_SETTING_TEXT || row->type == CO_SETTING_GROUPS || row->type == CO_SETTING_FAULT;
 }
 
 enum { CO_AUTO = 0, CO_YES = 1, CO_NO = 2 }; // positions in "auto|yes|no"
@@ -58,7 +59,7 @@ const struct co_setting_row *co_setting_row(enum co_setting_id id);
 // CASTOFF_ names, are remembered as complaints (see co_settings_complaint). Idempotent.
 void co_settings_load(void);
 
-// Parses `text` for a row. Returns 0 and sets *number (GROUPS, TEXT: 0), or -EINVAL, -ERANGE.
+// Parses `text` for a row. Returns 0 and sets *number (GROUPS, FAULT, TEXT: 0), or -EINVAL, -ERANGE.
 int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t *number);
 
 // Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position, LIST bits; -1 = auto

@@ -2,6 +2,8 @@
 //
 // The engine's life: opened once MPI runs, closed while it still does. Everything that must be equal on all ranks is
 // agreed in here.
+#include "engine/engine.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "engine/decide/trials.h"
 #include "engine/engine_state.h"
+#include "engine/progress/workers_open.h"
+#include "engine/start/cores.h"
+#include "engine/start/descriptor_budget.h"
+#include "engine/start/messages_channels.h"
+#include "engine/start/signs_of_life.h"
+#include "engine/start/transports.h"
+#include "shm/shm.h"
 
 #define DRAIN_NS (10 * CO_NS_PER_S)
 

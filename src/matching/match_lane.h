@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocks of messages matched by several lanes at once (S2, section 4): each lane books the receive that its message
+// Batches of messages matched by several lanes at once (S2, section 4): each lane books the receive that its message
 // would take, waits until all earlier lanes have, and takes it unless one of them wants it, too. Then it takes the one
 // that stands as many places further in a run of equal receives (fast path), or looks anew when all earlier lanes are
 // done (slow path). The result is that of the messages arriving one after the other. The caller holds the
-// communicator's lock from begin to end, so posts and cancels fall between blocks. Lane code is freestanding: no libc,
+// communicator's lock from begin to end, so posts and cancels fall between batches. Lane code is freestanding: no libc,
 // no locks, no allocation; waiting is the caller's. Hot.
 #ifndef CASTOFF_MATCHING_MATCH_LANE_H
 #define CASTOFF_MATCHING_MATCH_LANE_H
@@ -34,7 +34,7 @@ struct co_match_lane {
     bool knows_from;
 };
 
-struct co_match_block {
+struct co_match_batch {
     struct co_matcher *matcher;
     unsigned count;                          // messages, and so lanes
     bool early_check;                        // look past what an earlier lane has booked already
@@ -48,15 +48,15 @@ struct co_match_block {
 };
 
 // The caller has set matcher, count, messages, hashes, early_check and pause. False: the list holds receives, so the
-// block was matched inline, and is over.
-bool co_match_block_begin(struct co_match_block *block);
+// batch was matched inline, and is over.
+bool co_match_batch_begin(struct co_match_batch *batch);
 // Once for each lane, by any thread, all beside each other or in ascending order.
-void co_match_lane_run(struct co_match_block *block, unsigned lane);
+void co_match_lane_run(struct co_match_batch *batch, unsigned lane);
 // The two halves of that, for one thread that stands for all lanes: all book, then each settles, in ascending order. So
 // they meet as lanes do that run at the same pace.
-void co_match_lane_book(struct co_match_block *block, unsigned lane);
-void co_match_lane_settle(struct co_match_block *block, unsigned lane);
+void co_match_lane_book(struct co_match_batch *batch, unsigned lane);
+void co_match_lane_settle(struct co_match_batch *batch, unsigned lane);
 // After all lanes.
-void co_match_block_end(struct co_match_block *block);
+void co_match_batch_end(struct co_match_batch *batch);
 
 #endif

@@ -26,11 +26,11 @@ extern _Thread_local struct co_match_counts co_match_counts;
 #endif
 
 #ifdef CO_MATCH_STEPS
-struct co_match_block;
-void co_match_step(struct co_match_block *block, unsigned lane);
-#define CO_MATCH_STEP(block, lane) co_match_step((block), (lane))
+struct co_match_batch;
+void co_match_step(struct co_match_batch *batch, unsigned lane);
+#define CO_MATCH_STEP(batch, lane) co_match_step((batch), (lane))
 #else
-#define CO_MATCH_STEP(block, lane) ((void)(block), (void)(lane))
+#define CO_MATCH_STEP(batch, lane) ((void)(batch), (void)(lane))
 #endif
 
 #endif

@@ -76,7 +76,7 @@ bool co_matcher_renew(struct co_matcher *matcher, uint32_t places)
     return true;
 }
 
-static void raise_high(uint32_t *high, uint32_t now)
+static void high_raise(uint32_t *high, uint32_t now)
 {
     *high = now > *high ? now : *high;
 }
@@ -97,7 +97,7 @@ struct co_match_node *co_matcher_post(struct co_matcher *matcher, struct co_matc
         return message;
     }
     co_posted_append(&matcher->posted, receive);
-    raise_high(&matcher->receives_high, waiting_receives(&matcher->posted));
+    high_raise(&matcher->receives_high, waiting_receives(&matcher->posted));
     return NULL;
 }
 
@@ -105,11 +105,11 @@ void co_matcher_store(struct co_matcher *matcher, struct co_match_node *message,
 {
     co_unexpected_append(&matcher->unexpected, message, hashes);
     matcher->came_early++;
-    raise_high(&matcher->messages_high, waiting_messages(&matcher->unexpected));
+    high_raise(&matcher->messages_high, waiting_messages(&matcher->unexpected));
 }
 
 // The receive that waits for such a message, which waits no more; NULL: none.
-static struct co_match_node *take_posted(struct co_matcher *matcher, int32_t source, int32_t tag,
+static struct co_match_node *posted_take(struct co_matcher *matcher, int32_t source, int32_t tag,
                                          const struct co_match_hashes *hashes)
 {
     struct co_match_node *receive = co_posted_take(&matcher->posted, source, tag, hashes);
@@ -121,13 +121,13 @@ static struct co_match_node *take_posted(struct co_matcher *matcher, int32_t sou
 
 struct co_match_node *co_matcher_claim(struct co_matcher *matcher, int32_t source, int32_t tag)
 {
-    return take_posted(matcher, source, tag, NULL);
+    return posted_take(matcher, source, tag, NULL);
 }
 
 struct co_match_node *co_matcher_arrive(struct co_matcher *matcher, struct co_match_node *message,
                                         const struct co_match_hashes *hashes)
 {
-    struct co_match_node *receive = take_posted(matcher, message->source, message->tag, hashes);
+    struct co_match_node *receive = posted_take(matcher, message->source, message->tag, hashes);
     if (receive != NULL) {
         return receive;
     }
@@ -156,12 +156,12 @@ struct co_match_node *co_matcher_take(struct co_matcher *matcher, int32_t source
 
 struct co_match_node *co_matcher_put_back(struct co_matcher *matcher, struct co_match_node *message)
 {
-    struct co_match_node *receive = take_posted(matcher, message->source, message->tag, NULL);
+    struct co_match_node *receive = posted_take(matcher, message->source, message->tag, NULL);
     if (receive != NULL) {
         return receive;
     }
     co_unexpected_put_back(&matcher->unexpected, message);
-    raise_high(&matcher->messages_high, waiting_messages(&matcher->unexpected));
+    high_raise(&matcher->messages_high, waiting_messages(&matcher->unexpected));
     return NULL;
 }
 

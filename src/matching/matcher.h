@@ -3,7 +3,7 @@
 // The optimistic matcher (S2): which receive takes which message, for one communicator. No MPI, no I/O, no clock, no
 // allocation after open. The result is that of two lists searched in order: a message takes the matching receive that
 // was posted first, a receive the matching message that arrived first; here both are found by hashing. One caller at a
-// time (the communicator's lock); match_lane.h matches blocks of messages by several lanes. Hot.
+// time (the communicator's lock); match_lane.h matches batches of messages by several lanes. Hot.
 #ifndef CASTOFF_MATCHING_MATCHER_H
 #define CASTOFF_MATCHING_MATCHER_H
 
@@ -31,7 +31,7 @@ struct co_matcher;
 // Bytes of memory that open wants, aligned to 64 and zeroed. Pages that are never needed are never touched.
 size_t co_matcher_bytes(const struct co_matcher_config *config);
 struct co_matcher *co_matcher_open(void *memory, const struct co_matcher_config *config);
-// Into other memory, as for open, of which no part is smaller; not while a block runs. What waits stays as it is, and
+// Into other memory, as for open, of which no part is smaller; not while a batch runs. What waits stays as it is, and
 // what stood in a list (its node has no place) gets one as long as there are some. The old memory is the caller's.
 struct co_matcher *co_matcher_move(const struct co_matcher *matcher, void *memory,
                                    const struct co_matcher_config *config);
@@ -70,7 +70,7 @@ struct co_matcher_state {
     uint32_t listed_receives, listed_messages; // of them beyond the tables
     uint64_t matches[CO_MATCH_CLASSES];        // by the receive's class
     uint64_t unexpected;                       // messages that came before their receive
-    uint64_t free_path, fast_path, slow_path;  // lanes of blocks
+    uint64_t free_path, fast_path, slow_path;  // lanes of batches
 };
 void co_matcher_state(const struct co_matcher *matcher, struct co_matcher_state *state);
 

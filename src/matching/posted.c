@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Receives that wait. A message looks into at most one bin of each class that has members at all, and takes the one
-// with the least label. Called with the communicator's lock; the lanes of a block read beside each other. Hot.
+// with the least label. Called with the communicator's lock; the lanes of a batch read beside each other. Hot.
 #include "matching/posted.h"
 
 #include "base/order.h"
@@ -20,7 +20,7 @@ void co_posted_open(struct co_posted *posted, void *memory, uint32_t places, uin
 }
 
 // A place that is free, plus one; 0: none.
-static uint32_t take_place(struct co_posted *posted)
+static uint32_t place_take(struct co_posted *posted)
 {
     uint32_t link = posted->freed;
     if (link != 0) {
@@ -31,7 +31,7 @@ static uint32_t take_place(struct co_posted *posted)
     return link;
 }
 
-static void join_sequence(struct co_posted *posted, struct co_posted_receive *receive)
+static void sequence_join(struct co_posted *posted, struct co_posted_receive *receive)
 {
     if (posted->open_sequence == 0 || posted->open_source != receive->source || posted->open_tag != receive->tag) {
         posted->open_sequence = receive->label;
@@ -41,7 +41,7 @@ static void join_sequence(struct co_posted *posted, struct co_posted_receive *re
     receive->sequence = posted->open_sequence;
 }
 
-static void link_last(struct co_posted *posted, struct co_match_bin *bin, uint32_t link)
+static void list_link_last(struct co_posted *posted, struct co_match_bin *bin, uint32_t link)
 {
     struct co_posted_receive *receive = co_posted_at(posted, link);
     receive->next = 0;
@@ -51,7 +51,7 @@ static void link_last(struct co_posted *posted, struct co_match_bin *bin, uint32
 }
 
 // Labels in the table are less than all in the list, so the end of its bin is the place of whatever comes next.
-static void enter_table(struct co_posted *posted, struct co_match_node *node, uint32_t link)
+static void table_enter(struct co_posted *posted, struct co_match_node *node, uint32_t link)
 {
     struct co_posted_receive *receive = co_posted_at(posted, link);
     enum co_match_class class = co_match_class_of(node->source, node->tag);
@@ -59,15 +59,15 @@ static void enter_table(struct co_posted *posted, struct co_match_node *node, ui
     receive->node = node;
     receive->source = node->source;
     receive->tag = node->tag;
-    co_store_relaxed(&receive->booked, 0); // relaxed: the next block sees it, for it begins with the lock
+    co_store_relaxed(&receive->booked, 0); // relaxed: the next batch sees it, for it begins with the lock
     co_store_relaxed(&receive->taken, 0);
     struct co_match_bin *bin = co_posted_bin(posted, class, co_match_hash(class, node->source, node->tag));
     receive->bin = (uint32_t)(bin - posted->bins);
     CO_MATCH_COUNT_IF(bin->first != 0, collisions);
     CO_MATCH_COUNT_IF(bin->first == 0 && class == CO_MATCH_EXACT, bins_filled);
     node->place = link;
-    join_sequence(posted, receive);
-    link_last(posted, bin, link);
+    sequence_join(posted, receive);
+    list_link_last(posted, bin, link);
     posted->count[class]++;
 }
 
@@ -76,27 +76,27 @@ void co_posted_append(struct co_posted *posted, struct co_match_node *receive)
     receive->label = posted->next_label++;
     receive->place = 0;
     receive->waits = true;
-    uint32_t link = posted->rest.count == 0 ? take_place(posted) : 0;
+    uint32_t link = posted->rest.count == 0 ? place_take(posted) : 0;
     if (link != 0) {
-        enter_table(posted, receive, link);
+        table_enter(posted, receive, link);
     } else {
         co_match_list_add(&posted->rest, receive);
     }
 }
 
 // What has no place gets one, the eldest first.
-static void return_from_list(struct co_posted *posted)
+static void table_return_from_list(struct co_posted *posted)
 {
     uint32_t link;
-    while (posted->rest.first != NULL && (link = take_place(posted)) != 0) {
+    while (posted->rest.first != NULL && (link = place_take(posted)) != 0) {
         struct co_match_node *eldest = posted->rest.first;
         co_match_list_remove(&posted->rest, eldest);
-        enter_table(posted, eldest, link);
+        table_enter(posted, eldest, link);
     }
 }
 
 // Each new bin takes from one old one, so it is in order, too.
-static void enter_bins(struct co_posted *posted, const struct co_posted *old)
+static void bins_enter(struct co_posted *posted, const struct co_posted *old)
 {
     size_t bins = (size_t)CO_MATCH_HASHED * ((size_t)old->bin_mask + 1) + 1;
     for (size_t i = 0; i < bins; i++) {
@@ -106,7 +106,7 @@ static void enter_bins(struct co_posted *posted, const struct co_posted *old)
             struct co_match_bin *bin =
                 co_posted_bin(posted, class, co_match_hash(class, receive->source, receive->tag));
             receive->bin = (uint32_t)(bin - posted->bins);
-            link_last(posted, bin, link);
+            list_link_last(posted, bin, link);
         }
     }
 }
@@ -121,18 +121,18 @@ void co_posted_move(struct co_posted *posted, void *memory, uint32_t places, uin
     for (uint32_t i = 0; i < old.fresh; i++) {
         posted->table[i] = old.table[i];
     }
-    enter_bins(posted, &old);
-    return_from_list(posted);
+    bins_enter(posted, &old);
+    table_return_from_list(posted);
 }
 
 // In a flood the next message takes the next receive of the bin. What stands around the node is the caller's.
-static inline void fetch_ahead(const struct co_match_node *node)
+static inline void bin_fetch_ahead(const struct co_match_node *node)
 {
     __builtin_prefetch(node);
     __builtin_prefetch((const char *)node + CO_CACHE_LINE);
 }
 
-static void leave_table(struct co_posted *posted, uint32_t link)
+static void table_leave(struct co_posted *posted, uint32_t link)
 {
     struct co_posted_receive *receive = co_posted_at(posted, link);
     struct co_match_bin *bin = &posted->bins[receive->bin];
@@ -142,7 +142,7 @@ static void leave_table(struct co_posted *posted, uint32_t link)
     } else {
         struct co_posted_receive *next = co_posted_at(posted, receive->next);
         next->previous = receive->previous;
-        fetch_ahead(next->node);
+        bin_fetch_ahead(next->node);
     }
     CO_MATCH_COUNT_IF(bin->first == 0 && co_match_class_of(receive->source, receive->tag) == CO_MATCH_EXACT,
                       bins_emptied);
@@ -151,24 +151,24 @@ static void leave_table(struct co_posted *posted, uint32_t link)
     posted->freed = link;
 }
 
-static inline void take_out(struct co_posted *posted, struct co_match_node *receive)
+static inline void receive_take_out(struct co_posted *posted, struct co_match_node *receive)
 {
     receive->waits = false;
     if (receive->place == 0) {
         co_match_list_remove(&posted->rest, receive);
         return;
     }
-    leave_table(posted, receive->place);
-    return_from_list(posted);
+    table_leave(posted, receive->place);
+    table_return_from_list(posted);
 }
 
 void co_posted_remove(struct co_posted *posted, struct co_match_node *receive)
 {
-    take_out(posted, receive);
+    receive_take_out(posted, receive);
 }
 
-static const struct co_posted_receive *first_that_fits(const struct co_posted *posted, const struct co_match_bin *bin,
-                                                       int32_t source, int32_t tag)
+static const struct co_posted_receive *
+chain_first_that_fits(const struct co_posted *posted, const struct co_match_bin *bin, int32_t source, int32_t tag)
 {
     for (uint32_t link = bin->first; link != 0;) {
         const struct co_posted_receive *receive = co_posted_at(posted, link);
@@ -181,7 +181,7 @@ static const struct co_posted_receive *first_that_fits(const struct co_posted *p
     return NULL;
 }
 
-static struct co_match_node *find_in_list(const struct co_posted *posted, int32_t source, int32_t tag)
+static struct co_match_node *list_find(const struct co_posted *posted, int32_t source, int32_t tag)
 {
     struct co_match_node *node = posted->rest.first;
     while (node != NULL && !co_match_fits(node->source, node->tag, source, tag)) {
@@ -191,9 +191,9 @@ static struct co_match_node *find_in_list(const struct co_posted *posted, int32_
     return node;
 }
 
-static inline const struct co_posted_receive *find_in_class(const struct co_posted *posted, enum co_match_class class,
-                                                            int32_t source, int32_t tag,
-                                                            const struct co_match_hashes *hashes)
+static inline const struct co_posted_receive *class_find(const struct co_posted *posted, enum co_match_class class,
+                                                         int32_t source, int32_t tag,
+                                                         const struct co_match_hashes *hashes)
 {
     if (posted->count[class] == 0) {
         return NULL;
@@ -201,16 +201,16 @@ static inline const struct co_posted_receive *find_in_class(const struct co_post
     uint32_t hash = class == CO_MATCH_ANY_BOTH ? 0
                     : hashes != NULL           ? hashes->of[class]
                                                : co_match_hash(class, source, tag);
-    return first_that_fits(posted, co_posted_bin(posted, class, hash), source, tag);
+    return chain_first_that_fits(posted, co_posted_bin(posted, class, hash), source, tag);
 }
 
 // With a wildcard, where one was posted before `found`.
-static const struct co_posted_receive *find_earlier(const struct co_posted *posted, int32_t source, int32_t tag,
-                                                    const struct co_match_hashes *hashes,
-                                                    const struct co_posted_receive *found)
+static const struct co_posted_receive *class_find_earlier(const struct co_posted *posted, int32_t source, int32_t tag,
+                                                          const struct co_match_hashes *hashes,
+                                                          const struct co_posted_receive *found)
 {
     for (int class = CO_MATCH_ANY_SOURCE; class < CO_MATCH_CLASSES; class ++) {
-        const struct co_posted_receive *other = find_in_class(posted, (enum co_match_class) class, source, tag, hashes);
+        const struct co_posted_receive *other = class_find(posted, (enum co_match_class) class, source, tag, hashes);
         if (other != NULL && (found == NULL || other->label < found->label)) {
             found = other;
         }
@@ -218,23 +218,23 @@ static const struct co_posted_receive *find_earlier(const struct co_posted *post
     return found;
 }
 
-static inline struct co_match_node *find(const struct co_posted *posted, int32_t source, int32_t tag,
-                                         const struct co_match_hashes *hashes)
+static inline struct co_match_node *receive_find(const struct co_posted *posted, int32_t source, int32_t tag,
+                                                 const struct co_match_hashes *hashes)
 {
     const uint32_t *count = posted->count;
-    const struct co_posted_receive *found = find_in_class(posted, CO_MATCH_EXACT, source, tag, hashes);
+    const struct co_posted_receive *found = class_find(posted, CO_MATCH_EXACT, source, tag, hashes);
     if ((count[CO_MATCH_ANY_SOURCE] | count[CO_MATCH_ANY_TAG] | count[CO_MATCH_ANY_BOTH]) != 0) {
-        found = find_earlier(posted, source, tag, hashes, found);
+        found = class_find_earlier(posted, source, tag, hashes, found);
     }
-    return found != NULL ? found->node : find_in_list(posted, source, tag);
+    return found != NULL ? found->node : list_find(posted, source, tag);
 }
 
 struct co_match_node *co_posted_take(struct co_posted *posted, int32_t source, int32_t tag,
                                      const struct co_match_hashes *hashes)
 {
-    struct co_match_node *receive = find(posted, source, tag, hashes);
+    struct co_match_node *receive = receive_find(posted, source, tag, hashes);
     if (receive != NULL) {
-        take_out(posted, receive);
+        receive_take_out(posted, receive);
     }
     return receive;
 }

@@ -11,7 +11,7 @@
 
 #include "matching/match_list.h"
 
-// A bit for each lane of a block.
+// A bit for each lane of a batch.
 #if defined(CO_MATCH_LANES_MAX) && CO_MATCH_LANES_MAX > 32
 typedef uint64_t co_match_booking;
 #else
@@ -24,8 +24,8 @@ struct co_posted_receive {
     uint64_t sequence; // label of the first of a run of compatible receives, posted one after the other
     int32_t source, tag;
     uint32_t next, previous;         // in its bin
-    _Atomic co_match_booking booked; // lanes of the running block that want it
-    _Atomic uint32_t taken; // by a lane of the running block; it leaves its bin, and may be used anew, after that one
+    _Atomic co_match_booking booked; // lanes of the running batch that want it
+    _Atomic uint32_t taken; // by a lane of the running batch; it leaves its bin, and may be used anew, after that one
     uint32_t bin;
     uint32_t unused[4 - sizeof(co_match_booking) / 4]; // to the end of the line
 };

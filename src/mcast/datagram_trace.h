@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "mcast/transport/transport.h"
+#include "transport/transport.h"
 
 // From now on what this transport sends and delivers is written to the log, until it is closed. All arrives by poll
 // then, one datagram at a time, in staging: no lanes, no landing. Twice is once. Without memory nothing is traced, and

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The datapath kernel, see datapath.h. What is unlikely is behind one comparison: a completion's status and operation
-// are one word, a datagram's length tells which PSNs it may have, and queues hardly change within a batch.
-// Freestanding; compiled for an adapter's processor as it is here.
+// The datapath kernel's second stage, see datapath.h. What is unlikely is behind one comparison: a datagram's length
+// tells which PSNs it may have. Freestanding; compiled for an adapter's processor as it is here.
 #include "mcast/datapath.h"
 
 #define unlikely(condition) __builtin_expect((condition), 0)
@@ -18,48 +17,6 @@ static inline uint32_t little(uint32_t value)
 #else
     return value;
 #endif
-}
-
-static inline struct co_receive *receive_of(const struct co_completion *completion)
-{
-    return (struct co_receive *)(uintptr_t)completion->id;
-}
-
-unsigned co_datapath_read(const struct co_completion *completions, unsigned count, struct co_arrival *arrivals)
-{
-    struct co_arrival *arrival = arrivals;
-    const struct co_completion *completion = completions, *end = completions + count;
-    while (completion != end) {
-        struct co_receive *receive = receive_of(completion);
-        struct co_receive_queue *queue = receive->queue;
-        struct co_receive **link = queue->end;
-        const uint64_t right = *(const word64 *)&queue->status;
-        const size_t skip_bytes = queue->is_wanted ? queue->skip_bytes : SIZE_MAX;
-        const struct co_completion *first = completion;
-        uint32_t failed = 0;
-        do {
-            bool is_right = *(const word64 *)&completion->status == right;
-            if (unlikely(!is_right && completion->status != 0)) {
-                failed++;
-                continue;
-            }
-            *link = receive;
-            link = &receive->next;
-            size_t bytes = completion->bytes;
-            if (unlikely(!is_right || bytes < skip_bytes)) {
-                queue->strays += !is_right || bytes < queue->skip_bytes;
-                continue;
-            }
-            arrival->data = receive->data;
-            arrival->bytes = bytes - skip_bytes;
-            arrival->immediate = completion->immediate;
-            arrival++;
-        } while (++completion != end && (receive = receive_of(completion))->queue == queue);
-        queue->end = link;
-        queue->free += (uint32_t)(completion - first) - failed;
-        queue->failed += failed;
-    }
-    return (unsigned)(arrival - arrivals);
 }
 
 // Of datagrams that are not as long as all but the last one, or not where those may be: whether it is the last chunk.

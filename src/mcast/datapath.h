@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The datapath kernel: what is done for each completion of a receive (S1, section 4, has it done by the adapter). Two
-// stages, each for a batch of completions:
+// The datapath kernel, second stage: what is done for each chunk that has come (S1, section 4, has it done by the
+// adapter), a batch at a time. The first one reads the completions of receives (transport/verbs/verbs_completions.h).
 //
-//   read    completions -> arrivals; the receives behind them are linked to be posted again
 //   place   arrivals of one block, in staging: checked, marked in its bitmap, the copy to their place queued
 //   mark    likewise where the payload stands in its place already, by the immediate that came with it
 //
-// The transport calls the first, the protocol one of the others; between them it may have a tag verified. What does not
-// belong to the block is left to the caller, who knows more. Freestanding: no libc, no locks, no allocation, no state
-// of its own, so an adapter's processor can run it. One thread at a time for the objects of a call. The hottest code
-// there is: `make bench-kernel` counts its instructions.
+// What does not belong to the block is left to the caller, who knows more. Freestanding: no libc, no locks, no
+// allocation, no state of its own, so an adapter's processor can run it. One thread at a time for the objects of a
+// call. The hottest code there is: `make bench-kernel` counts its instructions.
 #ifndef CASTOFF_MCAST_DATAPATH_H
 #define CASTOFF_MCAST_DATAPATH_H
 
@@ -18,67 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// As the verbs interface has it (struct ibv_wc; verbs_receive.c proves that they are the same).
-struct co_completion {
-    uint64_t id; // address of the struct co_receive
-    uint32_t status, operation;
-    uint32_t vendor_error, bytes;
-    uint32_t immediate, queue_pair;
-    uint32_t source, flags;
-    uint16_t key_index, lid;
-    uint8_t service, path;
-    uint16_t unused;
-};
-_Static_assert(sizeof(struct co_completion) == 48, "struct ibv_wc");
-
-#define CO_COMPLETION_RECEIVED UINT32_C(128) // operation: a message, to the memory of the receive
-#define CO_COMPLETION_WRITTEN UINT32_C(129)  // operation: written to its place by the sender, who says so
-
-// A receive and where it puts what comes. It begins as the verbs interface has it (struct ibv_recv_wr, of one place),
-// and is filled in once: to post it again is to link it.
-struct co_receive {
-    uint64_t id;
-    struct co_receive *next;
-    struct co_receive_place *place;
-    uint32_t places, unused;
-    struct co_receive_queue *queue;
-    const uint8_t *data;      // where a message begins; NULL: it has no memory
-    struct co_receive_place { // struct ibv_sge
-        uint64_t address;
-        uint32_t bytes, key;
-    } where;
-};
-_Static_assert(sizeof(struct co_receive) == 64, "one line for each receive");
-
-// The receives of one queue pair. `free` are those to be posted again, linked from `first` on; `end` is where the next
-// is linked to.
-struct co_receive_queue {
-    struct co_receive *first, **end;
-    uint32_t status, operation; // 0, and that of completions as they ought to be; compared as one word
-    uint32_t skip_bytes;        // in front of each message, counted by its completion
-    uint32_t free;
-    bool is_wanted;  // else what comes is passed over
-    uint32_t failed; // completions with an error: the receive is gone
-    uint32_t strays; // of another operation, or shorter than what is skipped
-};
-_Static_assert(offsetof(struct co_receive_queue, status) % 8 == 0 && offsetof(struct co_completion, status) % 8 == 0,
-               "words");
-
-// The free ones, linked, to be posted by the caller; NULL: none.
-static inline struct co_receive *co_receive_queue_take(struct co_receive_queue *queue)
-{
-    *queue->end = NULL;
-    queue->end = &queue->first;
-    queue->free = 0;
-    return queue->first;
-}
-
-// A datagram that has come.
-struct co_arrival {
-    const uint8_t *data;
-    size_t bytes;
-    uint32_t immediate; // that came with it, if one did
-};
+#include "transport/arrival.h"
 
 // What the arrival of a chunk changes of its block.
 struct co_chunk_marks {
@@ -148,10 +86,6 @@ struct co_flow {
 
 #define CO_FLOW_HEAD_BYTES 24
 #define CO_FLOW_PSN_AT 12
-
-// Of `count` completions: in `arrivals` (room for all) those that brought something wanted, in their order; returns how
-// many. Every receive is linked to its queue's free ones but those that failed.
-unsigned co_datapath_read(const struct co_completion *completions, unsigned count, struct co_arrival *arrivals);
 
 // Takes the arrivals from the first on as long as they are chunks of the flow; returns how many, duplicates included,
 // and counts why it ended. What is new is marked, and its copy queued at `copies` (room for all), as many as

@@ -31,7 +31,7 @@
 #include "mcast/seed.h"
 #include "mcast/send_window.h"
 #include "mcast/serial.h"
-#include "mcast/transport/reads.h"
+#include "transport/reads.h"
 #include "mcast/transmit.h"
 #include "mcast/wire.h"
 

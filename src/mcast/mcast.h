@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 #include "base/auth/auth.h"
-#include "mcast/transport/lossy.h"
-#include "mcast/transport/transport.h"
+#include "base/settings/fault_plan.h"
+#include "transport/transport.h"
 
 struct co_mcast;       // an endpoint
 struct co_mcast_seed;  // a team in which nothing has been said yet

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/auth/auth.h"
-#include "mcast/transport/transport.h"
+#include "transport/transport.h"
 #include "mcast/wire.h"
 
 #define CO_LANE_DATAGRAMS 1024 // of one fill

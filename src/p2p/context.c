@@ -2,32 +2,33 @@
 //
 // Communicators as point-to-point sees them. A packet may be for one that this rank has not created yet: then its
 // tables are made at once, and whoever creates it finds what has come. Tables are large and mostly never touched.
-#include <errno.h>
+#include "p2p/context.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/zeroed_pages.h"
-#include "p2p/p2p_state.h"
+#include "p2p/message.h"
 
 #define ENDED_MOST 4096
 #define SPARE_PLACES 32 // of each table that a spare one has touched at most
 
-static struct co_matcher *new_matcher(const struct co_matcher_config *config)
+static struct co_matcher *matcher_new(const struct co_matcher_config *config)
 {
     void *memory = co_zeroed_pages_take(co_matcher_bytes(config));
     return memory == NULL ? NULL : co_matcher_open(memory, config);
 }
 
 // Mapping tables costs more than all else that a communicator does, and most live shortly or carry little.
-static int open_matcher(struct co_p2p *p2p, struct co_p2p_context *context)
+static int matcher_open(struct co_p2p *p2p, struct co_p2p_context *context)
 {
     context->tables = p2p->config.matcher;
-    context->matcher = p2p->spare_count > 0 ? p2p->spare[--p2p->spare_count] : new_matcher(&context->tables);
+    context->matcher = p2p->spare_count > 0 ? p2p->spare[--p2p->spare_count] : matcher_new(&context->tables);
     return context->matcher == NULL ? -1 : 0;
 }
 
-static void close_matcher(struct co_p2p *p2p, struct co_p2p_context *context)
+static void matcher_close(struct co_p2p *p2p, struct co_p2p_context *context)
 {
     bool is_first_size = context->tables.receives == p2p->config.matcher.receives &&
                          context->tables.messages == p2p->config.matcher.messages;
@@ -38,23 +39,24 @@ static void close_matcher(struct co_p2p *p2p, struct co_p2p_context *context)
     }
 }
 
-static uint32_t doubled(uint32_t places, uint32_t most)
+static uint32_t places_doubled(uint32_t places, uint32_t most)
 {
     return places >= most ? places : places > most / 2 ? most : 2 * places;
 }
 
 // Twice as many each time, so that moving costs each of them little more than its own coming. They never shrink.
-static struct co_matcher_config enlarged(const struct co_matcher_config *tables, uint32_t most)
+static struct co_matcher_config tables_enlarged(const struct co_matcher_config *tables, uint32_t most)
 {
-    struct co_matcher_config larger = {doubled(tables->receives, most), doubled(tables->messages, most), tables->bins};
-    larger.bins = doubled(tables->bins, larger.receives);
+    struct co_matcher_config larger = {places_doubled(tables->receives, most), places_doubled(tables->messages, most),
+                                       tables->bins};
+    larger.bins = places_doubled(tables->bins, larger.receives);
     return larger;
 }
 
 void co_p2p_context_grow(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
-    struct co_matcher_config larger = enlarged(&context->tables, p2p->config.places_most);
+    struct co_matcher_config larger = tables_enlarged(&context->tables, p2p->config.places_most);
     void *memory = NULL;
     if (!context->may_not_grow &&
         larger.receives + larger.messages > context->tables.receives + context->tables.messages) {
@@ -71,17 +73,17 @@ void co_p2p_context_grow(struct co_p2p_context *context)
     context->tables = larger;
 }
 
-static struct co_p2p_context *make(struct co_p2p *p2p, uint64_t id)
+static struct co_p2p_context *context_make(struct co_p2p *p2p, uint64_t id)
 {
     struct co_p2p_context *context = calloc(1, sizeof(*context));
-    if (context == NULL || open_matcher(p2p, context) != 0) {
+    if (context == NULL || matcher_open(p2p, context) != 0) {
         free(context);
         return NULL;
     }
     context->p2p = p2p;
     context->id = id;
     if (co_hash_map_put(&p2p->contexts, id, context) != 0) {
-        close_matcher(p2p, context);
+        matcher_close(p2p, context);
         free(context);
         return NULL;
     }
@@ -96,12 +98,12 @@ struct co_p2p_ended {
     uint64_t count;
 };
 
-bool co_p2p_context_has_ended(const struct co_p2p *p2p, uint64_t id)
+static bool context_has_ended(const struct co_p2p *p2p, uint64_t id)
 {
     return p2p->ended != NULL && co_hash_map_get(&p2p->ended->ids, id) != NULL;
 }
 
-static void note_ended(struct co_p2p *p2p, uint64_t id)
+static void context_note_ended(struct co_p2p *p2p, uint64_t id)
 {
     if (p2p->ended == NULL) {
         p2p->ended = calloc(1, sizeof(*p2p->ended));
@@ -119,22 +121,22 @@ static void note_ended(struct co_p2p *p2p, uint64_t id)
     co_hash_map_put(&ended->ids, id, ended);
 }
 
-static struct co_p2p_context *find(struct co_p2p *p2p, uint64_t id)
+static struct co_p2p_context *context_find(struct co_p2p *p2p, uint64_t id)
 {
     struct co_p2p_context *known = co_hash_map_get(&p2p->contexts, id);
-    return known != NULL || co_p2p_context_has_ended(p2p, id) ? known : make(p2p, id);
+    return known != NULL || context_has_ended(p2p, id) ? known : context_make(p2p, id);
 }
 
 struct co_p2p_context *co_p2p_context_find(struct co_p2p *p2p, int peer, const struct co_packet *packet)
 {
-    struct co_p2p_context *context = find(p2p, packet->context);
+    struct co_p2p_context *context = context_find(p2p, packet->context);
     if (context == NULL || context->peers == NULL) {
         return context; // who has sent is asked when it becomes known
     }
     if (!co_p2p_context_has(context, peer, packet->source)) {
         return NULL;
     }
-    if (p2p->blocks == NULL) {
+    if (p2p->batch == NULL) {
         p2p->last_context = context;
     }
     return context;
@@ -148,7 +150,7 @@ bool co_p2p_context_leaves_out(const struct co_p2p *p2p, int peer, uint64_t id, 
                "peer %d sent a message as rank %d of a communicator, which it is not: left out", peer, source);
         return true;
     }
-    return co_p2p_context_has_ended(p2p, id);
+    return context_has_ended(p2p, id);
 }
 
 void co_p2p_context_forget_last(struct co_p2p *p2p)
@@ -157,34 +159,34 @@ void co_p2p_context_forget_last(struct co_p2p *p2p)
     p2p->last_context = &nobodys;
 }
 
-static void leave_out(struct co_p2p *p2p, struct co_p2p_message *message)
+static void message_leave_out(struct co_p2p *p2p, struct co_p2p_message *message)
 {
     co_p2p_message_give_back(p2p, message);
     co_p2p_message_give(p2p, message);
 }
 
 // What came before anybody here knew who its members are.
-static void leave_out_strangers(struct co_p2p_context *context)
+static void context_leave_out_strangers(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
-    struct co_p2p_message *kept = NULL;
+    struct co_p2p_message *buffered = NULL;
     struct co_match_node *node;
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
         struct co_p2p_message *message = (struct co_p2p_message *)node;
         if (co_p2p_context_leaves_out(p2p, message->peer, context->id, node->source)) {
-            leave_out(p2p, message);
+            message_leave_out(p2p, message);
         } else {
-            message->next_free = kept;
-            kept = message;
+            message->next_free = buffered;
+            buffered = message;
         }
     }
-    for (struct co_p2p_message *next; kept != NULL; kept = next) {
-        next = kept->next_free;
-        (void)co_matcher_put_back(context->matcher, &kept->node); // nobody has asked for any yet
+    for (struct co_p2p_message *next; buffered != NULL; buffered = next) {
+        next = buffered->next_free;
+        (void)co_matcher_put_back(context->matcher, &buffered->node); // nobody has asked for any yet
     }
 }
 
-static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_context *context)
+static void totals_add(struct co_p2p_totals *totals, const struct co_p2p_context *context)
 {
     struct co_matcher_state state;
     co_matcher_state(context->matcher, &state);
@@ -199,32 +201,29 @@ static void add_to_totals(struct co_p2p_totals *totals, const struct co_p2p_cont
     totals->messages_high = totals->messages_high > state.messages_high ? totals->messages_high : state.messages_high;
 }
 
-// What nobody has received. A send to ourselves is under way as long as its message is there.
-static void drop_messages(struct co_p2p_context *context)
+// What nobody has received.
+static void context_drop_messages(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
     struct co_match_node *node;
     while ((node = co_matcher_take(context->matcher, CO_P2P_ANY, CO_P2P_ANY)) != NULL) {
         struct co_p2p_message *message = (struct co_p2p_message *)node;
-        if (message->kind == CO_MESSAGE_FROM_SELF) {
-            co_p2p_send_finish(message->send, -ECANCELED);
-        }
-        leave_out(p2p, message);
+        message_leave_out(p2p, message);
     }
 }
 
 void co_p2p_context_end(struct co_p2p_context *context)
 {
     struct co_p2p *p2p = context->p2p;
-    add_to_totals(&p2p->totals, context);
-    drop_messages(context);
+    totals_add(&p2p->totals, context);
+    context_drop_messages(context);
     co_hash_map_remove(&p2p->contexts, context->id);
-    note_ended(p2p, context->id);
+    context_note_ended(p2p, context->id);
     if (p2p->last_context == context) {
         co_p2p_context_forget_last(p2p);
     }
     free(context->peers);
-    close_matcher(p2p, context);
+    matcher_close(p2p, context);
     free(context);
 }
 
@@ -237,12 +236,12 @@ struct co_p2p_context *co_p2p_context_open(struct co_p2p *p2p, uint64_t id, cons
     }
     memcpy(copy, peers, bytes);
     co_p2p_lock(p2p);
-    struct co_p2p_context *context = find(p2p, id);
+    struct co_p2p_context *context = context_find(p2p, id);
     if (context != NULL) {
         context->peers = copy;
         context->size = size;
         context->rank = rank;
-        leave_out_strangers(context);
+        context_leave_out_strangers(context);
     }
     co_p2p_unlock(p2p);
     if (context == NULL) {
@@ -291,8 +290,6 @@ void co_p2p_contexts_close(struct co_p2p *p2p)
     struct co_p2p_context *context;
     size_t position;
     while (position = 0, (context = co_hash_map_next(&p2p->contexts, &position, NULL)) != NULL) {
-        context->users++; // or the last send to ourselves would end it
-        drop_messages(context);
         co_p2p_context_end(context);
     }
     co_hash_map_close(&p2p->contexts);

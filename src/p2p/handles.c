@@ -7,7 +7,7 @@
 
 #define ROOM_FIRST 64
 
-static int grow(struct co_handles *handles)
+static int handles_grow(struct co_handles *handles)
 {
     uint32_t room = handles->room == 0 ? ROOM_FIRST : 2 * handles->room;
     struct co_handle_cell *cells = realloc(handles->cells, room * sizeof(*cells));
@@ -28,7 +28,7 @@ uint64_t co_handles_add(struct co_handles *handles, void *object)
     if (place != 0) {
         handles->free = handles->cells[place - 1].next_free;
     } else {
-        if (handles->used == handles->room && grow(handles) != 0) {
+        if (handles->used == handles->room && handles_grow(handles) != 0) {
             return 0;
         }
         place = ++handles->used;
@@ -37,7 +37,7 @@ uint64_t co_handles_add(struct co_handles *handles, void *object)
     return (uint64_t)handles->cells[place - 1].generation << 32 | place;
 }
 
-static struct co_handle_cell *cell_of(const struct co_handles *handles, uint64_t handle)
+static struct co_handle_cell *handles_cell(const struct co_handles *handles, uint64_t handle)
 {
     uint32_t place = (uint32_t)handle;
     if (place == 0 || place > handles->used || handles->cells[place - 1].generation != (uint32_t)(handle >> 32)) {
@@ -48,13 +48,13 @@ static struct co_handle_cell *cell_of(const struct co_handles *handles, uint64_t
 
 void *co_handles_find(const struct co_handles *handles, uint64_t handle)
 {
-    const struct co_handle_cell *cell = cell_of(handles, handle);
+    const struct co_handle_cell *cell = handles_cell(handles, handle);
     return cell == NULL ? NULL : cell->object;
 }
 
 void co_handles_remove(struct co_handles *handles, uint64_t handle)
 {
-    struct co_handle_cell *cell = cell_of(handles, handle);
+    struct co_handle_cell *cell = handles_cell(handles, handle);
     if (cell != NULL) {
         cell->object = NULL;
         cell->generation++;

@@ -1,50 +1,49 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The life of point-to-point and its progress: what has come, what waited for room, what is read from other processes.
-// Moved by waiting callers, the native progress loop and workers; who does not get the lock leaves it to the holder.
+// The life of point-to-point: opened with the channels of the engine, and closed when no peer waits for anything.
 #include <errno.h>
-#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
+#include "p2p/message_batch.h"
+#include "p2p/context.h"
+#include "p2p/p2p_failure.h"
+#include "p2p/message.h"
+#include "p2p/p2p_progress.h"
 #include "p2p/p2p_state.h"
 #include "p2p/packet_trace.h"
 
-#define EARLY_PIECES 4     // largest packets: what comes unasked of a message that streams
-#define LOOK_EVERY 64      // turns in which something else moves
-#define COUNT_EVERY 256    // turns: the counters that others may look at (castoff top)
-#define PACKETS_AT_ONCE 16 // from one peer, so that a flood from it does not starve the others
+#define FIRST_FRAGMENT_PIECES 4 // largest packets: what comes unasked of a message that streams
 
 // Of a message, what fits a packet of the channel beside a handle.
-static size_t packet_most(const struct co_channel *channel)
+static size_t channel_packet_most(const struct co_channel *channel)
 {
     return channel == NULL ? 0 : channel->payload_most - sizeof(struct co_packet_handle);
 }
 
-static size_t bounded(size_t eager_most, const struct co_channel *channel)
+static size_t eager_bounded(size_t eager_most, const struct co_channel *channel)
 {
-    size_t fits = channel == NULL ? eager_most : packet_most(channel);
+    size_t fits = channel == NULL ? eager_most : channel_packet_most(channel);
     return eager_most < fits ? eager_most : fits;
 }
 
-static size_t least_eager(const struct co_p2p_config *config)
+static size_t eager_least(const struct co_p2p_config *config)
 {
-    bool far_is_less = config->carrier != NULL && config->carried_eager_most < config->eager_most;
-    return far_is_less ? config->carried_eager_most : config->eager_most;
+    bool remote_is_less = config->remote_channel != NULL && config->remote_eager_most < config->eager_most;
+    return remote_is_less ? config->remote_eager_most : config->eager_most;
 }
 
-static void open_peer(struct co_p2p *p2p, int number)
+static void peer_open(struct co_p2p *p2p, int number)
 {
     const struct co_p2p_config *config = &p2p->config;
     struct co_p2p_peer *peer = &p2p->peers[number];
     int place = config->places == NULL ? number : config->places[number];
-    peer->is_far = place < 0;
-    peer->channel = peer->is_far ? config->carrier : config->channel;
-    peer->place = peer->is_far ? number : place;
-    peer->eager_most = (uint32_t)(peer->is_far ? config->carried_eager_most : config->eager_most);
-    if (!peer->is_far) {
+    peer->is_remote = place < 0;
+    peer->channel = peer->is_remote ? config->remote_channel : config->channel;
+    peer->place = peer->is_remote ? number : place;
+    peer->eager_most = (uint32_t)(peer->is_remote ? config->remote_eager_most : config->eager_most);
+    if (!peer->is_remote) {
         p2p->peer_of_place[place] = number;
     }
     co_p2p_queue_open(&peer->answers);
@@ -53,32 +52,32 @@ static void open_peer(struct co_p2p *p2p, int number)
     peer->last_stream = &peer->first_stream;
 }
 
-static void trace_if_asked(struct co_channel *channel)
+static void channel_trace_if_on(struct co_channel *channel)
 {
     if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_P2P)) {
         co_packet_trace(channel);
     }
 }
 
-void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier)
+void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_channel)
 {
-    trace_if_asked(carrier);
-    p2p->config.carrier = carrier;
-    p2p->config.carried_eager_most = bounded(p2p->config.carried_eager_most, carrier);
-    p2p->surely_eager = least_eager(&p2p->config);
-    p2p->ways[1].channel = carrier;
+    channel_trace_if_on(remote_channel);
+    p2p->config.remote_channel = remote_channel;
+    p2p->config.remote_eager_most = eager_bounded(p2p->config.remote_eager_most, remote_channel);
+    p2p->surely_eager = eager_least(&p2p->config);
+    p2p->routes[1].channel = remote_channel;
     for (int peer = 0; peer < p2p->config.size; peer++) {
-        if (p2p->peers[peer].is_far) {
-            p2p->peers[peer].channel = carrier;
-            p2p->peers[peer].eager_most = (uint32_t)p2p->config.carried_eager_most;
+        if (p2p->peers[peer].is_remote) {
+            p2p->peers[peer].channel = remote_channel;
+            p2p->peers[peer].eager_most = (uint32_t)p2p->config.remote_eager_most;
         }
     }
 }
 
-static void free_p2p(struct co_p2p *p2p)
+static void p2p_free(struct co_p2p *p2p)
 {
     if (p2p != NULL) {
-        co_p2p_blocks_close(p2p->blocks);
+        co_p2p_batch_close(p2p->batch);
         free(p2p->peers);
         free(p2p->peer_of_place);
     }
@@ -93,138 +92,50 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
                                .config = *config,
                                .peers = calloc((size_t)config->size, sizeof(struct co_p2p_peer)),
                                .peer_of_place = calloc((size_t)config->size, sizeof(int)),
-                               .blocks = config->lanes > 1 ? co_p2p_blocks_open(config->lanes) : NULL,
+                               .batch = config->lanes > 1 ? co_p2p_batch_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
-                               .last_asked = &p2p->first_asked,
+                               .last_cts = &p2p->first_cts,
                                .probed = -1};
     }
-    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->blocks == NULL)) {
-        free_p2p(p2p);
+    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->batch == NULL)) {
+        p2p_free(p2p);
         return -ENOMEM;
     }
-    p2p->config.eager_most = bounded(config->eager_most, config->channel);
-    p2p->early_most = EARLY_PIECES * packet_most(config->channel);
-    p2p->config.carried_eager_most = bounded(config->carried_eager_most, config->carrier);
-    p2p->surely_eager = least_eager(&p2p->config);
+    p2p->config.eager_most = eager_bounded(config->eager_most, config->channel);
+    p2p->first_fragment_most = FIRST_FRAGMENT_PIECES * channel_packet_most(config->channel);
+    p2p->config.remote_eager_most = eager_bounded(config->remote_eager_most, config->remote_channel);
+    p2p->surely_eager = eager_least(&p2p->config);
     for (int peer = 0; peer < config->size; peer++) {
-        open_peer(p2p, peer);
+        peer_open(p2p, peer);
     }
     p2p->config.places = NULL; // the caller's
     p2p->config.now_ns = config->now_ns != NULL ? config->now_ns : co_clock_now_ns;
-    p2p->ways[0] = (struct co_p2p_way){p2p, config->channel, p2p->peer_of_place};
-    p2p->ways[1] = (struct co_p2p_way){p2p, config->carrier, NULL};
+    p2p->routes[0] = (struct co_p2p_route){p2p, config->channel, p2p->peer_of_place};
+    p2p->routes[1] = (struct co_p2p_route){p2p, config->remote_channel, NULL};
     co_hash_map_open(&p2p->contexts);
     co_p2p_context_forget_last(p2p);
-    trace_if_asked(config->channel);
-    trace_if_asked(config->carrier);
+    channel_trace_if_on(config->channel);
+    channel_trace_if_on(config->remote_channel);
     *out = p2p;
     return 0;
-}
-
-// What the counters have not been told yet.
-static void count(struct co_p2p *p2p)
-{
-#define TOTAL(field) offsetof(struct co_p2p_totals, field)
-    static const struct {
-        enum co_counter_id id;
-        size_t at;
-    } counted[] = {
-        {CO_COUNT_MATCHED_EXACT, TOTAL(matches[CO_MATCH_EXACT])},
-        {CO_COUNT_MATCHED_ANY_SOURCE, TOTAL(matches[CO_MATCH_ANY_SOURCE])},
-        {CO_COUNT_MATCHED_ANY_TAG, TOTAL(matches[CO_MATCH_ANY_TAG])},
-        {CO_COUNT_MATCHED_ANY_BOTH, TOTAL(matches[CO_MATCH_ANY_BOTH])},
-        {CO_COUNT_MESSAGES_SENT, TOTAL(sent)},
-        {CO_COUNT_MESSAGE_BYTES, TOTAL(sent_bytes)},
-        {CO_COUNT_MESSAGES_CARRIED, TOTAL(carried)},
-        {CO_COUNT_CARRIED_BYTES, TOTAL(carried_bytes)},
-        {CO_COUNT_MESSAGES_STREAMED, TOTAL(streamed)},
-        {CO_COUNT_STREAMED_BYTES, TOTAL(streamed_bytes)},
-        {CO_COUNT_STREAMS_READ, TOTAL(streams_read)},
-        {CO_COUNT_CREDIT_STALLS, TOTAL(credit_stalls)},
-        {CO_COUNT_MESSAGES_UNEXPECTED, TOTAL(unexpected)},
-        {CO_COUNT_BEYOND_TABLES, TOTAL(beyond_tables)},
-        {CO_COUNT_LANES_FREE, TOTAL(free_path)},
-        {CO_COUNT_LANES_FAST, TOTAL(fast_path)},
-        {CO_COUNT_LANES_SLOW, TOTAL(slow_path)},
-    };
-#undef TOTAL
-    const struct co_p2p_totals *totals = &p2p->totals;
-    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
-        uint64_t now = *(const uint64_t *)((const char *)totals + counted[i].at);
-        uint64_t *told = (uint64_t *)((char *)&p2p->told + counted[i].at);
-        if (now != *told) {
-            co_counter_add(counted[i].id, now - *told);
-            *told = now;
-        }
-    }
-    co_counter_raise(CO_COUNT_KEPT_HIGH, totals->kept_high);
-    co_counter_raise(CO_COUNT_UNEXPECTED_HIGH, totals->messages_high);
-    co_counter_raise(CO_COUNT_POSTED_HIGH, totals->receives_high);
 }
 
 void co_p2p_close(struct co_p2p *p2p)
 {
     co_p2p_lock(p2p);
     co_p2p_take_last_packets(p2p);
-    p2p->is_closing = true; // also for native's progress loop, which may come by while the carrier is closed
+    p2p->is_closing = true; // also for native's progress loop, which may come by while the remote channel is closed
     co_p2p_unlock(p2p);
     for (int i = 0; i < 2; i++) {
-        if (p2p->ways[i].channel != NULL) {
-            p2p->ways[i].channel->ops->close(p2p->ways[i].channel);
+        if (p2p->routes[i].channel != NULL) {
+            p2p->routes[i].channel->ops->close(p2p->routes[i].channel);
         }
     }
     co_p2p_end_all(p2p);
     co_p2p_contexts_close(p2p);
-    count(p2p);
-    while (p2p->free_messages != NULL) {
-        struct co_p2p_message *message = p2p->free_messages;
-        p2p->free_messages = message->next_free;
-        free(message);
-    }
+    co_p2p_totals_count(&p2p->totals, &p2p->told);
+    co_p2p_messages_close(p2p);
     co_handles_close(&p2p->sends_named);
     co_handles_close(&p2p->receives_named);
-    free(p2p->spare_payload);
-    free_p2p(p2p);
-}
-
-uint64_t co_p2p_advances(const struct co_p2p *p2p)
-{
-    return co_load_relaxed(&p2p->advances); // relaxed: a hint
-}
-
-int co_p2p_move(struct co_p2p *p2p)
-{
-    int events = co_p2p_poll(p2p, PACKETS_AT_ONCE);
-    if (p2p->config.carrier != NULL) {
-        events += co_p2p_end_carried(p2p);
-    }
-    if (p2p->waiting > 0) {
-        events += co_p2p_push_waiting(p2p);
-    }
-    if (p2p->first_read != NULL) {
-        events += co_p2p_read_offers(p2p);
-    }
-    if (p2p->first_asked != NULL) {
-        events += co_p2p_ask_waiting(p2p);
-    }
-    if (p2p->streams > 0 && (events == 0 || ++p2p->busy_turns % LOOK_EVERY == 0)) {
-        events += co_p2p_look_at_streams(p2p);
-    }
-    if (events > 0) {
-        co_store_relaxed(&p2p->advances, co_load_relaxed(&p2p->advances) + 1); // relaxed: one writer, a hint
-    }
-    return events;
-}
-
-int co_p2p_progress(struct co_p2p *p2p)
-{
-    if (!co_p2p_try(p2p)) {
-        return 0;
-    }
-    if (__builtin_expect(++p2p->caller_moves % COUNT_EVERY == 0, 0)) {
-        count(p2p);
-    }
-    int events = p2p->is_closing ? 0 : co_p2p_move(p2p);
-    co_p2p_unlock(p2p);
-    return events;
+    p2p_free(p2p);
 }

@@ -43,9 +43,9 @@ struct co_p2p_send {
     struct co_p2p_send *copy; // that goes in its place, NULL: none
     uint64_t handle;          // by which the receiver names it
     uint64_t receive;         // of the receiver, while its bytes stream; 0: before
-    uint32_t number;          // under which they are carried
-    bool is_offered;          // counts among those that are
-    size_t early;             // bytes that go without being asked for; 0: none, or it is not offered yet
+    uint32_t number;          // under which they are transferred
+    bool is_rts;              // counts among those that are
+    size_t first_fragment;    // bytes that go without being asked for; 0: none, or it is not offered yet
     size_t streamed, wanted;  // bytes of the stream
     size_t made;              // bytes, where they are made
     int result;               // 0, -ECONNRESET
@@ -74,7 +74,7 @@ struct co_p2p_receive {
     struct co_p2p_receive *next; // of those whose bytes stream, are read from their sender, or cannot be asked for yet
     bool is_streamed;            // and has not all of them
     int peer;
-    uint64_t offer, address;
+    uint64_t sender_operation, address;
     size_t done_bytes, wanted;
 };
 

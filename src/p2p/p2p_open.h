@@ -8,16 +8,16 @@
 #include "p2p/p2p.h"
 
 struct co_p2p_config {
-    struct co_channel *channel;       // inside the node; closed with it; NULL: nobody else is there
-    const int *places;                // of each peer in `channel`, negative: `carrier` reaches it; NULL: as numbered
-    struct co_channel *carrier;       // to other hosts, numbered as peers; closed with it; NULL: there are none
-    int size, self;                   // peers
-    size_t eager_most;                // bytes of a message that is sent at once; bounded by the channel's payloads
-    size_t carried_eager_most;        // likewise, to other hosts
-    size_t stream_most;               // bytes of a message inside the node that goes in pieces though it could be read
-    size_t credit;                    // bytes that may wait at one receiver from one sender
-    size_t kept_most;                 // bytes of copies of small messages that may wait here, 0: none is made
-    struct co_matcher_config matcher; // of a communicator at first
+    struct co_channel *channel; // inside the node; closed with it; NULL: nobody else is there
+    const int *places;          // of each peer in `channel`, negative: `remote_channel` reaches it; NULL: as numbered
+    struct co_channel *remote_channel; // to other hosts, numbered as peers; closed with it; NULL: there are none
+    int size, self;                    // peers
+    size_t eager_most;                 // bytes of a message that is sent at once; bounded by the channel's payloads
+    size_t remote_eager_most;          // likewise, to other hosts
+    size_t stream_most;                // bytes of a message inside the node that goes in pieces though it could be read
+    size_t credit;                     // bytes that may wait at one receiver from one sender
+    size_t buffered_most;              // bytes of copies of small messages that may wait here, 0: none is made
+    struct co_matcher_config matcher;  // of a communicator at first
     uint32_t places_most; // that both its tables grow to, as long as there is memory; below the first: they do not
     unsigned lanes;       // that match messages, at most CO_MATCH_LANES_MAX; 0, 1: whoever looks for them does
     // Reads the memory of another peer of the node: the whole length or -errno. NULL: nobody may.
@@ -30,10 +30,10 @@ struct co_p2p_config {
 // -ENOMEM: the channel is still the caller's.
 int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config);
 
-// Before anything is sent: another carrier, from now on closed with it; the one before is the caller's.
-void co_p2p_carry_by(struct co_p2p *p2p, struct co_channel *carrier);
+// Before anything is sent: another channel, from now on closed with it; the one before is the caller's.
+void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_channel);
 // Likewise: a thread of castoff's own moves what is in the background, as long as there is something, and is told by
-// `on_background` when that begins. Not with a carrier that only the program's threads may call.
+// `on_background` when that begins. Not with a remote channel that only the program's threads may call.
 void co_p2p_share(struct co_p2p *p2p, void (*on_background)(void *arg), void *arg);
 bool co_p2p_has_background(const struct co_p2p *p2p);
 // By that thread: events, or -EBUSY: the program's threads move it themselves.

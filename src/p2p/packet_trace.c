@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "p2p/channel/packet_describe.h"
-#include "p2p/p2p_state.h"
+#include "p2p/context.h"
 
 struct trace {
     struct co_channel_ops ops; // first: what the channel's table is meanwhile
@@ -22,7 +22,7 @@ struct traced_poll {
     void *arg;
 };
 
-static const struct co_channel_ops *plain_of(const struct co_channel *channel)
+static const struct co_channel_ops *trace_plain(const struct co_channel *channel)
 {
     return ((const struct trace *)channel->ops)->plain;
 }
@@ -31,7 +31,7 @@ static bool trace_send(struct co_channel *channel, int peer, const struct co_pac
                        size_t first_bytes, const void *second, size_t second_bytes)
 {
     char text[CO_PACKET_TEXT_BYTES];
-    bool has_room = plain_of(channel)->send(channel, peer, packet, first, first_bytes, second, second_bytes);
+    bool has_room = trace_plain(channel)->send(channel, peer, packet, first, first_bytes, second, second_bytes);
     if (has_room) { // what finds none comes again with each turn
         bool is_first = first_bytes > 0;
         co_packet_describe(text, packet, is_first ? first : second, is_first ? first_bytes : second_bytes);
@@ -41,7 +41,7 @@ static bool trace_send(struct co_channel *channel, int peer, const struct co_pac
 }
 
 // Messages of a communicator that wait for a receive.
-static uint64_t waiting(const struct co_p2p *p2p, const struct co_packet *packet)
+static uint64_t context_waiting(const struct co_p2p *p2p, const struct co_packet *packet)
 {
     struct co_matcher_state state = {0};
     const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, packet->context);
@@ -51,37 +51,37 @@ static uint64_t waiting(const struct co_p2p *p2p, const struct co_packet *packet
     return state.messages;
 }
 
-static bool is_left_out(const struct co_p2p *p2p, int peer, const struct co_packet *packet)
+static bool packet_is_left_out(const struct co_p2p *p2p, int peer, const struct co_packet *packet)
 {
     const struct co_p2p_context *context = co_hash_map_get(&p2p->contexts, packet->context);
     return context == NULL || (context->peers != NULL && !co_p2p_context_has(context, peer, packet->source));
 }
 
-static const char *verdict_of(const struct co_p2p *p2p, int peer, const struct co_packet *packet, uint64_t before)
+static const char *packet_verdict(const struct co_p2p *p2p, int peer, const struct co_packet *packet, uint64_t before)
 {
     bool is_message =
         packet->kind == CO_PACKET_EAGER || packet->kind == CO_PACKET_EAGER_SYNC || packet->kind == CO_PACKET_RTS;
     if (!is_message) {
         return "taken";
     }
-    return is_left_out(p2p, peer, packet)  ? "left out"
-           : p2p->blocks != NULL           ? "to be matched by the lanes"
-           : waiting(p2p, packet) > before ? "unexpected"
-                                           : "matched";
+    return packet_is_left_out(p2p, peer, packet)   ? "left out"
+           : p2p->batch != NULL                    ? "to be matched by the lanes"
+           : context_waiting(p2p, packet) > before ? "unexpected"
+                                                   : "matched";
 }
 
 static bool trace_packet(void *arg, int place, const struct co_packet *packet, const unsigned char *payload)
 {
     const struct traced_poll *poll = arg;
-    const struct co_p2p_way *way = poll->arg;
-    const struct co_p2p *p2p = way->p2p;
+    const struct co_p2p_route *route = poll->arg;
+    const struct co_p2p *p2p = route->p2p;
     const struct co_packet head = *packet;
     char text[CO_PACKET_TEXT_BYTES];
-    uint64_t before = waiting(p2p, &head);
+    uint64_t before = context_waiting(p2p, &head);
     co_packet_describe(text, &head, payload, head.kind == CO_PACKET_BROKEN ? 0 : head.bytes);
     bool is_taken = poll->handler(poll->arg, place, packet, payload);
     co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %s: %s", place, text,
-           is_taken ? verdict_of(p2p, way->peers == NULL ? place : way->peers[place], &head, before)
+           is_taken ? packet_verdict(p2p, route->peers == NULL ? place : route->peers[place], &head, before)
                     : "no memory, it comes again");
     return is_taken;
 }
@@ -89,22 +89,22 @@ static bool trace_packet(void *arg, int place, const struct co_packet *packet, c
 static int trace_poll(struct co_channel *channel, int most, co_channel_handler *handler, void *arg)
 {
     struct traced_poll poll = {handler, arg};
-    return plain_of(channel)->poll(channel, most, trace_packet, &poll);
+    return trace_plain(channel)->poll(channel, most, trace_packet, &poll);
 }
 
 static uint32_t trace_expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner)
 {
-    uint32_t number = plain_of(channel)->expect(channel, peer, buffer, bytes, owner);
+    uint32_t number = trace_plain(channel)->expect(channel, peer, buffer, bytes, owner);
     if (number != 0) {
         co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "from place %d: %zu bytes are expected, number %u", peer, bytes, number);
     }
     return number;
 }
 
-static bool trace_carry(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
-                        void *owner)
+static bool trace_transfer(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
+                           void *owner)
 {
-    bool has_room = plain_of(channel)->carry(channel, peer, data, bytes, number, owner);
+    bool has_room = trace_plain(channel)->transfer(channel, peer, data, bytes, number, owner);
     if (has_room) {
         co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "to place %d: %zu bytes beside the packets, number %u", peer, bytes,
                number);
@@ -114,12 +114,12 @@ static bool trace_carry(struct co_channel *channel, int peer, const void *data, 
 
 static bool trace_next_end(struct co_channel *channel, struct co_channel_end *end)
 {
-    bool is_there = plain_of(channel)->next_end(channel, end);
+    bool is_there = trace_plain(channel)->next_end(channel, end);
     if (is_there) {
         co_log(CO_LOG_TRACE, CO_SUBSYS_P2P, "place %d: %s, result %d", end->peer,
                end->owner == NULL  ? "it is lost"
                : end->was_expected ? "what was expected is over"
-                                   : "what was carried is over",
+                                   : "what was transferred is over",
                end->result);
     }
     return is_there;
@@ -147,7 +147,7 @@ void co_packet_trace(struct co_channel *channel)
     trace->ops.send = trace_send;
     trace->ops.poll = trace_poll;
     trace->ops.expect = channel->ops->expect == NULL ? NULL : trace_expect;
-    trace->ops.carry = channel->ops->carry == NULL ? NULL : trace_carry;
+    trace->ops.transfer = channel->ops->transfer == NULL ? NULL : trace_transfer;
     trace->ops.next_end = channel->ops->next_end == NULL ? NULL : trace_next_end;
     trace->ops.close = trace_close;
     channel->ops = &trace->ops;

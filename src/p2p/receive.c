@@ -1,139 +1,67 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // From the match to the bytes: copied out of the packet or out of what was kept, read straight from the sender's memory
-// where the kernel allows it, else asked for (CTS), and from another host carried. A longer message than the receive
-// has room for fills it, and the rest is lost. Hot; lock held but in the calls of p2p.h.
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+// where the kernel allows it, else asked for (CTS), and from another host transferred. A longer message than the
+// receive has room for fills it, and the rest is lost. Hot; lock held but in the calls of p2p.h.
+#include "p2p/receive.h"
 
-#include "p2p/p2p_state.h"
+#include <errno.h>
+
+#include "p2p/rendezvous_transfer.h"
+#include "p2p/finish.h"
+#include "p2p/reply.h"
+#include "p2p/stream_receive.h"
+#include "p2p/stream_send.h"
 
 #define READ_AT_ONCE ((size_t)1 << 20) // with the lock held
 #define SIGN_EVERY ((size_t)64 << 20)  // bytes read: the sender, which nothing comes to, may not take us for stuck
 
-struct co_p2p_message *co_p2p_message_take(struct co_p2p *p2p)
-{
-    struct co_p2p_message *message = p2p->free_messages;
-    if (message != NULL) {
-        p2p->free_messages = message->next_free;
-    } else {
-        message = malloc(sizeof(*message));
-    }
-    if (message != NULL) {
-        message->payload = NULL;
-        message->early = message->arrived = 0;
-    }
-    return message;
-}
-
-void co_p2p_message_give(struct co_p2p *p2p, struct co_p2p_message *message)
-{
-    if (message->payload != NULL && message->payload != message->small) {
-        free(message->payload);
-    }
-    if (message->early > message->arrived) {
-        co_p2p_early_is_dropped(p2p, message);
-    }
-    message->next_free = p2p->free_messages;
-    p2p->free_messages = message;
-}
-
-bool co_p2p_message_room(struct co_p2p *p2p, struct co_p2p_message *message, size_t bytes)
-{
-    message->payload = message->small;
-    if (bytes > CO_MESSAGE_INLINE) {
-        message->payload = malloc(bytes);
-        if (message->payload == NULL && (bytes <= p2p->config.eager_most || bytes <= p2p->early_most)) {
-            message->payload = p2p->spare_payload; // which the next packet will miss
-            p2p->spare_payload = NULL;
-        }
-    }
-    return message->payload != NULL;
-}
-
-bool co_p2p_message_keep(struct co_p2p *p2p, struct co_p2p_message *message, const void *payload)
-{
-    if (!co_p2p_message_room(p2p, message, message->bytes)) {
-        return false;
-    }
-    if (message->bytes > 0) {
-        memcpy(message->payload, payload, message->bytes);
-    }
-    return true;
-}
-
-static void answer(struct co_p2p *p2p, int peer, enum co_packet_kind kind, const void *payload, size_t bytes)
-{
-    struct co_packet packet = {.kind = kind, .bytes = (uint32_t)bytes};
-    co_p2p_answer(p2p, peer, &packet, payload);
-}
-
-void co_p2p_tell(struct co_p2p *p2p, int peer, enum co_packet_kind kind, uint64_t operation)
-{
-    struct co_packet_handle handle = {operation};
-    answer(p2p, peer, kind, &handle, sizeof(handle));
-}
-
-bool co_p2p_receive_name(struct co_p2p *p2p, struct co_p2p_receive *receive)
-{
-    if (receive->handle == 0) {
-        receive->handle = co_handles_add(&p2p->receives_named, receive);
-    }
-    if (receive->handle == 0) {
-        co_p2p_receive_finish(receive, -ENOMEM);
-        return false;
-    }
-    return true;
-}
-
-void co_p2p_ask(struct co_p2p *p2p, struct co_p2p_receive *receive, uint32_t number)
+static void receive_send_cts(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     receive->done_bytes = 0;
-    if (!co_p2p_receive_name(p2p, receive)) {
-        return;
+    if (co_p2p_receive_name(p2p, receive)) {
+        co_p2p_reply_cts(p2p, receive, 0);
     }
-    struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted, number};
-    answer(p2p, receive->peer, CO_PACKET_CTS, &clear, sizeof(clear));
 }
 
-static void accept_offer(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
+static void receive_accept_rts(struct co_p2p *p2p, struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     receive->peer = message->peer;
-    receive->offer = message->operation;
+    receive->sender_operation = message->operation;
     receive->address = message->address;
     receive->wanted = message->bytes < receive->room ? message->bytes : receive->room;
     receive->done_bytes = 0;
     co_p2p_sees_exchange(p2p, message->peer);
-    if (message->early > 0) {
+    if (message->first_fragment > 0) {
         co_p2p_accept_stream(receive, message);
     } else if (p2p->peers[message->peer].is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (receive->wanted == 0) {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
-    } else if (p2p->peers[message->peer].is_far) {
-        co_p2p_ask_carrier(p2p, receive);
+    } else if (p2p->peers[message->peer].is_remote) {
+        co_p2p_transfer_receive(p2p, receive);
     } else if (co_p2p_may_read(p2p, receive)) {
         receive->next = NULL;
         *p2p->last_read = receive;
         p2p->last_read = &receive->next;
     } else {
-        co_p2p_ask(p2p, receive, 0);
+        receive_send_cts(p2p, receive);
     }
 }
 
-void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message, const unsigned char *payload)
+static void message_deliver(struct co_p2p_receive *receive, const struct co_p2p_message *message,
+                            const unsigned char *payload)
 {
     struct co_p2p *p2p = receive->context->p2p;
     co_p2p_note(receive, message->node.source, message->node.tag, message->bytes);
-    if (message->kind == CO_MESSAGE_OFFER) {
-        accept_offer(p2p, receive, message);
+    if (message->kind == CO_MESSAGE_RTS) {
+        receive_accept_rts(p2p, receive, message);
         return;
     }
     co_p2p_copy(receive, message->kind == CO_MESSAGE_FROM_SELF ? message->send->data : payload, message->bytes);
     if (message->wants_ack) {
-        co_p2p_tell(p2p, message->peer, CO_PACKET_ACK, message->operation);
+        co_p2p_reply(p2p, message->peer, CO_PACKET_ACK, message->operation);
     }
     if (message->kind == CO_MESSAGE_FROM_SELF) {
         co_p2p_send_finish(message->send, 0);
@@ -141,8 +69,21 @@ void co_p2p_deliver(struct co_p2p_receive *receive, const struct co_p2p_message 
     co_p2p_receive_finish(receive, 0);
 }
 
+bool co_p2p_arrive(struct co_p2p_message *message, struct co_match_node *receive, const unsigned char *payload)
+{
+    struct co_p2p *p2p = message->context->p2p;
+    if (receive == NULL) {
+        co_p2p_context_make_room(message->context, &message->node);
+        return false;
+    }
+    co_p2p_message_give_back(p2p, message);
+    message_deliver((struct co_p2p_receive *)receive, message, payload);
+    co_p2p_message_give(p2p, message);
+    return true;
+}
+
 // The next piece of the first one that reads. How many have moved.
-int co_p2p_read_offers(struct co_p2p *p2p)
+int co_p2p_read_progress(struct co_p2p *p2p)
 {
     struct co_p2p_receive *receive = p2p->first_read;
     size_t left = receive->wanted - receive->done_bytes, piece = left < READ_AT_ONCE ? left : READ_AT_ONCE;
@@ -151,7 +92,7 @@ int co_p2p_read_offers(struct co_p2p *p2p)
     receive->done_bytes += piece;
     if (error == 0 && receive->done_bytes < receive->wanted) {
         if (receive->done_bytes % SIGN_EVERY == 0) {
-            co_p2p_tell(p2p, receive->peer, CO_PACKET_READING, receive->offer);
+            co_p2p_reply(p2p, receive->peer, CO_PACKET_READING, receive->sender_operation);
         }
         return 1;
     }
@@ -160,29 +101,30 @@ int co_p2p_read_offers(struct co_p2p *p2p)
         p2p->last_read = &p2p->first_read;
     }
     if (error != 0) { // what the kernel does not read, the sender sends
-        co_p2p_ask(p2p, receive, 0);
+        receive_send_cts(p2p, receive);
     } else {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
     }
     return 1;
 }
 
 // A message that was kept meets its receive.
-static void deliver_kept(struct co_p2p *p2p, struct co_p2p_receive *receive, struct co_p2p_message *message)
+static void message_deliver_unexpected(struct co_p2p *p2p, struct co_p2p_receive *receive,
+                                       struct co_p2p_message *message)
 {
-    co_p2p_deliver(receive, message, message->payload);
+    message_deliver(receive, message, message->payload);
     co_p2p_message_give(p2p, message);
 }
 
-static void begin(struct co_p2p_receive *receive)
+static void receive_begin(struct co_p2p_receive *receive)
 {
     receive->context->users++;
     receive->handle = 0;
     receive->is_streamed = false;
     // What may be sent at once has left its sender.
-    bool may_be_offered = receive->in_background && receive->room > receive->context->p2p->surely_eager;
-    receive->in_background = co_p2p_background_begin(receive->context->p2p, may_be_offered);
+    bool may_be_rts = receive->in_background && receive->room > receive->context->p2p->surely_eager;
+    receive->in_background = co_p2p_background_begin(receive->context->p2p, may_be_rts);
     co_store_relaxed(&receive->is_done, 0); // relaxed: nobody else knows it
 }
 
@@ -192,12 +134,12 @@ void co_p2p_receive(struct co_p2p_receive *receive, int32_t source, int32_t tag)
     receive->node.source = source;
     receive->node.tag = tag;
     co_p2p_lock(p2p);
-    begin(receive);
+    receive_begin(receive);
     struct co_match_node *message = co_matcher_post(receive->context->matcher, &receive->node);
     if (message != NULL) {
         receive->node.waits = false;
         co_p2p_message_give_back(p2p, (struct co_p2p_message *)message);
-        deliver_kept(p2p, receive, (struct co_p2p_message *)message);
+        message_deliver_unexpected(p2p, receive, (struct co_p2p_message *)message);
     } else if (co_p2p_source_is_gone(receive->context, source)) {
         co_matcher_cancel(receive->context->matcher, &receive->node);
         co_p2p_note(receive, source, tag, 0);
@@ -234,7 +176,7 @@ bool co_p2p_cancel(struct co_p2p_receive *receive)
     return is_cancelled;
 }
 
-static void describe(const struct co_match_node *node, struct co_p2p_info *info)
+static void message_describe(const struct co_match_node *node, struct co_p2p_info *info)
 {
     const struct co_p2p_message *message = (const struct co_p2p_message *)node;
     *info = (struct co_p2p_info){node->source, node->tag, message->bytes};
@@ -245,7 +187,7 @@ bool co_p2p_probe(struct co_p2p_context *context, int32_t source, int32_t tag, s
     co_p2p_lock(context->p2p);
     struct co_match_node *node = co_matcher_probe(context->matcher, source, tag);
     if (node != NULL) {
-        describe(node, info);
+        message_describe(node, info);
     }
     co_p2p_unlock(context->p2p);
     return node != NULL;
@@ -257,7 +199,7 @@ struct co_p2p_message *co_p2p_take(struct co_p2p_context *context, int32_t sourc
     co_p2p_lock(context->p2p);
     struct co_match_node *node = co_matcher_take(context->matcher, source, tag);
     if (node != NULL) {
-        describe(node, info);
+        message_describe(node, info);
         co_p2p_message_give_back(context->p2p, (struct co_p2p_message *)node);
         context->users++; // the message leads to it
         context->holders++;
@@ -273,8 +215,8 @@ void co_p2p_receive_taken(struct co_p2p_receive *receive, struct co_p2p_message 
     receive->context = context;
     receive->node.waits = false;
     co_p2p_lock(p2p);
-    begin(receive);
-    deliver_kept(p2p, receive, message);
+    receive_begin(receive);
+    message_deliver_unexpected(p2p, receive, message);
     context->holders--;
     co_p2p_context_drop(context);
     co_p2p_unlock_started(p2p);

@@ -1,48 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Sends: eager up to a size, an offer (RTS) above and where credit has run out. A flood is bounded at its sender:
-// credit counts what may wait at a receiver. An offer needs none, because the receiver may want that very message
-// first: it takes no more memory there than its send takes here. A small message is offered from a copy (keep.c), as
-// long as there is room for copies; then a blocking sender has one offer. Hot; lock held but in co_p2p_send.
+// Sends: eager up to a size, an RTS above and where credit has run out. A flood is bounded at its sender:
+// credit counts what may wait at a receiver. An RTS needs none, because the receiver may want that very message
+// first: it takes no more memory there than its send takes here. A small message is offered from a copy
+// (buffered_copy.c), as long as there is room for copies; then a blocking sender has one RTS. Hot; lock held but in
+// co_p2p_send.
+#include "p2p/send.h"
+
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "p2p/p2p_state.h"
+#include "p2p/finish.h"
+#include "p2p/buffered_copy.h"
+#include "p2p/message.h"
+#include "p2p/peer_channel.h"
+#include "p2p/receive.h"
+#include "p2p/stream_send.h"
 
-static size_t cost_of(size_t bytes)
-{
-    return CO_MESSAGE_COST + bytes;
-}
-
-void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes)
-{
-    const struct co_p2p_peer *from = &p2p->peers[peer];
-    from->channel->ops->give_back(from->channel, from->place, cost_of(bytes));
-}
-
-void co_p2p_message_give_back(struct co_p2p *p2p, const struct co_p2p_message *message)
-{
-    bool is_eager = message->kind == CO_MESSAGE_EAGER;
-    if ((is_eager || message->early > 0) && message->peer != p2p->config.self && !p2p->is_closing) {
-        co_p2p_give_back(p2p, message->peer, is_eager ? message->bytes : message->early);
-    }
-}
-
-static bool has_credit(struct co_p2p *p2p, int peer, size_t bytes)
-{
-    const struct co_p2p_peer *to = &p2p->peers[peer];
-    uint64_t owed = to->charged + cost_of(bytes);
-    return owed <= p2p->config.credit ||
-           owed - to->channel->ops->given_back(to->channel, to->place) <= p2p->config.credit;
-}
-
-bool co_p2p_has_credit(struct co_p2p *p2p, int peer, size_t bytes)
-{
-    return has_credit(p2p, peer, bytes);
-}
-
-static struct co_packet head_of(const struct co_p2p_send *send, enum co_packet_kind kind, size_t bytes)
+static struct co_packet send_head(const struct co_p2p_send *send, enum co_packet_kind kind, size_t bytes)
 {
     return (struct co_packet){.context = send->context->id,
                               .source = send->context->rank,
@@ -51,34 +25,8 @@ static struct co_packet head_of(const struct co_p2p_send *send, enum co_packet_k
                               .kind = kind};
 }
 
-static void tell_done(struct co_p2p_send *send, int result)
-{
-    send->result = result;
-    if (send->on_done != NULL) {
-        send->on_done(send);
-    } else {
-        co_store_release(&send->is_done, 1); // release P1: the buffer is the caller's
-    }
-}
-
-void co_p2p_send_finish(struct co_p2p_send *send, int result)
-{
-    struct co_p2p_context *context = send->context;
-    if (send->handle != 0) {
-        co_handles_remove(&context->p2p->sends_named, send->handle);
-    }
-    context->p2p->offered -= send->is_offered;
-    if (send->in_background) {
-        co_p2p_background_end(context->p2p);
-    }
-    if (send->copy != NULL) { // that has not gone
-        co_p2p_send_finish(send->copy, result);
-    }
-    tell_done(send, result);
-    co_p2p_context_drop(context);
-}
-
-bool co_p2p_name_send(struct co_p2p_send *send)
+// By which its receiver answers. False: out of memory.
+static bool send_name(struct co_p2p_send *send)
 {
     if (send->handle == 0) {
         send->handle = co_handles_add(&send->context->p2p->sends_named, send);
@@ -86,89 +34,78 @@ bool co_p2p_name_send(struct co_p2p_send *send)
     return send->handle != 0;
 }
 
-static void charge(struct co_p2p *p2p, int peer, size_t bytes)
-{
-    p2p->peers[peer].lacks_credit = false;
-    p2p->peers[peer].charged += cost_of(bytes);
-}
-
-void co_p2p_charge(struct co_p2p *p2p, int peer, size_t bytes)
-{
-    charge(p2p, peer, bytes);
-}
-
 static bool send_eager(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     struct co_packet_handle handle = {0};
     size_t head = 0;
     if (send->is_synchronous) {
-        if (!co_p2p_name_send(send)) {
+        if (!send_name(send)) {
             return false;
         }
         handle.operation = send->handle;
         head = sizeof(handle);
     }
     struct co_packet packet =
-        head_of(send, send->is_synchronous ? CO_PACKET_EAGER_SYNC : CO_PACKET_EAGER, head + send->bytes);
+        send_head(send, send->is_synchronous ? CO_PACKET_EAGER_SYNC : CO_PACKET_EAGER, head + send->bytes);
     if (!co_p2p_transmit(p2p, peer, &packet, &handle, head, send->data, send->bytes)) {
         return false;
     }
-    charge(p2p, peer, send->bytes);
+    co_p2p_charge(p2p, peer, send->bytes);
     return true;
 }
 
-static bool send_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static bool send_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!co_p2p_name_send(send)) {
+    if (!send_name(send)) {
         return false;
     }
-    size_t early = co_p2p_early_of(p2p, peer, send);
+    size_t first_fragment = co_p2p_fragment_of(p2p, peer, send);
     uint64_t address = send->make != NULL ? 0 : (uint64_t)(uintptr_t)send->data; // not to be read before it is made
-    struct co_packet_offer offer = {send->handle, send->bytes, address, early};
-    struct co_packet packet = head_of(send, CO_PACKET_RTS, sizeof(offer));
-    if (!co_p2p_transmit(p2p, peer, &packet, &offer, sizeof(offer), NULL, 0)) {
+    struct co_packet_rts rts = {send->handle, send->bytes, address, first_fragment};
+    struct co_packet packet = send_head(send, CO_PACKET_RTS, sizeof(rts));
+    if (!co_p2p_transmit(p2p, peer, &packet, &rts, sizeof(rts), NULL, 0)) {
         return false;
     }
-    if (early > 0) {
-        send->early = early;
-        charge(p2p, peer, early);
+    if (first_fragment > 0) {
+        send->first_fragment = first_fragment;
+        co_p2p_charge(p2p, peer, first_fragment);
     }
-    send->is_offered = !p2p->peers[peer].is_far && send->bytes > CO_MESSAGE_SMALL;
-    p2p->offered += send->is_offered;
+    send->is_rts = !p2p->peers[peer].is_remote && send->bytes > CO_MESSAGE_SMALL;
+    p2p->rts_pending += send->is_rts;
     return true;
 }
 
 // A small message whose copy is offered is done.
-static bool push_offer(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static bool send_push_rts(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    bool may_be_kept = !send->is_synchronous && send->bytes <= CO_MESSAGE_SMALL;
-    if (may_be_kept && send->copy == NULL) {
-        send->copy = co_p2p_keep(p2p, send);
+    bool may_be_buffered = !send->is_synchronous && send->bytes <= CO_MESSAGE_SMALL;
+    if (may_be_buffered && send->copy == NULL) {
+        send->copy = co_p2p_buffered_copy(p2p, send);
     }
-    bool is_kept = send->copy != NULL;
-    if (!send_offer(p2p, peer, is_kept ? send->copy : send)) {
+    bool is_buffered = send->copy != NULL;
+    if (!send_rts(p2p, peer, is_buffered ? send->copy : send)) {
         return false;
     }
-    if (is_kept) {
+    if (is_buffered) {
         send->copy = NULL;
         co_p2p_send_finish(send, 0);
         return true;
     }
-    return send->early == 0 || co_p2p_push_early(p2p, peer, send);
+    return send->first_fragment == 0 || co_p2p_push_fragment(p2p, peer, send);
 }
 
 bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (send->early > 0) { // it has been offered
-        return co_p2p_push_early(p2p, peer, send);
+    if (send->first_fragment > 0) { // it has been offered
+        return co_p2p_push_fragment(p2p, peer, send);
     }
     if (send->bytes > p2p->peers[peer].eager_most) {
-        return push_offer(p2p, peer, send);
+        return send_push_rts(p2p, peer, send);
     }
-    if (!has_credit(p2p, peer, send->bytes)) {
+    if (!co_p2p_has_credit(p2p, peer, send->bytes)) {
         p2p->totals.credit_stalls += !p2p->peers[peer].lacks_credit;
         p2p->peers[peer].lacks_credit = true;
-        return push_offer(p2p, peer, send);
+        return send_push_rts(p2p, peer, send);
     }
     if (!send_eager(p2p, peer, send)) {
         return false;
@@ -177,22 +114,6 @@ bool co_p2p_push_message(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
         co_p2p_send_finish(send, 0);
     }
     return true;
-}
-
-bool co_p2p_push_data(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
-{
-    return p2p->peers[peer].is_far ? co_p2p_carry(send) : co_p2p_push_pieces(p2p, peer, send);
-}
-
-void co_p2p_send_stream(struct co_p2p_send *send, const struct co_packet_clear *clear)
-{
-    struct co_p2p *p2p = send->context->p2p;
-    int peer = send->context->peers[send->destination];
-    send->receive = clear->receive;
-    send->number = (uint32_t)clear->number;
-    send->streamed = 0;
-    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
-    co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
 }
 
 // A message to this very rank: into the receive that waits for it, else kept; a large one stays where it is.
@@ -213,39 +134,33 @@ static void send_to_self(struct co_p2p *p2p, struct co_p2p_send *send)
     message->kind = CO_MESSAGE_FROM_SELF;
     message->send = send;
     struct co_match_node *receive = co_matcher_arrive(send->context->matcher, &message->node, NULL);
-    if (receive != NULL) {
-        co_p2p_deliver((struct co_p2p_receive *)receive, message, NULL);
-        co_p2p_message_give(p2p, message);
-        return;
-    }
-    co_p2p_context_make_room(send->context, &message->node);
-    if (!stays && co_p2p_message_keep(p2p, message, send->data)) {
+    if (!co_p2p_arrive(message, receive, NULL) && !stays && co_p2p_message_store(p2p, message, send->data)) {
         message->kind = CO_MESSAGE_EAGER;
         co_p2p_send_finish(send, 0);
     }
 }
 
-static void count_sent(struct co_p2p *p2p, int peer, size_t bytes)
+static void send_count(struct co_p2p *p2p, int peer, size_t bytes)
 {
     p2p->totals.sent++;
     p2p->totals.sent_bytes += bytes;
-    if (p2p->peers[peer].is_far) {
-        p2p->totals.carried++;
-        p2p->totals.carried_bytes += bytes;
+    if (p2p->peers[peer].is_remote) {
+        p2p->totals.remote++;
+        p2p->totals.remote_bytes += bytes;
     }
 }
 
-static bool leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag, const void *data, size_t bytes)
+static bool send_leaves_at_once(struct co_p2p_context *context, int peer, int32_t tag, const void *data, size_t bytes)
 {
     struct co_p2p *p2p = context->p2p;
     const struct co_p2p_peer *state = &p2p->peers[peer];
     struct co_packet packet = {context->id, context->rank, tag, (uint32_t)bytes, CO_PACKET_EAGER};
-    if (peer == p2p->config.self || state->messages.first != NULL || state->is_gone || !has_credit(p2p, peer, bytes) ||
-        !co_p2p_transmit(p2p, peer, &packet, data, bytes, NULL, 0)) {
+    if (peer == p2p->config.self || state->messages.first != NULL || state->is_gone ||
+        !co_p2p_has_credit(p2p, peer, bytes) || !co_p2p_transmit(p2p, peer, &packet, data, bytes, NULL, 0)) {
         return false;
     }
-    charge(p2p, peer, bytes);
-    count_sent(p2p, peer, bytes);
+    co_p2p_charge(p2p, peer, bytes);
+    send_count(p2p, peer, bytes);
     return true;
 }
 
@@ -257,17 +172,17 @@ bool co_p2p_send_now(struct co_p2p_context *context, int32_t destination, int32_
         return false;
     }
     co_p2p_lock(p2p);
-    bool has_left = leaves_at_once(context, peer, tag, data, bytes);
+    bool has_left = send_leaves_at_once(context, peer, tag, data, bytes);
     co_p2p_unlock(p2p);
     return has_left;
 }
 
-static void begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static void send_begin(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     send->context->users++;
     send->copy = NULL;
-    send->early = send->streamed = 0;
-    send->is_offered = false;
+    send->first_fragment = send->streamed = 0;
+    send->is_rts = false;
     send->in_background = co_p2p_background_begin(p2p, send->in_background);
     if (peer == p2p->config.self) {
         send_to_self(p2p, send);
@@ -292,8 +207,8 @@ void co_p2p_send(struct co_p2p_send *send)
         send->make = NULL;
     }
     co_p2p_lock(p2p);
-    count_sent(p2p, peer, send->bytes);
-    begin(p2p, peer, send);
+    send_count(p2p, peer, send->bytes);
+    send_begin(p2p, peer, send);
     co_p2p_unlock_started(p2p);
 }
 

@@ -1,48 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Receives of what streams (stream_send.c). The early pieces of an offer follow it in the ring, of one offer at a time,
-// so they need no name; they go straight into the receive, or are kept with the message until there is one. All of them
-// come, even those that the receive has no room for: a sender that has not heard of it reads its buffer until then.
-// When no piece comes for a while although some are wanted, the sender computes or has lost its core, and the rest is
-// read from its memory, where the kernel allows it; the gate keeps the sender from going on meanwhile
-// (models/gate.pml). Hot; lock held.
+// Receives of what streams (stream_send.c). The pieces of the first fragment of an RTS follow it in the ring, of one
+// RTS at a time, so they need no name; they go straight into the receive, or are kept with the message until there is
+// one. All of them come, even those that the receive has no room for: a sender that has not heard of it reads its
+// buffer until then. When no piece comes for a while although some are wanted, the sender computes or has lost its
+// core, and the rest is read from its memory, where the kernel allows it; the gate keeps the sender from going on
+// meanwhile (models/gate.pml). Hot; lock held.
+#include "p2p/stream_receive.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "p2p/p2p_state.h"
+#include "p2p/finish.h"
+#include "p2p/peer_channel.h"
+#include "p2p/reply.h"
+#include "p2p/stream_send.h"
 
-#define POLLS_MOST 16 // until a ring is empty
-
-static struct co_p2p_peer *peer_of(const struct co_p2p_receive *receive)
+static struct co_p2p_peer *receive_peer(const struct co_p2p_receive *receive)
 {
     return &receive->context->p2p->peers[receive->peer];
 }
 
-void co_p2p_early_begins(struct co_p2p *p2p, int peer, const struct co_p2p_message *message)
+void co_p2p_fragment_begin(struct co_p2p *p2p, int peer, const struct co_p2p_message *message)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
-    if (message->early > 0) {
-        from->early_left = message->early;
-        from->early_message = NULL;
-        from->early_receive = NULL;
+    if (message->first_fragment > 0) {
+        from->fragment_left = message->first_fragment;
+        from->fragment_message = NULL;
+        from->fragment_receive = NULL;
     }
 }
 
-void co_p2p_early_is_kept(struct co_p2p *p2p, struct co_p2p_message *message)
+void co_p2p_fragment_store(struct co_p2p *p2p, struct co_p2p_message *message)
 {
-    co_p2p_message_room(p2p, message, message->early);
-    p2p->peers[message->peer].early_message = message;
+    co_p2p_message_room(p2p, message, message->first_fragment);
+    p2p->peers[message->peer].fragment_message = message;
 }
 
-void co_p2p_early_is_dropped(struct co_p2p *p2p, const struct co_p2p_message *message)
-{
-    struct co_p2p_peer *from = &p2p->peers[message->peer];
-    if (from->early_message == message) {
-        from->early_message = NULL;
-    }
-}
-
-static void take_piece(struct co_p2p_receive *receive, const unsigned char *payload, size_t bytes)
+static void receive_take_piece(struct co_p2p_receive *receive, const unsigned char *payload, size_t bytes)
 {
     size_t room = receive->room > receive->done_bytes ? receive->room - receive->done_bytes : 0;
     if (bytes > receive->wanted - receive->done_bytes) {
@@ -58,17 +53,17 @@ static void take_piece(struct co_p2p_receive *receive, const unsigned char *payl
     }
 }
 
-void co_p2p_on_early(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes)
+void co_p2p_on_fragment(struct co_p2p *p2p, int peer, const unsigned char *payload, size_t bytes)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
-    struct co_p2p_message *message = from->early_message;
+    struct co_p2p_message *message = from->fragment_message;
     from->pieces++;
-    if (bytes > from->early_left) {
+    if (bytes > from->fragment_left) {
         return;
     }
-    from->early_left -= bytes;
-    if (from->early_receive != NULL) {
-        take_piece(from->early_receive, payload, bytes);
+    from->fragment_left -= bytes;
+    if (from->fragment_receive != NULL) {
+        receive_take_piece(from->fragment_receive, payload, bytes);
     } else if (message != NULL) {
         memcpy(message->payload + message->arrived, payload, bytes);
         message->arrived += bytes;
@@ -80,14 +75,14 @@ void co_p2p_on_data(struct co_p2p *p2p, int peer, uint64_t handle, const unsigne
     struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
     p2p->peers[peer].pieces++;
     if (receive != NULL && receive->peer == peer) {
-        take_piece(receive, payload, bytes);
+        receive_take_piece(receive, payload, bytes);
     }
 }
 
 // A stream waits for pieces from now on.
-static void begin(struct co_p2p_receive *receive)
+static void stream_begin(struct co_p2p_receive *receive)
 {
-    struct co_p2p_peer *from = peer_of(receive);
+    struct co_p2p_peer *from = receive_peer(receive);
     if (from->first_stream == NULL) {
         from->seen_ns = 0;
     }
@@ -98,34 +93,16 @@ static void begin(struct co_p2p_receive *receive)
     receive->context->p2p->streams++;
 }
 
-void co_p2p_stream_is_over(struct co_p2p_receive *receive)
-{
-    struct co_p2p_peer *from = peer_of(receive);
-    struct co_p2p_receive **link = &from->first_stream; // mostly the first one
-    while (*link != receive) {
-        link = &(*link)->next;
-    }
-    *link = receive->next;
-    if (*link == NULL) {
-        from->last_stream = link;
-    }
-    if (from->early_receive == receive) {
-        from->early_receive = NULL;
-    }
-    receive->is_streamed = false;
-    receive->context->p2p->streams--;
-}
-
-// What is behind the early bytes.
-static bool read_in_exchange(struct co_p2p_receive *receive, size_t early)
+// What is behind the first fragment.
+static bool stream_read_in_exchange(struct co_p2p_receive *receive, size_t first_fragment)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    const struct co_p2p_peer *from = peer_of(receive);
+    const struct co_p2p_peer *from = receive_peer(receive);
     size_t end = receive->wanted < receive->room ? receive->wanted : receive->room;
     bool is_worth_it = from->exchanges > 0 && co_p2p_is_read_in_exchange(p2p, end);
     if (!is_worth_it || from->is_gone || !co_p2p_may_read(p2p, receive) ||
-        p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + early, receive->address + early,
-                         end - early) != 0) {
+        p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + first_fragment,
+                         receive->address + first_fragment, end - first_fragment) != 0) {
         return false;
     }
     p2p->totals.streams_read++;
@@ -135,85 +112,45 @@ static bool read_in_exchange(struct co_p2p_receive *receive, size_t early)
 void co_p2p_accept_stream(struct co_p2p_receive *receive, const struct co_p2p_message *message)
 {
     struct co_p2p *p2p = receive->context->p2p;
-    struct co_p2p_peer *from = peer_of(receive);
-    bool is_coming = message->arrived < message->early && (message->payload == NULL || from->early_message == message);
-    receive->wanted = receive->wanted > message->early ? receive->wanted : message->early;
+    struct co_p2p_peer *from = receive_peer(receive);
+    bool is_coming =
+        message->arrived < message->first_fragment && (message->payload == NULL || from->fragment_message == message);
+    receive->wanted = receive->wanted > message->first_fragment ? receive->wanted : message->first_fragment;
     receive->done_bytes = message->arrived;
     co_p2p_copy(receive, message->payload, message->arrived);
     co_p2p_tell_bytes(receive, 0, message->arrived);
-    if (read_in_exchange(receive, message->early)) {
-        receive->wanted = message->early; // nothing else is asked for
+    if (stream_read_in_exchange(receive, message->first_fragment)) {
+        receive->wanted = message->first_fragment; // nothing else is asked for
     }
     bool has_all = receive->done_bytes == receive->wanted;
     if (!has_all && from->is_gone) {
         co_p2p_receive_finish(receive, -ECONNRESET);
     } else if (has_all) {
-        co_p2p_tell(p2p, receive->peer, CO_PACKET_FIN, receive->offer);
+        co_p2p_reply(p2p, receive->peer, CO_PACKET_FIN, receive->sender_operation);
         co_p2p_receive_finish(receive, 0);
     } else if (co_p2p_receive_name(p2p, receive)) {
-        struct co_packet_clear clear = {receive->offer, receive->handle, receive->wanted, 0};
-        struct co_packet packet = {.kind = CO_PACKET_CTS, .bytes = sizeof(clear)};
-        from->early_message = is_coming ? NULL : from->early_message;
-        from->early_receive = is_coming ? receive : from->early_receive;
-        begin(receive);
-        co_p2p_answer(p2p, receive->peer, &packet, &clear);
+        from->fragment_message = is_coming ? NULL : from->fragment_message;
+        from->fragment_receive = is_coming ? receive : from->fragment_receive;
+        stream_begin(receive);
+        co_p2p_reply_cts(p2p, receive, 0);
     }
 }
 
-// False: there is more in the ring of this peer than can be taken now.
-static bool take_all(struct co_p2p *p2p, int peer)
-{
-    const struct co_p2p_peer *from = &p2p->peers[peer];
-    for (int i = 0; i < POLLS_MOST && from->channel->ops->has_more(from->channel, from->place); i++) {
-        co_p2p_poll(p2p, POLLS_MOST);
-    }
-    return !from->channel->ops->has_more(from->channel, from->place);
-}
-
-static bool read_all(struct co_p2p *p2p, struct co_p2p_receive *receive)
+static bool stream_read_all(struct co_p2p *p2p, struct co_p2p_receive *receive)
 {
     size_t done = receive->done_bytes, end = receive->wanted < receive->room ? receive->wanted : receive->room;
     return done >= end || p2p->config.read(p2p->config.arg, receive->peer, (char *)receive->buffer + done,
                                            receive->address + done, end - done) == 0;
 }
 
-// The gate is ours: the sender writes no more, and what it has not written it waits for.
-static bool read_rest(struct co_p2p *p2p, int peer, struct co_p2p_receive *receive)
-{
-    uint64_t handle = receive->handle;
-    if (!take_all(p2p, peer) || co_handles_find(&p2p->receives_named, handle) != receive || !read_all(p2p, receive)) {
-        return false;
-    }
-    p2p->totals.streams_read++;
-    co_p2p_tell(p2p, peer, CO_PACKET_FIN, receive->offer);
-    co_p2p_receive_finish(receive, 0);
-    return true;
-}
-
-static int read_first(struct co_p2p *p2p, int peer)
-{
-    struct co_p2p_receive *receive = p2p->peers[peer].first_stream;
-    _Atomic uint64_t *gate = co_p2p_gate(p2p, peer, false);
-    uint64_t nobody = 0;
-    // acquire P3: what the sender wrote is in the ring
-    if (!atomic_compare_exchange_strong_explicit(gate, &nobody, receive->offer, memory_order_acquire,
-                                                 memory_order_relaxed)) {
-        return 0; // it is writing, or has not heard of the last one that was read
-    }
-    if (!read_rest(p2p, peer, receive)) {
-        co_store_release(gate, 0); // release P3
-        return 0;
-    }
-    return 1;
-}
-
-static int look(struct co_p2p *p2p, int peer)
+uint64_t co_p2p_stopped_stream(struct co_p2p *p2p, int peer)
 {
     struct co_p2p_peer *from = &p2p->peers[peer];
-    uint64_t now_ns = p2p->config.now_ns();
-    if (!co_p2p_may_read(p2p, from->first_stream)) {
+    uint64_t nobody = 0, now_ns;
+    if (from->first_stream == NULL || !co_p2p_may_read(p2p, from->first_stream)) {
         return 0;
     }
+    now_ns = p2p->config.now_ns();
     if (from->seen_ns == 0 || from->pieces != from->pieces_seen) {
         from->pieces_seen = from->pieces;
         from->seen_ns = now_ns;
@@ -223,16 +160,23 @@ static int look(struct co_p2p *p2p, int peer)
         return 0;
     }
     from->seen_ns = 0;
-    return read_first(p2p, peer);
+    // acquire P3: what the sender wrote is in the ring. Not free: it is writing, or has not heard of the last one that
+    // was read.
+    bool is_ours = atomic_compare_exchange_strong_explicit(co_p2p_gate(p2p, peer, false), &nobody,
+                                                           from->first_stream->sender_operation, memory_order_acquire,
+                                                           memory_order_relaxed);
+    return is_ours ? from->first_stream->handle : 0;
 }
 
-int co_p2p_look_at_streams(struct co_p2p *p2p)
+bool co_p2p_read_stopped(struct co_p2p *p2p, int peer, uint64_t handle, bool all_is_taken)
 {
-    int count = 0;
-    for (int peer = 0; p2p->config.read != NULL && peer < p2p->config.size; peer++) {
-        if (p2p->peers[peer].first_stream != NULL) {
-            count += look(p2p, peer);
-        }
+    struct co_p2p_receive *receive = co_handles_find(&p2p->receives_named, handle);
+    if (!all_is_taken || receive == NULL || !stream_read_all(p2p, receive)) {
+        co_store_release(co_p2p_gate(p2p, peer, false), 0); // release P3
+        return false;
     }
-    return count;
+    p2p->totals.streams_read++;
+    co_p2p_reply(p2p, peer, CO_PACKET_FIN, receive->sender_operation);
+    co_p2p_receive_finish(receive, 0);
+    return true;
 }

@@ -2,33 +2,36 @@
 //
 // Sends of middle size inside a node: their bytes go through the ring in pieces, which the receiver takes while the
 // next one is written; for such sizes two copies of small pieces are faster than one by the kernel. The first pieces
-// follow the offer at once, against credit, so that a receive that waits has them without asking; the rest goes when it
+// follow the RTS at once, against credit, so that a receive that waits has them without asking; the rest goes when it
 // has been asked for (CTS). A send is done when all that was asked for is in the ring, and never before it was asked
-// for: it waits for its receive as every offer does. A receiver that sees its sender stop may read the rest instead
+// for: it waits for its receive as every RTS does. A receiver that sees its sender stop may read the rest instead
 // (stream_receive.c). In an exchange both copy all the time: nobody writes while the other reads, and two copies take
 // twice as long as one. There large messages are left to the kernel, too; and so they are where the two do not run at
 // the same time, be it that others use the processors or that one computes: a ring holds few pieces, and each time that
 // it is full costs a turn of both, where one reading takes all. Hot; lock held.
-#include "p2p/p2p_state.h"
+#include "p2p/stream_send.h"
+
+#include "p2p/finish.h"
+#include "p2p/peer_channel.h"
 
 // Smaller than the largest packet, so that writing one and reading another overlap from early on.
 #define PIECE_MOST ((size_t)4096)
-#define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the early ones that are worth a call of the kernel
-#define EXCHANGE_OFFERS 64
-#define ABSENCE_OFFERS 64
+#define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the first fragment that are worth a call of the kernel
+#define EXCHANGE_RTS 64
+#define ABSENCE_RTS 64
 #define AWAY 10 // of what a receiver's patience is
 
 bool co_p2p_is_read_in_exchange(const struct co_p2p *p2p, size_t bytes)
 {
-    return p2p->config.read != NULL && bytes >= p2p->early_most + EXCHANGE_LEAST;
+    return p2p->config.read != NULL && bytes >= p2p->first_fragment_most + EXCHANGE_LEAST;
 }
 
 void co_p2p_sees_exchange(struct co_p2p *p2p, int peer)
 {
-    p2p->peers[peer].exchanges = p2p->offered > 0 ? EXCHANGE_OFFERS : 0;
+    p2p->peers[peer].exchanges = p2p->rts_pending > 0 ? EXCHANGE_RTS : 0;
 }
 
-static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
+static bool send_is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 {
     struct co_p2p_peer *to = &p2p->peers[peer];
     if ((to->exchanges == 0 && to->absences == 0) || !co_p2p_is_read_in_exchange(p2p, bytes)) {
@@ -40,10 +43,10 @@ static bool is_left_to_read(struct co_p2p *p2p, int peer, size_t bytes)
 }
 
 // The ring was full, and is not any more.
-static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
+static void peer_note_absence(struct co_p2p *p2p, struct co_p2p_peer *to)
 {
     if (p2p->config.now_ns() - to->full_ns > AWAY * p2p->config.patience_ns) {
-        to->absences = ABSENCE_OFFERS;
+        to->absences = ABSENCE_RTS;
     }
     to->full_ns = 0;
 }
@@ -51,17 +54,18 @@ static void see_how_long_it_was_full(struct co_p2p *p2p, struct co_p2p_peer *to)
 bool co_p2p_goes_in_pieces(const struct co_p2p *p2p, int peer, size_t bytes)
 {
     const struct co_p2p_peer *to = &p2p->peers[peer];
-    return peer != p2p->config.self && !to->is_far && bytes > CO_MESSAGE_SMALL && bytes > to->eager_most &&
+    return peer != p2p->config.self && !to->is_remote && bytes > CO_MESSAGE_SMALL && bytes > to->eager_most &&
            p2p->config.stream_most > 0;
 }
 
-size_t co_p2p_early_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
+size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send *send)
 {
-    size_t early = send->bytes < p2p->early_most ? send->bytes : p2p->early_most;
+    size_t first_fragment = send->bytes < p2p->first_fragment_most ? send->bytes : p2p->first_fragment_most;
     bool may_read = send->make == NULL; // its receiver, from memory that holds the bytes
-    bool streams = co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
-                   !(may_read && (send->bytes > p2p->config.stream_most || is_left_to_read(p2p, peer, send->bytes)));
-    return streams && co_p2p_has_credit(p2p, peer, early) ? early : 0;
+    bool streams =
+        co_p2p_goes_in_pieces(p2p, peer, send->bytes) &&
+        !(may_read && (send->bytes > p2p->config.stream_most || send_is_left_to_read(p2p, peer, send->bytes)));
+    return streams && co_p2p_has_credit(p2p, peer, first_fragment) ? first_fragment : 0;
 }
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)
@@ -70,7 +74,8 @@ static size_t piece_most(const struct co_p2p *p2p, int peer)
     return most < PIECE_MOST ? most : PIECE_MOST;
 }
 
-static bool push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
+static bool stream_push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind,
+                             size_t end)
 {
     struct co_packet packet = {.context = send->receive, .kind = kind};
     size_t most = piece_most(p2p, peer);
@@ -87,7 +92,7 @@ static bool push_open(struct co_p2p *p2p, int peer, struct co_p2p_send *send, en
 }
 
 // Never while the receiver reads: once that is over the buffer may be gone, with its request freed long before.
-static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
+static bool stream_push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co_packet_kind kind, size_t end)
 {
     _Atomic uint64_t *gate = co_p2p_gate(p2p, peer, true);
     struct co_p2p_peer *to = &p2p->peers[peer];
@@ -98,10 +103,10 @@ static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co
                                                  memory_order_relaxed)) {
         return false;
     }
-    bool has_gone = push_open(p2p, peer, send, kind, end);
+    bool has_gone = stream_push_open(p2p, peer, send, kind, end);
     co_store_release(gate, 0); // release P3: the pieces are in the ring
     if (to->full_ns != 0 && send->streamed > before) {
-        see_how_long_it_was_full(p2p, to);
+        peer_note_absence(p2p, to);
     }
     if (!has_gone && to->full_ns == 0) {
         to->full_ns = p2p->config.now_ns();
@@ -109,63 +114,63 @@ static bool push(struct co_p2p *p2p, int peer, struct co_p2p_send *send, enum co
     return has_gone;
 }
 
-static void count(struct co_p2p *p2p, const struct co_p2p_send *send)
+static void stream_count(struct co_p2p *p2p, const struct co_p2p_send *send)
 {
     p2p->totals.streamed++;
     p2p->totals.streamed_bytes += send->streamed;
 }
 
-static void end(struct co_p2p *p2p, struct co_p2p_send *send)
+static void stream_end(struct co_p2p *p2p, struct co_p2p_send *send)
 {
-    count(p2p, send);
+    stream_count(p2p, send);
     co_p2p_send_finish(send, 0);
 }
 
 bool co_p2p_push_pieces(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!push(p2p, peer, send, CO_PACKET_DATA, send->wanted)) {
+    if (!stream_push(p2p, peer, send, CO_PACKET_DATA, send->wanted)) {
         return false;
     }
-    end(p2p, send);
+    stream_end(p2p, send);
     return true;
 }
 
 // All that is wanted has gone, or the rest of it takes its turn.
-static void go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+static void stream_go_on(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
     if (send->streamed >= send->wanted) {
-        end(p2p, send);
+        stream_end(p2p, send);
     } else {
         co_p2p_enqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
     }
 }
 
-bool co_p2p_push_early(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
+bool co_p2p_push_fragment(struct co_p2p *p2p, int peer, struct co_p2p_send *send)
 {
-    if (!push(p2p, peer, send, CO_PACKET_EARLY, send->early)) {
+    if (!stream_push(p2p, peer, send, CO_PACKET_FIRST, send->first_fragment)) {
         return false;
     }
     if (send->receive != 0) {
-        go_on(p2p, peer, send);
+        stream_go_on(p2p, peer, send);
     }
     return true;
 }
 
-void co_p2p_send_clear(struct co_p2p_send *send, const struct co_packet_clear *clear)
+void co_p2p_stream_cts(struct co_p2p_send *send, const struct co_packet_cts *cts)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
     if (send->receive != 0) {
         return;
     }
-    send->receive = clear->receive;
-    send->wanted = clear->bytes < send->bytes ? clear->bytes : send->bytes;
-    if (send->streamed >= send->early) {
-        go_on(p2p, peer, send);
+    send->receive = cts->receive;
+    send->wanted = cts->bytes < send->bytes ? cts->bytes : send->bytes;
+    if (send->streamed >= send->first_fragment) {
+        stream_go_on(p2p, peer, send);
     } // else it is among the messages that wait, and goes on from there
 }
 
-void co_p2p_send_was_read(struct co_p2p_send *send)
+void co_p2p_stream_fin(struct co_p2p_send *send)
 {
     struct co_p2p *p2p = send->context->p2p;
     int peer = send->context->peers[send->destination];
@@ -175,6 +180,6 @@ void co_p2p_send_was_read(struct co_p2p_send *send)
     if (!co_p2p_unqueue(p2p, peer, &p2p->peers[peer].messages, &send->queued)) {
         co_p2p_unqueue(p2p, peer, &p2p->peers[peer].urgent, &send->queued);
     }
-    count(p2p, send);
+    stream_count(p2p, send);
     co_p2p_send_finish(send, 0);
 }

@@ -4,6 +4,7 @@
 // A thread joins with its first call and gives its stream back when it ends. Not hot.
 #include "record/recorder.h"
 
+#include "base/fnv.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "record/members.h"
@@ -76,11 +77,7 @@ static void turn_off_in_child(void)
 static uint64_t job(void)
 {
     const char *name = co_environment("PMIX_NAMESPACE");
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
-    for (; name != NULL && *name != '\0'; name++) {
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    }
-    return hash;
+    return co_fnv_64(CO_FNV_64, name, name != NULL ? strlen(name) : 0);
 }
 
 static void copy_text(char *to, size_t room, const char *from)

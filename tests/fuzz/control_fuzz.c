@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/onesided/control_session.h"
-#include "mcast/onesided/transfer_plan.h"
+#include "onesided/control_session.h"
+#include "onesided/transfer_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/transport/lossy.h"
+#include "base/settings/fault_plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "mcast/transport/transport.h"
+#include "transport/transport.h"
 
 #define FED_DATAGRAM_MAX 1472
 #define FED_TOGETHER 4

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/onesided/roce_icrc.h"
+#include "onesided/roce_icrc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

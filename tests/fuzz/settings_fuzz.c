@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/settings.h"
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "mcast/onesided/roce_packet.h"
+#include "onesided/roce_packet.h"
 #include "roce_frames.h"
 
 enum { USAGE = 2, SEND_ONLY = 0x24, PAYLOAD_MAX = 1024 };

@@ -144,14 +144,14 @@ case_across() {
 
 # Ranks 0 and 1 share a host, and so do 2 and 3.
 case_messages() {
-    local used='counters["messages_carried"] > 0 and counters["messages_carried"] < counters["messages_sent"]'
+    local used='counters["messages_remote"] > 0 and counters["messages_remote"] < counters["messages_sent"]'
     check_run "messages between hosts and inside them" 4 p2p_hosts "$used and nodes == 2" CASTOFF_P2P=yes
     check_run "a small window" 4 p2p_hosts "$used" CASTOFF_P2P=yes CASTOFF_P2P_CARRIER_EAGER=16K \
         CASTOFF_P2P_CARRIER_MEMORY=256K
     check_run "a host with a single rank" 3 p2p_hosts "$used" CASTOFF_P2P=yes
     check_run "order by sender" 4 p2p_order "$used" CASTOFF_P2P=yes
     check_run "receives that are too small" 3 p2p_truncation "$used" CASTOFF_P2P=yes
-    check_run "native messages between hosts" 4 p2p_order 'counters["messages_carried"] == 0' CASTOFF_P2P=yes \
+    check_run "native messages between hosts" 4 p2p_order 'counters["messages_remote"] == 0' CASTOFF_P2P=yes \
         CASTOFF_P2P_CARRIER=no
     check_run "no network of castoff's" 4 p2p_order 'counters["messages_sent"] == 0' CASTOFF_P2P=yes CASTOFF_TRANSPORT=shm
     check_nothing_left "nothing is left"

@@ -21,7 +21,7 @@
 #include "base/counters.h"
 #include "base/mix_bits.h"
 #include "mcast/endpoint.h"
-#include "unit/mcast_world.h"
+#include "mcast_world.h"
 
 enum { CHUNK = 1400, ROWS_MAX = 400, AT_ONCE_MAX = 16 };
 // Operations, the first one apart; with many members each takes long.

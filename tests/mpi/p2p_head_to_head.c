@@ -5,7 +5,7 @@
 // environment: CASTOFF_P2P=yes
 // expect: 6,000 blocking sends of 4,000 bytes and 100,000 of 8 complete before the first receive
 // report: calls["MPI_Send"]["taken"] > 0
-// report: counters["messages_kept_high_water_bytes"] > 6 << 20
+// report: counters["messages_buffered_high_water_bytes"] > 6 << 20
 #include "oracle/verdict.h"
 
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 // modes: native on
 // taken: MPI_Send MPI_Recv MPI_Isend MPI_Irecv MPI_Ssend
 // expect: every message arrives whole and in order; two thirds of them go between nodes
-// report: 3 * counters["messages_carried"] == 2 * counters["messages_sent"]
-// report: 3 * counters["message_bytes_carried"] == 2 * counters["message_bytes_sent"]
-// report: 500000 < counters["message_carrier_bytes"] < 700000
+// report: 3 * counters["messages_remote"] == 2 * counters["messages_sent"]
+// report: 3 * counters["message_bytes_remote"] == 2 * counters["message_bytes_sent"]
+// report: 500000 < counters["message_remote_channel_bytes"] < 700000
 #include "oracle/verdict.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 // environment: CASTOFF_P2P=yes CASTOFF_P2P_EAGER=0
 // expect: all sends end before the first receive begins
 // report: calls["MPI_Send"]["taken"] > 0 or nodes > 1
-// report: counters["messages_kept_high_water_bytes"] > 0 or nodes > 1
+// report: counters["messages_buffered_high_water_bytes"] > 0 or nodes > 1
 #include "oracle/verdict.h"
 
 #include <string.h>

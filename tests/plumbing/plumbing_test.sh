@@ -116,7 +116,7 @@ test_ci() {
 
 test_style() {
     local tree=$work/tree licence="// SPDX-License-Identifier: BSD-3-Clause" check
-    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/mcast/shm"
+    mkdir -p "$tree/src/base" "$tree/src/engine" "$tree/src/shm"
     cp -r "$top/scripts" "$top/.clang-format" "$tree/"
     printf '%s\n//\n// Fine: getenv("x"), strcpy and TO''DO stand in prose only.\nint fine;\n' "$licence" | sed 's/TO''DO/to do/' \
         >"$tree/src/base/fine.c"
@@ -131,12 +131,19 @@ test_style() {
     printf '%s\nenum co_a { CO_X };\n' "$licence" >"$tree/src/engine/c.h"
     printf '%s\nstruct co_a {\n    int x;\n};\n' "$licence" >"$tree/src/engine/f.h"
     for check in $(seq 26); do
-        printf '%s\nint x;\n' "$licence" >"$tree/src/mcast/shm/x$check.c"
+        printf '%s\nint x;\n' "$licence" >"$tree/src/shm/x$check.c"
     done
+    printf '%s\nint co_first(void)\n{\n    return co_second();\n}\n' "$licence" >"$tree/src/engine/first.c"
+    printf '%s\nstatic inline int co_by_header(void)\n{\n    return co_first();\n}\n' "$licence" >"$tree/src/engine/by.h"
+    printf '%s\nint co_second(void)\n{\n    return co_by_header();\n}\n' "$licence" >"$tree/src/engine/second.c"
+    printf '%s\nint co_third(struct co_first *tag)\n{\n    return co_second();\n}\n' "$licence" >"$tree/src/engine/third.c"
+    mkdir -p "$tree/src/p2p"
+    printf '%s\n// An offer, in a sentence.\nint co_p2p_push_offer, co_p2p_keeper, is_under_way;\n' "$licence" >"$tree/src/p2p/words.c"
+    sed -i "s/'src\/engine' => [0-9]*/'src\/engine' => 1/" "$tree/scripts/count_knots.pl"
     { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
     { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
-    for check in format licence names length leftovers folders layers doors braces headers; do
+    for check in format licence names length leftovers folders layers knots words doors braces headers; do
         if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
             continue
         fi
@@ -144,9 +151,14 @@ test_style() {
     done
     check "style: a hidden inner header is refused" says 'src/engine/a.c:2: must not include "mcast/inner.h"'
     check "style: MPI stays in src/pmpi" says 'only src/pmpi knows MPI'
-    check "style: a full folder is named" says 'src/mcast/shm: 26 .c files, at most 25'
+    check "style: a full folder is named" says 'src/shm: 26 .c files, at most 25'
     check "style: a file name that stands twice" says 'src/engine/c.h'
     check "style: a tag that stands twice" says 'src/engine/f.h:2:co_a'
+    check "style: a new knot is counted" says 'src/engine: 2 files call each other in a ring, at most none:'
+    check "style: a new knot's files are named" says 'src/engine/second.c'
+    check "style: who only calls is in no knot" bash -c '! grep -q src/engine/third.c "$1"' _ "$work/output"
+    check "style: a word for which the field has one" says "src/p2p/words.c:3: co_p2p_push_offer: not 'offer' but rts"
+    check "style: other words stay" test "$(grep -c 'src/p2p/words.c' "$work/output")" = 1
     check "style: long functions are named" says 'src/base/d.c:3: f has 62 lines'
     check "style: long files are named" says 'src/base/e.c: 401 lines'
     check "style: the clock has one door" says 'the clock is read only in'

@@ -53,7 +53,7 @@ for part in --settings --tune ""; do
     CASTOFF_TUNE=$work/moon CASTOFF_FAULT=rain run "$castoff" info $part
     cat "$work/out" >>"$work/err"
     ok "info $part: a table that cannot be read is named" err_has "CASTOFF_TUNE: $work/moon: line 1: 'moon' is not node or hosts"
-    ok "info $part: a fault that is none is named" err_has "CASTOFF_FAULT: 'rain' is no fault"
+    ok "info $part: a fault that is none is named" err_has "CASTOFF_FAULT=rain: 'rain' is no fault"
 done
 CASTOFF_TUNE=$work/moon run "$castoff" info --tune
 ok "info --tune: a table that cannot be read: status 1" status_is 1

@@ -51,7 +51,7 @@ bcast hosts ranks 2- bytes 1- take" $network
 tuned 'bcast node ranks 2 ranks_per_node two bytes 1- decline'
 ok "a row that is none: the start says which" said_once "castoff is off for this job.*CASTOFF_TUNE: .*line 1: 'two' is not a range of ranks per node"
 job CASTOFF_FAULT=drop=0.1,frob=1
-ok "a wrong fault, on one node too" said_once "CASTOFF_FAULT: 'frob=1' is no fault"
+ok "a wrong fault, on one node too" said_once "CASTOFF_FAULT=drop=0.1,frob=1: 'frob=1' is no fault"
 job CASTOFF_TRANSPORT=none CASTOFF_REPORT=-
 ok "report: head" said_once '^castoff report: 2 ranks on 1 node, all native$'
 ok "report: no heading without lines" [ "$(grep -c '^counters$' "$work/err")" -eq 0 ]

@@ -4,12 +4,11 @@
 // Pure. Cold.
 #include "digest.h"
 
-static const uint64_t basis = UINT64_C(0xcbf29ce484222325);
-static const uint64_t prime = UINT64_C(0x100000001b3);
+#include "base/fnv.h"
 
 void co_digest_start(struct co_digest *digest)
 {
-    *digest = (struct co_digest){.ordered = basis, .line = basis};
+    *digest = (struct co_digest){.ordered = CO_FNV_64, .line = CO_FNV_64};
 }
 
 static void end_line(struct co_digest *digest)
@@ -18,19 +17,19 @@ static void end_line(struct co_digest *digest)
     uint64_t x = digest->line;
     x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
     digest->unordered += x ^ x >> 32;
-    digest->line = basis;
+    digest->line = CO_FNV_64;
     digest->in_line = false;
 }
 
 void co_digest_add(struct co_digest *digest, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        uint64_t byte = (unsigned char)bytes[i];
-        digest->ordered = (digest->ordered ^ byte) * prime;
+        uint8_t byte = (uint8_t)bytes[i];
+        digest->ordered = co_fnv_64_byte(digest->ordered, byte);
         if (byte == '\n') {
             end_line(digest);
         } else {
-            digest->line = (digest->line ^ byte) * prime;
+            digest->line = co_fnv_64_byte(digest->line, byte);
             digest->in_line = true;
         }
     }

@@ -10,9 +10,8 @@
 #include "base/plain_json.h"
 #include "base/plain_text.h"
 #include "base/settings.h"
-#include "base/settings_print.h"
+#include "base/settings/settings_print.h"
 #include "info_tune.h"
-#include "mcast/transport/lossy.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
 #include "info_transports.h"
@@ -37,24 +36,20 @@ static const struct option long_options[] = {
 // use a text can find. NULL behind the last one.
 static const char *warning(size_t i)
 {
-    static char others[2][640];
+    static char other[640];
     char cause[512];
-    struct co_fault_plan plan;
-    size_t complaints = 0, count = 0;
+    size_t complaints = 0;
     while (co_settings_complaint(complaints)) {
         complaints++;
     }
     if (i < complaints) {
         return co_settings_complaint(i);
     }
-    if (co_info_tune_check(cause, sizeof cause)) {
-        snprintf(others[count++], sizeof *others, "CASTOFF_TUNE: %s (castoff would be off)", cause);
+    if (i > complaints || !co_info_tune_check(cause, sizeof cause)) {
+        return NULL;
     }
-    const char *fault = co_setting_text(CO_SET_FAULT);
-    if (*fault && co_fault_plan_parse(&plan, fault, cause, 120)) {
-        snprintf(others[count++], sizeof *others, "CASTOFF_FAULT: '%s' is no fault such as drop=0.01", cause);
-    }
-    return i - complaints < count ? others[i - complaints] : NULL;
+    snprintf(other, sizeof other, "CASTOFF_TUNE: %s (castoff would be off)", cause);
+    return other;
 }
 
 // Where the output is data for a program, standard error has the complaints.

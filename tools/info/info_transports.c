@@ -22,9 +22,9 @@
 #include "base/settings.h"
 #include "base/shm_segment.h"
 #include "engine/engine.h"
-#include "mcast/shm/shm.h"
-#include "mcast/transport/udp.h"
-#include "mcast/transport/verbs.h"
+#include "shm/shm.h"
+#include "transport/udp/udp.h"
+#include "transport/verbs.h"
 
 // Lets everyone copy from it, says so, and stays until the pipe to it closes.
 static void be_copied_from(int ready, int stay)

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/settings.h"
-#include "base/settings_print.h"
-#include "mcast/transport/lossy.h"
+#include "base/settings/settings_print.h"
+#include "base/settings/fault_plan.h"
 
 // CO_SETTING_COUNT: there is none.
 static enum co_setting_id id_named(const char *name)
@@ -26,7 +26,7 @@ static bool is_right(const struct co_command *command, const char *name, const c
 {
     enum co_setting_id id = id_named(name);
     int64_t number;
-    char range[128], why[120];
+    char range[128], why[120] = "";
     struct co_fault_plan plan;
     if (id == CO_SETTING_COUNT) {
         const char *nearest = co_settings_nearest(name);
@@ -34,16 +34,17 @@ static bool is_right(const struct co_command *command, const char *name, const c
                             nearest ? nearest : "", nearest ? "?" : " (castoff info --settings lists them)");
         return false;
     }
-    if (*value && co_setting_parse(co_setting_row(id), value, &number)) {
+    if (!*value || co_setting_parse(co_setting_row(id), value, &number) == 0) {
+        return true;
+    }
+    if (co_setting_row(id)->type == CO_SETTING_FAULT) {
+        co_fault_plan_parse(&plan, value, why, sizeof why);
+        co_command_complain(command, "%s cannot be '%s': '%s' is no fault such as drop=0.01", name, value, why);
+    } else {
         co_setting_range_print(range, id);
         co_command_complain(command, "%s cannot be '%s': it takes %s", name, value, range);
-        return false;
     }
-    if (*value && id == CO_SET_FAULT && co_fault_plan_parse(&plan, value, why, sizeof why)) {
-        co_command_complain(command, "%s cannot be '%s': '%s' is no fault such as drop=0.01", name, value, why);
-        return false;
-    }
-    return true;
+    return false;
 }
 
 const char *co_set_option_take(const struct co_command *command, const char *text, char name[CO_SET_NAME_MAX])

@@ -11,8 +11,8 @@
 
 #include "base/clock.h"
 #include "daemon.h"
-#include "mcast/onesided/coordinator_server.h"
-#include "mcast/onesided/tcp_link.h"
+#include "onesided/coordinator_server.h"
+#include "onesided/tcp_link.h"
 
 enum { WHY = 320, STATUS_PATIENCE_S = 5 };
 

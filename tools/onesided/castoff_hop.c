@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "daemon.h"
-#include "mcast/onesided/coordinator.h"
-#include "mcast/onesided/hop_daemon.h"
-#include "mcast/onesided/hop_ports.h"
+#include "onesided/coordinator.h"
+#include "onesided/hop_daemon.h"
+#include "onesided/hop_ports.h"
 
 enum { WHY = 320, NAMES_MAX = 2048 };
 

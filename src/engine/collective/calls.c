@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls of a team. The hot path is here: a team on one node with nothing outstanding runs its operation on the
-// caller's stack, without lock, queue, allocation or clock. Everything else becomes a task.
+// The calls of a team that are not placed (blocking.c). The hot path is here: a team on one node with nothing
+// outstanding runs its operation on the caller's stack, without lock, queue, allocation or clock. Everything else
+// becomes a task.
+#include "engine/collective/calls.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 
+#include "engine/collective/task.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "engine/progress/progress.h"
+#include "engine/progress/team_failure.h"
+#include "shm/shm.h"
 
 #define INLINE_POLLS 200 // before a waiting call looks beyond its own operation
 #define INLINE_YIELDS 32 // likewise, when each turn yields the processor
@@ -85,7 +93,7 @@ static void tell_length(size_t *came, size_t room, size_t given)
     }
 }
 
-static inline int run_allgather(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
+int co_team_run_allgather(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
 {
     if (can_run_inline(team)) {
         struct co_shm_op op;
@@ -100,22 +108,11 @@ static inline int run_allgather(struct co_team *team, const void *mine, void *al
 int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    return broken != 0 ? broken : run_allgather(team, mine, all, bytes, call);
+    return broken != 0 ? broken : co_team_run_allgather(team, mine, all, bytes, call);
 }
 
-int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
+int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
 {
-    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    if (broken != 0) {
-        return broken;
-    }
-    if (co_placed_is_for(team->engine->placed, bytes)) {
-        int placed = co_placed_bcast(team, root, buffer, bytes);
-        if (placed != CO_PLACED_NOT) {
-            tell_length(came, bytes, bytes);
-            return placed == CO_PLACED_WHOLE ? 0 : placed;
-        }
-    }
     if (can_run_inline(team)) {
         struct co_shm_op op;
         co_shm_bcast_start(&op, team->shm, root, buffer, bytes);
@@ -128,21 +125,6 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
     int result = run_blocking(&task, "MPI_Bcast");
     tell_length(came, bytes, (size_t)task.request.bytes);
     return result;
-}
-
-int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
-{
-    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    if (broken != 0) {
-        return broken;
-    }
-    if (co_placed_is_for(team->engine->placed, block_bytes)) {
-        int placed = co_placed_allgather(team, mine, all, block_bytes);
-        if (placed != CO_PLACED_NOT) {
-            return placed == CO_PLACED_WHOLE ? 0 : placed;
-        }
-    }
-    return run_allgather(team, mine, all, block_bytes, "MPI_Allgather");
 }
 
 static int start_in_background(struct co_task **out, struct co_team *team, const struct co_task_request *request,

@@ -3,11 +3,18 @@
 // What a collective consists of on this rank: a plan of at most four steps, each one operation of shared memory or of
 // the network. Nodes are levels: ranks of a node share memory, the first rank of the team on each node (its leader)
 // speaks for it on the network. Runs under the engine's lock.
+#include "engine/collective/collective.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/collective/task.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "engine/progress/team_failure.h"
+#include "mcast/mcast.h"
+#include "shm/shm.h"
 
 static void add_step(struct co_task *task, enum co_step step, int shm_root)
 {
@@ -223,11 +230,6 @@ static int poll_net(struct co_task *task)
         restore_rank_order(task);
     }
     return state;
-}
-
-bool co_step_is_in_memory(enum co_step step)
-{
-    return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER;
 }
 
 static int poll_shm(struct co_task *task, bool *has_moved)

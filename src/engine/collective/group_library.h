@@ -5,7 +5,7 @@
 #ifndef CASTOFF_ENGINE_COLLECTIVE_GROUP_LIBRARY_H
 #define CASTOFF_ENGINE_COLLECTIVE_GROUP_LIBRARY_H
 
-#include "mcast/onesided/group/castoff_group.h"
+#include "onesided/group/castoff_group.h"
 
 #define CO_GROUP_LIBRARY_FILE "libcastoff-group.so"
 

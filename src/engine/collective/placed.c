@@ -4,6 +4,8 @@
 // each all say what became of it. The same words reach everybody, so all go the same way: what one of them lacks, all
 // do again the ordinary way, on the same buffers. The words are a small allgather of the team: a member that has died
 // ends it with an error, as it would end any other.
+#include "engine/collective/placed.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +14,9 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "engine/collective/calls.h"
+#include "engine/collective/placed_transfer.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
 
 enum { SKIP_LEAST = 8, SKIP_MOST = 1024 }; // calls of a communicator after a failure

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Whether collectives can be placed in this job: asked of each rank once, answered alike on all. Start-up only.
+#include "engine/collective/placed_open.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +11,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "engine/collective/placed.h"
 #include "engine/engine_state.h"
+#include "engine/start/descriptor_budget.h"
 
 enum { DESCRIPTORS = 8 }; // of a group under way: the device, its queue, the coordinator
 enum { PATIENCE_PART = 8, PATIENCE_LEAST_MS = 500, PATIENCE_MOST_MS = 15000 };

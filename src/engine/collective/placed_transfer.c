@@ -3,12 +3,15 @@
 // A group from opening to closing, beside the thread that has called MPI. Nothing of the engine is touched in here.
 // Cold: what it takes to set up a group is worth it for large buffers only.
 #define _GNU_SOURCE
+#include "engine/collective/placed_transfer.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "base/log.h"
-#include "engine/engine_state.h"
+#include "engine/collective/placed.h"
+#include "engine/engine.h"
 
 static void enter(struct co_placed_transfer *transfer, const char *stage)
 {

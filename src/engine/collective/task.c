@@ -3,30 +3,27 @@
 // Operations from submission to completion. Any thread submits, without a lock; whoever holds the engine takes the
 // submissions into their teams' lists and moves them. On a team with several ranks on a node one operation runs at a
 // time; where every node has one rank, operations overlap, started strictly in the order of their submission.
+#include "engine/collective/task.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "engine/collective/collective.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "engine/progress/team_failure.h"
+#include "mcast/mcast.h"
+#include "shm/shm.h"
 
-size_t co_task_total_bytes(const struct co_task *task)
-{
-    size_t bytes = (size_t)task->request.bytes;
-    return task->parts != NULL || co_call_has_root((enum co_call)task->request.call) ? bytes
-                                                                                     : bytes * (size_t)task->team->size;
-}
-
-void co_task_submit(struct co_task *task)
+void co_task_enqueue(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
     assert(task->request.team_id == task->team->id);
     // relaxed: the counts only say whether to look; the queue publishes the task (Q1, Q2 in mpsc_queue.h).
     co_add_relaxed(&task->team->outstanding, 1);
     co_add_relaxed(&engine->outstanding, 1);
-    task->is_long =
-        !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
-    task->is_background = task->is_background || task->is_long;
     if (task->is_background) {
         co_add_relaxed(&engine->background, 1);
     }
@@ -34,11 +31,6 @@ void co_task_submit(struct co_task *task)
         co_add_relaxed(&engine->long_ones, 1);
     }
     co_mpsc_queue_push(&engine->submissions, &task->submitted);
-    // Beside a long one our caller sleeps too, and moves nothing. relaxed: who pushed a long one before us counted it
-    // before that (Q1); who does it later has them look, and they find ours.
-    if (task->is_background || co_load_relaxed(&engine->long_ones) > 0) {
-        co_workers_wake(engine);
-    }
 }
 
 static void enlist(struct co_task *task)
@@ -144,18 +136,16 @@ static void complete(struct co_task *task)
     co_sub_relaxed(&engine->outstanding, 1);
     co_store_release(&task->is_done, 1);     // release K1, read by K1 in co_task_is_done: result and bytes are there
     atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_callers_ring
-    co_callers_ring(engine);
 }
 
-// Returns how many ended or moved.
-static int advance_team(struct co_team *team, uint64_t now_ns)
+static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_turn *turn)
 {
-    int events = 0;
     struct co_task **link = &team->oldest;
     while (*link != NULL) {
         struct co_task *task = *link;
         bool has_moved = false, has_ended = advance(task, now_ns, &has_moved);
-        events += has_moved || has_ended;
+        turn->events += has_moved || has_ended;
+        turn->has_ended = turn->has_ended || has_ended;
         if (!has_ended) {
             if (!team->is_flat || co_collective_has_more_parts(task)) {
                 break; // the next one waits for this one, or its operations would get other numbers than elsewhere
@@ -169,16 +159,15 @@ static int advance_team(struct co_team *team, uint64_t now_ns)
         }
         complete(task);
     }
-    return events;
 }
 
-int co_tasks_progress(struct co_engine *engine, uint64_t now_ns)
+struct co_tasks_turn co_tasks_progress(struct co_engine *engine, uint64_t now_ns)
 {
-    int events = take_submissions(engine);
+    struct co_tasks_turn turn = {.events = take_submissions(engine)};
     struct co_team **link = &engine->active;
     while (*link != NULL) {
         struct co_team *team = *link;
-        events += advance_team(team, now_ns);
+        advance_team(team, now_ns, &turn);
         if (team->oldest != NULL) {
             link = &team->next_active;
             continue;
@@ -190,17 +179,17 @@ int co_tasks_progress(struct co_engine *engine, uint64_t now_ns)
             co_team_reap(team);
         }
     }
-    return events;
+    return turn;
 }
 
-const struct co_task *co_task_head(const struct co_engine *engine)
+void co_tasks_describe(const struct co_engine *engine, char *text, size_t room)
 {
-    return engine->active == NULL ? NULL : engine->active->oldest;
-}
-
-void co_task_describe(const struct co_task *task, char *text, size_t room)
-{
+    const struct co_task *task = engine->active == NULL ? NULL : engine->active->oldest;
     char inner[160] = "its turn";
+    if (task == NULL) {
+        snprintf(text, room, "nothing of castoff's");
+        return;
+    }
     if (task->has_begun && task->at < task->steps) {
         if (task->net != NULL) {
             co_mcast_op_describe(task->net, inner, sizeof(inner));

@@ -2,16 +2,21 @@
 //
 // A communicator's engine side once a collective of it is taken: who sits on which node, and what carries the bytes.
 // Before that there is only its seed (team_seed.c). Warm: programs make and free thousands of communicators.
+#include "engine/collective/team.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/counters.h"
+#include "engine/decide/trials.h"
 #include "engine/engine_state.h"
+#include "mcast/mcast.h"
+#include "shm/shm.h"
 
 static void free_team(struct co_team *team)
 {
-    co_team_trials_close(team);
+    co_team_trials_close(&team->trials);
     free(team->rank_node);
     free(team->rank_slot);
     free(team->node_units);

@@ -7,7 +7,10 @@
 #include <stdlib.h>
 
 #include "base/settings.h"
+#include "engine/collective/placed.h"
 #include "engine/engine_state.h"
+#include "mcast/mcast.h"
+#include "shm/shm.h"
 
 // Of our node: who is first there, how many there are, and its number among the team's nodes.
 struct neighbourhood {

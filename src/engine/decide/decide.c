@@ -97,7 +97,7 @@ enum co_reason co_decide_messages(const struct co_team_facts *facts, const struc
     if (policy == CO_AUTO && facts->nodes > 1) {
         return CO_STOCK_FASTER;
     }
-    if (facts->nodes > 1 && !ways->has_carrier) {
+    if (facts->nodes > 1 && !ways->has_remote_channel) {
         return CO_SEVERAL_NODES;
     }
     return ways->is_open ? CO_TAKE : CO_NO_TRANSPORT;

@@ -97,9 +97,9 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
 
 // What this job has for messages, the same on all ranks.
 struct co_message_ways {
-    bool is_open;     // all ranks have opened theirs
-    bool has_carrier; // the MPI below carries them between hosts
-    bool on_devices;  // it takes buffers on devices, which castoff cannot read
+    bool is_open;            // all ranks have opened theirs
+    bool has_remote_channel; // the MPI below carries them between hosts
+    bool on_devices;         // it takes buffers on devices, which castoff cannot read
 };
 
 // All messages of a communicator or none: decided when it is made. CO_AUTO takes those of one node whose ranks have

@@ -4,6 +4,8 @@
 // (adapt.h). Exchanges are small allgathers of the team inside the program's call, before its own bytes move. The
 // first is at its fifth call: who makes fewer costs nothing here. The way of a call without exchange is hot, all else
 // warm; the thread of the call, as MPI orders the collectives of a communicator.
+#include "engine/decide/trials.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,13 +13,15 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
+#include "engine/collective/calls.h"
+#include "engine/collective/placed.h"
+#include "engine/collective/team.h"
 #include "engine/decide/adapt.h"
 #include "engine/engine_state.h"
 
 _Static_assert(CO_TRIALS_AFTER == CO_ADAPT_WARM, "a communicator of one class goes on trial at once");
 
 #define RANKS_MOST 256 // whose words are on the stack: an exchange must not need memory
-#define NEVER UINT64_MAX
 
 void co_trials_open(struct co_engine *engine)
 {
@@ -43,13 +47,6 @@ void co_team_trials_open(struct co_team *team, unsigned class)
 {
     team->trials =
         (struct co_team_trials){.calls = CO_TRIALS_AFTER, .next = CO_TRIALS_AFTER + 1, .first_class = (uint16_t) class};
-}
-
-void co_team_trials_close(struct co_team *team)
-{
-    free(team->trials.table);
-    team->trials.table = NULL;
-    team->trials.next = NEVER;
 }
 
 static bool is_placed(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
@@ -149,7 +146,7 @@ static enum co_reason agree(struct co_team *team, enum co_call call, size_t byte
     account(engine, &step);
     if (step.has_ended) {
         co_counter_add(CO_COUNT_ADAPT_ENDED, 1);
-        co_team_trials_close(team);
+        co_team_trials_close(trials);
         return co_team_decide(engine, facts, call, bytes);
     }
     trials->next = step.next;

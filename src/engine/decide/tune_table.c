@@ -4,8 +4,11 @@
 // they decide alike. tune_parse.c and tune_load.c read the text form. Set-up only; any thread.
 #include "engine/decide/tune_table.h"
 
+#include <endian.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "base/fnv.h"
 
 // Written by `castoff bench --tune`; in its text form, so that a new measurement is pasted and not translated.
 static const char built_in_text[] =
@@ -81,18 +84,16 @@ void co_tune_table_print(const struct co_tune_table *table, char *text, size_t r
     }
 }
 
-// FNV-1a, byte by byte from the low end, so that hosts of either byte order agree.
+// From the low end, so that hosts of either byte order agree.
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
-    for (int shift = 0; shift < 64; shift += 8) {
-        hash = (hash ^ (value >> shift & 0xff)) * UINT64_C(0x100000001b3);
-    }
-    return hash;
+    uint64_t little = htole64(value);
+    return co_fnv_64(hash, &little, sizeof little);
 }
 
 uint64_t co_tune_table_hash(const struct co_tune_table *table)
 {
-    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), table->count);
+    uint64_t hash = mix(CO_FNV_64, table->count);
     for (unsigned i = 0; i < table->count; i++) {
         const struct co_tune_row *row = &table->rows[i];
         hash = mix(hash,

@@ -5,11 +5,19 @@
 //
 // A network without work of ours is looked at too, if rarely: a neighbour whose last report from us was lost waits
 // for the answer to its question, while we may be waiting for that neighbour inside native MPI.
+#include "engine/progress/progress.h"
+
 #include <errno.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/collective/task.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "engine/progress/messages_progress.h"
+#include "engine/progress/peer_failure.h"
+#include "engine/progress/workers.h"
+#include "mcast/mcast.h"
 
 #define BUSY_NETWORK_POLLS 64  // calls for one look while only copies are kept or reports owed
 #define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
@@ -59,6 +67,16 @@ static void note_advance(struct co_engine *engine, int of_tasks)
     co_store_relaxed(&engine->advances, engine->task_advances + of_network); // relaxed: one writer, a hint
 }
 
+// Lock held. Ended ones are told at once: their callers may sleep.
+static int move_tasks(struct co_engine *engine, uint64_t now_ns)
+{
+    struct co_tasks_turn turn = co_tasks_progress(engine, now_ns);
+    if (turn.has_ended) {
+        co_callers_ring(engine);
+    }
+    return turn.events;
+}
+
 static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_look)
 {
     if (co_load_relaxed(&engine->network_error) != 0 ||
@@ -68,10 +86,10 @@ static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_loo
     int moved = co_mcast_progress(engine->mcast, now_ns);
     if (moved < 0) {
         give_network_up(engine, moved);
-        return 1 + co_tasks_progress(engine, now_ns);
+        return 1 + move_tasks(engine, now_ns);
     }
     if (moved > 0) {
-        moved += co_tasks_progress(engine, now_ns);
+        moved += move_tasks(engine, now_ns);
     }
     note_busy(engine);
     co_workers_send(engine);
@@ -82,7 +100,7 @@ static int move_network(struct co_engine *engine, uint64_t now_ns, bool must_loo
 static int move(struct co_engine *engine, bool must_look)
 {
     uint64_t now_ns = co_clock_now_ns();
-    int events = co_tasks_progress(engine, now_ns), of_tasks = events;
+    int events = move_tasks(engine, now_ns), of_tasks = events;
     if (engine->mcast != NULL) {
         events += move_network(engine, now_ns, must_look);
     }
@@ -136,7 +154,7 @@ static bool messages_are_due(struct co_engine *engine)
     // relaxed, and not one step: a lost count delays a look by one call
     unsigned turn = co_load_relaxed(&engine->native_turns) + 1;
     co_store_relaxed(&engine->native_turns, turn);
-    return turn % MESSAGES_EVERY == 0 || engine->native_carrier != NULL;
+    return turn % MESSAGES_EVERY == 0 || engine->native_channel != NULL;
 }
 
 int co_engine_progress_inside(struct co_engine *engine)
@@ -156,6 +174,20 @@ int co_engine_glance(struct co_engine *engine)
         co_engine_look_for_the_gone(engine);
     }
     return co_engine_progress(engine);
+}
+
+void co_task_submit(struct co_task *task)
+{
+    struct co_engine *engine = task->team->engine;
+    task->is_long =
+        !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
+    task->is_background = task->is_background || task->is_long;
+    co_task_enqueue(task);
+    // Beside a long one our caller sleeps too, and moves nothing. relaxed: who pushed a long one before us counted it
+    // before that (Q1); who does it later has them look, and they find ours.
+    if (task->is_background || co_load_relaxed(&engine->long_ones) > 0) {
+        co_workers_wake(engine);
+    }
 }
 
 uint64_t co_engine_moves(const struct co_engine *engine)

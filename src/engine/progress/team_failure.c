@@ -3,10 +3,15 @@
 // What happens when an operation cannot go on. A failure is seen by one process first: by a leader whose network
 // neighbour is gone, or by a rank whose node neighbour is. Everybody else in the team waits for one of those, so the
 // one who knows tells the members on his node by a word in shared memory and the other nodes over the network. Rare.
+#include "engine/progress/team_failure.h"
+
 #include <errno.h>
 
 #include "base/log.h"
+#include "engine/collective/team.h"
 #include "engine/engine_state.h"
+#include "mcast/mcast.h"
+#include "shm/shm.h"
 
 void co_team_break(struct co_team *team, int error)
 {
@@ -47,27 +52,4 @@ int co_team_failure(const struct co_team *team)
         return -ECONNRESET;
     }
     return error;
-}
-
-static void look_at_this_node(struct co_engine *engine)
-{
-    if (engine->shm == NULL || co_shm_node_dead_peer(engine->shm) < 0) {
-        return;
-    }
-    for (int rank = 0; rank < engine->bootstrap.node_size; rank++) {
-        if (!co_load_relaxed(&engine->is_gone[rank]) && co_shm_node_is_gone(engine->shm, rank)) {
-            co_store_relaxed(&engine->is_gone[rank], true);
-            if (engine->p2p != NULL) {
-                co_messages_lose(engine, rank);
-            }
-            co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "the process of rank %d of this node is gone", rank);
-        }
-    }
-    co_store_relaxed(&engine->has_lost_one, true);
-}
-
-void co_engine_look_for_the_gone(struct co_engine *engine)
-{
-    look_at_this_node(engine);
-    co_messages_ask_for_life(engine);
 }

@@ -7,6 +7,8 @@
 // No event is slept over: each turn remembers how many there were when it ended, the caller then looks whether it is
 // done, and a turn that finds the number changed does not sleep.
 #define _GNU_SOURCE
+#include "engine/progress/wait.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -15,8 +17,16 @@
 #include "base/log.h"
 #include "base/poll.h"
 #include "base/stack_trace.h"
-#include "engine/progress/bells.h"
+#include "engine/collective/task.h"
 #include "engine/engine_state.h"
+#include "engine/progress/bells.h"
+#include "engine/progress/messages_progress.h"
+#include "engine/progress/peer_failure.h"
+#include "engine/progress/workers.h"
+#include "mcast/mcast.h"
+#include "shm/shm.h"
+#include "transport/transport.h"
+#include "p2p/p2p.h"
 
 #define NETWORK_SPIN_NS (200 * CO_NS_PER_US) // at most, in a call; a longer wait for a datagram sleeps
 #define REQUEST_SPIN_NS (20 * CO_NS_PER_US)  // and elsewhere
@@ -131,11 +141,7 @@ static void describe_wait(struct co_engine *engine, const struct co_wait *wait, 
     } else if (wait->inline_op != NULL) {
         co_shm_op_describe(wait->inline_op, what, room);
     } else if (co_trylock_take(&engine->lock)) {
-        const struct co_task *head = co_task_head(engine);
-        snprintf(what, room, "nothing of castoff's");
-        if (head != NULL) {
-            co_task_describe(head, what, room);
-        }
+        co_tasks_describe(engine, what, room);
         co_trylock_drop(&engine->lock);
     }
 }
@@ -328,7 +334,7 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait)
     bool is_native_due = wait->all_turns % NATIVE_EVERY == 0;
     bool is_vain = co_engine_progress(engine) == 0; // else the caller may be done
     wait->turns++;
-    if (engine->native_carrier == NULL && (is_native_due || (engine->mcast == NULL && is_vain))) {
+    if (engine->native_channel == NULL && (is_native_due || (engine->mcast == NULL && is_vain))) {
         move_native(engine);
     }
     if (has_moved(engine, wait)) {

@@ -35,14 +35,6 @@ bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int c
     return found;
 }
 
-void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns, uint64_t most_ns)
-{
-    struct pollfd descriptors[1];
-    *nap_ns = *nap_ns < least_ns ? least_ns : *nap_ns;
-    co_worker_sleep(worker, descriptors, 0, *nap_ns);
-    *nap_ns = *nap_ns * 2 < most_ns ? *nap_ns * 2 : most_ns;
-}
-
 bool co_worker_was_called(struct co_worker *worker)
 {
     return atomic_exchange(&worker->is_called, false);

@@ -62,7 +62,5 @@ bool co_worker_was_called(struct co_worker *worker);
 // Until a descriptor is ready, somebody calls, or `most_ns` (UINT64_MAX: no timer) are over. `descriptors` has room for
 // one more. True: they say what is ready; false: nothing is known of them.
 bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns);
-// Sleeps *nap_ns, at least `least_ns`, and doubles it, up to `most_ns`.
-void co_worker_nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns, uint64_t most_ns);
 
 #endif

@@ -8,6 +8,13 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
+#include "engine/engine_state.h"
+#include "engine/progress/messages_progress.h"
+#include "engine/progress/progress.h"
+#include "engine/progress/wait.h"
+#include "engine/progress/workers.h"
+#include "mcast/mcast.h"
+#include "transport/transport.h"
 
 #define NAP_LEAST_NS (20 * CO_NS_PER_US) // between looks at shared memory, whose writers wake nobody
 #define NAP_MOST_NS (500 * CO_NS_PER_US)
@@ -24,6 +31,15 @@ static bool callers_are_at_it(struct co_worker *worker)
     bool moved = turns != worker->seen_turns;
     worker->seen_turns = turns;
     return co_load_relaxed(&engine->long_ones) == 0 && (moved || co_load_relaxed(&engine->sleepers) > 0);
+}
+
+// Sleeps *nap_ns, at least `least_ns`, and doubles it, up to `most_ns`.
+static void nap(struct co_worker *worker, uint64_t *nap_ns, uint64_t least_ns, uint64_t most_ns)
+{
+    struct pollfd descriptors[1];
+    *nap_ns = *nap_ns < least_ns ? least_ns : *nap_ns;
+    co_worker_sleep(worker, descriptors, 0, *nap_ns);
+    *nap_ns = *nap_ns * 2 < most_ns ? *nap_ns * 2 : most_ns;
 }
 
 // A new operation was submitted by a caller who is on his way back to the program.
@@ -88,7 +104,7 @@ static void rouse_receivers(struct co_engine *engine)
 static void wait_for_holder(struct co_worker *worker)
 {
     co_callers_ring(worker->engine);
-    co_worker_nap(worker, &(uint64_t){0}, NAP_BUSY_NS, NAP_BUSY_NS);
+    nap(worker, &(uint64_t){0}, NAP_BUSY_NS, NAP_BUSY_NS);
 }
 
 void co_worker_first_turn(struct co_worker *worker)
@@ -98,7 +114,7 @@ void co_worker_first_turn(struct co_worker *worker)
         rouse_receivers(engine);
     }
     if (callers_are_at_it(worker)) {
-        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
+        nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
     if (co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0) { // relaxed: a hint
@@ -112,7 +128,7 @@ void co_worker_first_turn(struct co_worker *worker)
     if (moved < 0) {
         wait_for_holder(worker);
     } else if (moved == 0 && messages < 0) {
-        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
+        nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
     } else if (messages <= 0 && (moved == 0 || !has_memory_to_watch(engine))) {
         rest(worker);
     }
@@ -130,7 +146,7 @@ void co_worker_receiver_turn(struct co_worker *worker)
         return;
     }
     if (callers_are_at_it(worker)) {
-        co_worker_nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
+        nap(worker, &worker->callers_nap_ns, NAP_CALLERS_LEAST_NS, NAP_CALLERS_MOST_NS);
         return;
     }
     int waiting = co_mcast_lane_fill(engine->mcast, worker->subgroup);

@@ -4,6 +4,8 @@
 // somewhere to run. Launchers bind ranks to cores, so a node's cores are those of all its ranks together. Collective,
 // start-up only; every rank comes to the same answer.
 #define _GNU_SOURCE
+#include "engine/start/cores.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
 // How many descriptors the engine may take of those that the process may still open. Native MPI connects to other
 // nodes when somebody first sends there, in MPI_Finalize at the latest, and hangs where it finds none left. Each rank
 // counts for itself; what follows for the job is agreed by those who ask. Start-up only.
+#include "engine/start/descriptor_budget.h"
+
 #include "base/descriptors.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"

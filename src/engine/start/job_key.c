@@ -5,11 +5,13 @@
 // rank of each node, and that one seals it anew for the others there, so that no rank has to seal for all. Only sealed
 // keys pass through the MPI below and stay in its buffers. It does not keep out who can change what that carries: he
 // could put public keys of his own in place of theirs. Start-up only.
+#include "engine/start/job_key.h"
+
 #include <errno.h>
 #include <sodium.h>
 #include <string.h>
 
-#include "engine/start/network.h"
+#include "engine/engine_state.h"
 
 #define SEALED_BYTES (CO_AUTH_KEY_BYTES + crypto_box_MACBYTES)
 #define STACK_BYTES 4096 // more than libsodium takes

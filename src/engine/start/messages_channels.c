@@ -3,15 +3,21 @@
 // Point-to-point of the engine: opens the channels between the ranks of a node and between hosts, and says which
 // communicators are served, from facts that are equal on all ranks. Peers are numbered as the job's ranks. Start and
 // end of the job and of communicators; progress is hot.
+#include "engine/start/messages_channels.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
-#include "p2p/channel/links_channel.h"
-#include "p2p/channel/ring_channel.h"
 #include "engine/engine_state.h"
+#include "engine/progress/workers.h"
+#include "shm/shm.h"
+#include "transport/transport.h"
+#include "p2p/channel/native_channel.h"
+#include "p2p/channel/ring_channel.h"
+#include "p2p/p2p_open.h"
 
 #define PLACES_FIRST 1024                      // in the tables of a communicator; most never need more
 #define STREAM_PATIENCE_NS (20 * CO_NS_PER_US) // more than most turns of a sender that is in a call
@@ -19,10 +25,6 @@
 #define STREAM_MOST_CROWDED ((size_t)16 << 10)
 #define MEMORY_LEAST ((size_t)8 << 20)
 #define MEMORY_OF_RANK ((size_t)2 << 20) // half of what Open MPI's vader asks for
-#define ASK_EVERY_NS (CO_NS_PER_S / 2)   // for a sign of life: one that is waited for, in turn
-
-// Of a thread of castoff's own that calls native.
-static _Thread_local bool is_in_background __attribute__((tls_model("initial-exec")));
 
 static int read_peer(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
 {
@@ -55,14 +57,14 @@ static struct co_p2p_config config_of(struct co_engine *engine, struct co_channe
     return (struct co_p2p_config){
         .channel = channel,
         .places = places,
-        .carrier = engine->native_carrier,
+        .remote_channel = engine->native_channel,
         .size = engine->bootstrap.world_size,
         .self = engine->bootstrap.world_rank,
         .eager_most = (size_t)co_setting_number(CO_SET_P2P_EAGER),
-        .carried_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
+        .remote_eager_most = (size_t)co_setting_number(CO_SET_P2P_CARRIER_EAGER),
         .stream_most = stream_most(engine),
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
-        .kept_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
+        .buffered_most = (size_t)co_setting_number(CO_SET_P2P_BUFFER),
         .matcher = {entries, entries, power_of_two((uint32_t)co_setting_number(CO_SET_MATCH_BINS))},
         .places_most = most,
         .lanes = (unsigned)co_setting_number(CO_SET_MATCH_LANES),
@@ -107,9 +109,9 @@ static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_chan
     return engine->shm == NULL ? 0 : co_ring_channel_open(channel, &rings);
 }
 
-static int open_carrier(struct co_engine *engine)
+static int native_channel_open(struct co_engine *engine)
 {
-    struct co_carrier_channel_config config = {
+    struct co_native_channel_config config = {
         .native = engine->bootstrap.native,
         .size = engine->bootstrap.world_size,
         .memory = (size_t)co_setting_number(CO_SET_P2P_CARRIER_MEMORY),
@@ -119,9 +121,9 @@ static int open_carrier(struct co_engine *engine)
     if (config.native == NULL) {
         return -ENOTSUP;
     }
-    int error = co_carrier_channel_open(&engine->native_carrier, &config);
+    int error = co_native_channel_open(&engine->native_channel, &config);
     if (error == 0) {
-        co_counter_raise(CO_COUNT_CARRIER_HIGH, co_carrier_channel_bytes(engine->native_carrier));
+        co_counter_raise(CO_COUNT_REMOTE_CHANNEL_HIGH, co_native_channel_bytes(engine->native_channel));
     }
     return error;
 }
@@ -146,7 +148,7 @@ static int open_p2p(struct co_engine *engine, struct co_channel *channel)
     return error;
 }
 
-int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
+int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *native_channel)
 {
     struct co_channel *channel = NULL;
     engine->message_policy = (int)co_setting_number(CO_SET_P2P);
@@ -157,8 +159,8 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
     if (error != 0) {
         return error;
     }
-    *carrier = open_carrier(engine);
-    if (channel == NULL && *carrier != 0) {
+    *native_channel = native_channel_open(engine);
+    if (channel == NULL && *native_channel != 0) {
         return 0; // there is nobody to speak to
     }
     error = open_p2p(engine, channel);
@@ -166,9 +168,9 @@ int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *carrier)
         if (channel != NULL) {
             channel->ops->close(channel);
         }
-        if (engine->native_carrier != NULL) {
-            engine->native_carrier->ops->close(engine->native_carrier);
-            engine->native_carrier = NULL;
+        if (engine->native_channel != NULL) {
+            engine->native_channel->ops->close(engine->native_channel);
+            engine->native_channel = NULL;
         }
     }
     return error;
@@ -182,39 +184,11 @@ static void call_worker(void *arg)
 // Below MPI_THREAD_MULTIPLE only the program's threads may call native, so what it carries moves with them alone.
 void co_messages_share(struct co_engine *engine)
 {
-    bool may_move = engine->native_carrier == NULL || engine->bootstrap.native->takes_all_threads;
+    bool may_move = engine->native_channel == NULL || engine->bootstrap.native->takes_all_threads;
     if (engine->p2p != NULL && engine->workers != NULL && may_move) {
         co_p2p_share(engine->p2p, call_worker, engine);
         co_store_release(&engine->shares_messages, true); // release S1: the threads run already
     }
-}
-
-bool co_messages_in_background(const struct co_engine *engine)
-{
-    return co_load_acquire(&engine->shares_messages) && co_p2p_has_background(engine->p2p); // acquire S1
-}
-
-// Native calls back from its progress loop, and what it calls there takes whoever comes for a caller who moves.
-static int move_carrier_background(struct co_engine *engine)
-{
-    is_in_background = true;
-    int events = co_carrier_channel_move(engine->native_carrier, false);
-    is_in_background = false;
-    return events;
-}
-
-int co_messages_move_background(struct co_engine *engine)
-{
-    if (!co_load_acquire(&engine->shares_messages) || !co_p2p_has_background(engine->p2p)) { // acquire S1
-        return 0;
-    }
-    int events = co_p2p_move_background(engine->p2p);
-    return events < 0 || engine->native_carrier == NULL ? events : events + move_carrier_background(engine);
-}
-
-bool co_messages_are_in_background(void)
-{
-    return is_in_background;
 }
 
 void co_messages_close(struct co_engine *engine)
@@ -222,84 +196,14 @@ void co_messages_close(struct co_engine *engine)
     if (engine->p2p != NULL) {
         co_p2p_close(engine->p2p);
         engine->p2p = NULL;
-        engine->native_carrier = NULL;
-        engine->links_carrier = NULL;
+        engine->native_channel = NULL;
+        engine->rc_channel = NULL;
     }
-}
-
-void co_messages_let_go(struct co_engine *engine)
-{
-    if (engine->links_carrier != NULL) {
-        co_links_channel_let_go(engine->links_carrier);
-        co_store_relaxed(&engine->must_let_go, true); // relaxed: the channel has its own word
-    }
-}
-
-void co_messages_lose(struct co_engine *engine, int place)
-{
-    for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
-        if (engine->place_of_rank[rank] == place && engine->node_of_rank[rank] == engine->bootstrap.node_index) {
-            co_p2p_lose(engine->p2p, rank);
-        }
-    }
-}
-
-// The kernel of its host answers for a process that has ended, native does not.
-static bool is_gone(struct co_engine *engine, int rank)
-{
-    bool is_gone = false;
-    if (co_trylock_take(&engine->lock)) {
-        is_gone = co_mcast_is_gone(engine->mcast, rank);
-        if (!is_gone) {
-            co_mcast_ask(engine->mcast, rank);
-        }
-        co_trylock_drop(&engine->lock);
-    }
-    return is_gone;
-}
-
-void co_messages_ask_for_life(struct co_engine *engine)
-{
-    bool has_far_peers = engine->native_carrier != NULL || engine->links_carrier != NULL;
-    if (!has_far_peers || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {
-        return;
-    }
-    uint64_t now_ns = co_clock_now_ns();
-    if (now_ns - co_load_relaxed(&engine->asked_ns) < ASK_EVERY_NS) { // relaxed: two at a time ask twice
-        return;
-    }
-    co_store_relaxed(&engine->asked_ns, now_ns);
-    int rank = co_p2p_awaited(engine->p2p, co_load_relaxed(&engine->asked));
-    if (rank >= 0) {
-        co_store_relaxed(&engine->asked, rank);
-        if (is_gone(engine, rank)) {
-            co_p2p_lose(engine->p2p, rank);
-        }
-    }
-}
-
-bool co_messages_need_native(const struct co_engine *engine)
-{
-    return engine->native_carrier != NULL && !co_carrier_channel_is_idle(engine->native_carrier);
-}
-
-uint64_t co_messages_advances(const struct co_engine *engine)
-{
-    uint64_t carried = engine->native_carrier != NULL  ? co_carrier_channel_advances(engine->native_carrier)
-                       : engine->links_carrier != NULL ? co_links_channel_advances(engine->links_carrier)
-                                                       : 0;
-    return engine->p2p == NULL ? 0 : co_p2p_advances(engine->p2p) + carried;
-}
-
-int co_messages_progress(struct co_engine *engine, bool inside)
-{
-    int events = engine->native_carrier == NULL ? 0 : co_carrier_channel_move(engine->native_carrier, inside);
-    return events + co_p2p_progress(engine->p2p);
 }
 
 enum co_reason co_messages_decide(const struct co_engine *engine, const struct co_team_facts *facts)
 {
-    const struct co_message_ways ways = {engine->has_messages, engine->has_carrier,
+    const struct co_message_ways ways = {engine->has_messages, engine->has_remote_channel,
                                          engine->bootstrap.native_takes_device_memory};
     return co_decide_messages(facts, &ways, engine->message_policy);
 }

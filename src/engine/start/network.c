@@ -14,7 +14,18 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "mcast/transport/lossy.h"
+#include "engine/engine_state.h"
+#include "engine/start/descriptor_budget.h"
+#include "engine/start/job_facts.h"
+#include "engine/start/job_key.h"
+#include "engine/start/network_probe.h"
+#include "engine/start/network_text.h"
+#include "engine/start/network_verbs.h"
+#include "engine/start/shared_network.h"
+#include "mcast/mcast.h"
+#include "transport/fault/lossy.h"
+#include "transport/transport.h"
+#include "transport/udp/udp.h"
 
 static int open_auth(struct co_engine *engine)
 {
@@ -71,10 +82,9 @@ static int insert_faults(struct co_engine *engine)
         return 0;
     }
     struct co_fault_plan plan;
-    char why[120];
-    int status = co_fault_plan_parse(&plan, text, why, sizeof(why));
+    int status = co_fault_plan_parse(&plan, text, NULL, 0);
     if (status < 0) {
-        return 0; // rank 0 has said so with the other settings
+        return status;
     }
     struct co_transport *below = engine->transport;
     return co_lossy_open(&engine->transport, below, &plan, engine->bootstrap.world_rank, co_mcast_classify, lossy_now,

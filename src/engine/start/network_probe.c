@@ -2,6 +2,8 @@
 //
 // The question whether all nodes hear the multicast, and who does not: the leaders take part, the first one asks and
 // counts the answers. Whom rank 0 did not hear from tells his host's name to all over native MPI. Start-up only.
+#include "engine/start/network_probe.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,10 @@
 #include "base/log.h"
 #include "base/plain_text.h"
 #include "base/settings.h"
-#include "engine/start/network.h"
+#include "engine/engine_state.h"
+#include "engine/progress/wait.h"
+#include "engine/start/network_text.h"
+#include "mcast/mcast.h"
 
 #define NAMED_MOST 4
 #define HOST_BYTES 64

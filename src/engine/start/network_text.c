@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The sentence that says what network the job has, or why it has none: each part of the start may put it. Cold.
-#include "engine/start/network.h"
+#include "engine/start/network_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "engine/engine_state.h"
 
 void co_network_say(struct co_engine *engine, const char *format, ...)
 {

@@ -2,6 +2,8 @@
 //
 // Verbs in place of UDP: tried on the interface that UDP has found, taken where every rank of the job has them. UDP
 // is open before and stays open, as what is used without them or for signs of life beside them. Start-up only.
+#include "engine/start/network_verbs.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +13,14 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "engine/start/network.h"
-#include "mcast/transport/signs.h"
+#include "engine/engine_state.h"
+#include "engine/start/descriptor_budget.h"
+#include "engine/start/job_facts.h"
+#include "engine/start/network_text.h"
+#include "transport/signs.h"
+#include "transport/transport.h"
+#include "transport/udp/udp.h"
+#include "transport/verbs.h"
 
 #define DESCRIPTORS 12 // of the connection manager, the device, its bell, the watch of the program's memory
 

@@ -2,8 +2,12 @@
 //
 // Which network the job uses where hosts are on several: rank 0 offers its addresses, every rank says by which way it
 // would reach each of them, and all take the one that everybody reaches. Start-up only.
+#include "engine/start/shared_network.h"
+
 #include "base/settings.h"
-#include "engine/start/network.h"
+#include "engine/engine_state.h"
+#include "engine/start/job_facts.h"
+#include "transport/udp/udp.h"
 
 void co_shared_network_offer(struct co_job_offer *offer)
 {

@@ -3,10 +3,16 @@
 // Whose silence proves that a peer is gone. Where all ranks have worker threads, its own. Where some do not, a rank
 // that computes is silent, and its host has to speak for it: each host asks the next one, so that all have been heard
 // once, and answers that a firewall keeps back are not missed later. Collective, start-up only.
+#include "engine/start/signs_of_life.h"
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "engine/progress/wait.h"
+#include "engine/start/descriptor_budget.h"
+#include "mcast/mcast.h"
+#include "transport/transport.h"
 
 static int next_leader(const struct co_engine *engine)
 {

@@ -2,14 +2,27 @@
 //
 // Opens shared memory and the network for a job and makes all ranks agree on what works: every exchange is collective,
 // so a rank on which something fails still takes part and says so. Start-up only.
+#include "engine/start/transports.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/auth/auth.h"
 #include "base/log.h"
 #include "base/settings.h"
+#include "engine/collective/placed_open.h"
+#include "engine/engine_state.h"
+#include "engine/start/descriptor_budget.h"
+#include "engine/start/job_facts.h"
+#include "engine/start/messages_channels.h"
+#include "engine/start/messages_verbs.h"
 #include "engine/start/network.h"
+#include "engine/start/network_text.h"
+#include "engine/start/network_verbs.h"
+#include "engine/start/shared_network.h"
+#include "shm/shm.h"
 
 static bool wants_network(const struct co_engine *engine)
 {
@@ -50,11 +63,11 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
 }
 
 // The first rank's that could not carry messages between hosts, if it was to.
-static int carrier_error(const struct co_engine *engine, const struct co_rank_facts *facts)
+static int native_channel_error(const struct co_engine *engine, const struct co_rank_facts *facts)
 {
     int error = 0;
     for (int rank = 0; engine->bootstrap.native != NULL && error == 0 && rank < engine->bootstrap.world_size; rank++) {
-        error = facts[rank].carrier_status;
+        error = facts[rank].native_channel_status;
     }
     return error;
 }
@@ -62,7 +75,7 @@ static int carrier_error(const struct co_engine *engine, const struct co_rank_fa
 // What is equal everywhere once all have told theirs.
 static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
 {
-    int error = carrier_error(engine, facts);
+    int error = native_channel_error(engine, facts);
     engine->has_shm = engine->has_single_copy = engine->has_messages = true;
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         if (engine->has_shm && facts[rank].shm_status != 0) {
@@ -72,7 +85,7 @@ static void merge(struct co_engine *engine, const struct co_rank_facts *facts)
         engine->has_single_copy = engine->has_single_copy && facts[rank].single_copy;
         engine->has_messages = engine->has_messages && facts[rank].message_status == 0;
     }
-    engine->has_carrier = engine->has_messages && engine->bootstrap.native != NULL && error == 0;
+    engine->has_remote_channel = engine->has_messages && engine->bootstrap.native != NULL && error == 0;
     if (engine->has_messages && error != 0 && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "messages between hosts stay native: %s (CASTOFF_P2P_CARRIER_MEMORY)",
                strerror(-error));
@@ -108,7 +121,7 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
 {
     bool some_node_has_several = engine->bootstrap.node_count < engine->bootstrap.world_size;
     bool serves_nodes = engine->has_shm && some_node_has_several;
-    if (!serves_nodes && !engine->has_multicast && !engine->has_carrier) {
+    if (!serves_nodes && !engine->has_multicast && !engine->has_remote_channel) {
         int told = engine->has_shm ? 0
                                    : snprintf(why, why_room, "ranks of a node cannot share memory: %s%s",
                                               strerror(-engine->shm_error), engine->network[0] ? ", and " : "");
@@ -119,8 +132,8 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
     }
     if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
-               engine->has_carrier ? "collectives of several nodes stay native: %s"
-                                   : "communicators of several nodes stay native: %s",
+               engine->has_remote_channel ? "collectives of several nodes stay native: %s"
+                                          : "communicators of several nodes stay native: %s",
                engine->network);
     }
     if (!engine->has_shm && engine->bootstrap.world_rank == 0) {
@@ -138,17 +151,17 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
     struct co_rank_facts *all = engine->exchange;
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
     int shm_status = open_shm(engine, offer->tag);
-    mine.carrier_status = -ENOTSUP;
+    mine.native_channel_status = -ENOTSUP;
     mine.message_status = shm_status;
     if (bootstrap->native_takes_device_memory) {
         mine.message_status = -ENOTSUP;
     } else if (shm_status == 0) {
-        mine.message_status = co_messages_open(engine, offer->tag, &mine.carrier_status);
+        mine.message_status = co_messages_open(engine, offer->tag, &mine.native_channel_status);
     }
     if (wants_network(engine)) {
         mine.udp_status = co_network_open(engine, offer, &mine.address);
         co_network_open_verbs(engine, offer, &mine);
-        co_network_open_links(engine, &mine);
+        co_network_open_rc(engine, &mine);
     } else if (bootstrap->node_count > 1) {
         co_network_say(engine, "CASTOFF_TRANSPORT=%s keeps off the network", co_setting_text(CO_SET_TRANSPORT));
     }
@@ -158,7 +171,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
         merge(engine, all);
         if (wants_network(engine)) {
             co_network_connect(engine, all);
-            co_network_choose_links(engine, all);
+            co_network_choose_rc(engine, all);
         }
     }
     if (!engine->has_multicast) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Two blocks of two messages, one after the other, over the same receives: a lane begins its message of the second block
-// when the whole first block has ended (co_match_block_end before co_match_block_begin).
+// when the whole first block has ended (co_match_batch_end before co_match_batch_begin).
 //   -DRECEIVES   the size of the space
 //   -DROLLING    the known-wrong variant: a lane goes on to its next message as soon as its own is matched
 #ifndef RECEIVES

@@ -20,7 +20,7 @@ struct co_channel {
     size_t payload_most; // bytes of one packet
 };
 
-// What was carried, or expected, and is over; or that a peer cannot be reached any more.
+// What was transferred, or expected, and is over; or that a peer cannot be reached any more.
 struct co_channel_end {
     void *owner; // as given; NULL: the peer is lost
     int peer;
@@ -41,10 +41,11 @@ struct co_channel_ops {
     void (*give_back)(struct co_channel *channel, int peer, size_t bytes);
     uint64_t (*given_back)(const struct co_channel *channel, int peer); // by that peer, in total
     void (*close)(struct co_channel *channel);
-    // Large bodies straight between two buffers, beside the packets; NULL: it has packets only. The one who expects has
-    // a number, which the one who carries is told. 0, false: no room now.
+    // Large messages straight between two buffers, beside the packets; NULL: it has packets only. The one who expects
+    // has a number, which the one who sends is told. 0, false: no room now.
     uint32_t (*expect)(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner);
-    bool (*carry)(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number, void *owner);
+    bool (*transfer)(struct co_channel *channel, int peer, const void *data, size_t bytes, uint32_t number,
+                     void *owner);
     bool (*next_end)(struct co_channel *channel, struct co_channel_end *end); // false: no more now
     void (*flush)(struct co_channel *channel);            // outside of the lock: what was handed over starts
     void (*forget)(struct co_channel *channel, int peer); // the owners of what is under way with this peer are gone

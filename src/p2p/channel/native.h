@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The MPI below as somebody who carries bytes between processes: lent by the layer above, which alone may call it, to
+// The MPI below as somebody who moves bytes between processes: lent by the layer above, which alone may call it, to
 // the channel between hosts. Operations are named by slots, small numbers, from their start until they are done. One
 // caller at a time, from inside an MPI call of the program, or where it takes all threads (MPI_THREAD_MULTIPLE) from a
 // thread of castoff's own; no lock that others wait for is held meanwhile.

@@ -2,7 +2,7 @@
 //
 // What one rank says to another about messages between them: a fixed head and a payload. The kinds are those of any
 // two-sided protocol: eager messages, and rendezvous by request to send, clear to send, data, finished. Numbers only;
-// both ranks run on one node, or a carrier moves the bytes as they are between equal machines.
+// both ranks run on one node, or the channel moves the bytes as they are between equal machines.
 #ifndef CASTOFF_P2P_CHANNEL_PACKET_H
 #define CASTOFF_P2P_CHANNEL_PACKET_H
 
@@ -12,10 +12,10 @@ enum co_packet_kind {
     CO_PACKET_BROKEN = 0, // none: what the ring of this peer holds cannot be a packet, and is the last of it
     CO_PACKET_EAGER = 1,  // the message itself
     CO_PACKET_EAGER_SYNC, // struct co_packet_handle, then the message; wants an ACK when it is matched
-    CO_PACKET_RTS,        // struct co_packet_offer: a message that waits at its sender
+    CO_PACKET_RTS,        // struct co_packet_rts: a message that waits at its sender
     CO_PACKET_ACK,        // struct co_packet_handle: an eager message is matched
-    CO_PACKET_CTS,        // struct co_packet_clear: a receive wants the bytes of an offer
-    CO_PACKET_EARLY,      // the next bytes of the last offer that has early ones
+    CO_PACKET_CTS,        // struct co_packet_cts: a receive wants the bytes of an RTS
+    CO_PACKET_FIRST,      // the next bytes of the last RTS that has a first fragment
     CO_PACKET_DATA,       // the next bytes for the receive whose handle stands in place of the communicator
     CO_PACKET_FIN,        // struct co_packet_handle: the receiver has read what it was offered
     CO_PACKET_READING,    // struct co_packet_handle: the receiver still reads what it was offered, a sign of life
@@ -33,18 +33,18 @@ struct co_packet_handle {
     uint64_t operation; // co_handles_add of the rank that is told
 };
 
-struct co_packet_offer {
-    uint64_t operation; // of the sender
-    uint64_t bytes;     // of the message
-    uint64_t address;   // in the sender's process
-    uint64_t early;     // bytes that follow unasked, 0: none
+struct co_packet_rts {
+    uint64_t operation;      // of the sender
+    uint64_t bytes;          // of the message
+    uint64_t address;        // in the sender's process
+    uint64_t first_fragment; // bytes that follow unasked, 0: none
 };
 
-struct co_packet_clear {
+struct co_packet_cts {
     uint64_t operation; // of the sender
     uint64_t receive;   // of the receiver, for the head of DATA
     uint64_t bytes;     // wanted, from the first on; those that come early are not sent again
-    uint64_t number;    // under which they are to be carried, 0: as DATA
+    uint64_t number;    // under which they are to be transferred, 0: as DATA
 };
 
 struct co_packet_credit {

@@ -11,13 +11,13 @@
 static const char *const kind_names[] = {
     [CO_PACKET_BROKEN] = "BROKEN",   [CO_PACKET_EAGER] = "EAGER",   [CO_PACKET_EAGER_SYNC] = "EAGER_SYNC",
     [CO_PACKET_RTS] = "RTS",         [CO_PACKET_ACK] = "ACK",       [CO_PACKET_CTS] = "CTS",
-    [CO_PACKET_EARLY] = "EARLY",     [CO_PACKET_DATA] = "DATA",     [CO_PACKET_FIN] = "FIN",
+    [CO_PACKET_FIRST] = "FIRST",     [CO_PACKET_DATA] = "DATA",     [CO_PACKET_FIN] = "FIN",
     [CO_PACKET_READING] = "READING", [CO_PACKET_CREDIT] = "CREDIT",
 };
 enum { KINDS = sizeof kind_names / sizeof kind_names[0] };
 
 // What stands at the beginning of the payload; zeros where it is shorter.
-#define READ_BODY(body, payload, bytes) memcpy(&(body), payload, (bytes) < sizeof(body) ? (bytes) : sizeof(body))
+#define READ_PAYLOAD(words, payload, bytes) memcpy(&(words), payload, (bytes) < sizeof(words) ? (bytes) : sizeof(words))
 
 static int describe_message(char *text, size_t room, const struct co_packet *packet)
 {
@@ -25,23 +25,23 @@ static int describe_message(char *text, size_t room, const struct co_packet *pac
                     packet->source, packet->tag);
 }
 
-static void describe_offer(char *text, size_t room, const void *payload, size_t bytes)
+static void describe_rts(char *text, size_t room, const void *payload, size_t bytes)
 {
-    struct co_packet_offer offer = {0};
-    READ_BODY(offer, payload, bytes);
-    snprintf(text, room, ", %" PRIu64 " bytes, operation %" PRIx64 ", %" PRIu64 " of them early", offer.bytes,
-             offer.operation, offer.early);
+    struct co_packet_rts rts = {0};
+    READ_PAYLOAD(rts, payload, bytes);
+    snprintf(text, room, ", %" PRIu64 " bytes, operation %" PRIx64 ", %" PRIu64 " of them in the first fragment",
+             rts.bytes, rts.operation, rts.first_fragment);
 }
 
 static void describe_answer(char *text, size_t room, const struct co_packet *packet, const void *payload, size_t bytes)
 {
-    struct co_packet_clear clear = {0};
-    READ_BODY(clear, payload, bytes);
+    struct co_packet_cts cts = {0};
+    READ_PAYLOAD(cts, payload, bytes);
     if (packet->kind == CO_PACKET_CTS) {
         snprintf(text, room, "CTS operation %" PRIx64 ", %" PRIu64 " bytes to receive %" PRIx64 ", number %" PRIu64,
-                 clear.operation, clear.bytes, clear.receive, clear.number);
+                 cts.operation, cts.bytes, cts.receive, cts.number);
     } else {
-        snprintf(text, room, "%s operation %" PRIx64, kind_names[packet->kind], clear.operation);
+        snprintf(text, room, "%s operation %" PRIx64, kind_names[packet->kind], cts.operation);
     }
 }
 
@@ -62,17 +62,17 @@ void co_packet_describe(char text[CO_PACKET_TEXT_BYTES], const struct co_packet 
         return;
     case CO_PACKET_RTS:
         used = (size_t)describe_message(text, room, packet);
-        describe_offer(text + used, room - used, payload, payload_bytes);
+        describe_rts(text + used, room - used, payload, payload_bytes);
         return;
     case CO_PACKET_DATA:
         snprintf(text, room, "DATA receive %" PRIx64 ", %" PRIu32 " bytes", packet->context, packet->bytes);
         return;
     case CO_PACKET_CREDIT:
-        READ_BODY(credit, payload, payload_bytes);
+        READ_PAYLOAD(credit, payload, payload_bytes);
         snprintf(text, room, "CREDIT %" PRIu64 " bytes given back", credit.given_back);
         return;
     case CO_PACKET_BROKEN:
-    case CO_PACKET_EARLY:
+    case CO_PACKET_FIRST:
         snprintf(text, room, "%s, %" PRIu32 " bytes", kind_names[packet->kind], packet->bytes);
         return;
     default:

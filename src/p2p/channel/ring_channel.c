@@ -26,12 +26,12 @@ struct ring_channel {
     struct co_ring_side *writers, *readers; // [size]; none to ourselves
 };
 
-static struct ring_channel *own(struct co_channel *channel)
+static struct ring_channel *ring_own(struct co_channel *channel)
 {
     return (struct ring_channel *)channel;
 }
 
-static bool fits(struct co_ring_shape shape, size_t memory, int size)
+static bool ring_fits(struct co_ring_shape shape, size_t memory, int size)
 {
     return (size_t)size * (size_t)(size - 1) * co_ring_bytes(shape) <= memory;
 }
@@ -39,7 +39,7 @@ static bool fits(struct co_ring_shape shape, size_t memory, int size)
 struct co_ring_shape co_ring_channel_shape(size_t memory, int size, bool is_deep)
 {
     struct co_ring_shape shape = {is_deep ? SLOTS_DEEP : SLOTS, AREA_MOST};
-    while (shape.area >= AREA_LEAST && !fits(shape, memory, size)) {
+    while (shape.area >= AREA_LEAST && !ring_fits(shape, memory, size)) {
         bool has_slots = shape.slots > SLOTS_LEAST && shape.slots * sizeof(struct co_ring_slot) > shape.area;
         shape.slots /= has_slots ? 2 : 1;
         shape.area /= has_slots ? 1 : 2;
@@ -48,14 +48,14 @@ struct co_ring_shape co_ring_channel_shape(size_t memory, int size, bool is_deep
     return shape;
 }
 
-static bool send_packet(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
+static bool packet_send(struct co_channel *channel, int peer, const struct co_packet *packet, const void *first,
                         size_t first_bytes, const void *second, size_t second_bytes)
 {
-    struct ring_channel *rings = own(channel);
+    struct ring_channel *rings = ring_own(channel);
     return co_ring_write(&rings->writers[peer], rings->shape, packet, first, first_bytes, second, second_bytes);
 }
 
-static int poll_ring(struct ring_channel *rings, int peer, int most, co_channel_handler *handler, void *arg)
+static int ring_poll(struct ring_channel *rings, int peer, int most, co_channel_handler *handler, void *arg)
 {
     struct co_ring_side *reader = &rings->readers[peer];
     struct co_packet packet;
@@ -72,34 +72,34 @@ static int poll_ring(struct ring_channel *rings, int peer, int most, co_channel_
     return count;
 }
 
-static int poll_rings(struct co_channel *channel, int most, co_channel_handler *handler, void *arg)
+static int rings_poll(struct co_channel *channel, int most, co_channel_handler *handler, void *arg)
 {
-    struct ring_channel *rings = own(channel);
+    struct ring_channel *rings = ring_own(channel);
     int count = 0;
     for (int peer = 0; peer < rings->config.size; peer++) {
         if (peer != rings->config.rank) {
-            count += poll_ring(rings, peer, most, handler, arg);
+            count += ring_poll(rings, peer, most, handler, arg);
         }
     }
     return count;
 }
 
-static bool has_more(const struct co_channel *channel, int peer)
+static bool ring_has_more(const struct co_channel *channel, int peer)
 {
     const struct ring_channel *rings = (const struct ring_channel *)channel;
     struct co_packet packet;
     return !rings->readers[peer].is_broken && co_ring_front(&rings->readers[peer], rings->shape, &packet) != NULL;
 }
 
-static _Atomic uint64_t *gate(struct co_channel *channel, int peer, bool is_writer)
+static _Atomic uint64_t *ring_gate(struct co_channel *channel, int peer, bool is_writer)
 {
-    struct ring_channel *rings = own(channel);
+    struct ring_channel *rings = ring_own(channel);
     return &(is_writer ? rings->writers : rings->readers)[peer].ring->gate;
 }
 
-static void give_back(struct co_channel *channel, int peer, size_t bytes)
+static void credit_give_back(struct co_channel *channel, int peer, size_t bytes)
 {
-    struct ring_channel *rings = own(channel);
+    struct ring_channel *rings = ring_own(channel);
     struct co_ring_side *reader = &rings->readers[peer];
     reader->given_back += bytes;
     if (reader->given_back - reader->given_back_told >= rings->config.credit / 8) {
@@ -108,37 +108,37 @@ static void give_back(struct co_channel *channel, int peer, size_t bytes)
     }
 }
 
-static uint64_t given_back(const struct co_channel *channel, int peer)
+static uint64_t credit_given_back(const struct co_channel *channel, int peer)
 {
     const struct ring_channel *rings = (const struct ring_channel *)channel;
     return co_load_relaxed(&rings->writers[peer].ring->given_back); // relaxed: as above
 }
 
-static void close_channel(struct co_channel *channel)
+static void channel_close(struct co_channel *channel)
 {
-    struct ring_channel *rings = own(channel);
+    struct ring_channel *rings = ring_own(channel);
     co_shm_segment_close(&rings->segment);
     free(rings->writers);
     free(rings->readers);
     free(rings);
 }
 
-static const struct co_channel_ops ops = {.send = send_packet,
-                                          .poll = poll_rings,
-                                          .has_more = has_more,
-                                          .gate = gate,
-                                          .give_back = give_back,
-                                          .given_back = given_back,
-                                          .close = close_channel};
+static const struct co_channel_ops ops = {.send = packet_send,
+                                          .poll = rings_poll,
+                                          .has_more = ring_has_more,
+                                          .gate = ring_gate,
+                                          .give_back = credit_give_back,
+                                          .given_back = credit_given_back,
+                                          .close = channel_close};
 
 // Of an ordered pair; those of a reader lie in a row.
-static struct co_ring *ring_of(const struct ring_channel *rings, int writer, int reader)
+static struct co_ring *rings_find(const struct ring_channel *rings, int writer, int reader)
 {
     size_t row = (size_t)reader * (size_t)(rings->config.size - 1) + (size_t)(writer < reader ? writer : writer - 1);
     return (struct co_ring *)((char *)rings->segment.base + row * co_ring_bytes(rings->shape));
 }
 
-static int allocate(struct ring_channel *rings)
+static int rings_allocate(struct ring_channel *rings)
 {
     size_t size = (size_t)rings->config.size;
     rings->writers = calloc(size, sizeof(*rings->writers));
@@ -146,7 +146,7 @@ static int allocate(struct ring_channel *rings)
     return rings->writers == NULL || rings->readers == NULL ? -ENOMEM : 0;
 }
 
-static int map(struct ring_channel *rings)
+static int rings_map(struct ring_channel *rings)
 {
     const struct co_ring_channel_config *config = &rings->config;
     size_t bytes = (size_t)config->size * (size_t)(config->size - 1) * co_ring_bytes(rings->shape);
@@ -174,7 +174,7 @@ static int map(struct ring_channel *rings)
 
 // What is asked for, or less where /dev/shm is small: half of what is free, for collectives have been promised memory
 // that they have not touched. Collective.
-static size_t agree_on_memory(const struct co_ring_channel_config *config)
+static size_t rings_agree_on_memory(const struct co_ring_channel_config *config)
 {
     size_t room = config->rank == 0 ? co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) : SIZE_MAX;
     size_t kib = (room / 2 < config->memory ? room / 2 : config->memory) >> 10;
@@ -183,28 +183,28 @@ static size_t agree_on_memory(const struct co_ring_channel_config *config)
 
 int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
 {
-    struct co_ring_shape shape = co_ring_channel_shape(agree_on_memory(config), config->size, config->is_deep);
+    struct co_ring_shape shape = co_ring_channel_shape(rings_agree_on_memory(config), config->size, config->is_deep);
     struct ring_channel *rings = shape.area == 0 ? NULL : calloc(1, sizeof(*rings));
     int error = shape.area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
     if (rings != NULL) {
         *rings = (struct ring_channel){
             .channel = {&ops, shape.area / 4 + sizeof(struct co_packet_handle)}, .config = *config, .shape = shape};
-        error = allocate(rings);
+        error = rings_allocate(rings);
     }
     error = config->all_agree(config->arg, error);
     if (error == 0) {
-        error = map(rings);
+        error = rings_map(rings);
     }
     if (error != 0) {
         if (rings != NULL) {
-            close_channel(&rings->channel);
+            channel_close(&rings->channel);
         }
         return error;
     }
     for (int peer = 0; peer < config->size; peer++) {
         if (peer != config->rank) {
-            rings->writers[peer].ring = ring_of(rings, config->rank, peer);
-            rings->readers[peer].ring = ring_of(rings, peer, config->rank);
+            rings->writers[peer].ring = rings_find(rings, config->rank, peer);
+            rings->readers[peer].ring = rings_find(rings, peer, config->rank);
         }
     }
     *out = &rings->channel;

@@ -4,17 +4,25 @@
 // culprit. Smallest and largest come from one minimum: that of the values and of their complements.
 #include "pmpi/life/agreement.h"
 
+#include "base/fnv.h"
 #include "base/settings.h"
 #include "pmpi/life/layer.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 int co_agreement_any(int mine)
 {
     int any = mine;
     co_next.Allreduce(&mine, &any, 1, co_next.integer, co_next.maximum, co_layer.world);
     return any;
+}
+
+int co_agreement_all(int mine)
+{
+    int all = 0;
+    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
 }
 
 static uint64_t digest_setting(enum co_setting_id id)
@@ -25,11 +33,7 @@ static uint64_t digest_setting(enum co_setting_id id)
     if (!co_setting_is_text(co_setting_row(id))) {
         return (uint64_t)co_setting_number(id);
     }
-    uint64_t hash = UINT64_C(0xcbf29ce484222325); // FNV-1a
-    for (const char *letter = co_setting_text(id); *letter != '\0'; letter++) {
-        hash = (hash ^ (unsigned char)*letter) * UINT64_C(0x100000001b3);
-    }
-    return hash;
+    return co_fnv_64(CO_FNV_64, co_setting_text(id), strlen(co_setting_text(id)));
 }
 
 // least[i] and the complement of least[count + i] become the extremes over the ranks.

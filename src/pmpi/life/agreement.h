@@ -10,7 +10,8 @@
 // 0, or -EINVAL with a sentence that names the first setting that differs; the same answer on all ranks.
 int co_agreement_check(char *why, size_t room);
 
-// Whether any rank wants it.
+// Whether any rank wants it, and whether all can.
 int co_agreement_any(int mine);
+int co_agreement_all(int mine);
 
 #endif

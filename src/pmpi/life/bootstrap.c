@@ -6,8 +6,9 @@
 
 #include "base/settings.h"
 #include "pmpi/datatype/device_memory.h"
+#include "pmpi/life/agreement.h"
 #include "pmpi/life/layer.h"
-#include "pmpi/p2p/native_carrier.h"
+#include "pmpi/p2p/native_transfers.h"
 #include "pmpi/life/progress_hook.h"
 
 #include <errno.h>
@@ -61,7 +62,7 @@ static void release(MPI_Comm *comm)
 
 void co_bootstrap_close(void)
 {
-    co_native_carrier_close();
+    co_native_transfers_close();
     release(&co_layer.node);
     release(&co_layer.self);
     release(&co_layer.world);
@@ -119,12 +120,6 @@ static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
     return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_layer.node));
 }
 
-int co_bootstrap_agree(int mine)
-{
-    int all = 0;
-    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
-}
-
 // Turns the first world rank of each rank's node into the number of its node, in place; returns the nodes.
 static int number_nodes(int *first_of_rank, int size)
 {
@@ -175,11 +170,11 @@ static int find_nodes(int *node_of_rank)
 int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
 {
     int *nodes = malloc((size_t)co_layer.size * sizeof(int));
-    if (!co_bootstrap_agree(nodes != NULL)) {
+    if (!co_agreement_all(nodes != NULL)) {
         free(nodes);
         return -ENOMEM;
     }
-    if (!co_bootstrap_agree(find_nodes(nodes) == 0)) {
+    if (!co_agreement_all(find_nodes(nodes) == 0)) {
         free(nodes);
         return -EIO;
     }
@@ -197,7 +192,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_of_rank = nodes,
                                        .native_progress = co_progress_native,
                                        .native_takes_device_memory = co_device_memory_is_taken,
-                                       .native = co_native_carrier_open(co_layer.node_count)};
+                                       .native = co_native_transfers_open(co_layer.node_count)};
     co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
     co_next.Comm_size(co_layer.node, &bootstrap->node_size);
     *node_of_rank = nodes;

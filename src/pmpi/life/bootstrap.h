@@ -16,7 +16,4 @@ void co_bootstrap_close(void);
 // is the same on all ranks. 0 or -errno.
 int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank);
 
-// True everywhere when it is true everywhere. Collective over co_layer.world.
-int co_bootstrap_agree(int mine);
-
 #endif

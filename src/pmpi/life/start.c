@@ -11,7 +11,6 @@
 #include "base/preload.h"
 #include "base/settings.h"
 #include "base/turns.h"
-#include "mcast/transport/lossy.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
@@ -22,6 +21,7 @@
 #include "pmpi/request/placeholders.h"
 #include "pmpi/life/presence.h"
 #include "pmpi/life/progress_hook.h"
+#include "pmpi/life/stop.h"
 #include "pmpi/report/report.h"
 
 #include <errno.h>
@@ -71,12 +71,6 @@ static void complain(void)
             "CASTOFF_RECORD: nothing is recorded, since libcastoff-record.so is not preloaded; castoff run --record and "
             "castoff mpirun do that");
     }
-    struct co_fault_plan plan;
-    char word[120] = "";
-    if (co_layer.rank == 0 && co_fault_plan_parse(&plan, co_setting_text(CO_SET_FAULT), word, sizeof word) != 0) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "CASTOFF_FAULT: '%s' is no fault such as drop=0.01; none is injected",
-               word);
-    }
 }
 
 // What a job that is served says when it is asked to talk: the lines that the report has.
@@ -107,11 +101,6 @@ static void tell_native(bool speaks, const char *format, ...)
     if (speaks) {
         co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "castoff is off for this job, which runs on native MPI: %s", why_native);
     }
-}
-
-const char *co_start_why_native(void)
-{
-    return why_native;
 }
 
 // Whether all ranks have announced themselves: the same answer on each of those that have.
@@ -177,7 +166,7 @@ static int open_parts(char *why)
     if (error == 0) {
         error = co_communicator_follow_open();
     }
-    if (!co_bootstrap_agree(error == 0)) {
+    if (!co_agreement_all(error == 0)) {
         snprintf(why, WHY_MAX, "native MPI gave no distinct persistent requests or no attribute key (error %d)",
                  -error);
         return -EIO;
@@ -220,7 +209,7 @@ static void start_serving(void)
     if (error != 0) {
         tell_native(co_layer.rank == 0, "%s", why);
         if (!co_layer.counts) {
-            co_stop();
+            co_stop(why_native);
         }
         return;
     }
@@ -238,7 +227,7 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
     (void)key;
     (void)attribute;
     (void)extra;
-    co_stop();
+    co_stop(why_native);
     return MPI_SUCCESS;
 }
 

@@ -2,7 +2,7 @@
 //
 // The end: teams, engine, report, private communicators, in the order in which they lean on each other. Native MPI
 // still works here. Also the way back from a start that failed half-way.
-#include "pmpi/life/start.h"
+#include "pmpi/life/stop.h"
 
 #include "base/live_counters.h"
 #include "base/spare_memory.h"
@@ -19,7 +19,7 @@
 
 #include <stdio.h>
 
-void co_stop(void)
+void co_stop(const char *why_native)
 {
     char transports[1300] = "";
     struct co_engine *engine = co_layer.engine;
@@ -30,8 +30,8 @@ void co_stop(void)
         // Until it is closed, the engine moves inside the native calls of its own closing.
         co_engine_close(engine);
         co_freed_receives_finish();
-    } else if (co_start_why_native()[0] != '\0') {
-        snprintf(transports, sizeof transports, "off: %s\n", co_start_why_native());
+    } else if (why_native[0] != '\0') {
+        snprintf(transports, sizeof transports, "off: %s\n", why_native);
     }
     co_layer.engine = NULL;
     co_layer_turn_off();

@@ -24,12 +24,6 @@ void co_report_open(void)
     co_report_sites_open();
 }
 
-double co_report_unexpected_share(const struct co_report *report)
-{
-    uint64_t sent = report->counters[CO_COUNT_MESSAGES_SENT];
-    return sent == 0 ? 0 : (double)report->counters[CO_COUNT_MESSAGES_UNEXPECTED] / (double)sent;
-}
-
 // Combines over the ranks; rank 0 has the result in place.
 static void reduce(uint64_t *words, size_t count, MPI_Op operation)
 {
@@ -41,10 +35,10 @@ static void reduce(uint64_t *words, size_t count, MPI_Op operation)
 static void gather(struct co_report *report)
 {
     static const enum co_counter_id highs[] = {
-        CO_COUNT_STAGING_HIGH,  CO_COUNT_CARRIER_HIGH,      CO_COUNT_BITMAP_HIGH,
-        CO_COUNT_SHM_LENT_HIGH, CO_COUNT_COMMUNICATOR_HIGH, CO_COUNT_COMMUNICATOR_SHARED_HIGH,
-        CO_COUNT_SHM_FIXED,     CO_COUNT_COMMUNICATOR_IDLE, CO_COUNT_UNEXPECTED_HIGH,
-        CO_COUNT_KEPT_HIGH,     CO_COUNT_POSTED_HIGH};
+        CO_COUNT_STAGING_HIGH,  CO_COUNT_REMOTE_CHANNEL_HIGH, CO_COUNT_BITMAP_HIGH,
+        CO_COUNT_SHM_LENT_HIGH, CO_COUNT_COMMUNICATOR_HIGH,   CO_COUNT_COMMUNICATOR_SHARED_HIGH,
+        CO_COUNT_SHM_FIXED,     CO_COUNT_COMMUNICATOR_IDLE,   CO_COUNT_UNEXPECTED_HIGH,
+        CO_COUNT_BUFFERED_HIGH, CO_COUNT_POSTED_HIGH};
     enum { HIGHS = sizeof highs / sizeof highs[0] };
     uint64_t high_water[HIGHS];
     for (int i = 0; i < CO_COUNTER_COUNT; i++) {

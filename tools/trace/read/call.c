@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnv.h"
+
 #define CO_CALL(name, family, op, arguments) {"MPI_" #name, arguments, CO_FAMILY_##family, CO_CALL_##op},
 #define CO_CALL_DUMPI_END
 const struct co_call_row co_call_rows[CO_CALL_COUNT] = {
@@ -24,10 +26,7 @@ static pthread_once_t slots_once = PTHREAD_ONCE_INIT;
 
 static uint32_t hash_of(const char *name, size_t length)
 {
-    uint32_t hash = 2166136261U;
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)name[i]) * 16777619U;
-    }
+    uint32_t hash = co_fnv_32(CO_FNV_32, name, length);
     return (hash ^ hash >> 15) % SLOTS;
 }
 

@@ -24,8 +24,8 @@
 #define co_matcher_state co_counted_matcher_state
 #define co_matcher_count_match co_counted_matcher_count_match
 #define co_matcher_store co_counted_matcher_store
-#define co_match_block_begin co_counted_match_block_begin
-#define co_match_block_end co_counted_match_block_end
+#define co_match_batch_begin co_counted_match_batch_begin
+#define co_match_batch_end co_counted_match_batch_end
 #define co_match_lane_run co_counted_match_lane_run
 #define co_match_lane_book co_counted_match_lane_book
 #define co_match_lane_settle co_counted_match_lane_settle

@@ -20,7 +20,7 @@ struct co_replay_side {
     struct co_replay_matcher *result;
     struct co_side_queue **queues;
     uint32_t queue_count;
-    struct co_match_block *block;
+    struct co_match_batch *block;
     double empty_sum;
 };
 
@@ -98,7 +98,7 @@ static void no_pause(void *arg, unsigned lane)
 
 static int fill_block(struct co_replay_side *side, struct co_side_queue *queue)
 {
-    struct co_match_block *block = side->block;
+    struct co_match_batch *block = side->block;
     block->matcher = queue->matcher;
     block->count = queue->waiting_count;
     block->pause = no_pause;
@@ -118,7 +118,7 @@ static int fill_block(struct co_replay_side *side, struct co_side_queue *queue)
 
 static void count_paths(struct co_replay_side *side)
 {
-    const struct co_match_block *block = side->block;
+    const struct co_match_batch *block = side->block;
     for (unsigned i = 0; i < block->count; i++) {
         side->result->free_path += block->lanes[i].path == CO_PATH_FREE;
         side->result->fast_path += block->lanes[i].path == CO_PATH_FAST;
@@ -131,7 +131,7 @@ static void count_paths(struct co_replay_side *side)
 // All messages that wait for their block.
 static int flush(struct co_replay_side *side, struct co_side_queue *queue)
 {
-    struct co_match_block *block = side->block;
+    struct co_match_batch *block = side->block;
     uint32_t count = queue->waiting_count;
     if (count == 0) {
         return 0;
@@ -141,14 +141,14 @@ static int flush(struct co_replay_side *side, struct co_side_queue *queue)
     if (error != 0) {
         return error;
     }
-    if (co_match_block_begin(block)) {
+    if (co_match_batch_begin(block)) {
         for (unsigned lane = 0; lane < count; lane++) {
             co_match_lane_book(block, lane);
         }
         for (unsigned lane = 0; lane < count; lane++) {
             co_match_lane_settle(block, lane);
         }
-        co_match_block_end(block);
+        co_match_batch_end(block);
         count_paths(side);
     }
     for (uint32_t i = 0; i < count; i++) {

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Collectives of a team that are not placed: on the caller's stack, or as a task. Private to src/engine; by the thread
+// of the call.
+#ifndef CASTOFF_ENGINE_COLLECTIVE_CALLS_H
+#define CASTOFF_ENGINE_COLLECTIVE_CALLS_H
+
+#include <stddef.h>
+
+struct co_team;
+
+// As co_team_bcast and co_team_allgather of engine.h, on a team that is not broken.
+int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came);
+int co_team_run_allgather(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call);
+// A few bytes of each member to all, as a blocking collective of the team in the name of `call`.
+int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call);
+
+#endif

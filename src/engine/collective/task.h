@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Operations from submission to completion. Private to src/engine; all of it but co_task_is_done and the like, which
+// engine.h has, belongs to the holder of the engine.
+#ifndef CASTOFF_ENGINE_COLLECTIVE_TASK_H
+#define CASTOFF_ENGINE_COLLECTIVE_TASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mpsc_queue.h"
+#include "engine/collective/task_request.h"
+#include "engine/collective/team.h"
+#include "engine/decide/decide.h"
+#include "shm/shm.h"
+
+#define CO_PLAN_STEPS 4
+
+struct co_mcast_op;
+
+enum co_step { CO_STEP_SHM_BCAST, CO_STEP_NET_BCAST, CO_STEP_SHM_ALLGATHER, CO_STEP_SHM_GATHER, CO_STEP_NET_ALLGATHER };
+
+// One operation under way: the request, and what carries it out. Of the latter nothing but the team is there when it is
+// submitted.
+struct co_task {
+    struct co_mpsc_node submitted; // first: the queue's node is the task
+    struct co_task_request request;
+    struct co_task *next;      // in its team's list
+    struct co_team *team;      // whose id the request holds
+    unsigned char *buffer;     // the request's, from co_collective_plan on
+    const unsigned char *mine; // allgather: the own block, in the buffer if it stands there
+    unsigned char *gathered;   // leader: blocks in node order; may be the buffer
+    enum co_step plan[CO_PLAN_STEPS];
+    int shm_root[CO_PLAN_STEPS];
+    int steps, at;
+    bool has_begun, is_background, is_long, is_in_memory;
+    struct co_shm_op shm;
+    struct co_mcast_op *net;
+    const struct co_part *parts; // of an allgatherv, else NULL
+    int part;                    // that is under way
+    bool was_cut;                // some part was longer than its place
+    unsigned char
+        *whole; // bcast: the root's bytes, for the next step, when there are more than the caller has room for
+    int result;
+    _Atomic int is_done;
+};
+
+// What became of a turn: the conductor does what follows from it.
+struct co_tasks_turn {
+    int events;     // tasks that moved or ended
+    bool has_ended; // some of them: their callers may sleep
+};
+
+// Counts the task and puts it into the queue, any thread, without the lock.
+void co_task_enqueue(struct co_task *task);
+struct co_tasks_turn co_tasks_progress(struct co_engine *engine, uint64_t now_ns); // lock held
+// Lock held: what the first of them waits for, in words.
+void co_tasks_describe(const struct co_engine *engine, char *text, size_t room);
+
+// The message, or the blocks of all ranks.
+static inline size_t co_task_total_bytes(const struct co_task *task)
+{
+    size_t bytes = (size_t)task->request.bytes;
+    bool is_whole = task->parts != NULL || co_call_has_root((enum co_call)task->request.call);
+    return is_whole ? bytes : bytes * (size_t)task->team->size;
+}
+
+#endif

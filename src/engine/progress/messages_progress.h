@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages while the job runs: who moves them, and what ends them. Private to src/engine.
+#ifndef CASTOFF_ENGINE_PROGRESS_MESSAGES_PROGRESS_H
+#define CASTOFF_ENGINE_PROGRESS_MESSAGES_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct co_engine;
+
+int co_messages_progress(struct co_engine *engine, bool inside);
+uint64_t co_messages_advances(const struct co_engine *engine);
+bool co_messages_need_native(const struct co_engine *engine); // it moves only as often as it is called
+
+bool co_messages_in_background(const struct co_engine *engine);
+int co_messages_move_background(struct co_engine *engine); // by the first worker, as co_p2p_move_background
+bool co_messages_are_in_background(void);                  // the calling thread is at that
+
+void co_messages_let_go(struct co_engine *engine);          // of the device, which is broken or taken away
+void co_messages_lose(struct co_engine *engine, int place); // a rank of this node has ended
+void co_messages_ask_for_life(struct co_engine *engine);    // those on other hosts that messages wait for
+
+#endif

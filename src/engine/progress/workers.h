@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The worker threads of an engine, and words to them from its other parts. Private to src/engine.
+#ifndef CASTOFF_ENGINE_PROGRESS_WORKERS_H
+#define CASTOFF_ENGINE_PROGRESS_WORKERS_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/progress/bells.h"
+#include "engine/progress/worker.h"
+#include "mcast/mcast.h"
+
+struct co_engine;
+
+struct co_workers {
+    struct co_worker first;
+    _Atomic bool is_split; // the others are there: release H1 when all is open
+    struct co_worker sender;
+    struct co_worker receivers[CO_MCAST_LANES_MAX]; // by subgroup; number 0 is the first worker's, too
+    unsigned lanes;
+    bool has_bells;
+    struct co_bells bells; // callers sleep on them
+};
+
+void co_workers_wake(struct co_engine *engine);   // an operation that they shall start at once
+void co_workers_notice(struct co_engine *engine); // the network has timers again; callers look after it first
+void co_workers_send(struct co_engine *engine);   // lock held: wakes the sending one if there is something for it
+bool co_workers_are_split(const struct co_engine *engine);
+// A blocking operation that they should move while its caller sleeps.
+bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
+// Wakes callers that sleep on a bell: something has come or ended.
+void co_callers_ring(struct co_engine *engine);
+struct co_bells *co_workers_bells(const struct co_engine *engine); // NULL where the workers are not split
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sessions with their sockets; see the header.
+#define _GNU_SOURCE
+#include "onesided/tcp_link.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { BACKLOG = 1024, BLOCK = 16384, KEEP_IDLE_S = 3, KEEP_EVERY_S = 1, KEEP_TRIES = 5, SILENT_MS = 8000 };
+
+static bool split_place(const char *place, const char *port, char host[256], char number[32])
+{
+    const char *end = place[0] == '[' ? strchr(place, ']') : strchr(place, ':');
+    const char *begin = place + (place[0] == '[');
+    if (place[0] == '[' && end == NULL) {
+        return false;
+    }
+    int length = end != NULL ? (int)(end - begin) : (int)strlen(begin);
+    const char *colon = end != NULL && *end == ']' ? end + 1 : end;
+    if (length >= 256 || (colon != NULL && *colon != '\0' && *colon != ':')) {
+        return false;
+    }
+    snprintf(host, 256, "%.*s", length, begin);
+    const char *wanted = colon != NULL && *colon == ':' ? colon + 1 : port;
+    return strlen(wanted) <= 5 && strspn(wanted, "0123456789") == strlen(wanted) && atoi(wanted) <= UINT16_MAX &&
+           snprintf(number, 32, "%s", wanted) > 0;
+}
+
+static int find_addresses(struct addrinfo **out, const char *place, const char *port, int flags, char *why,
+                          size_t why_room)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV};
+    char host[256], number[32];
+    if (!split_place(place, port, host, number)) {
+        snprintf(why, why_room, "'%s' is no host:port", place);
+        return -EINVAL;
+    }
+    int error = getaddrinfo(host[0] != '\0' ? host : NULL, number, &hints, out);
+    if (error != 0) {
+        snprintf(why, why_room, "%s: %s", place, gai_strerror(error));
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void describe(char place[CO_TCP_PLACE_MAX], const struct sockaddr *address, socklen_t bytes)
+{
+    char host[48] = "?", port[8] = "?";
+    getnameinfo(address, bytes, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+    const char *mapped = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host;
+    snprintf(place, CO_TCP_PLACE_MAX, strchr(mapped, ':') != NULL ? "[%s]:%s" : "%s:%s", mapped, port);
+}
+
+static void set_number(int socket, int level, int option, int value)
+{
+    setsockopt(socket, level, option, &value, sizeof value);
+}
+
+static void set_options(int socket)
+{
+    set_number(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    set_number(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set_number(socket, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
+    set_number(socket, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EVERY_S);
+    set_number(socket, IPPROTO_TCP, TCP_KEEPCNT, KEEP_TRIES);
+    set_number(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS);
+}
+
+static int listen_at(const struct addrinfo *at)
+{
+    int listener = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (listener < 0) {
+        return -errno;
+    }
+    set_number(listener, SOL_SOCKET, SO_REUSEADDR, 1);
+    if (at->ai_family == AF_INET6) {
+        set_number(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+    }
+    if (bind(listener, at->ai_addr, at->ai_addrlen) != 0 || listen(listener, BACKLOG) != 0) {
+        int error = errno;
+        close(listener);
+        return -error;
+    }
+    return listener;
+}
+
+int co_tcp_listen(const char *place, const char *port, char *why, size_t why_room)
+{
+    struct addrinfo *found;
+    int error = find_addresses(&found, place, port, AI_PASSIVE, why, why_room), listener = -EADDRNOTAVAIL;
+    if (error != 0) {
+        return error;
+    }
+    for (const struct addrinfo *at = found; at != NULL && listener < 0; at = at->ai_next) {
+        listener = listen_at(at);
+    }
+    if (listener < 0) {
+        char text[CO_TCP_PLACE_MAX];
+        describe(text, found->ai_addr, found->ai_addrlen);
+        snprintf(why, why_room, "cannot listen at %s: %s", text, strerror(-listener));
+    }
+    freeaddrinfo(found);
+    return listener;
+}
+
+int co_tcp_accept(struct co_tcp_link *out, int listener, const uint8_t secret[CO_SECRET_BYTES])
+{
+    struct sockaddr_storage peer;
+    socklen_t bytes = sizeof peer;
+    int accepted = accept4(listener, (struct sockaddr *)&peer, &bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (accepted < 0) {
+        return -errno;
+    }
+    set_options(accepted);
+    struct co_session *session;
+    int error = co_session_open(&session, false, secret);
+    if (error != 0) {
+        close(accepted);
+        return error;
+    }
+    *out = (struct co_tcp_link){.socket = accepted, .session = session};
+    describe(out->place, (struct sockaddr *)&peer, bytes);
+    return 0;
+}
+
+static int wait_connected(int socket, int timeout_ms)
+{
+    struct pollfd entry = {.fd = socket, .events = POLLOUT};
+    uint64_t until_ns = co_clock_now_ns() + (uint64_t)timeout_ms * CO_NS_PER_MS, now_ns;
+    int error = 0, ready;
+    socklen_t bytes = sizeof error;
+    do {
+        now_ns = co_clock_now_ns();
+        ready = poll(&entry, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / CO_NS_PER_MS) + 1 : 0);
+    } while (ready < 0 && errno == EINTR);
+    if (ready <= 0) {
+        return ready == 0 ? -ETIMEDOUT : -errno;
+    }
+    getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
+    return -error;
+}
+
+// timeout_ms 0: does not wait.
+static int connect_to(const struct addrinfo *at, int timeout_ms)
+{
+    int connected = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (connected < 0) {
+        return -errno;
+    }
+    int error = connect(connected, at->ai_addr, at->ai_addrlen) == 0 ? 0 : -errno;
+    if (error == -EINPROGRESS) {
+        error = timeout_ms > 0 ? wait_connected(connected, timeout_ms) : 0;
+    }
+    if (error != 0) {
+        close(connected);
+        return error;
+    }
+    set_options(connected);
+    return connected;
+}
+
+int co_tcp_connect(struct co_tcp_link *out, const char *place, const char *port, int timeout_ms,
+                   const uint8_t secret[CO_SECRET_BYTES], char *why, size_t why_room)
+{
+    struct addrinfo *found;
+    int error = find_addresses(&found, place, port, 0, why, why_room), connected = -EADDRNOTAVAIL;
+    if (error != 0) {
+        return error;
+    }
+    *out = (struct co_tcp_link){.socket = -1};
+    for (const struct addrinfo *at = found; at != NULL && connected < 0; at = at->ai_next) {
+        connected = connect_to(at, timeout_ms);
+        describe(out->place, at->ai_addr, at->ai_addrlen);
+    }
+    freeaddrinfo(found);
+    if (connected < 0) {
+        snprintf(why, why_room, "no coordinator at %s: %s", out->place, strerror(-connected));
+        return connected;
+    }
+    out->socket = connected;
+    error = co_session_open(&out->session, true, secret);
+    if (error != 0) {
+        co_tcp_close(out);
+        snprintf(why, why_room, "no memory for a connection");
+    }
+    return error;
+}
+
+int co_tcp_begin(struct co_tcp_link *out, const char *place, const char *port, const uint8_t secret[CO_SECRET_BYTES],
+                 char *why, size_t why_room)
+{
+    return co_tcp_connect(out, place, port, 0, secret, why, why_room);
+}
+
+int co_tcp_resolve(char out[CO_TCP_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room)
+{
+    struct addrinfo *found;
+    int error = find_addresses(&found, place, port, 0, why, why_room);
+    if (error == 0) {
+        describe(out, found->ai_addr, found->ai_addrlen);
+        freeaddrinfo(found);
+    }
+    return error;
+}
+
+void co_tcp_close(struct co_tcp_link *link)
+{
+    co_session_close(link->session);
+    if (link->socket >= 0) {
+        close(link->socket);
+    }
+    link->session = NULL;
+    link->socket = -1;
+}
+
+short co_tcp_events(const struct co_tcp_link *link)
+{
+    const uint8_t *data;
+    return co_session_out(link->session, &data) > 0 ? POLLIN | POLLOUT : POLLIN;
+}
+
+int co_tcp_send(struct co_tcp_link *link)
+{
+    const uint8_t *data;
+    size_t bytes;
+    while ((bytes = co_session_out(link->session, &data)) > 0) {
+        ssize_t sent = send(link->socket, data, bytes, MSG_NOSIGNAL);
+        if (sent < 0) {
+            return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+        }
+        co_session_sent(link->session, (size_t)sent);
+    }
+    return 0;
+}
+
+int co_tcp_receive(struct co_tcp_link *link)
+{
+    uint8_t block[BLOCK];
+    // Looked at first: what the session has no room for stays in the socket.
+    ssize_t count = recv(link->socket, block, sizeof block, MSG_PEEK);
+    if (count <= 0) {
+        return count == 0 ? -ECONNRESET : errno == EINTR ? -EAGAIN : -errno;
+    }
+    size_t taken = co_session_feed(link->session, block, (size_t)count);
+    return taken == 0 || recv(link->socket, block, taken, 0) == (ssize_t)taken ? 0 : -EIO;
+}
+
+static int wait_for_events(struct co_tcp_link *link, uint64_t until_ns)
+{
+    uint64_t now = co_clock_now_ns();
+    struct pollfd entry = {.fd = link->socket, .events = co_tcp_events(link)};
+    if (now >= until_ns) {
+        return -ETIMEDOUT;
+    }
+    uint64_t left_ms = (until_ns - now) / CO_NS_PER_MS + 1;
+    // Nothing wakes a member while its memory is written.
+    return poll(&entry, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) < 0 && errno != EINTR ? -errno : 0;
+}
+
+int co_tcp_await(struct co_tcp_link *link, struct co_control_message *message, uint64_t until_ns, char *why,
+                 size_t why_room)
+{
+    for (;;) {
+        int result = co_session_next(link->session, message, why, why_room);
+        if (result != 0) {
+            return result;
+        }
+        int error = co_tcp_send(link);
+        error = error != 0 ? error : co_tcp_receive(link);
+        if (error == -EAGAIN) {
+            error = wait_for_events(link, until_ns);
+        }
+        if (error != 0) {
+            snprintf(why, why_room, "coordinator %s: %s", link->place,
+                     error == -ECONNRESET ? "the connection has ended" : strerror(-error));
+            return error;
+        }
+    }
+}
+
+int co_tcp_say(struct co_tcp_link *link, struct co_control_message *message)
+{
+    int error = co_session_say(link->session, message);
+    return error != 0 ? error : co_tcp_send(link);
+}
+
+uint32_t co_tcp_own_ip(const struct co_tcp_link *link)
+{
+    struct sockaddr_in own;
+    socklen_t bytes = sizeof own;
+    if (getsockname(link->socket, (struct sockaddr *)&own, &bytes) != 0 || own.sin_family != AF_INET) {
+        return 0;
+    }
+    return ntohl(own.sin_addr.s_addr);
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The one place that knows how a node's shared segment looks. Offsets and plain words only: every process maps it
+// somewhere else. Read by all files of this folder; sizes are computed from values that all ranks share.
+//
+//   segment   header | process[size] | entry[entries] | loan[loans] | area[entries] | staging[loans]
+//   area      lane[count]                                                       one team; its entry says which
+//   lane      control (4 line pairs) | lines | mail | bulk                      one member; the rings he writes
+//   slot      word (8 bytes) | ... payload                                      number and length of an operation
+//
+// Each part of the segment starts on a page, and so does an area; lanes stand one behind the other. A ring's slots are
+// numbered by ticks that only grow; tick t lives in slot t mod slots. The slots of the bulk ring are payload alone,
+// back to back: a counter in the control says how many are written, and a word beside it where the slots are, in the
+// lane or in a part of the node's staging that was lent.
+#ifndef CASTOFF_SHM_LAYOUT_H
+#define CASTOFF_SHM_LAYOUT_H
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/order.h"
+#include "shm/shm_measure.h"
+
+#define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
+#define CO_SHM_VERSION 7
+#define CO_SHM_PAGE 4096
+#define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
+#define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
+#define CO_SHM_ENTRIES_MAX 4096
+#define CO_SHM_WARM_AREAS 8 // that nobody has, and whose pages stay
+
+#define CO_SHM_LENGTH_BITS 12                                       // of a slot's word, below the number
+#define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
+#define CO_SHM_STREAMS 8                                            // whose length is remembered
+#define CO_SHM_STREAM_BITS 40                                       // of the length, below the number
+#define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)
+
+// Of a team's bytes so many are left for what each member keeps on its own heap (engine/collective/team.c).
+#define CO_SHM_MEMBER_HEAP ((size_t)960)
+
+struct co_shm_header {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t size;
+    uint64_t team_bytes;
+    uint64_t area_bytes;
+    uint32_t loans;
+    uint32_t entries;
+    uint32_t farthest;   // largest distance of an entry from its home; guarded by lock
+    uint32_t warm_count; // likewise, and all below
+    uint32_t warm_areas[CO_SHM_WARM_AREAS];
+    uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too
+    uint64_t straight_from[CO_SHM_WAYS];           // shm_measure.h; the first rank's, before a barrier; 0: not measured
+    pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
+};
+
+// Written by its process before the barrier of co_shm_node_open, constant afterwards.
+struct co_shm_process {
+    alignas(CO_LINE_PAIR) uint64_t pid;
+    uint64_t pid_namespace; // pids of another namespace say nothing
+    uint64_t probe_address; // of a word in that process
+    uint64_t probe_value;   // what the word holds
+    uint64_t started;       // when, in clock ticks since the start of the machine; 0: no /proc to tell
+};
+
+// One team. Guarded by the header's lock but for the atomic ones.
+struct co_shm_entry {
+    uint64_t key; // 0: free
+    uint32_t count;
+    uint32_t joined;
+    uint32_t left;
+    _Atomic uint32_t area;    // written with the lock; always one that exists
+    _Atomic uint32_t touched; // pages of lanes in use; when not 0 some page of the area is there
+    _Atomic uint32_t broken;  // errno with which some member gave up, 0: none
+};
+
+// One part of the node's staging: who has it. Free, in use by an operation, or kept by a team for its next one, which
+// everybody may take over whose bytes are needed more, once all members of that team are done with them.
+struct co_shm_loan {
+    alignas(CO_CACHE_LINE) _Atomic uint64_t word; // see shm_loan.c
+    _Atomic uint64_t end;                         // bulk tick after the last one written there
+};
+
+// Head of a lane. Every pair of lines has one writer at a time, named beside it.
+struct co_shm_control {
+    // The member: ticks of each ring that it is done with, reading and writing. Published late on purpose.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t consumed[3];
+    // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In
+    // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the
+    // start of the segment, with the logarithm of their number in the low bits.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t finished;
+    _Atomic uint64_t request;        // number << 16 | member asked
+    _Atomic uint64_t request_offset; // looked at once: the other process may write them at any time
+    _Atomic uint64_t request_bytes;
+    _Atomic uint64_t written;
+    _Atomic uint64_t memory;
+    // The member: bit for each ring whose pages exist; number, and bytes of a block, of its last stream, and on the
+    // next line of its last ones.
+    _Atomic uint64_t touched;
+    _Atomic uint64_t last_stream;
+    _Atomic uint64_t streams[CO_SHM_STREAMS];
+    // The member and the centre of a star, by compare-and-swap: pieces not yet taken, or closed. The member alone:
+    // pieces that it took and is done with.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
+    _Atomic uint64_t copied;
+    // The peer: pieces it copied for this member, and requests it answered.
+    alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
+    _Atomic uint64_t reply;
+};
+
+_Static_assert(sizeof(_Atomic uint64_t) == 8, "atomic words are plain words");
+_Static_assert(sizeof(struct co_shm_header) <= CO_SHM_PAGE, "the header fits its page");
+_Static_assert(sizeof(struct co_shm_process) == CO_LINE_PAIR, "one pair of lines for each process");
+_Static_assert(sizeof(struct co_shm_entry) == 32, "two entries on a line");
+_Static_assert(offsetof(struct co_shm_control, finished) == 1 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(offsetof(struct co_shm_control, claim) == 2 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(offsetof(struct co_shm_control, helped) == 3 * CO_LINE_PAIR, "own pair of lines");
+_Static_assert(offsetof(struct co_shm_control, last_stream) < CO_LINE_PAIR + CO_CACHE_LINE, "beside written");
+_Static_assert(sizeof(struct co_shm_control) == 4 * CO_LINE_PAIR, "four pairs of lines");
+_Static_assert(sizeof(struct co_shm_loan) == CO_CACHE_LINE, "one line for each loan");
+
+enum co_shm_ring { CO_SHM_LINES, CO_SHM_MAIL, CO_SHM_BULK, CO_SHM_RINGS };
+
+struct co_shm_ring_shape {
+    uint64_t mask;    // slots - 1; slots is a power of two
+    uint32_t quantum; // consumed is published every so many ticks; a power of two, at most half of the slots
+    uint32_t stride;  // from slot to slot
+    uint32_t head;    // payload starts here
+    uint32_t payload; // bytes that fit
+    size_t offset;    // from the start of the lane
+};
+
+struct co_shm_shape {
+    struct co_shm_ring_shape ring[CO_SHM_RINGS];
+    size_t lane_bytes;
+    size_t area_bytes;
+};
+
+struct co_shm_plan {
+    size_t process_offset, entry_offset, loan_offset, area_offset, area_bytes, staging_offset, bytes;
+    uint32_t entries, loans;
+};
+
+// Eight members fit into 64 KiB. A lane is not made smaller than theirs.
+#define CO_SHM_LANE_MIN ((size_t)7168)
+
+// The area of a team of `count` members with team_bytes to spend, entry and heap included. More is used when that is
+// too little for so many.
+void co_shm_shape_compute(struct co_shm_shape *shape, int count, size_t team_bytes);
+
+#define CO_SHM_ENTRIES_GOOD 256 // as many communicators at a time as most programs ever have
+#define CO_SHM_ENTRIES_MIN 16
+
+#define CO_SHM_TEAM_SMALL ((size_t)64 << 10) // team_bytes below which entries are spared instead
+
+// What is lent at a time: as far as a writer is let ahead of its readers. Measured on two cores: they follow at full
+// speed, and with more ranks than cores each turn of a rank moves enough to be worth the switch.
+#define CO_SHM_LOAN_BYTES ((size_t)256 << 10)
+#define CO_SHM_LOANS_MAX 4096
+
+// The segment of a node with `size` ranks, at most `entries` teams at a time and staging_bytes to lend.
+void co_shm_plan_compute(struct co_shm_plan *plan, int size, size_t team_bytes, size_t staging_bytes, size_t entries);
+
+#endif

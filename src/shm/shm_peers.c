@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Is the process of a peer still there? A pidfd of each, opened while all are known to live, or, where descriptors are
+// scarce, the time when it started: a number used again by the kernel cannot deceive. Asked rarely, by one poll(2) for
+// all peers, and before bytes are copied, for one peer.
+#include "shm/shm_node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+// Copies within so long of a look are one batch. Numbers are given in turn: no kernel starts 30,000 processes
+// meanwhile.
+#define BATCH_NS CO_NS_PER_MS
+
+#define ENDED UINT64_MAX
+
+enum { NOT_WATCHED = -1, BY_NUMBER = -2 };
+
+// When the process with this number started, in clock ticks; ENDED; 0: /proc does not tell.
+static uint64_t started(const char *folder)
+{
+    char path[64], line[1024];
+
+    snprintf(path, sizeof path, "/proc/%s/stat", folder);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return 0;
+    }
+    ssize_t bytes = read(file, line, sizeof line - 1);
+    close(file);
+    line[bytes > 0 ? bytes : 0] = '\0';
+    const char *at = strrchr(line, ')'); // a name may have anything in it
+    char state;
+    unsigned long long ticks;
+    if (!at || sscanf(at + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+                      &state, &ticks) != 2) {
+        return 0;
+    }
+    return state == 'Z' || state == 'X' ? ENDED : ticks;
+}
+
+uint64_t co_shm_peers_started(void)
+{
+    return started("self");
+}
+
+static uint64_t started_now(const struct co_shm_process *peer)
+{
+    char folder[24];
+
+    snprintf(folder, sizeof folder, "%d", (int)peer->pid);
+    return started(folder);
+}
+
+// Certain only: a process that /proc hides or cannot show is gone when its number is free.
+static bool is_gone_by_number(const struct co_shm_process *peer)
+{
+    if (kill((pid_t)peer->pid, 0) != 0 && errno == ESRCH) {
+        return true;
+    }
+    uint64_t now = peer->started != 0 ? started_now(peer) : 0;
+    return now != 0 && now != peer->started;
+}
+
+static int watch(const struct co_shm_node *node, int rank, int watched)
+{
+    const struct co_shm_process *mine = &node->processes[node->config.rank];
+    const struct co_shm_process *peer = &node->processes[rank];
+
+    if (peer->pid == mine->pid || peer->pid_namespace != mine->pid_namespace) {
+        return NOT_WATCHED;
+    }
+    if (watched >= node->config.watched_most) { // descriptors are scarce in large jobs
+        return BY_NUMBER;
+    }
+    int file = (int)syscall(SYS_pidfd_open, (pid_t)peer->pid, 0);
+    return file >= 0 ? file : BY_NUMBER;
+}
+
+int co_shm_peers_open(struct co_shm_node *node)
+{
+    int count = 0;
+
+    node->watched = calloc((size_t)node->config.size, sizeof *node->watched);
+    node->seen_ns = calloc((size_t)node->config.size, sizeof *node->seen_ns);
+    if (!node->watched || !node->seen_ns) {
+        free(node->watched);
+        node->watched = NULL;
+        return -ENOMEM;
+    }
+    for (int rank = 0; rank < node->config.size; rank++) {
+        node->watched[rank].fd = watch(node, rank, count);
+        node->watched[rank].events = POLLIN;
+        count += node->watched[rank].fd >= 0;
+    }
+    return 0;
+}
+
+void co_shm_peers_close(struct co_shm_node *node)
+{
+    for (int rank = 0; node->watched && rank < node->config.size; rank++) {
+        if (node->watched[rank].fd >= 0) {
+            close(node->watched[rank].fd);
+        }
+    }
+    free(node->watched);
+    free(node->seen_ns);
+    node->watched = NULL;
+    node->seen_ns = NULL;
+}
+
+int co_shm_node_dead_peer(struct co_shm_node *node)
+{
+    // poll passes over negative descriptors and clears what it says about them
+    bool some_ended = poll(node->watched, (nfds_t)node->config.size, 0) > 0;
+
+    for (int rank = 0; rank < node->config.size; rank++) {
+        const struct pollfd *peer = &node->watched[rank];
+        if (some_ended && (peer->revents & POLLIN)) {
+            return rank;
+        }
+        if (peer->fd == BY_NUMBER && is_gone_by_number(&node->processes[rank])) {
+            return rank;
+        }
+    }
+    return -1;
+}
+
+bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
+{
+    struct pollfd peer = node->watched[rank];
+
+    if (peer.fd == BY_NUMBER) {
+        return is_gone_by_number(&node->processes[rank]);
+    }
+    return peer.fd >= 0 && poll(&peer, 1, 0) > 0;
+}
+
+static bool has_its_number(const struct co_shm_node *node, int rank)
+{
+    const struct co_shm_process *peer = &node->processes[rank];
+    struct pollfd watched = node->watched[rank];
+
+    if (watched.fd == NOT_WATCHED) { // ourselves, or a number of another namespace, which means somebody else here
+        return peer->pid_namespace == node->processes[node->config.rank].pid_namespace;
+    }
+    if (watched.fd == BY_NUMBER) {
+        return peer->started != 0 && started_now(peer) == peer->started;
+    }
+    return poll(&watched, 1, 0) == 0;
+}
+
+bool co_shm_peer_is_same(const struct co_shm_node *node, int rank)
+{
+    uint64_t now_ns = co_clock_now_ns();
+
+    // relaxed: a time says nothing about other memory
+    if (now_ns - co_load_relaxed(&node->seen_ns[rank]) < BATCH_NS) {
+        return true;
+    }
+    if (!has_its_number(node, rank)) {
+        return false;
+    }
+    co_store_relaxed(&node->seen_ns[rank], now_ns);
+    return true;
+}

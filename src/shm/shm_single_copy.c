@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Copies straight between the processes of a node (process_vm_readv, process_vm_writev), and the probe at start that
+// tells whether the kernel lets every rank do so: containers, Yama and seccomp often do not.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "shm/shm_node.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/settings.h"
+
+#define BCAST_MIN ((size_t)48 << 10)
+#define GATHER_MIN ((size_t)12 << 10)
+#define CROWDED_BCAST_MIN ((size_t)2 << 20)
+#define CROWDED_GATHER_MIN ((size_t)192 << 10)
+
+typedef ssize_t copy_function(pid_t pid, const struct iovec *local, unsigned long local_count,
+                              const struct iovec *remote, unsigned long remote_count, unsigned long flags);
+
+static int copy_all(copy_function *copy, pid_t pid, char *local, uint64_t remote, size_t bytes)
+{
+    size_t done = 0;
+
+    while (done < bytes) {
+        struct iovec here = {local + done, bytes - done};
+        struct iovec there = {(void *)(uintptr_t)(remote + done), bytes - done};
+        ssize_t moved = copy(pid, &here, 1, &there, 1, 0);
+        if (moved < 0 && errno == EINTR) {
+            continue;
+        }
+        if (moved <= 0) {
+            return moved < 0 ? -errno : -EFAULT;
+        }
+        done += (size_t)moved;
+    }
+    return 0;
+}
+
+int co_shm_copy_from(pid_t pid, void *local, uint64_t remote, size_t bytes)
+{
+    return copy_all(process_vm_readv, pid, local, remote, bytes);
+}
+
+int co_shm_copy_to(pid_t pid, const void *local, uint64_t remote, size_t bytes)
+{
+    return copy_all(process_vm_writev, pid, (char *)(uintptr_t)local, remote, bytes);
+}
+
+// Reads a word of the next rank and writes one there. 0 or -errno.
+static int try_neighbour(struct co_shm_node *node)
+{
+    int next = (node->config.rank + 1) % node->config.size;
+    const struct co_shm_process *peer = &node->processes[next];
+    uint64_t word = 0;
+    int result = co_shm_node_read(node, next, &word, peer->probe_address, sizeof word);
+
+    if (result != 0) {
+        return result;
+    }
+    if (word != peer->probe_value) {
+        return -ESRCH;
+    }
+    uint64_t target =
+        peer->probe_address + offsetof(struct co_shm_node, probe_target) - offsetof(struct co_shm_node, probe_word);
+    return co_shm_node_write(node, next, &word, target, sizeof word);
+}
+
+// All try; the worst verdict of all.
+static int try_all(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+
+    node->probe_target = 0;
+    int error = config->barrier(config->arg);
+    int verdict = error != 0 ? error : config->all_agree(config->arg, try_neighbour(node));
+    if (verdict == 0) { // a word that did not arrive though all tries succeeded
+        verdict = config->all_agree(config->arg, node->probe_target == node->probe_word ? 0 : -EFAULT);
+    }
+    return verdict;
+}
+
+// Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in, as long as it
+// lasts. What the program had told Yama before cannot be read, and is lost with it.
+static void let_others_in(struct co_shm_node *node, bool lets)
+{
+#ifdef PR_SET_PTRACER
+    if (node->lets_others_in != lets) {
+        node->lets_others_in = prctl(PR_SET_PTRACER, lets ? PR_SET_PTRACER_ANY : 0, 0, 0, 0) == 0 && lets;
+    }
+#else
+    (void)node, (void)lets;
+#endif
+}
+
+void co_shm_single_copy_end(struct co_shm_node *node)
+{
+    let_others_in(node, false);
+}
+
+static void set_reason(struct co_shm_node *node, int verdict)
+{
+    if (verdict == 0) {
+        snprintf(node->reason, sizeof node->reason, "allowed");
+    } else if (node->config.single_copy == CO_NO) {
+        snprintf(node->reason, sizeof node->reason, "switched off by CASTOFF_SHM_SINGLE_COPY");
+    } else if (node->config.size == 1) {
+        snprintf(node->reason, sizeof node->reason, "one rank on this node");
+    } else {
+        snprintf(node->reason, sizeof node->reason, "process_vm_readv between ranks of this node: %s",
+                 strerror(-verdict));
+    }
+}
+
+static size_t threshold(const struct co_shm_node *node, size_t measured)
+{
+    const struct co_shm_config *config = &node->config;
+    bool is_asked = config->single_copy == CO_YES || config->single_copy_min > measured;
+
+    return !node->single_copy ? SIZE_MAX : is_asked ? config->single_copy_min : measured;
+}
+
+static void say_size(char *text, size_t room, size_t from)
+{
+    if (from == SIZE_MAX) {
+        snprintf(text, room, "none");
+    } else {
+        snprintf(text, room, "%zu KiB", from >> 10);
+    }
+}
+
+// What was measured between two ranks holds for messages, and for collectives where there are no more: who else reads
+// the same memory at the same time was not there.
+static int use_measured(struct co_shm_node *node)
+{
+    size_t from[CO_SHM_WAYS];
+    int error;
+    if (!co_shm_measure(node, from, &error)) {
+        return error;
+    }
+    size_t message = from[CO_SHM_WAY_MESSAGE];
+    node->stream_most =
+        message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
+    if (node->config.size == 2) {
+        node->direct_bcast_min = threshold(node, from[CO_SHM_WAY_BCAST]);
+        node->direct_allgather_min = threshold(node, from[CO_SHM_WAY_ALLGATHER]);
+    }
+    char messages[24], bcasts[24], allgathers[24];
+    say_size(messages, sizeof messages, message);
+    say_size(bcasts, sizeof bcasts, node->direct_bcast_min);
+    say_size(allgathers, sizeof allgathers, node->direct_allgather_min);
+    snprintf(node->reason, sizeof node->reason, "allowed; measured, and used from: messages %s, bcast %s, allgather %s",
+             messages, bcasts, allgathers);
+    return 0;
+}
+
+// From where on a straight copy wins, as measured on one machine. It makes ranks wait for each other, the rings do not,
+// which counts twice when ranks share cores. With slots borrowed from the node the rings were faster at every size up
+// to 64 MiB, by two: the kernel looks up and pins every page that it copies. Only a gather, where one member reads
+// everything, leaves that work to the others. Whoever asks for single copy gets it from single_copy_min on.
+static int set_thresholds(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+    int cores = config->all_agree(config->arg, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    bool crowded = config->size > cores, lends = node->plan.loans > 0;
+
+    node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
+    node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
+    node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
+    node->stream_most = SIZE_MAX;
+    if (cores < 0) {
+        return cores;
+    }
+    return config->measures && !crowded && lends && node->single_copy ? use_measured(node) : 0;
+}
+
+int co_shm_single_copy_probe(struct co_shm_node *node)
+{
+    const struct co_shm_config *config = &node->config;
+    int verdict = -EOPNOTSUPP;
+
+    if (config->size > 1 && config->single_copy != CO_NO) {
+        verdict = try_all(node);
+        if (verdict == -EPERM && config->single_copy == CO_YES) { // the least of all errors: nothing else is wrong
+            let_others_in(node, true);
+            verdict = try_all(node);
+            if (verdict != 0) {
+                let_others_in(node, false);
+            }
+        }
+    }
+    node->single_copy = verdict == 0;
+    set_reason(node, verdict);
+    if (!node->single_copy && config->rank == 0 && config->size > 1) {
+        co_log(config->single_copy == CO_YES ? CO_LOG_WARN : CO_LOG_INFO, CO_SUBSYS_SHM, "single copy is off: %s",
+               node->reason);
+    }
+    return set_thresholds(node);
+}
+
+size_t co_shm_node_stream_most(const struct co_shm_node *node)
+{
+    return node->stream_most;
+}
+
+bool co_shm_node_single_copy(const struct co_shm_node *node)
+{
+    return node->single_copy;
+}
+
+int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint64_t remote, size_t bytes)
+{
+    return co_shm_peer_is_same(node, rank) ? co_shm_copy_from((pid_t)node->processes[rank].pid, local, remote, bytes)
+                                           : -ESRCH;
+}
+
+int co_shm_node_write(const struct co_shm_node *node, int rank, const void *local, uint64_t remote, size_t bytes)
+{
+    return co_shm_peer_is_same(node, rank) ? co_shm_copy_to((pid_t)node->processes[rank].pid, local, remote, bytes)
+                                           : -ESRCH;
+}
+
+const char *co_shm_node_single_copy_reason(const struct co_shm_node *node)
+{
+    return node->reason;
+}

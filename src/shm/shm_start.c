@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The start of an operation, where its path is chosen from its size alone, so that all members choose the same. Hot.
+#include "shm/shm_team.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+static int nothing_left_step(struct co_shm_op *op)
+{
+    (void)op;
+    return 1;
+}
+
+// Alone or without bytes: only the own block has to get to its place.
+static void start_trivial(struct co_shm_op *op)
+{
+    bool receives = op->call != CO_SHM_BCAST && (op->call == CO_SHM_ALLGATHER || op->root == op->team->self);
+
+    if (op->bytes > 0 && receives && op->mine != op->target) {
+        memmove(op->target, op->mine, op->bytes);
+    }
+    op->step = nothing_left_step;
+}
+
+static void take_ticks(struct co_shm_op *op, unsigned ring, uint64_t ticks)
+{
+    struct co_shm_team *team = op->team;
+
+    op->ring = ring;
+    op->tick = team->clock[ring];
+    op->ticks = ticks;
+    team->clock[ring] += ticks;
+}
+
+static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
+{
+    return bytes <= team->shape.ring[CO_SHM_LINES].payload  ? CO_SHM_LINES
+           : bytes <= team->shape.ring[CO_SHM_MAIL].payload ? CO_SHM_MAIL
+                                                            : CO_SHM_BULK;
+}
+
+bool co_shm_op_is_large(const struct co_shm_op *op)
+{
+    return op->sequence != 0;
+}
+
+static void choose_path(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    bool is_bcast = op->call == CO_SHM_BCAST, is_allgather = op->call == CO_SHM_ALLGATHER;
+    unsigned ring = ring_for(team, op->bytes);
+
+    op->sequence = 0;
+    if (ring == CO_SHM_LINES) {
+        take_ticks(op, ring, 1);
+        op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_flow_step;
+    } else if (op->bytes >= (is_bcast       ? team->node->direct_bcast_min
+                             : is_allgather ? team->node->direct_allgather_min
+                                            : team->node->direct_gather_min)) {
+        take_ticks(op, CO_SHM_LINES, 1);
+        op->sequence = ++team->sequence;
+        op->step = is_allgather ? co_shm_direct_step : co_shm_star_step;
+    } else {
+        size_t payload = team->shape.ring[ring].payload;
+        take_ticks(op, ring, (op->bytes + payload - 1) / payload);
+        op->stream = ring == CO_SHM_BULK ? team->streams++ : 0;
+        op->step = ring == CO_SHM_BULK ? co_shm_stream_step : co_shm_flow_step;
+    }
+}
+
+static int failed_touch_step(struct co_shm_op *op)
+{
+    (void)op;
+    return -ENOMEM;
+}
+
+// Everyone needs its first pages for what it acknowledges; the other rings only exist for who writes them.
+static void touch_new(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+    bool writes = op->call == CO_SHM_ALLGATHER || (op->root == team->self) == (op->call == CO_SHM_BCAST);
+    unsigned needed = 1u << CO_SHM_LINES | (writes ? 1u << op->ring : 0);
+
+    for (unsigned ring = 0; ring < CO_SHM_RINGS; ring++) {
+        if ((needed & ~team->touched & 1u << ring) != 0 && co_shm_touch_ring(team, ring) != 0) {
+            op->step = failed_touch_step;
+        }
+    }
+}
+
+void co_shm_op_begin(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    op->phase = 0;
+    op->written = 0;
+    op->read = 0;
+    op->position = 0;
+    op->stuck = 0;
+    op->was_refused = false;
+    op->asked = 0;
+    op->peer = team->self + 1 == team->count ? 0 : team->self + 1;
+    op->helped_peer = op->root;
+    choose_path(op);
+    if (((1u << CO_SHM_LINES | 1u << op->ring) & ~team->touched) != 0) {
+        touch_new(op);
+    }
+}
+
+static void start(struct co_shm_op *op)
+{
+    op->whole = NULL;
+    op->looks = 0;
+    op->sequence = 0;
+    if (op->bytes == 0 || op->team->count == 1) {
+        op->phase = 0;
+        op->peer = op->team->self;
+        op->written = op->read = op->position = 0;
+        start_trivial(op);
+        return;
+    }
+    op->number = ++op->team->number;
+    co_shm_op_begin(op);
+}
+
+void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root, void *buffer, size_t bytes)
+{
+    op->team = team;
+    op->call = CO_SHM_BCAST;
+    op->root = root;
+    op->mine = buffer;
+    op->target = buffer;
+    op->bytes = bytes;
+    start(op);
+}
+
+void co_shm_allgather_start(struct co_shm_op *op, struct co_shm_team *team, const void *mine, void *all, size_t bytes)
+{
+    op->team = team;
+    op->call = CO_SHM_ALLGATHER;
+    op->root = team->self;
+    op->mine = mine ? mine : (char *)all + (size_t)team->self * bytes;
+    op->target = all;
+    op->bytes = bytes;
+    start(op);
+}
+
+void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int root, const void *mine, void *all,
+                         size_t bytes)
+{
+    op->team = team;
+    op->call = CO_SHM_GATHER;
+    op->root = root;
+    op->mine = mine || team->self != root ? mine : (char *)all + (size_t)root * bytes;
+    op->target = all;
+    op->bytes = bytes;
+    start(op);
+}
+
+void co_shm_op_abandon(struct co_shm_op *op)
+{
+    if (co_shm_op_is_large(op) && op->call == CO_SHM_ALLGATHER) {
+        co_shm_direct_abandon(op);
+    } else if (co_shm_op_is_large(op)) {
+        co_shm_star_abandon(op);
+    }
+}
+
+void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room)
+{
+    static const char *const calls[] = {"bcast", "allgather", "gather"};
+    static const char *const rings[] = {"lines", "mail", "bulk"};
+    const struct co_shm_team *team = op->team;
+    bool large = co_shm_op_is_large(op);
+
+    snprintf(text, room, "shm %s of %zu bytes, root %d, %s tick %llu: %llu of %llu written, %llu read, next peer %d%s",
+             calls[op->call], op->bytes, op->call == CO_SHM_ALLGATHER ? -1 : op->root,
+             large ? "single copy" : rings[op->ring], (unsigned long long)op->tick, (unsigned long long)op->written,
+             (unsigned long long)op->ticks, (unsigned long long)op->read, team->members[op->peer],
+             op->stuck ? ", through the bounce page" : "");
+}

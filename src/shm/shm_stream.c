@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Bcast, allgather and gather of more than a slot: the block is written into the bulk ring and read from it at the same
+// time. Slots have no flags: a counter says how many are written. A reader that lags learns of many slots by one look,
+// and a counter that nobody looks at stays in its writer's cache; with a flag for each, every slot costs both sides the
+// way between two caches. Where the slots are, in the lane or in a loan, the writer alone decides and tells beside the
+// counter. Hot.
+#include "shm/shm_team.h"
+
+#include <errno.h>
+
+#define WRITE_TICKS (((size_t)32 << 10) / CO_SHM_FRAGMENT) // told at once: few enough for the reader to begin early
+#define TURN_TICKS (((size_t)16 << 10) / CO_SHM_FRAGMENT)  // read of one member before the next one's turn
+
+enum { PHASE_BEGIN, PHASE_SWITCH, PHASE_FLOW };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Bytes of `ticks` fragments from `first` on; the last one of a block is shorter.
+static size_t length_of(const struct co_shm_op *op, uint64_t first, uint64_t ticks)
+{
+    return least(op->bytes - (size_t)first * CO_SHM_FRAGMENT, ticks * CO_SHM_FRAGMENT);
+}
+
+static char *own_slots(const struct co_shm_team *team)
+{
+    return co_shm_lane(team, team->self) + team->shape.ring[CO_SHM_BULK].offset;
+}
+
+// Moves the slots to the loan or back, when every member has read all that this one has written. Before its first tick
+// a member has told no place, and readers do not look for one before that tick.
+static bool use_memory(struct co_shm_team *team)
+{
+    char *lent = co_shm_loan_memory(team), *slots = lent ? lent : own_slots(team);
+    uint64_t count = lent ? CO_SHM_LOAN_BYTES / CO_SHM_FRAGMENT : team->shape.ring[CO_SHM_BULK].mask + 1;
+
+    if (slots == team->slots) {
+        return true;
+    }
+    if (team->granted[CO_SHM_BULK] < team->stream_end && !co_shm_ask_credit(team, CO_SHM_BULK, team->stream_end, 1)) {
+        return false;
+    }
+    team->slots = slots;
+    team->slot_mask = count - 1;
+    // relaxed: published by release W1 with the first tick that is there
+    co_store_relaxed(&co_shm_control(team, team->self)->memory,
+                     (uint64_t)(slots - (char *)team->node->segment.base) | (uint64_t)__builtin_ctzll(count));
+    return true;
+}
+
+// This member is done with all ticks before `tick`.
+static void consume(const struct co_shm_team *team, uint64_t tick)
+{
+    // release R2: our reads of these slots are over, their writers may overwrite them.
+    co_store_release(&co_shm_control(team, team->self)->consumed[CO_SHM_BULK], tick);
+}
+
+// To where the program wants it.
+static void copy_home(const struct co_shm_op *op, char *to, const char *from, size_t length)
+{
+    if (op->past_cache) {
+        co_shm_copy_past_cache(to, from, length);
+    } else {
+        memcpy(to, from, length);
+    }
+}
+
+static size_t write_some(struct co_shm_op *op, bool reads)
+{
+    struct co_shm_team *team = op->team;
+    uint64_t tick = op->tick + op->written, left = op->ticks - op->written, slots = team->slot_mask + 1;
+
+    if (left == 0 ||
+        (tick >= team->granted[CO_SHM_BULK] + slots && !co_shm_ask_credit(team, CO_SHM_BULK, tick, slots))) {
+        return 0;
+    }
+    uint64_t slot = tick & team->slot_mask;
+    uint64_t ticks = least(least(left, slots - slot), least(WRITE_TICKS, slots / 2));
+    ticks = least(ticks, team->granted[CO_SHM_BULK] + slots - tick);
+    size_t offset = (size_t)op->written * CO_SHM_FRAGMENT, length = length_of(op, op->written, ticks);
+    memcpy(team->slots + slot * CO_SHM_FRAGMENT, op->mine + offset, length);
+    op->written += ticks;
+    team->stream_end = tick + ticks;
+    // release W1: the payload, and where it is.
+    co_store_release(&co_shm_control(team, team->self)->written, tick + ticks);
+    if (!reads) {
+        consume(team, tick + ticks); // at once: other writers of a gather wait for every member
+    }
+    if (op->call == CO_SHM_ALLGATHER) {
+        char *own = op->target + (size_t)team->self * op->bytes;
+        if (op->mine != own) {
+            copy_home(op, own + offset, op->mine + offset, length);
+        }
+    }
+    return length;
+}
+
+// Where a member's slots are stands in memory that its process can write to as it likes. Of fewer than four none would
+// ever be read.
+static bool is_inside(const struct co_shm_team *team, uint64_t offset, unsigned order)
+{
+    uint64_t places = team->node->segment.bytes / CO_SHM_FRAGMENT, slots = UINT64_C(1) << order;
+    return slots >= 4 && slots <= places && offset <= team->node->segment.bytes - (size_t)slots * CO_SHM_FRAGMENT;
+}
+
+// Up to `most` ticks of `peer`, from fragment `first` of its block on; how many.
+static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t first, uint64_t most)
+{
+    struct co_shm_team *team = op->team;
+    struct co_shm_control *control = co_shm_control(team, peer);
+    uint64_t tick = op->tick + first;
+
+    if (op->remote <= tick) {
+        op->remote = co_load_acquire(&control->written); // acquire W1: payload and memory of all ticks before
+        if (op->remote <= tick) {
+            return 0;
+        }
+    }
+    uint64_t memory = co_load_relaxed(&control->memory); // relaxed: since acquire W1 it stays until we consume
+    uint64_t offset = memory - memory % CO_CACHE_LINE;
+    if (!is_inside(team, offset, (unsigned)(memory % CO_CACHE_LINE))) {
+        co_shm_team_break(team, -EPROTO);
+        return 0;
+    }
+    uint64_t slots = UINT64_C(1) << (memory % CO_CACHE_LINE), slot = tick & (slots - 1);
+    op->least_slots = least(op->least_slots, slots);
+    uint64_t ticks = least(least(op->remote - tick, slots - slot), least(most, slots / 4));
+    copy_home(op, block + first * CO_SHM_FRAGMENT, (char *)team->node->segment.base + offset + slot * CO_SHM_FRAGMENT,
+              length_of(op, first, ticks));
+    return ticks;
+}
+
+static uint64_t stream_word(const struct co_shm_op *op)
+{
+    return op->number << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK);
+}
+
+// The first tick of a block has come, if it is this operation's. False: there is none, or the root has another length
+// and the operation began anew.
+static bool meet_root(struct co_shm_op *op)
+{
+    struct co_shm_control *control = co_shm_control(op->team, op->root);
+    bool is_past;
+
+    if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: its length
+        return false;
+    }
+    if (co_load_relaxed(&control->last_stream) == stream_word(op)) { // relaxed: a later one has another number
+        return true;
+    }
+    size_t bytes = co_shm_length_of(op, op->root, &is_past);
+    if (bytes == 0 || bytes == op->bytes) {
+        return true;
+    }
+    co_shm_op_adopt(op, bytes);
+    return false;
+}
+
+// The root's block.
+static size_t read_root(struct co_shm_op *op)
+{
+    if (op->read == 0 && !meet_root(op)) {
+        return 0;
+    }
+    uint64_t ticks = op->read < op->ticks ? copy_ticks(op, op->root, op->target, op->read, op->ticks - op->read) : 0;
+
+    if (ticks == 0) {
+        return 0;
+    }
+    op->read += ticks;
+    consume(op->team, op->tick + op->read);
+    return (size_t)ticks * CO_SHM_FRAGMENT;
+}
+
+// The others' blocks, a few ticks of each in turn. A turn is at most what any of them has slots for: the slowest
+// member, which holds the writers back, then always finds all its turn needs, or its writers find room to write it;
+// half of that, and they need not wait for the end of its round. In the first round nobody has told yet where its slots
+// are, and a lane holds the least.
+static uint64_t turn_ticks(const struct co_shm_op *op)
+{
+    bool is_first = op->read == 0;
+    uint64_t lane = op->team->shape.ring[CO_SHM_BULK].mask + 1;
+    uint64_t turn = least(is_first ? lane : op->least_slots / 2, TURN_TICKS);
+
+    return least(turn, op->ticks - op->read);
+}
+
+static size_t read_all(struct co_shm_op *op)
+{
+    struct co_shm_team *team = op->team;
+
+    if (op->read == op->ticks) {
+        return 0;
+    }
+    uint64_t turn = turn_ticks(op);
+    uint64_t ticks = copy_ticks(op, op->peer, op->target + (size_t)op->peer * op->bytes, op->read + op->position,
+                                turn - op->position);
+    op->position += ticks;
+    if (op->position == turn) {
+        op->position = 0;
+        op->remote = 0;
+        op->peer = op->peer + 1 == team->count ? 0 : op->peer + 1;
+        if (op->peer == team->self) {
+            op->peer = team->self + 1 == team->count ? 0 : team->self + 1;
+            op->read += turn;
+            consume(team, op->tick + op->read);
+        }
+    }
+    return (size_t)ticks * CO_SHM_FRAGMENT;
+}
+
+// What the ranks of this node touch together is more than their cache: nothing of it will be there afterwards.
+static bool exceeds_cache(const struct co_shm_op *op)
+{
+    size_t count = (size_t)op->team->count;
+    size_t blocks = op->call == CO_SHM_ALLGATHER ? count * (count + 1) : op->call == CO_SHM_BCAST ? count : 2 * count;
+
+    return op->bytes >= op->team->node->cache_bytes / blocks;
+}
+
+static void begin(struct co_shm_op *op, bool writes)
+{
+    char *own = op->target + (size_t)op->team->self * op->bytes;
+
+    op->past_cache = exceeds_cache(op);
+    if (op->call == CO_SHM_GATHER && op->root == op->team->self && op->mine != own) {
+        memcpy(own, op->mine, op->bytes);
+    }
+    op->remote = 0;
+    op->least_slots = UINT64_MAX;
+    struct co_shm_control *control = co_shm_control(op->team, op->team->self);
+    co_store_relaxed(&control->last_stream, stream_word(op)); // relaxed: published by release W1
+    // release N1: all of the operations before, for who finds that this member is past his.
+    co_store_release(&control->streams[op->stream % CO_SHM_STREAMS], stream_word(op));
+    if (writes) {
+        co_shm_loan_begin(op->team, op->bytes);
+    }
+}
+
+static int end(struct co_shm_op *op, bool writes)
+{
+    struct co_shm_team *team = op->team;
+
+    if (op->call == CO_SHM_ALLGATHER) {
+        co_shm_grant_from_allgather(op);
+    }
+    consume(team, op->tick + op->ticks);
+    if (writes) {
+        co_shm_loan_rest(team);
+    }
+    co_shm_team_count(team, op->bytes, 0);
+    return 1;
+}
+
+int co_shm_stream_step(struct co_shm_op *op)
+{
+    bool is_root = op->root == op->team->self; // of an allgather everyone is
+    bool writes = op->call == CO_SHM_ALLGATHER || is_root == (op->call == CO_SHM_BCAST);
+    bool reads = op->call == CO_SHM_ALLGATHER || !writes;
+    size_t moved = 0;
+
+    if (op->phase == PHASE_BEGIN) {
+        begin(op, writes);
+        op->phase = writes ? PHASE_SWITCH : PHASE_FLOW;
+    }
+    for (size_t all = 0; all < CO_SHM_STEP_BYTES; all += moved) {
+        if (op->phase == PHASE_SWITCH && use_memory(op->team)) {
+            op->phase = PHASE_FLOW;
+        }
+        moved = writes && op->phase == PHASE_FLOW ? write_some(op, reads) : 0;
+        if (reads) {
+            moved += op->call == CO_SHM_BCAST ? read_root(op) : read_all(op);
+        }
+        if (op->written == (writes ? op->ticks : 0) && op->read == (reads ? op->ticks : 0)) {
+            return end(op, writes);
+        }
+        if (moved == 0) {
+            return 0;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Insides of a team and the ring operations that every collective here is made of. Hot; one thread of this process
+// at a time for one team.
+//
+// Rings. Every member writes its own lane and nobody else does. All members run the same operations in the same
+// order, so all agree which tick belongs to which fragment of which operation, and one number for each ring and
+// member, `consumed`, tells how far that member is done with it. A slot is written for tick t when every member has
+// consumed t - slots (credit); it is full for an operation when its word holds that operation's number and length, and
+// keeps that until the next write, which no reader of tick t can miss. Members that disagree about a length, by a
+// mistake of the program, do not take one operation for another: shm_lengths.c. `consumed` is published when it crosses
+// a multiple of the quantum only. That is enough: a member that is done with all ticks before t has published at least
+// t - quantum + 1 > t - slots. The bulk ring, which has a counter in place of flags, is in shm_stream.c.
+#ifndef CASTOFF_SHM_TEAM_H
+#define CASTOFF_SHM_TEAM_H
+
+#include <string.h>
+
+#include "shm/shm_node.h"
+
+// A step that can go on moves about so much before it lets the caller's other operations have their turn. Callers yield
+// the processor between steps: less would cost more switches than copying.
+#define CO_SHM_STEP_BYTES ((size_t)1 << 20)
+
+#define CO_SHM_NO_LOAN (-1)
+
+// Ticks: so long before it is written to, or read, a line is asked for (base/order.h).
+#define CO_SHM_WRITES_AHEAD 2
+#define CO_SHM_READS_AHEAD 4
+
+enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER };
+
+struct co_shm_team {
+    struct co_shm_node *node;
+    char *area;
+    int count, self;
+    uint32_t entry;
+    unsigned touched; // bit for each ring: its pages in our lane exist
+    struct co_shm_shape shape;
+    uint64_t clock[CO_SHM_RINGS];   // first tick of the next operation
+    uint64_t granted[CO_SHM_RINGS]; // every member is known to have consumed all ticks before
+    int laggard;                    // member that was last when credit was asked for
+    char *slots;                    // of our bulk ring; NULL: none told yet
+    uint64_t slot_mask;             // their number - 1
+    uint64_t stream_end;            // bulk tick after the last one we wrote
+    int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
+    uint64_t loan_word;             // its word, as we wrote it last
+    uint64_t number;                // operations begun, those without bytes left out
+    uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
+    uint64_t bytes_uncounted;       // payload not yet added to the counters
+    uint64_t single_bytes_uncounted;
+    int members[]; // ranks within the node
+};
+
+static inline char *co_shm_lane(const struct co_shm_team *team, int member)
+{
+    return team->area + (size_t)member * team->shape.lane_bytes;
+}
+
+static inline struct co_shm_control *co_shm_control(const struct co_shm_team *team, int member)
+{
+    return (struct co_shm_control *)co_shm_lane(team, member);
+}
+
+static inline char *co_shm_slot(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
+{
+    const struct co_shm_ring_shape *shape = &team->shape.ring[ring];
+
+    return co_shm_lane(team, member) + shape->offset + (tick & shape->mask) * shape->stride;
+}
+
+// Slow half of co_shm_has_credit: asks the others how far they are, for a ring of `slots` slots.
+bool co_shm_ask_credit(struct co_shm_team *team, unsigned ring, uint64_t tick, uint64_t slots);
+
+// May this member write the slot of `tick`?
+static inline bool co_shm_has_credit(struct co_shm_team *team, unsigned ring, uint64_t tick)
+{
+    uint64_t slots = team->shape.ring[ring].mask + 1;
+
+    return tick < team->granted[ring] + slots || co_shm_ask_credit(team, ring, tick, slots);
+}
+
+// The payload of a slot this member may write.
+static inline char *co_shm_slot_payload(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
+{
+    return co_shm_slot(team, member, ring, tick) + team->shape.ring[ring].head;
+}
+
+// What the slot of an operation reads when it is full: its number, and the bytes in it or CO_SHM_INTRODUCTION.
+static inline uint64_t co_shm_slot_word(const struct co_shm_op *op, size_t length)
+{
+    return op->number << CO_SHM_LENGTH_BITS | length;
+}
+
+static inline void co_shm_slot_publish(const struct co_shm_op *op, unsigned ring, size_t length)
+{
+    // release R1: the payload, and everything this member wrote before.
+    co_store_release((_Atomic uint64_t *)co_shm_slot(op->team, op->team->self, ring, op->tick),
+                     co_shm_slot_word(op, length));
+    co_prefetch_to_write(co_shm_slot(op->team, op->team->self, ring, op->tick + CO_SHM_WRITES_AHEAD));
+}
+
+static inline bool co_shm_slot_is_full(const struct co_shm_op *op, int member, unsigned ring, size_t length)
+{
+    // acquire R1: the member's payload of this operation.
+    return co_load_acquire((_Atomic uint64_t *)co_shm_slot(op->team, member, ring, op->tick)) ==
+           co_shm_slot_word(op, length);
+}
+
+// In a large operation a member's line holds where its block is, and how long.
+struct co_shm_introduction {
+    uint64_t address; // in the member's process
+    uint64_t bytes;
+};
+
+static inline bool co_shm_introduce(struct co_shm_op *op, const void *block)
+{
+    struct co_shm_introduction own = {.address = (uint64_t)(uintptr_t)block, .bytes = op->bytes};
+
+    if (!co_shm_has_credit(op->team, CO_SHM_LINES, op->tick)) {
+        return false;
+    }
+    memcpy(co_shm_slot_payload(op->team, op->team->self, CO_SHM_LINES, op->tick), &own, sizeof own);
+    co_shm_slot_publish(op, CO_SHM_LINES, CO_SHM_INTRODUCTION);
+    return true;
+}
+
+// False: it has not come.
+static inline bool co_shm_introduced(const struct co_shm_op *op, int member, struct co_shm_introduction *its)
+{
+    if (!co_shm_slot_is_full(op, member, CO_SHM_LINES, CO_SHM_INTRODUCTION)) {
+        return false;
+    }
+    memcpy(its, co_shm_slot_payload(op->team, member, CO_SHM_LINES, op->tick), sizeof *its);
+    return true;
+}
+
+// This member is done with all ticks before `tick`; called for every one in turn.
+static inline void co_shm_consume(const struct co_shm_team *team, unsigned ring, uint64_t tick)
+{
+    if ((tick & (team->shape.ring[ring].quantum - 1)) == 0) {
+        // release R2: our reads of these slots are over, their writers may overwrite them.
+        co_store_release(&co_shm_control(team, team->self)->consumed[ring], tick);
+    }
+}
+
+// Adds what was copied to the counters now and then, since a shared counter costs as much as a small operation.
+void co_shm_team_count(struct co_shm_team *team, size_t bytes, size_t single_bytes);
+
+// The whole allgather has its bytes, so every member has begun it and is done with everything before. That is why a
+// run of allgathers needs no acknowledgement and two slots would do: when this member writes for tick t, it holds
+// everybody's bytes of tick t - 1, hence nobody reads tick t - 2 any more.
+static inline void co_shm_grant_from_allgather(struct co_shm_op *op)
+{
+    uint64_t *granted = &op->team->granted[op->ring];
+
+    *granted = op->tick > *granted ? op->tick : *granted;
+}
+
+// Makes the pages of a ring in our lane exist; -ENOMEM when /dev/shm is full.
+int co_shm_touch_ring(struct co_shm_team *team, unsigned ring);
+
+// shm_start.c: chooses the path by op->bytes and takes its ticks.
+void co_shm_op_begin(struct co_shm_op *op);
+bool co_shm_op_is_large(const struct co_shm_op *op); // straight between processes
+
+// shm_lengths.c: the bytes that `member` gives in this operation. 0: it has not come to it, or is past it by so many
+// streams that it is forgotten (`is_past`).
+size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
+// Of a bcast of which nothing was read: goes on with the root's length. adopt begins it anew, on the path of that
+// length; resize leaves it on its path, and fails with -ENOMEM.
+void co_shm_op_adopt(struct co_shm_op *op, size_t bytes);
+int co_shm_op_resize(struct co_shm_op *op, size_t bytes);
+
+// shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
+int co_shm_bcast_line_step(struct co_shm_op *op);
+int co_shm_allgather_line_step(struct co_shm_op *op);
+int co_shm_flow_step(struct co_shm_op *op);
+int co_shm_stream_step(struct co_shm_op *op);
+
+// shm_copy.c: like memcpy, for bytes that nobody will find in the cache.
+void co_shm_copy_past_cache(char *to, const char *from, size_t bytes);
+
+// shm_loan.c: called by a writer when a large operation begins and when it is done with its own part of it.
+void co_shm_loan_begin(struct co_shm_team *team, size_t bytes);
+void co_shm_loan_rest(struct co_shm_team *team);
+char *co_shm_loan_memory(const struct co_shm_team *team); // NULL: nothing is lent
+
+// What the claim of a member reads whose large operation has failed. It only ends what has this number, of which 16
+// bits are kept: nobody is that far behind.
+static inline uint64_t co_shm_closed(const struct co_shm_op *op)
+{
+    return op->sequence << 48 | UINT64_MAX >> 16;
+}
+
+// shm_star.c: large bcast and gather. shm_direct.c: large allgather.
+int co_shm_star_step(struct co_shm_op *op);
+int co_shm_direct_step(struct co_shm_op *op);
+void co_shm_star_abandon(struct co_shm_op *op);
+void co_shm_direct_abandon(struct co_shm_op *op);
+
+// shm_bounce.c: for bytes that the kernel does not let this process copy. The member at the other end copies them for
+// us, a page or less at a time, through our lane.
+struct co_shm_span {
+    char *local;     // this member's end
+    uint64_t offset; // from the start of the block, as the other end counts
+    size_t bytes;
+    int owner;    // the member at the other end
+    bool outward; // the bytes leave this member
+};
+
+// 0: under way, 1: the span is copied.
+int co_shm_bounce_step(struct co_shm_op *op, const struct co_shm_span *span);
+// Answers what was asked of this member; to be called by every member that waits in a large operation. `inward`: the
+// bytes come to us, and member m's block starts at block + m * bytes. True when something was done. Who asks for what
+// is not in the block breaks the team.
+bool co_shm_bounce_serve(struct co_shm_team *team, char *block, size_t bytes, bool inward);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Which network interface carries the multicast. Called once at start.
+#define _GNU_SOURCE // struct mmsghdr in udp_state.h
+#include <arpa/inet.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "transport/udp/udp_state.h"
+
+#define ANY_PORT 9 // nothing is sent there
+
+static uint32_t ip_of(const struct ifaddrs *entry)
+{
+    struct sockaddr_in address;
+    memcpy(&address, entry->ifa_addr, sizeof address);
+    return address.sin_addr.s_addr;
+}
+
+uint32_t co_udp_interface_source(uint32_t near_ip)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(ANY_PORT), .sin_addr.s_addr = near_ip};
+    socklen_t length = sizeof address;
+    uint32_t source = 0;
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        getsockname(fd, (struct sockaddr *)&address, &length) == 0) {
+        source = address.sin_addr.s_addr;
+    }
+    close(fd);
+    return source;
+}
+
+static bool can_multicast(const struct ifaddrs *entry)
+{
+    unsigned needed = IFF_UP | IFF_RUNNING | IFF_MULTICAST;
+    return (entry->ifa_flags & needed) == needed && !(entry->ifa_flags & IFF_LOOPBACK);
+}
+
+// Loopback multicasts although it does not say so: named by the user it is taken.
+bool co_udp_interface_fits(const struct ifaddrs *entry, const char *name)
+{
+    if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET) {
+        return false;
+    }
+    return name[0] == '\0' ? can_multicast(entry) : strcmp(entry->ifa_name, name) == 0 && (entry->ifa_flags & IFF_UP);
+}
+
+static const struct ifaddrs *find(const struct ifaddrs *all, const char *name, uint32_t source_ip)
+{
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        if (co_udp_interface_fits(entry, name) && (source_ip == 0 || ip_of(entry) == source_ip)) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+// MTU of the interface, 0 when the kernel does not say.
+static size_t read_mtu(const char *name)
+{
+    struct ifreq request = {0};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return 0;
+    }
+    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
+    int result = ioctl(fd, SIOCGIFMTU, &request);
+    close(fd);
+    return result == 0 && request.ifr_mtu > 0 ? (size_t)request.ifr_mtu : 0;
+}
+
+static int explain_missing(const char *name, char *why, size_t why_room)
+{
+    if (name[0] != '\0') {
+        snprintf(why, why_room, "the interface %s is missing, down or without an IPv4 address (CASTOFF_UDP_INTERFACE)",
+                 name);
+    } else {
+        snprintf(why, why_room, "no interface besides loopback is up, has an IPv4 address and can multicast");
+    }
+    return -ENODEV;
+}
+
+int co_udp_interface_choose(struct co_udp_interface *interface, const char *name, uint32_t near_ip, char *why,
+                            size_t why_room)
+{
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all) != 0) {
+        int error = -errno;
+        snprintf(why, why_room, "the interfaces cannot be listed: %s", strerror(-error));
+        return error;
+    }
+    uint32_t source_ip = name[0] == '\0' && near_ip != 0 ? co_udp_interface_source(near_ip) : 0;
+    const struct ifaddrs *entry = find(all, name, source_ip);
+    if (!entry && source_ip != 0) {
+        entry = find(all, name, 0);
+    }
+    int error = entry ? 0 : explain_missing(name, why, why_room);
+    if (entry) {
+        *interface = (struct co_udp_interface){.index = (int)if_nametoindex(entry->ifa_name), .ip = ip_of(entry)};
+        // An address may carry a label ("eth0:1"), which getifaddrs gives in place of the name.
+        snprintf(interface->name, sizeof interface->name, "%.*s", (int)strcspn(entry->ifa_name, ":"), entry->ifa_name);
+        interface->mtu_bytes = read_mtu(interface->name);
+        if (interface->index == 0) {
+            interface->index = (int)if_nametoindex(interface->name);
+        }
+        if (interface->index == 0 || interface->mtu_bytes <= CO_UDP_HEADERS_BYTES) {
+            error = explain_missing(interface->name, why, why_room);
+        }
+    }
+    freeifaddrs(all);
+    return error;
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Waiting calls: the stall watchdog speaks once for each stall and says what is waited for; native MPI is moved while
+// we wait; what another thread moves ends a wait too. Stalls end by what the log says, never by time.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/log.h"
+#include "engine/engine_state.h"
+#include "engine_job.h"
+#include "p2p/p2p.h"
+
+static char log_path[64];
+static enum co_call call;
+static const char *expected_word;
+
+static int count_in_log(const char *word)
+{
+    char line[2048];
+    int count = 0;
+    FILE *file = fopen(log_path, "r");
+    while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
+        count += strstr(line, word) != NULL;
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    return count;
+}
+
+static void take_part(struct job_rank *rank, struct co_team *team)
+{
+    unsigned char *all = calloc((size_t)rank->job->size, 5000);
+    struct co_task *task;
+    if (call == CO_CALL_IALLGATHER) {
+        struct co_wait wait = {.call = "MPI_Wait"};
+        job_require(co_team_iallgather(&task, team, NULL, all, 5000) == 0, "iallgather");
+        while (!co_task_is_done(task)) {
+            co_engine_wait_turn(rank->engine, &wait);
+        }
+        job_require(co_task_result(task) == 0, "result");
+        co_task_release(task);
+    } else {
+        job_require(co_team_allgather(team, NULL, all, 5000) == 0, "allgather");
+    }
+    free(all);
+}
+
+// The last rank comes when the first one has complained, twice in a row.
+static void one_is_late(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    rank->engine->stall_ns = rank->rank == 0 ? 20000000 : 0;
+    for (int stall = 1; stall <= 2; stall++) {
+        while (rank->rank == rank->job->size - 1 && count_in_log(expected_word) < stall) {
+            sched_yield();
+        }
+        take_part(rank, team);
+        job_require(count_in_log(expected_word) == stall, "a stall was told more than once");
+        pthread_barrier_wait(&rank->job->all);
+    }
+    co_team_close(team);
+}
+
+static void run_with_log(int size, const int *nodes, const char *word)
+{
+    expected_word = word;
+    snprintf(log_path, sizeof(log_path), "/tmp/castoff-wait-test-XXXXXX");
+    int file = mkstemp(log_path);
+    assert_true(file >= 0);
+    close(file);
+    engine_job_set("CASTOFF_LOG", "warn");
+    engine_job_set("CASTOFF_LOG_FILE", log_path);
+    engine_job_set("CASTOFF_PROGRESS", "caller");
+    co_log_open(0);
+    engine_job_run(size, nodes, one_is_late);
+    co_log_close();
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+    engine_job_set("CASTOFF_LOG_FILE", NULL);
+    engine_job_set("CASTOFF_LOG", "error");
+    co_log_open(-1);
+    unlink(log_path);
+}
+
+static void a_stall_is_told_once(void **state)
+{
+    (void)state;
+    call = CO_CALL_ALLGATHER;
+    run_with_log(2, (const int[]){0, 0}, "no progress in MPI_Allgather for 0 s: shm allgather of 5000 bytes");
+    run_with_log(2, (const int[]){0, 1}, "no progress in MPI_Allgather for 0 s: MPI_Allgather of 5000 bytes");
+    call = CO_CALL_IALLGATHER;
+    run_with_log(2, (const int[]){0, 0}, "no progress in MPI_Wait for 0 s: MPI_Iallgather of 5000 bytes");
+    run_with_log(3, (const int[]){0, 0, 1}, "no progress in MPI_Wait for 0 s: MPI_Iallgather of 5000 bytes");
+}
+
+static _Atomic int native_calls;
+
+static void count_native(void)
+{
+    atomic_fetch_add(&native_calls, 1);
+}
+
+// A peer may need our native side before it can join.
+static void late_until_native_moved(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    if (rank->rank == 0) {
+        rank->engine->bootstrap.native_progress = count_native;
+    }
+    while (rank->rank == 1 && atomic_load(&native_calls) < 10) {
+        sched_yield();
+    }
+    take_part(rank, team);
+    co_team_close(team);
+}
+
+static void native_moves_meanwhile(void **state)
+{
+    (void)state;
+    for (call = CO_CALL_ALLGATHER; call < CO_CALL_COUNT; call++) {
+        atomic_store(&native_calls, 0);
+        engine_job_run(2, (const int[]){0, 0}, late_until_native_moved);
+        atomic_store(&native_calls, 0);
+        engine_job_run(2, (const int[]){0, 1}, late_until_native_moved);
+    }
+}
+
+static void turns(struct co_engine *engine, struct co_wait *wait, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        co_engine_wait_turn(engine, wait);
+    }
+}
+
+// Looks at messages alone with which a wait in vain begins.
+static unsigned looks_in_vain(struct co_engine *engine)
+{
+    struct co_wait wait = {.call = "MPI_Recv", .for_message = true};
+    co_engine_wait_turn(engine, &wait);
+    turns(engine, &wait, wait.message_spins); // and one turn of all
+    return wait.message_spins;
+}
+
+// Where ranks outnumber cores waits spin as long as messages come while they do.
+static void learn_by_messages(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    struct co_engine *engine = rank->engine;
+    struct co_team_seed seed;
+    job_require(co_team_seed_open(&seed, engine, 7, (const int[]){0, 1}, 2, rank->rank) == 0, "seed");
+    struct co_p2p_context *context = co_messages_open_context(engine, &seed, (const int[]){0, 1});
+    job_require(context != NULL, "context");
+    struct co_p2p_send send = {.context = context, .destination = 0};
+    struct co_wait wait = {.call = "MPI_Recv", .for_message = true};
+    if (rank->rank == 0) {
+        engine->is_oversubscribed = true;
+        unsigned tried = looks_in_vain(engine);
+        job_require(tried > 1, "the first one is no try");
+        for (int i = 0; i < 10; i++) {
+            job_require(looks_in_vain(engine) == 0, "it was in vain, and is done again");
+        }
+        while (wait.message_spins == 0) { // until it is tried again
+            wait = (struct co_wait){.call = "MPI_Recv", .for_message = true};
+            co_engine_wait_turn(engine, &wait);
+        }
+        job_require(wait.message_spins > 1, "it does not spin");
+    }
+    pthread_barrier_wait(&rank->job->all);
+    if (rank->rank == 1) {
+        co_p2p_send(&send);
+    }
+    pthread_barrier_wait(&rank->job->all);
+    if (rank->rank == 0) {
+        co_engine_wait_turn(engine, &wait); // finds it
+        unsigned spins = wait.message_spins;
+        job_require(looks_in_vain(engine) >= spins, "who spun for a message spins for the next");
+    }
+}
+
+static void crowded_waits_learn_to_spin(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_P2P", "yes");
+    engine_job_set("CASTOFF_PROGRESS", "caller");
+    engine_job_run(2, (const int[]){0, 0}, learn_by_messages);
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+    engine_job_set("CASTOFF_P2P", NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stall_is_told_once),
+        cmocka_unit_test(native_moves_meanwhile),
+        cmocka_unit_test(crowded_waits_learn_to_spin),
+    };
+    return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Cores against ranks: who shares a node's cores, who is bound to one, which node decides for all, what the setting
+// overrules, and a rank that cannot tell its cores. The masks are the test's, whatever this machine has.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+#include "engine/engine_state.h"
+#include "engine/start/cores.h"
+#include "engine_job.h"
+
+#define UNKNOWN 0 // a mask that the kernel does not tell
+
+struct expectation {
+    int ranks;
+    int node_of_rank[4];
+    uint64_t cores_of_rank[4]; // bit for each core
+    int cores_of_node[2];
+    bool is_oversubscribed, uses_threads;
+};
+
+static const struct expectation *expected;
+static _Thread_local uint64_t mask_here; // of this thread's rank
+
+// Ours stands before the C library's.
+int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *mask)
+{
+    job_require(pid == 0 && bytes == sizeof(*mask), "the mask of somebody else");
+    if (mask_here == UNKNOWN) {
+        return errno = EINVAL, -1;
+    }
+    CPU_ZERO(mask);
+    for (int core = 0; core < 64; core++) {
+        if (mask_here >> core & 1) {
+            CPU_SET(core, mask);
+        }
+    }
+    return 0;
+}
+
+static void give_mask(struct job_rank *rank)
+{
+    mask_here = expected->cores_of_rank[rank->rank];
+}
+
+static void look(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    const struct co_engine *engine = rank->engine;
+    job_require(engine->is_oversubscribed == expected->is_oversubscribed, "is_oversubscribed");
+    job_require(engine->uses_threads == expected->uses_threads, "uses_threads");
+    job_require(engine->cores == expected->cores_of_node[rank->node], "cores of the node");
+}
+
+static void expect(const struct expectation *what)
+{
+    expected = what;
+    engine_job_before_open = give_mask;
+    engine_job_run(what->ranks, what->node_of_rank, look);
+    engine_job_before_open = NULL;
+}
+
+static void one_node(void **state)
+{
+    (void)state;
+    // As many ranks as cores, more cores, more ranks.
+    expect(&(struct expectation){2, {0, 0}, {3, 3}, {2}, false, false});
+    expect(&(struct expectation){2, {0, 0}, {7, 7}, {3}, false, true});
+    expect(&(struct expectation){3, {0, 0, 0}, {3, 3, 3}, {2}, true, false});
+}
+
+static void bound_ranks(void **state)
+{
+    (void)state;
+    // A node's cores are those of all its ranks; two ranks bound to one core meet there.
+    expect(&(struct expectation){2, {0, 0}, {1 << 5, 1 << 9}, {2}, false, false});
+    expect(&(struct expectation){2, {0, 0}, {1 << 5, 1 << 5}, {1}, true, false});
+    expect(&(struct expectation){2, {0, 0}, {3 << 4, 3 << 8}, {4}, false, true});
+    // There are free cores, but a thread of rank 0 may not run there.
+    expect(&(struct expectation){2, {0, 0}, {1, 0xfe}, {8}, false, false});
+}
+
+static void several_nodes(void **state)
+{
+    (void)state;
+    // Cores of the same number on two nodes are two cores.
+    expect(&(struct expectation){2, {0, 1}, {3, 3}, {2, 2}, false, true});
+    expect(&(struct expectation){4, {0, 0, 1, 1}, {7, 7, 0x700, 0x700}, {3, 3}, false, true});
+    // One node without a free core, or with too few, decides for all.
+    expect(&(struct expectation){3, {0, 1, 1}, {0xff, 3, 3}, {8, 2}, false, false});
+    expect(&(struct expectation){3, {0, 1, 1}, {0xff, 1, 1}, {8, 1}, true, false});
+    expect(&(struct expectation){3, {0, 1, 0}, {3, 0xf0, 3}, {2, 4}, false, false});
+}
+
+static void the_setting_overrules(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_PROGRESS", "threads");
+    expect(&(struct expectation){2, {0, 0}, {1, 1}, {1}, true, true});
+    engine_job_set("CASTOFF_PROGRESS", "caller");
+    expect(&(struct expectation){2, {0, 0}, {0xff, 0xff}, {8}, false, false});
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+}
+
+static void cores_that_nobody_tells(void **state)
+{
+    (void)state; // one, which is on the safe side
+    expect(&(struct expectation){2, {0, 0}, {UNKNOWN, 0xff}, {8}, false, false});
+    expect(&(struct expectation){2, {0, 0}, {UNKNOWN, UNKNOWN}, {1}, true, false});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_node),
+        cmocka_unit_test(bound_ranks),
+        cmocka_unit_test(several_nodes),
+        cmocka_unit_test(the_setting_overrules),
+        cmocka_unit_test(cores_that_nobody_tells),
+    };
+    return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
+}

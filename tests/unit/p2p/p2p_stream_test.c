@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Messages that go in pieces inside a node: without the kernel's help as long as their sender moves; what is behind
+// them, both directions at once, and credit.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/counters.h"
+#include "p2p_streams.h"
+
+static const size_t sizes[] = {EAGER + 1,          8192,   FIRST_FRAGMENT - 1, FIRST_FRAGMENT,
+                               FIRST_FRAGMENT + 1, 100000, STREAM_MOST};
+
+// Each size with the receive before the message, and after it, with enough room, with half, and with none.
+static void in_pieces(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        for (int kind = 0; kind < 12; kind++) {
+            size_t room = kind % 3 == 0 ? sizes[i] : kind % 3 == 1 ? sizes[i] / 2 : 0;
+            bool receive_first = kind / 3 & 1;
+            open_streams(2, 1 << 20);
+            struct co_p2p_receive receive = receive_at(1, room);
+            struct co_p2p_send send = send_of(0, 1, 5, sizes[i]);
+            send.is_synchronous = kind / 6;
+            if (receive_first) {
+                co_p2p_receive(&receive, 0, 5);
+            }
+            co_p2p_send(&send);
+            p2p_world_settle(&world);
+            if (!receive_first) {
+                assert_false(co_p2p_send_is_done(&send)); // it waits for its receive
+                co_p2p_receive(&receive, CO_P2P_ANY, CO_P2P_ANY);
+                p2p_world_settle(&world);
+            }
+            assert_true(co_p2p_send_is_done(&send));
+            check_received(&receive, 0, 5, sizes[i]);
+            assert_int_equal(reads, 0);
+            close_streams(false);
+        }
+    }
+}
+
+// Its receiver does not run while the ring is full: later ones are read, until that has been tried for long enough.
+static void who_was_away_reads(void **state)
+{
+    enum { BYTES = 200000, VAIN = 10 };
+    (void)state;
+    int offers = 0;
+    open_streams(2, 1 << 20);
+    for (int vain = 0; vain <= VAIN; vain += VAIN) { // longer the second time
+        struct co_p2p_receive receive = receive_at(1, BYTES);
+        struct co_p2p_send send = send_of(0, 1, 5, BYTES);
+        co_p2p_send(&send);
+        streams_move(0);
+        co_p2p_receive(&receive, 0, 5);
+        streams_move(1); // the ring is empty, and the rest asked for
+        streams_move(0); // it is full
+        for (int i = 0; i < vain; i++) {
+            wait_in_vain(0);
+        }
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 5, BYTES);
+        assert_true(send.first_fragment > 0);
+    }
+    assert_int_equal(reads, 0);
+    for (size_t first_fragment = 0; first_fragment == 0; offers++) {
+        struct co_p2p_receive receive = receive_at(1, BYTES);
+        struct co_p2p_send send = send_of(0, 1, 5, BYTES);
+        co_p2p_receive(&receive, 0, 5);
+        co_p2p_send(&send);
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 5, BYTES);
+        first_fragment = send.first_fragment;
+    }
+    assert_in_range(offers, 2, 100);
+    assert_int_equal(reads, offers - 1);
+    close_streams(false);
+}
+
+static void larger_ones_are_read(void **state)
+{
+    (void)state;
+    open_streams(2, 1 << 20);
+    struct co_p2p_receive receive = receive_at(1, LARGE);
+    struct co_p2p_send send = send_of(0, 1, 5, STREAM_MOST + 1);
+    co_p2p_receive(&receive, 0, 5);
+    co_p2p_send(&send);
+    p2p_world_settle(&world);
+    check_received(&receive, 0, 5, STREAM_MOST + 1);
+    assert_true(reads > 0);
+    close_streams(false);
+}
+
+// Small and middle ones, with another tag, do not wait for all of what is before them.
+static void what_is_behind_a_long_one(void **state)
+{
+    static unsigned char small[2][2000];
+    size_t bytes[2] = {8, 2000};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        open_streams(2, 1 << 20);
+        struct co_p2p_receive receive = receive_at(1, LARGE), other = receive_at(1, 2000);
+        struct co_p2p_send send = send_of(0, 1, 5, STREAM_MOST), behind = send_of(0, 1, 6, bytes[i]);
+        other.buffer = small[i];
+        co_p2p_receive(&receive, 0, 5);
+        co_p2p_receive(&other, 0, 6);
+        co_p2p_send(&send);
+        co_p2p_send(&behind);
+        while (!co_p2p_receive_is_done(&other)) {
+            co_p2p_progress(world.ranks[0]);
+            co_p2p_progress(world.ranks[1]);
+        }
+        assert_false(co_p2p_receive_is_done(&receive));
+        assert_true(receive.done_bytes < 4 * FIRST_FRAGMENT);
+        p2p_world_settle(&world);
+        check_received(&receive, 0, 5, STREAM_MOST);
+        close_streams(false);
+    }
+}
+
+// Both directions at once, more of them than any ring holds, and each rank in its sends until they are over.
+static void both_ways(void **state)
+{
+    enum { COUNT = 64, BYTES = 40000 };
+    static struct co_p2p_send sends[2][COUNT];
+    static struct co_p2p_receive receives[2][COUNT];
+    static unsigned char bodies[2][COUNT][BYTES];
+    (void)state;
+    for (int receive_first = 0; receive_first < 2; receive_first++) {
+        open_streams(2, 256 << 10);
+        for (int step = 0; step < 2; step++) {
+            for (int rank = 0; rank < 2; rank++) {
+                for (int i = 0; i < COUNT; i++) {
+                    if (step == receive_first) {
+                        sends[rank][i] = send_of(rank, 1 - rank, i, BYTES);
+                        co_p2p_send(&sends[rank][i]);
+                    } else {
+                        receives[rank][i] = receive_at(rank, BYTES);
+                        receives[rank][i].buffer = bodies[rank][i];
+                        co_p2p_receive(&receives[rank][i], 1 - rank, i);
+                    }
+                }
+            }
+            p2p_world_settle(&world);
+        }
+        for (int rank = 0; rank < 2; rank++) {
+            for (int i = 0; i < COUNT; i++) {
+                assert_true(co_p2p_send_is_done(&sends[rank][i]));
+                assert_true(co_p2p_receive_is_done(&receives[rank][i]));
+                assert_memory_equal(bodies[rank][i], sent, BYTES);
+            }
+        }
+        memset(bodies, 0, sizeof(bodies));
+        close_streams(false);
+    }
+}
+
+// What comes unasked counts against its sender, and without credit an offer comes alone.
+static void credit_bounds_what_comes_unasked(void **state)
+{
+    enum { COUNT = 20, CREDIT = 3 * FIRST_FRAGMENT };
+    static struct co_p2p_send sends[COUNT];
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        uint64_t before = co_counter_read(CO_COUNT_STREAMED_BYTES);
+        open_streams(2, CREDIT);
+        for (int i = 0; i < COUNT; i++) {
+            sends[i] = send_of(0, 1, i, 50000);
+            co_p2p_send(&sends[i]);
+            p2p_world_settle(&world);
+        }
+        for (int i = 0; i < COUNT; i++) {
+            struct co_p2p_receive receive = receive_at(1, 50000);
+            co_p2p_receive(&receive, 0, round == 0 ? i : COUNT - 1 - i);
+            p2p_world_settle(&world);
+            check_received(&receive, 0, round == 0 ? i : COUNT - 1 - i, 50000);
+        }
+        assert_int_equal(reads, COUNT - 2);                // two have streamed, the others were only offered
+        struct co_p2p_receive last = receive_at(1, 50000); // there is credit again
+        struct co_p2p_send again = send_of(0, 1, 1, 50000);
+        co_p2p_receive(&last, 0, 1);
+        co_p2p_send(&again);
+        p2p_world_settle(&world);
+        check_received(&last, 0, 1, 50000);
+        assert_int_equal(reads, COUNT - 2);
+        close_streams(false);
+        assert_int_equal(co_counter_read(CO_COUNT_STREAMED_BYTES) - before, 3 * 50000);
+    }
+}
+
+static void counted(void **state)
+{
+    (void)state;
+    uint64_t streamed = co_counter_read(CO_COUNT_MESSAGES_STREAMED), bytes = co_counter_read(CO_COUNT_STREAMED_BYTES),
+             read = co_counter_read(CO_COUNT_STREAMS_READ);
+    open_streams(2, 1 << 20);
+    struct co_p2p_receive receives[3];
+    struct co_p2p_send sends[3];
+    for (int i = 0; i < 3; i++) { // the last one is finished by reading
+        receives[i] = receive_at(1, LARGE);
+        sends[i] = send_of(0, 1, i, i == 0 ? 10000 : 100000);
+        co_p2p_receive(&receives[i], 0, i);
+        co_p2p_send(&sends[i]);
+        if (i < 2) {
+            p2p_world_settle(&world);
+        } else {
+            wait_in_vain(1);
+        }
+        check_received(&receives[i], 0, i, sends[i].bytes);
+    }
+    p2p_world_settle(&world);
+    close_streams(false);
+    assert_int_equal(co_counter_read(CO_COUNT_MESSAGES_STREAMED) - streamed, 3);
+    assert_int_equal(co_counter_read(CO_COUNT_STREAMS_READ) - read, 1);
+    uint64_t in_pieces = co_counter_read(CO_COUNT_STREAMED_BYTES) - bytes;
+    assert_true(in_pieces >= 110000 && in_pieces <= 110000 + FIRST_FRAGMENT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(in_pieces),
+                                       cmocka_unit_test(larger_ones_are_read),
+                                       cmocka_unit_test(who_was_away_reads),
+                                       cmocka_unit_test(what_is_behind_a_long_one),
+                                       cmocka_unit_test(both_ways),
+                                       cmocka_unit_test(credit_bounds_what_comes_unasked),
+                                       cmocka_unit_test(counted)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What tests of messages in pieces begin with: a world whose reads and clock are the test's.
+#ifndef CASTOFF_TESTS_P2P_STREAMS_H
+#define CASTOFF_TESTS_P2P_STREAMS_H
+
+#include "p2p_letters.h"
+
+enum { FIRST_FRAGMENT = 32 << 10, STREAM_MOST = 1 << 20, EAGER = 4096 };
+
+extern int reads, read_error;       // so many, and what they say instead
+extern void (*while_reading)(void); // NULL: nothing
+
+void open_streams(int size, size_t credit);
+// Nothing is under way, but for sends of rank 0, where it has some.
+void close_streams(bool has_sends);
+// This rank alone, until nothing moves; and then for longer than its patience.
+void streams_move(int rank);
+void wait_in_vain(int rank);
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Members of one node that were called with different lengths: a bcast ends with the root's bytes on every path that
+// either length chooses, also when the root is far ahead; an allgather or gather ends with an error on somebody and
+// never with a wait that has no end. The seed can be given as the first argument.
+#include <errno.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+#include "shm/shm_team.h"
+#include "shm_job.h"
+
+// Lines, mail, bulk of two lengths, and two that go straight between processes.
+static const size_t lengths[] = {1, 120, 121, 632, 633, 5000, 60000, 200000, 700000};
+
+#define LENGTHS (sizeof lengths / sizeof *lengths)
+
+static uint64_t seed = 20261122;
+
+// As shm_job_finish, for a caller that waits long.
+static int finish(struct co_shm_op *op)
+{
+    int state;
+
+    while ((state = co_shm_op_progress(op)) == 0 && (state = co_shm_op_look_at_lengths(op)) == 0) {
+        sched_yield();
+    }
+    return state;
+}
+
+static int check_bcast(struct shm_rank *self, struct co_shm_team *team, uint64_t operation, int root, size_t given,
+                       size_t room)
+{
+    bool is_root = self->rank == root;
+    size_t bytes = is_root ? given : room, came = given < bytes ? given : bytes;
+    char *buffer = malloc(bytes + 1);
+    struct co_shm_op op;
+
+    SHM_CHECK(buffer != NULL);
+    memset(buffer, 'x', bytes + 1);
+    if (is_root) {
+        shm_job_fill(buffer, operation, root, bytes);
+    }
+    co_shm_bcast_start(&op, team, root, buffer, bytes);
+    SHM_CHECK(finish(&op) == (given > bytes ? CO_SHM_TRUNCATED : 1));
+    SHM_CHECK(op.bytes == given && (op.whole != NULL) == (given > bytes));
+    SHM_CHECK(op.whole == NULL || shm_job_holds(op.whole, operation, root, given));
+    SHM_CHECK(op.whole == NULL ? shm_job_holds(buffer, operation, root, came) : memcmp(op.whole, buffer, came) == 0);
+    for (size_t i = came; i < bytes + 1; i++) {
+        SHM_CHECK(buffer[i] == 'x');
+    }
+    free(op.whole);
+    free(buffer);
+    return 0;
+}
+
+static int any_two_lengths(struct shm_rank *self)
+{
+    struct co_shm_team *team;
+    uint64_t state = seed, operation = 0;
+
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    for (int turn = 0; turn < 300; turn++) {
+        size_t given = lengths[shm_job_draw(&state) % LENGTHS];
+        int root = (int)(shm_job_draw(&state) % (uint64_t)self->size);
+        uint64_t others = shm_job_draw(&state);
+        size_t room = lengths[(others >> (4 * self->rank)) % LENGTHS];
+        bool agree = shm_job_draw(&state) % 2 != 0;
+        SHM_CHECK(check_bcast(self, team, operation++, root, given, agree ? given : room) == 0);
+        if (turn % CO_SHM_STREAMS == 0) {
+            shm_job_barrier(self); // nobody is further ahead than is remembered
+        }
+    }
+    shm_job_barrier(self);
+    SHM_CHECK(shm_job_check_allgather(self, team, operation, 3000) == 0);
+    co_shm_team_close(team);
+    return 0;
+}
+
+// Rank 0 goes on to `after` further broadcasts before rank 1 comes to the first, with another length.
+static int run_ahead(struct shm_rank *self, uint64_t id, size_t given, size_t room, size_t later, int after)
+{
+    struct co_shm_team *team;
+    char *buffer = calloc(1, 700001);
+
+    SHM_CHECK(buffer != NULL && shm_job_open_team(self, &team, id) == 0);
+    if (self->rank == 0) {
+        for (int i = 0; i <= after; i++) {
+            struct co_shm_op op;
+            size_t bytes = i == 0 ? given : later;
+            shm_job_fill(buffer, (uint64_t)i, 0, bytes);
+            co_shm_bcast_start(&op, team, 0, buffer, bytes);
+            SHM_CHECK(co_shm_op_progress(&op) == 1);
+        }
+    }
+    shm_job_barrier(self);
+    for (int i = 0; self->rank == 1 && i <= after; i++) {
+        SHM_CHECK(check_bcast(self, team, (uint64_t)i, 0, i == 0 ? given : later, i == 0 ? room : later) == 0);
+    }
+    shm_job_barrier(self);
+    co_shm_team_close(team);
+    free(buffer);
+    return 0;
+}
+
+static int root_is_ahead(struct shm_rank *self)
+{
+    SHM_CHECK(run_ahead(self, 1, 1, 700, 1, 15) == 0);     // lines, where mail was expected, and lines again
+    SHM_CHECK(run_ahead(self, 2, 300, 100, 100, 15) == 0); // mail; lines that are not for this operation
+    SHM_CHECK(run_ahead(self, 3, 700, 5000, 700, 7) == 0); // a stream shorter than expected, and more streams
+    SHM_CHECK(run_ahead(self, 4, 100, 5000, 700, 7) == 0); // no stream at all, but later ones
+    SHM_CHECK(run_ahead(self, 5, 5000, 100, 8, 15) == 0);
+    return 0;
+}
+
+// More streams than are remembered: the one that lags cannot know any more, and says so.
+static int forgotten(struct shm_rank *self)
+{
+    struct co_shm_team *team;
+    char buffer[1000] = {0};
+    struct co_shm_op op;
+
+    SHM_CHECK(shm_job_open_team(self, &team, 9) == 0);
+    for (int i = 0; self->rank == 0 && i <= CO_SHM_STREAMS; i++) {
+        co_shm_bcast_start(&op, team, 0, buffer, 700);
+        SHM_CHECK(co_shm_op_progress(&op) == 1);
+    }
+    shm_job_barrier(self);
+    if (self->rank == 1) {
+        co_shm_bcast_start(&op, team, 0, buffer, 100);
+        SHM_CHECK(finish(&op) == -EMSGSIZE);
+    }
+    shm_job_barrier(self);
+    co_shm_team_close(team);
+    return 0;
+}
+
+// What the engine does with one that fails: the others of it end, too.
+static int finish_or_break(struct co_shm_team *team, struct co_shm_op *op)
+{
+    int state;
+
+    while ((state = co_shm_op_progress(op)) == 0 && (state = co_shm_op_look_at_lengths(op)) == 0 &&
+           (state = co_shm_team_broken(team)) == 0) {
+        sched_yield();
+    }
+    if (state < 0) {
+        co_shm_team_break(team, state);
+    }
+    return state;
+}
+
+static int others_end(struct shm_rank *self)
+{
+    uint64_t id = 20;
+
+    for (size_t a = 0; a < LENGTHS; a++) {
+        for (size_t b = 0; b < LENGTHS; b++) {
+            for (int gathers = 0; gathers < 2 && a != b; gathers++) {
+                struct co_shm_team *team;
+                struct co_shm_op op;
+                size_t bytes = lengths[self->rank == 0 ? a : b];
+                char *all = calloc((size_t)self->size, bytes), *mine = calloc(1, bytes);
+                SHM_CHECK(all && mine && shm_job_open_team(self, &team, id++) == 0);
+                if (gathers) {
+                    co_shm_gather_start(&op, team, 0, mine, all, bytes);
+                } else {
+                    co_shm_allgather_start(&op, team, mine, all, bytes);
+                }
+                *shm_job_word(self, self->rank) = finish_or_break(team, &op) < 0;
+                shm_job_barrier(self);
+                SHM_CHECK(*shm_job_word(self, 0) + *shm_job_word(self, 1) > 0 || op.ring == CO_SHM_BULK);
+                shm_job_barrier(self);
+                co_shm_team_close(team);
+                free(all);
+                free(mine);
+            }
+        }
+    }
+    return 0;
+}
+
+static void run(shm_rank_function *function, int size, int single_copy, size_t team_bytes)
+{
+    struct shm_job_options options = {
+        .size = size, .single_copy = single_copy, .single_copy_min = 100000, .team_bytes = team_bytes};
+
+    assert_int_equal(shm_job_run(&options, function), 0);
+    assert_int_equal(shm_job_names_left(), 0);
+}
+
+static void a_bcast_ends_with_the_roots_bytes(void **state)
+{
+    (void)state;
+    for (int size = 2; size <= 5; size++) {
+        run(any_two_lengths, size, size % 2 ? CO_NO : CO_AUTO, 65536);
+    }
+}
+
+static void a_late_member_finds_its_operation(void **state)
+{
+    (void)state;
+    run(root_is_ahead, 2, CO_NO, 65536);
+    run(forgotten, 2, CO_NO, 1 << 20);
+}
+
+static void allgathers_and_gathers_do_not_wait_for_ever(void **state)
+{
+    (void)state;
+    run(others_end, 2, CO_NO, 65536);
+    run(others_end, 2, CO_AUTO, 65536);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bcast_ends_with_the_roots_bytes),
+        cmocka_unit_test(a_late_member_finds_its_operation),
+        cmocka_unit_test(allgathers_and_gathers_do_not_wait_for_ever),
+    };
+
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : seed;
+    print_message("seed %llu\n", (unsigned long long)seed);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
