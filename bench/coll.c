@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Measures MPI_Bcast, MPI_Allgather and MPI_Iallgather on castoff's side and on stock's sides in turn, in one job. An
-// ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run build/bench/coll --calls
-// bcast --sizes 8,4096). Rank 0 prints where the ranks are (coll_place.c), then one line for each side, call and size:
+// Measures MPI_Bcast, MPI_Allgather and their nonblocking forms on castoff's side and on stock's sides in turn, in one
+// job. An ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run build/bench/coll
+// --calls bcast --sizes 8,4096). Rank 0 prints where the ranks are (coll_place.c), then one line for each side, call
+// and size:
 //   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
 // where each time is that of the slowest rank in one round. The start of a nonblocking call ends on each rank for
 // itself: its times are those of one rank, the one with the largest median.
@@ -13,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const coll_call_names[COLL_CALLS] = {"bcast", "allgather", "iallgather", "istart", "overlap"};
+const char *const coll_call_names[COLL_CALLS] = {"bcast",      "ibcast",      "allgather", "iallgather",
+                                                 "allgatherv", "iallgatherv", "istart",    "overlap"};
 
 static bool allocate(struct coll_run *run)
 {
@@ -21,14 +23,16 @@ static bool allocate(struct coll_run *run)
     for (int i = 0; i < run->options.size_count; i++) {
         largest = run->options.sizes[i] > largest ? run->options.sizes[i] : largest;
     }
-    bool is_bcast_only = run->options.calls[COLL_BCAST];
-    for (int call = COLL_BCAST + 1; call < COLL_CALLS; call++) {
-        is_bcast_only &= !run->options.calls[call];
+    bool is_bcast_only = true;
+    for (int call = 0; call < COLL_CALLS; call++) {
+        is_bcast_only &= !run->options.calls[call] || coll_has_root((enum coll_call)call);
     }
     run->room = largest * (is_bcast_only ? 1 : (size_t)run->ranks);
-    run->send = malloc(largest);
+    run->send = malloc(2 * largest);
     run->receive = malloc(run->room);
-    int mine = run->send && run->receive && largest <= INT32_MAX, all;
+    run->counts = calloc((size_t)run->ranks, sizeof *run->counts);
+    run->places = calloc((size_t)run->ranks, sizeof *run->places);
+    int mine = run->send && run->receive && run->counts && run->places && largest <= INT32_MAX, all;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, run->control);
     return all;
 }
@@ -205,6 +209,8 @@ int main(int argc, char **argv)
     }
     free(run.send);
     free(run.receive);
+    free(run.counts);
+    free(run.places);
     coll_sides_close(&run);
     MPI_T_finalize();
     MPI_Finalize();

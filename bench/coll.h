@@ -10,7 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum coll_call { COLL_BCAST, COLL_ALLGATHER, COLL_IALLGATHER, COLL_ISTART, COLL_OVERLAP, COLL_CALLS };
+enum coll_call {
+    COLL_BCAST,
+    COLL_IBCAST,
+    COLL_ALLGATHER,
+    COLL_IALLGATHER,
+    COLL_ALLGATHERV,
+    COLL_IALLGATHERV,
+    COLL_ISTART,
+    COLL_OVERLAP,
+    COLL_CALLS
+};
 
 // OSU: short units of work until the clock says that it was long enough. STEPS: a fixed amount of work, which takes
 // longer when the library needs the processor. SLEEP: on another device, the processor is free.
@@ -35,8 +45,9 @@ struct coll_options {
 struct coll_side {
     char name[32];
     MPI_Comm comm;
-    enum coll_call call; // which call's algorithm it stands for; COLL_CALLS: all
-    int iallgather_algorithm;
+    enum coll_call call;         // which call's algorithm it stands for; COLL_CALLS: all
+    const char *libnbc_variable; // of a nonblocking one, which looks at its own at each call; NULL: none
+    int libnbc_algorithm;
 };
 
 struct coll_run {
@@ -46,9 +57,16 @@ struct coll_run {
     MPI_Comm control; // native, for everything that is not measured
     int rank, ranks;
     uint8_t *send, *receive;
-    size_t room; // bytes of `receive`
+    size_t room;          // bytes of `receive`
+    int *counts, *places; // of the allgathers of unequal blocks
     uint64_t seed;
 };
+
+// One message from a root, not a block of each rank.
+static inline bool coll_has_root(enum coll_call call)
+{
+    return call == COLL_BCAST || call == COLL_IBCAST;
+}
 
 extern const char *const coll_call_names[COLL_CALLS];
 

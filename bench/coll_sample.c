@@ -14,10 +14,27 @@ double coll_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
+static bool is_uneven(enum coll_call call)
+{
+    return call == COLL_ALLGATHERV || call == COLL_IALLGATHERV;
+}
+
+// Each rank's block is longer than the one before by the same; their mean is `bytes`.
+static void lay_out(struct coll_run *run, enum coll_call call, size_t bytes)
+{
+    int at = 0;
+    for (int rank = 0; rank < run->ranks; rank++) {
+        size_t share = 2 * bytes * (size_t)(rank + 1) / (size_t)(run->ranks + 1);
+        run->counts[rank] = (int)(is_uneven(call) ? share : bytes);
+        run->places[rank] = at;
+        at += run->counts[rank];
+    }
+}
+
 void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes)
 {
     uint64_t round = ++run->seed;
-    if (call == COLL_BCAST) {
+    if (coll_has_root(call)) {
         if (run->rank == run->options.root) {
             coll_data_fill(run->receive, bytes, coll_data_seed(round, run->rank));
         } else {
@@ -25,18 +42,20 @@ void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes
         }
         return;
     }
-    coll_data_fill(run->send, bytes, coll_data_seed(round, run->rank));
+    lay_out(run, call, bytes);
+    coll_data_fill(run->send, (size_t)run->counts[run->rank], coll_data_seed(round, run->rank));
     memset(run->receive, 0xa5, bytes * (size_t)run->ranks);
 }
 
 size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes)
 {
-    if (call == COLL_BCAST) {
+    if (coll_has_root(call)) {
         return coll_data_wrong(run->receive, bytes, coll_data_seed(run->seed, run->options.root));
     }
     size_t wrong = 0;
     for (int rank = 0; rank < run->ranks; rank++) {
-        wrong += coll_data_wrong(run->receive + (size_t)rank * bytes, bytes, coll_data_seed(run->seed, rank));
+        wrong += coll_data_wrong(run->receive + run->places[rank], (size_t)run->counts[rank],
+                                 coll_data_seed(run->seed, rank));
     }
     return wrong;
 }
@@ -53,6 +72,34 @@ static double time_iallgather(struct coll_run *run, const struct coll_side *side
     for (int i = 0; i < batch; i++) {
         MPI_Request request;
         MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return coll_now() - start;
+}
+
+static double time_uneven(struct coll_run *run, const struct coll_side *side, enum coll_call call, int batch)
+{
+    int count = run->counts[run->rank];
+    double start = coll_now();
+    for (int i = 0; i < batch; i++) {
+        if (call == COLL_ALLGATHERV) {
+            MPI_Allgatherv(run->send, count, MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE, side->comm);
+        } else {
+            MPI_Request request;
+            MPI_Iallgatherv(run->send, count, MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE, side->comm,
+                            &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    return coll_now() - start;
+}
+
+static double time_ibcast(struct coll_run *run, const struct coll_side *side, int count, int batch)
+{
+    double start = coll_now();
+    for (int i = 0; i < batch; i++) {
+        MPI_Request request;
+        MPI_Ibcast(run->receive, count, MPI_BYTE, run->options.root, side->comm, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     return coll_now() - start;
@@ -76,6 +123,12 @@ static double time_calls(struct coll_run *run, const struct coll_side *side, enu
 {
     if (call == COLL_ISTART) {
         return time_start(run, side, count);
+    }
+    if (is_uneven(call)) {
+        return time_uneven(run, side, call, batch);
+    }
+    if (call == COLL_IBCAST) {
+        return time_ibcast(run, side, count, batch);
     }
     if (call == COLL_IALLGATHER) {
         return time_iallgather(run, side, count, batch);

@@ -14,9 +14,12 @@ static const struct {
     int first, last; // algorithm numbers of Open MPI 4.1
 } families[] = {
     {COLL_BCAST, "coll_tuned_bcast_algorithm", 1, 9},
+    {COLL_IBCAST, "coll_libnbc_ibcast_algorithm", 1, 4},
     {COLL_ALLGATHER, "coll_tuned_allgather_algorithm", 1, 6},
     {COLL_IALLGATHER, "coll_libnbc_iallgather_algorithm", 1, 2},
 };
+
+enum { FAMILIES = sizeof families / sizeof *families };
 
 static bool set_variable(const char *name, int value)
 {
@@ -65,7 +68,9 @@ static void add_algorithm(struct coll_run *run, int family, int algorithm)
     if (all) {
         struct coll_side *side = add(run, name, duplicate_native());
         side->call = call;
-        side->iallgather_algorithm = call == COLL_IALLGATHER ? algorithm : 0;
+        side->libnbc_variable =
+            strncmp(families[family].variable, "coll_libnbc_", 12) == 0 ? families[family].variable : NULL;
+        side->libnbc_algorithm = algorithm;
     }
     set_variable(families[family].variable, 0);
 }
@@ -77,7 +82,7 @@ void coll_sides_open(struct coll_run *run)
     MPI_Comm_dup(MPI_COMM_WORLD, &own);
     add(run, "castoff", own);
     add(run, "stock", duplicate_native());
-    for (int family = 0; run->options.has_algorithms && family < 3; family++) {
+    for (int family = 0; run->options.has_algorithms && family < FAMILIES; family++) {
         if (!run->options.calls[families[family].call]) {
             continue;
         }
@@ -102,9 +107,14 @@ bool coll_side_serves(const struct coll_side *side, enum coll_call call)
 
 void coll_side_enter(const struct coll_side *side)
 {
-    static int current;
-    if (side->iallgather_algorithm != current) {
-        set_variable("coll_libnbc_iallgather_algorithm", side->iallgather_algorithm);
-        current = side->iallgather_algorithm;
+    static const char *variable;
+    static int algorithm;
+    if (variable != NULL && side->libnbc_variable != variable) {
+        set_variable(variable, 0);
     }
+    if (side->libnbc_variable != NULL && (side->libnbc_variable != variable || side->libnbc_algorithm != algorithm)) {
+        set_variable(side->libnbc_variable, side->libnbc_algorithm);
+    }
+    variable = side->libnbc_variable;
+    algorithm = side->libnbc_algorithm;
 }

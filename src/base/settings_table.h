@@ -7,8 +7,11 @@
 // clang-format off
 CO_SETTING(ENABLE, "CASTOFF_ENABLE", USER, BOOL, "yes", 0, 0, NULL, true, "no: every call goes straight to the MPI below")
 CO_SETTING(BCAST, "CASTOFF_BCAST", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Bcast: auto where it is not slower, yes wherever possible, no never")
+CO_SETTING(IBCAST, "CASTOFF_IBCAST", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Ibcast: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ALLGATHER, "CASTOFF_ALLGATHER", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Allgather: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(IALLGATHER, "CASTOFF_IALLGATHER", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Iallgather: auto where it is not slower, yes wherever possible, no never")
+CO_SETTING(ALLGATHERV, "CASTOFF_ALLGATHERV", EXPERT, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Allgatherv: auto where it is not slower, yes wherever possible, no never")
+CO_SETTING(IALLGATHERV, "CASTOFF_IALLGATHERV", EXPERT, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPI_Iallgatherv: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ADAPT, "CASTOFF_ADAPT", USER, CHOICE, "no", 0, 0, "auto|yes|no", true, "where the above are auto: try both sides in the job, for each size, and keep the faster; auto: not where ranks share cores")
 CO_SETTING(P2P, "CASTOFF_P2P", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take point-to-point messages: yes wherever possible, no never, auto between ranks of one node")
 CO_SETTING(P2P_EAGER, "CASTOFF_P2P_EAGER", EXPERT, SIZE, "8K", 0, 1048576, NULL, true, "largest message that is sent at once, inside a node at most a quarter of a ring; larger ones wait at their sender, up to 4 KiB as copies")

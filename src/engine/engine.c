@@ -27,8 +27,11 @@
 static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
 {
     engine->policy[CO_CALL_BCAST] = (int)co_setting_number(CO_SET_BCAST);
+    engine->policy[CO_CALL_IBCAST] = (int)co_setting_number(CO_SET_IBCAST);
     engine->policy[CO_CALL_ALLGATHER] = (int)co_setting_number(CO_SET_ALLGATHER);
     engine->policy[CO_CALL_IALLGATHER] = (int)co_setting_number(CO_SET_IALLGATHER);
+    engine->policy[CO_CALL_ALLGATHERV] = (int)co_setting_number(CO_SET_ALLGATHERV);
+    engine->policy[CO_CALL_IALLGATHERV] = (int)co_setting_number(CO_SET_IALLGATHERV);
     const char *path = co_setting_text(CO_SET_TUNE);
     if (path[0] == '\0') {
         co_tune_table_built_in(&engine->tune);

@@ -70,6 +70,10 @@ void co_team_seed_break(struct co_team_seed *seed, struct co_engine *engine, int
 enum co_reason co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
                               size_t bytes);
 
+// By the setting of `call` and the rows of another one, which it is carried out as.
+enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                                 enum co_call other, size_t bytes);
+
 // Local, and tells nobody. Seat and `net` go to the team; on failure they stay with the seed. Id, world ranks and own
 // rank are numbers, and all that there is to a team: whoever is told them, in whatever process, can open it.
 int co_team_open(struct co_team **out, struct co_engine *engine, const struct co_team_seed *seed,
@@ -119,8 +123,18 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
 // `mine` NULL: in place in `all`.
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
-// Starts and returns at once; *out is released by co_task_release after co_task_is_done.
+// Blocks of unequal lengths, one for each rank, to where they belong; the own one stands there already. In the team's
+// order a broadcast from each rank that has any.
+struct co_part {
+    void *buffer;
+    size_t bytes; // the same on all members
+};
+int co_team_allgatherv(struct co_team *team, const struct co_part parts[]);
+
+// These start and return at once; *out is released by co_task_release after co_task_is_done.
+int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes);
 int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
+int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_part parts[]); // kept until done
 
 // For a member that was to take part in a call and cannot (no memory for a packed copy): nothing more can be done with
 // the team, and the operations of all other members end with an error instead of waiting for this one.
@@ -138,7 +152,8 @@ size_t co_messages_memory(int ranks);
 int co_messages_ranks_most(void);
 
 bool co_task_is_done(const struct co_task *task);
-int co_task_result(const struct co_task *task); // after it is done: 0 or -errno
+int co_task_result(const struct co_task *task);   // after it is done: 0 or -errno
+size_t co_task_bytes(const struct co_task *task); // after it is done, of a bcast: bytes that its root gave
 void co_task_release(struct co_task *task);
 
 // Moves whatever can move; returns events. Cheap when nothing is outstanding (a few loads). Never blocks; if

@@ -46,8 +46,11 @@
     X(Message_c2f)                                                                                                     \
     X(Message_f2c)                                                                                                     \
     X(Bcast)                                                                                                           \
+    X(Ibcast)                                                                                                          \
     X(Allgather)                                                                                                       \
     X(Iallgather)                                                                                                      \
+    X(Allgatherv)                                                                                                      \
+    X(Iallgatherv)                                                                                                     \
     X(Wait)                                                                                                            \
     X(Waitany)                                                                                                         \
     X(Waitall)                                                                                                         \

@@ -167,7 +167,7 @@ two_at_once() {
     local first second status=0
     for first in 1 2; do
         "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_PROBE=5s \
-            -x CASTOFF_BCAST=yes -x CASTOFF_REPORT="$shared/report.$first" "$top/build/castoff" run -- \
+            -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_REPORT="$shared/report.$first" "$top/build/castoff" run -- \
             "$programs/bcast_rotating" >"$shared/out.$first" 2>&1 &
         second="${second:-} $!"
     done
@@ -187,7 +187,7 @@ case_deaths() {
     local bytes
     for bytes in 8 300000; do
         "${bounded[@]}" lab-mpirun -n 4 --enable-recovery -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs \
-            -x CASTOFF_PROBE=5s -x CASTOFF_BCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_LOG=info "$top/build/castoff" run -- \
+            -x CASTOFF_PROBE=5s -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_LOG=info "$top/build/castoff" run -- \
             "$programs/abort_survivors" "$bytes" >"$shared/out" 2>"$shared/err"
         check "a rank killed, blocks of $bytes bytes: over verbs" says "verbs: .* group"
         check "a rank killed, blocks of $bytes bytes: the others get an MPI error" others_failed
@@ -221,7 +221,7 @@ case_regions() {
 # Enough for the rings, not for the program's blocks.
 little_memory_run() {
     rm -f "$shared/report"
-    "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
+    "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes \
         -x CASTOFF_PROBE=5s -x CASTOFF_REPORT="$shared/report" lab-memlock 6300 "$top/build/castoff" run -- \
         "$programs/bcast_remapped" >"$shared/out" 2>"$shared/err"
 }
@@ -328,7 +328,7 @@ case_refusals() {
 }
 
 locked_run() {
-    "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes \
+    "${bounded[@]}" lab-mpirun -n 2 -x CASTOFF_UDP_INTERFACE=eth0 -x CASTOFF_TRANSPORT=verbs -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes \
         lab-memlock 64 "$top/build/castoff" run -- "$programs/bcast_signals" >"$shared/out" 2>"$shared/err"
 }
 

@@ -4,7 +4,7 @@
 // threads use one each, and each error is native's.
 // ranks: 3
 // expect: same errors and bytes in every mode
-// environment: CASTOFF_BCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
+// environment: CASTOFF_BCAST=auto CASTOFF_IBCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
 // report: counters["adapt_trials"] > 0
 // report: counters["adapt_ended"] == 0
 #include "oracle/verdict.h"

@@ -5,7 +5,7 @@
 // before the first exchange, right at it, between two trials, and after it.
 // ranks: 2
 // expect: same errors and bytes in every mode, and trials end
-// environment: CASTOFF_BCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
+// environment: CASTOFF_BCAST=auto CASTOFF_IBCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
 // modes: native off on
 // report: counters["adapt_exchanges"] > 0
 // report: counters["adapt_ended"] == 2 * 8

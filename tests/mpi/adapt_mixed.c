@@ -4,7 +4,7 @@
 // on the ranks, and Iallgathers in between, which take the verdicts. Whatever side a call goes, all bytes are right.
 // ranks: 2 3 5
 // expect: the same bytes whatever is tried
-// environment: CASTOFF_BCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
+// environment: CASTOFF_BCAST=auto CASTOFF_IBCAST=auto CASTOFF_ALLGATHER=auto CASTOFF_IALLGATHER=auto CASTOFF_ADAPT=yes
 // report: counters["adapt_exchanges"] > 0
 // report: counters["adapt_trials"] > 0
 // report: counters["adapt_ended"] == 0

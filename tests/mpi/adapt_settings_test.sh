@@ -16,6 +16,6 @@ echo "# no row: all is taken" >"$table"
 chosen=("$@") # parts of names
 [ $# -gt 0 ] || chosen=(bcast_ allgather_ iallgather_ comm_ finalize_ fork_ python_ fortran_)
 bash ./run.sh --no-report --mode native --mode on --mode faults --set CASTOFF_BCAST=auto --set CASTOFF_ALLGATHER=auto \
-    --set CASTOFF_IALLGATHER=auto --set CASTOFF_ADAPT=yes --set "CASTOFF_TUNE=$table" "${chosen[@]}" &
+    --set CASTOFF_IALLGATHER=auto --set CASTOFF_IBCAST=auto --set CASTOFF_ADAPT=yes --set "CASTOFF_TUNE=$table" "${chosen[@]}" &
 child=$!
 wait $child

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong arguments to the three calls, under MPI_ERRORS_RETURN and under a handler of the program's on the
+// Wrong arguments to the four calls, under MPI_ERRORS_RETURN and under a handler of the program's on the
 // communicator and on MPI_COMM_WORLD: the error class and which handler fired, on which communicator,
 // must be stock's. After each error the communicator still works. The allgathers on MPI_COMM_NULL are
 // left out, because stock 4.1.4 crashes there.
@@ -65,6 +65,20 @@ static void make_bcast_errors(MPI_Comm where, MPI_Datatype uncommitted)
     tell("bcast, count 0 and bad root", MPI_Bcast(NULL, 0, MPI_INT, size, where));
 }
 
+static void make_ibcast_errors(MPI_Comm where, MPI_Datatype uncommitted)
+{
+    int size = co_test_size();
+    MPI_Request request = MPI_REQUEST_NULL;
+    tell("ibcast, root too large", MPI_Ibcast(data, 1, MPI_INT, size, where, &request));
+    tell("ibcast, root -1", MPI_Ibcast(data, 1, MPI_INT, -1, where, &request));
+    tell("ibcast, count -1", MPI_Ibcast(data, -1, MPI_INT, 0, where, &request));
+    tell("ibcast, null type", MPI_Ibcast(data, 1, MPI_DATATYPE_NULL, 0, where, &request));
+    tell("ibcast, uncommitted type", MPI_Ibcast(data, 1, uncommitted, 0, where, &request));
+    tell("ibcast, in place", MPI_Ibcast(MPI_IN_PLACE, 1, MPI_INT, 0, where, &request));
+    tell("ibcast, null communicator", MPI_Ibcast(data, 1, MPI_INT, 0, MPI_COMM_NULL, &request));
+    co_test_expect(request == MPI_REQUEST_NULL, "a request came from a call with wrong arguments");
+}
+
 static void make_allgather_errors(MPI_Comm where)
 {
     tell("allgather, count -1", MPI_Allgather(data, 1, MPI_INT, all, -1, MPI_INT, where));
@@ -84,6 +98,12 @@ static void check_works(MPI_Comm where)
     int value = co_test_rank() == 0 ? 99 : 0;
     int error = MPI_Bcast(&value, 1, MPI_INT, 0, where);
     co_test_expect(error == MPI_SUCCESS && value == 99, "broadcast after errors: %d, %d", error, value);
+    MPI_Request request;
+    value = co_test_rank() == 1 ? 98 : 0;
+    error = MPI_Ibcast(&value, 1, MPI_INT, 1, where, &request);
+    co_test_expect(error == MPI_SUCCESS && MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && value == 98,
+                   "nonblocking broadcast after errors: %d, %d", error, value);
+    value = 99;
     error = MPI_Allgather(&value, 1, MPI_INT, all, 1, MPI_INT, where);
     co_test_expect(error == MPI_SUCCESS && all[0] == 99 && all[1] == 99, "allgather after errors");
 }
@@ -94,6 +114,8 @@ static void make_errors(const char *title, MPI_Comm where)
     MPI_Type_contiguous(2, MPI_INT, &uncommitted);
     co_test_say("-- %s\n", title);
     make_bcast_errors(where, uncommitted);
+    check_works(where);
+    make_ibcast_errors(where, uncommitted);
     check_works(where);
     make_allgather_errors(where);
     check_works(where);

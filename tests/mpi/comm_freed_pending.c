@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Comm_free while Iallgathers are outstanding on the communicator (legal: it is freed when they are
+// MPI_Comm_free while Iallgathers and an Ibcast are outstanding on the communicator (legal: it is freed when they are
 // done), followed at once by a new communicator, which may get the same handle and is used before
 // the old operations are waited for. Also the datatype and the parent freed meanwhile.
 // ranks: 2 3
 // expect: old and new operations deliver their own bytes
-// taken: MPI_Iallgather MPI_Bcast
+// taken: MPI_Iallgather MPI_Bcast MPI_Ibcast
 #include "oracle/verdict.h"
 
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 
 static int send[OUTSTANDING][INTS];
 static int receive[OUTSTANDING][INTS * 3];
+static int spread[2 * INTS]; // every other int is broadcast
 
 static void start_on(MPI_Comm comm, MPI_Request *requests, int round)
 {
@@ -27,6 +28,28 @@ static void start_on(MPI_Comm comm, MPI_Request *requests, int round)
         MPI_Iallgather(send[i], 1, type, receive[i], 1, type, comm, &requests[i]);
         MPI_Type_free(&type);
     }
+}
+
+// A type that is unpacked when the operation is over.
+static void broadcast_on(MPI_Comm comm, MPI_Request *request, int round)
+{
+    MPI_Datatype type;
+    MPI_Type_vector(INTS, 1, 2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    for (int i = 0; i < 2 * INTS; i++) {
+        spread[i] = i % 2 == 0 && co_test_rank() == round % co_test_size() ? i + round : -1;
+    }
+    MPI_Ibcast(spread, 1, type, round % co_test_size(), comm, request);
+    MPI_Type_free(&type);
+}
+
+static void check_spread(int round)
+{
+    int wrong = 0;
+    for (int i = 0; i < 2 * INTS; i++) {
+        wrong += spread[i] != (i % 2 == 0 ? i + round : -1);
+    }
+    co_test_expect(wrong == 0, "round %d: %d wrong ints of a broadcast", round, wrong);
 }
 
 static void check(int round)
@@ -59,15 +82,17 @@ int main(int argc, char **argv)
     for (int round = 0; round < 30; round++) {
         MPI_Comm old;
         MPI_Comm next;
-        MPI_Request requests[OUTSTANDING];
+        MPI_Request requests[OUTSTANDING + 1];
         MPI_Comm_dup(MPI_COMM_WORLD, &old);
         start_on(old, requests, round);
+        broadcast_on(old, &requests[OUTSTANDING], round);
         MPI_Comm_free(&old);
         co_test_expect(old == MPI_COMM_NULL, "handle kept after free");
         MPI_Comm_dup(MPI_COMM_WORLD, &next);
         broadcast(next, round);
-        MPI_Waitall(OUTSTANDING, requests, MPI_STATUSES_IGNORE);
+        MPI_Waitall(OUTSTANDING + 1, requests, MPI_STATUSES_IGNORE);
         check(round);
+        check_spread(round);
         broadcast(next, round + 1000);
         MPI_Comm_free(&next);
     }

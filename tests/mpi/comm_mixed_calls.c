@@ -8,7 +8,7 @@
 // arguments: 1 12
 // arguments: 2 12
 // environment: CASTOFF_P2P=yes
-// taken: MPI_Send MPI_Bcast MPI_Allgather MPI_Iallgather
+// taken: MPI_Send MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv
 // expect: every message in order with its bytes, every collective's result, and no other byte written
 #include "oracle/completion.h"
 #include "oracle/parcel.h"

@@ -1,10 +1,10 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The three calls from Fortran with mpi_f08, whose handles are types: MPI_IN_PLACE,
+! The calls from Fortran with mpi_f08, whose handles are types: MPI_IN_PLACE,
 ! MPI_STATUS_IGNORE, MPI_BOTTOM, and a native persistent request between Iallgathers in Waitall, Waitany
 ! and Testall. The persistent handle must be the same before and after. Errors are optional here.
 ! ranks: 2 3
 ! expect: right integers, persistent handle kept
-! taken: MPI_Bcast MPI_Allgather MPI_Iallgather
+! taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv MPI_Iallgatherv
 program fortran_f08
     use mpi_f08
     implicit none
@@ -13,6 +13,7 @@ program fortran_f08
     type(MPI_Request) :: requests(4), persistent
     type(MPI_Status) :: statuses(4)
     ! Volatile, because MPI writes them behind the compiler's back while operations are pending.
+    integer, volatile :: counts(3), places(3)
     integer, volatile :: buffer(length), gathered(length * 3), token(2)
     integer(kind=MPI_ADDRESS_KIND) :: address
     type(MPI_Datatype) :: absolute
@@ -28,6 +29,11 @@ program fortran_f08
         if (rank == root) buffer = [(i * 7 + root, i = 1, length)]
         call MPI_Bcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD)
         call expect(all(buffer == [(i * 7 + root, i = 1, length)]), 1)
+        if (rank /= root) buffer = 0
+        call MPI_Ibcast(buffer, length, MPI_INTEGER, root, MPI_COMM_WORLD, requests(1))
+        call expect(requests(1) /= MPI_REQUEST_NULL, 10)
+        call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+        call expect(all(buffer == [(i * 7 + root, i = 1, length)]) .and. requests(1) == MPI_REQUEST_NULL, 11)
     end do
 
     call MPI_Get_address(buffer, address)
@@ -44,6 +50,23 @@ program fortran_f08
         MPI_COMM_WORLD)
     do i = 0, ranks - 1
         call expect(all(gathered(i * length + 1:(i + 1) * length) == i + 50), 3)
+    end do
+
+    counts = [(i * 100 + 1, i = 0, 2)]
+    places = [(length * i + 5, i = 0, 2)]
+    gathered = -1
+    buffer = rank + 70
+    call MPI_Allgatherv(buffer, counts(rank + 1), MPI_INTEGER, gathered, counts, places, MPI_INTEGER, &
+        MPI_COMM_WORLD)
+    do i = 0, ranks - 1
+        call expect(all(gathered(places(i + 1) + 1:places(i + 1) + counts(i + 1)) == i + 70), 12)
+        call expect(gathered(places(i + 1)) == -1 .and. gathered(places(i + 1) + counts(i + 1) + 1) == -1, 13)
+    end do
+    call MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gathered, counts, places, MPI_INTEGER, &
+        MPI_COMM_WORLD, requests(1))
+    call MPI_Wait(requests(1), MPI_STATUS_IGNORE)
+    do i = 0, ranks - 1
+        call expect(all(gathered(places(i + 1) + 1:places(i + 1) + counts(i + 1)) == i + 70), 14)
     end do
 
     call MPI_Recv_init(token(2), 1, MPI_INTEGER, mod(rank + ranks - 1, ranks), 4, MPI_COMM_WORLD, &

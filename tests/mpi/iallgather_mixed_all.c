@@ -4,7 +4,7 @@
 // and inactive requests.
 // ranks: 2 3
 // expect: right bytes, statuses and handles
-// taken: MPI_Iallgather
+// taken: MPI_Iallgather MPI_Ibcast
 #include "oracle/mixture.h"
 #include "oracle/verdict.h"
 

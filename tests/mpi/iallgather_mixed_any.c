@@ -4,7 +4,7 @@
 // inactive requests never do.
 // ranks: 2 3
 // expect: right bytes, statuses, handles and indices
-// taken: MPI_Iallgather
+// taken: MPI_Iallgather MPI_Ibcast
 #include "oracle/mixture.h"
 #include "oracle/verdict.h"
 

@@ -8,8 +8,11 @@
 
 static const struct co_bench_call calls[] = {
     {"bcast", "MPI_Bcast", false, false},
+    {"ibcast", "MPI_Ibcast, start and wait", false, false},
     {"allgather", "MPI_Allgather (size: one rank's block)", false, false},
     {"iallgather", "MPI_Iallgather, start and wait (size: one rank's block)", false, false},
+    {"allgatherv", "MPI_Allgatherv of growing blocks (size: their mean)", false, false},
+    {"iallgatherv", "MPI_Iallgatherv of growing blocks, start and wait (size: their mean)", false, false},
     {"istart", "MPI_Iallgather, the start alone while the last rank is late", false, false},
     {"overlap", "MPI_Iallgather, overlap with computation", false, false},
     {"latency", "MPI_Send and MPI_Recv there and back, half of it", true, false},

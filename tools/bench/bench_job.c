@@ -106,22 +106,24 @@ static void put_launcher(struct words *words, const struct co_bench_request *req
 // Messages are off by default, and a comparison without them is none: unless somebody says otherwise they are on.
 static int put_forced(const struct co_bench_request *request, char **settings)
 {
-    static char forced[][32] = {"CASTOFF_BCAST=yes", "CASTOFF_ALLGATHER=yes", "CASTOFF_IALLGATHER=yes"};
+    static char forced[][32] = {"CASTOFF_BCAST=yes",      "CASTOFF_IBCAST=yes",     "CASTOFF_ALLGATHER=yes",
+                                "CASTOFF_IALLGATHER=yes", "CASTOFF_ALLGATHERV=yes", "CASTOFF_IALLGATHERV=yes"};
+    enum { FORCED = sizeof forced / sizeof *forced };
     static char messages[] = "CASTOFF_P2P=yes";
     if (request->is_p2p) {
         settings[0] = messages;
         return request->forces || !co_environment("CASTOFF_P2P");
     }
-    for (int i = 0; i < 3 && request->forces; i++) {
+    for (int i = 0; i < FORCED && request->forces; i++) {
         settings[i] = forced[i];
     }
-    return request->forces ? 3 : 0;
+    return request->forces ? FORCED : 0;
 }
 
 static int put_wrapper(struct words *words, const struct co_bench_request *request)
 {
     struct co_wrapper wrapper;
-    char *settings[BENCH_SETTINGS_MAX + 4];
+    char *settings[BENCH_SETTINGS_MAX + 7];
     int count = put_forced(request, settings);
     for (int i = 0; i < request->setting_count; i++) {
         settings[count++] = request->settings[i];

@@ -53,9 +53,8 @@ static void join_losses(enum saying *sayings, int count)
 
 static int call_of(const struct co_bench_point *point)
 {
-    static const char *const names[CO_CALL_COUNT] = {"bcast", "allgather", "iallgather"};
     for (int call = 0; call < CO_CALL_COUNT; call++) {
-        if (strcmp(point->call, names[call]) == 0) {
+        if (strcmp(point->call, co_call_word((enum co_call)call)) == 0) {
             return call;
         }
     }

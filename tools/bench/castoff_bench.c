@@ -253,7 +253,7 @@ static bool complete_request(struct co_bench_request *request)
     } else if (request->is_p2p) {
         co_bench_calls_all(true, request->calls, sizeof request->calls);
     } else {
-        snprintf(request->calls, sizeof request->calls, "bcast,allgather,iallgather");
+        snprintf(request->calls, sizeof request->calls, "bcast,ibcast,allgather,iallgather");
     }
     if (request->size_count == 0) {
         request->size_count = co_bench_sizes_parse(request->is_p2p ? "1:4M" : "8:1M", request->sizes, BENCH_SIZES_MAX);
@@ -331,9 +331,9 @@ const struct co_command co_command_bench = {
     "compare castoff with stock MPI in one job, size by size, on this machine or in the laboratory",
     "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
     "  p2p                  messages between pairs of ranks instead of collectives, with CASTOFF_P2P=yes\n"
-    "  --calls LIST         of bcast, allgather, iallgather (the default), istart, overlap; with p2p of latency,\n"
-    "                       bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting, posted,\n"
-    "                       unexpected, and the last two with -reverse, -any, -any-reverse behind them (all)\n"
+    "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), allgatherv, iallgatherv,\n"
+    "                       istart, overlap; with p2p of latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
+    "                       posted, unexpected, and the last two with -reverse, -any, -any-reverse behind them (all)\n"
     "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M, with p2p 1:4M\n"
     "  --depths LIST        p2p: receives or messages that wait beside what is timed (0,16,128,1K,4K,16K)\n"
     "  --stock-best         compare with the best of stock's algorithms and components at each size; p2p: with the\n"

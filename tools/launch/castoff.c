@@ -52,7 +52,7 @@ int co_command_odd_option(const struct co_command *command, int option)
 static void print_usage(FILE *stream)
 {
     fputs("usage: castoff COMMAND [ARGUMENT...]\n\n"
-          "Faster MPI_Bcast, MPI_Allgather, MPI_Iallgather and messages for unmodified MPI programs.\n\n",
+          "Faster MPI_Bcast, MPI_Ibcast, MPI_Allgather, MPI_Iallgather and messages for unmodified MPI programs.\n\n",
           stream);
     for (int i = 0; i < COMMANDS; i++) {
         fprintf(stream, "  %-13s %s\n", commands[i]->name, commands[i]->summary);

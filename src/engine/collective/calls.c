@@ -127,17 +127,73 @@ int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes
     return result;
 }
 
-int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
+static int start_in_background(struct co_task **out, struct co_team *team, const struct co_task_request *request,
+                               const struct co_part *parts)
 {
     struct co_task *task = calloc(1, sizeof(*task));
     if (task == NULL) {
         return -ENOMEM;
     }
     task->team = team;
-    task->request = request_of(team, CO_CALL_IALLGATHER, all, block_bytes);
-    task->request.mine = (uintptr_t)mine;
+    task->request = *request;
+    task->parts = parts;
     task->is_background = true;
     *out = task;
     co_task_submit(task);
     return 0;
+}
+
+int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes)
+{
+    struct co_task_request request = request_of(team, CO_CALL_IBCAST, buffer, bytes);
+    request.root = root;
+    return start_in_background(out, team, &request, NULL);
+}
+
+int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes)
+{
+    struct co_task_request request = request_of(team, CO_CALL_IALLGATHER, all, block_bytes);
+    request.mine = (uintptr_t)mine;
+    return start_in_background(out, team, &request, NULL);
+}
+
+static size_t bytes_of_all(const struct co_team *team, const struct co_part parts[])
+{
+    size_t bytes = 0;
+    for (int rank = 0; rank < team->size; rank++) {
+        bytes += parts[rank].bytes;
+    }
+    return bytes;
+}
+
+int co_team_allgatherv(struct co_team *team, const struct co_part parts[])
+{
+    int result = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    if (result != 0) {
+        return result;
+    }
+    if (!can_run_inline(team)) {
+        struct co_task task = {.team = team,
+                               .request = request_of(team, CO_CALL_ALLGATHERV, NULL, bytes_of_all(team, parts)),
+                               .parts = parts};
+        return run_blocking(&task, "MPI_Allgatherv");
+    }
+    for (int root = 0; root < team->size; root++) {
+        struct co_shm_op op;
+        if (parts[root].bytes > 0) {
+            co_shm_bcast_start(&op, team->shm, root, parts[root].buffer, parts[root].bytes);
+            int state = run_inline(team, &op, "MPI_Allgatherv");
+            result = state == 0 ? result : state;
+            if (state != 0 && state != -EMSGSIZE) {
+                return state;
+            }
+        }
+    }
+    return result;
+}
+
+int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_part parts[])
+{
+    struct co_task_request request = request_of(team, CO_CALL_IALLGATHERV, NULL, bytes_of_all(team, parts));
+    return start_in_background(out, team, &request, parts);
 }

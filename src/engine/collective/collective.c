@@ -82,6 +82,39 @@ static int plan_allgather(struct co_task *task)
     return 0;
 }
 
+static int next_part(const struct co_task *task)
+{
+    int part = task->part + 1;
+    while (part < task->team->size && task->parts[part].bytes == 0) {
+        part++;
+    }
+    return part;
+}
+
+bool co_collective_has_more_parts(const struct co_task *task)
+{
+    return task->parts != NULL && (!task->has_begun || next_part(task) < task->team->size);
+}
+
+// One after the other, each at the full rate of the link: so they take as long together as all of them at once, and
+// none overruns a receiver's port.
+void co_collective_plan_next(struct co_task *task)
+{
+    int part = task->parts == NULL ? task->team->size : next_part(task);
+    if (part == task->team->size) {
+        return;
+    }
+    task->was_cut = task->was_cut || task->whole != NULL;
+    free(task->whole);
+    task->whole = NULL;
+    task->part = part;
+    task->request.root = part;
+    task->request.bytes = task->parts[part].bytes;
+    task->buffer = task->parts[part].buffer;
+    task->steps = task->at = 0;
+    plan_bcast(task);
+}
+
 // The caller is in this process.
 static unsigned char *in_our_memory(uint64_t address)
 {
@@ -95,7 +128,12 @@ int co_collective_plan(struct co_task *task)
         return 0;
     }
     task->buffer = in_our_memory(request->buffer);
-    if (request->call == CO_CALL_BCAST) {
+    if (task->parts != NULL) {
+        task->part = -1;
+        co_collective_plan_next(task);
+        return 0;
+    }
+    if (co_call_has_root((enum co_call)request->call)) {
         plan_bcast(task);
         return 0;
     }
@@ -200,7 +238,7 @@ static int poll_shm(struct co_task *task, bool *has_moved)
     int state = co_shm_op_progress(&task->shm);
     state = state == 0 ? co_shm_op_look_at_lengths(&task->shm) : state;
     *has_moved = *has_moved || co_shm_op_moved(&task->shm) != before;
-    if (state > 0 && task->request.call == CO_CALL_BCAST) {
+    if (state > 0 && (task->parts != NULL || co_call_has_root((enum co_call)task->request.call))) {
         take_length(task, task->shm.bytes, task->shm.whole);
         task->shm.whole = NULL;
     } else if (state == CO_SHM_TRUNCATED) {

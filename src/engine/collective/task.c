@@ -88,7 +88,10 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
         }
         if (status > 0) {
             *has_moved = true;
-            status = ++task->at < task->steps ? begin_step(task, now_ns) : 0;
+            if (++task->at == task->steps) {
+                co_collective_plan_next(task);
+            }
+            status = task->at < task->steps ? begin_step(task, now_ns) : 0;
         }
     }
     return status < 0 ? status : 1;
@@ -112,7 +115,7 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
         }
     }
     note_memory(task, false);
-    task->result = status < 0 ? status : task->whole != NULL ? -EMSGSIZE : 0;
+    task->result = status < 0 ? status : task->whole != NULL || task->was_cut ? -EMSGSIZE : 0;
     return true;
 }
 
@@ -144,8 +147,8 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;
         if (!has_ended) {
-            if (!team->is_flat) {
-                break; // the next one waits for this one
+            if (!team->is_flat || co_collective_has_more_parts(task)) {
+                break; // the next one waits for this one, or its operations would get other numbers than elsewhere
             }
             link = &task->next;
             continue;
@@ -207,6 +210,11 @@ bool co_task_is_done(const struct co_task *task)
 int co_task_result(const struct co_task *task)
 {
     return task->result;
+}
+
+size_t co_task_bytes(const struct co_task *task)
+{
+    return (size_t)task->request.bytes;
 }
 
 void co_task_release(struct co_task *task)

@@ -37,6 +37,9 @@ struct co_task {
     bool has_begun, is_background, is_long, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
+    const struct co_part *parts; // of an allgatherv, else NULL
+    int part;                    // that is under way
+    bool was_cut;                // some part was longer than its place
     unsigned char
         *whole; // bcast: the root's bytes, for the next step, when there are more than the caller has room for
     int result;
@@ -59,7 +62,8 @@ void co_tasks_describe(const struct co_engine *engine, char *text, size_t room);
 static inline size_t co_task_total_bytes(const struct co_task *task)
 {
     size_t bytes = (size_t)task->request.bytes;
-    return task->request.call == CO_CALL_BCAST ? bytes : bytes * (size_t)task->team->size;
+    bool is_whole = task->parts != NULL || co_call_has_root((enum co_call)task->request.call);
+    return is_whole ? bytes : bytes * (size_t)task->team->size;
 }
 
 #endif

@@ -131,9 +131,15 @@ co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts
 {
     int policy = engine->policy[call];
     // The table compares the other ways with stock.
-    if (co_placed_is_for(engine->placed, bytes) && policy == CO_AUTO && call != CO_CALL_IALLGATHER &&
+    if (co_placed_is_for(engine->placed, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
         co_placed_fits(facts)) {
         policy = CO_YES;
     }
     return co_decide(&engine->tune, facts, call, bytes, policy);
+}
+
+enum co_reason co_team_decide_as(const struct co_engine *engine, const struct co_team_facts *facts, enum co_call call,
+                                 enum co_call other, size_t bytes)
+{
+    return co_decide(&engine->tune, facts, other, bytes, engine->policy[call]);
 }

@@ -15,11 +15,17 @@ static const char *const reason_texts[CO_REASON_COUNT] = {CO_REASONS(REASON_TEXT
 #undef REASON_TEXT
 
 static const char *const transport_texts[CO_TRANSPORT_COUNT] = {"any", "shm", "udp", "verbs"};
-static const char *const call_texts[CO_CALL_COUNT] = {"MPI_Bcast", "MPI_Allgather", "MPI_Iallgather"};
+
+#define CALL_TEXT(id, text, word) text,
+#define CALL_WORD(id, text, word) word,
+static const char *const call_texts[CO_CALL_COUNT] = {CO_CALLS(CALL_TEXT)};
+static const char *const call_words[CO_CALL_COUNT] = {CO_CALLS(CALL_WORD)};
+#undef CALL_TEXT
+#undef CALL_WORD
 
 static bool result_fits(const struct co_team_facts *facts, enum co_call call, size_t bytes)
 {
-    size_t blocks = call == CO_CALL_BCAST ? 1 : (size_t)facts->ranks;
+    size_t blocks = co_call_has_root(call) ? 1 : (size_t)facts->ranks;
     return bytes <= PTRDIFF_MAX / blocks;
 }
 
@@ -105,6 +111,11 @@ const char *co_reason_text(enum co_reason reason)
 const char *co_call_text(enum co_call call)
 {
     return (unsigned)call < CO_CALL_COUNT ? call_texts[call] : "unknown_call";
+}
+
+const char *co_call_word(enum co_call call)
+{
+    return (unsigned)call < CO_CALL_COUNT ? call_words[call] : "unknown_call";
 }
 
 const char *co_transport_kind_text(enum co_transport_kind transport)

@@ -9,7 +9,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum co_call { CO_CALL_BCAST, CO_CALL_ALLGATHER, CO_CALL_IALLGATHER, CO_CALL_COUNT };
+// The collectives that castoff serves: the name in MPI, and the word for it in tune tables and options.
+#define CO_CALLS(X)                                                                                                    \
+    X(BCAST, "MPI_Bcast", "bcast")                                                                                     \
+    X(IBCAST, "MPI_Ibcast", "ibcast")                                                                                  \
+    X(ALLGATHER, "MPI_Allgather", "allgather")                                                                         \
+    X(IALLGATHER, "MPI_Iallgather", "iallgather")                                                                      \
+    X(ALLGATHERV, "MPI_Allgatherv", "allgatherv")                                                                      \
+    X(IALLGATHERV, "MPI_Iallgatherv", "iallgatherv")
+
+#define CO_CALL_ID(id, text, word) CO_CALL_##id,
+enum co_call { CO_CALLS(CO_CALL_ID) CO_CALL_COUNT };
+#undef CO_CALL_ID
+
+// One message from a root; the others are a block from each rank.
+static inline bool co_call_has_root(enum co_call call)
+{
+    return call == CO_CALL_BCAST || call == CO_CALL_IBCAST;
+}
+
+// Returns at once, and is completed behind a request.
+static inline bool co_call_is_nonblocking(enum co_call call)
+{
+    return call == CO_CALL_IBCAST || call == CO_CALL_IALLGATHER || call == CO_CALL_IALLGATHERV;
+}
 
 // Reasons, in the words of the report. CO_TAKE is 0. Those from NOT_STARTED on
 // are found by src/pmpi.
@@ -41,6 +64,7 @@ enum co_reason { CO_REASONS(CO_REASON_ID) CO_REASON_COUNT };
 
 const char *co_reason_text(enum co_reason reason);
 const char *co_call_text(enum co_call call); // "MPI_Bcast"
+const char *co_call_word(enum co_call call); // "bcast"
 
 // What carries a team's bytes: shared memory on one node, else what lies between its nodes, below any injected faults.
 // Rows of the table that name none fit any.
@@ -65,7 +89,9 @@ struct co_team_facts {
 
 struct co_tune_table;
 
-// `bytes`: Bcast the message, Allgather one rank's block. `policy` is CO_AUTO, CO_YES or CO_NO of the call's setting.
+// `bytes`: Bcast the message, Allgather one rank's block, Allgatherv the mean of the blocks, rounded up: all members
+// know all counts, but each its own types, so it is bytes that they agree about. `policy` is CO_AUTO, CO_YES or CO_NO
+// of the call's setting.
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                          size_t bytes, int policy);
 

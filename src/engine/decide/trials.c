@@ -40,7 +40,7 @@ bool co_trials_are_for(const struct co_engine *engine, const struct co_team_fact
 
 unsigned co_trials_class(enum co_call call, size_t bytes)
 {
-    return co_adapt_key(call == CO_CALL_BCAST ? 0 : 1, bytes);
+    return co_adapt_key(co_call_has_root(call) ? 0 : 1, bytes);
 }
 
 void co_team_trials_open(struct co_team *team, unsigned class)

@@ -60,6 +60,16 @@ static int word_in(const struct word *word, const char *const list[])
     return -1;
 }
 
+static int call_in(const struct word *word)
+{
+    for (int call = 0; call < CO_CALL_COUNT; call++) {
+        if (word_is(word, co_call_word((enum co_call)call))) {
+            return call;
+        }
+    }
+    return -1;
+}
+
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r';
@@ -203,18 +213,17 @@ static int parse_dimensions(const struct word *words, int count, const struct pl
 
 static int parse_row(const struct word *words, int count, const struct place *place, struct co_tune_row *row)
 {
-    static const char *const calls[] = {"bcast", "allgather", "iallgather", NULL};
     static const char *const wheres[] = {"node", "hosts", "mixed", NULL};
     static const char *const verdicts[] = {"decline", "take", NULL};
     if (count < WORDS_MIN || count > WORDS_MAX || count % 2 == 0) {
         return refuse(place,
                       "a row is: CALL WHERE ranks A-B [ranks_per_node C-D] [transport NAME] bytes E-F decline|take");
     }
-    int call = word_in(&words[0], calls);
+    int call = call_in(&words[0]);
     int where = word_in(&words[1], wheres);
     int verdict = word_in(&words[count - 1], verdicts);
     if (call < 0) {
-        return refuse(place, "'%.*s' is not bcast, allgather or iallgather", shown(&words[0]), words[0].text);
+        return refuse(place, "'%.*s' is no call of a tune table", shown(&words[0]), words[0].text);
     }
     if (where < 0) {
         return refuse(place, "'%.*s' is not node or hosts", shown(&words[1]), words[1].text);

@@ -15,13 +15,13 @@ static const char built_in_text[] =
 #include "engine/decide/tune_built_in.h"
     ;
 
-static const char *const call_words[CO_CALL_COUNT] = {"bcast", "allgather", "iallgather"};
 static const char *const where_words[] = {"node", "hosts"};
 
 const char co_tune_table_head[] =
     "# CALL WHERE ranks A-B ranks_per_node C-D transport NAME bytes E-F decline|take\n"
-    "# The first row that fits a call decides; what none fits is taken. CALL: bcast, allgather or iallgather. WHERE:\n"
-    "# node (all ranks on one) or hosts (on several). ranks: of the communicator; ranks_per_node: on that of its nodes\n"
+    "# The first row that fits a call decides; what none fits is taken. CALL: bcast, ibcast, allgather,\n"
+    "# iallgather, allgatherv or iallgatherv (of unequal blocks, by their mean).\n"
+    "# WHERE: node (all ranks on one) or hosts (on several). ranks: of the communicator; ranks_per_node: on that of its nodes\n"
     "# that has most. transport: shm on one node; between hosts udp. bytes: the message of a broadcast, one\n"
     "# rank's block of an allgather. ranks_per_node and transport may be left out: any. A range may be open: 65536-\n";
 
@@ -73,7 +73,7 @@ void co_tune_table_print(const struct co_tune_table *table, char *text, size_t r
     put(&sink, "%s", ""); // an empty table prints an empty string
     for (unsigned i = 0; i < table->count; i++) {
         const struct co_tune_row *row = &table->rows[i];
-        put(&sink, "%s %s", call_words[row->call], where_words[row->where]);
+        put(&sink, "%s %s", co_call_word(row->call), where_words[row->where]);
         put_ranks(&sink, row);
         put_per_node(&sink, row);
         if (row->transport != CO_TRANSPORT_ANY) {

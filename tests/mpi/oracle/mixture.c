@@ -10,11 +10,11 @@
 
 // The order of starting, the same on all ranks; where each one stands in the array differs.
 static const enum co_mixture_kind sequence[CO_MIXTURE_SLOTS] = {
-    CO_MIXTURE_GATHER,   CO_MIXTURE_RECEIVE,  CO_MIXTURE_NULL,
-    CO_MIXTURE_SEND,     CO_MIXTURE_GATHER,   CO_MIXTURE_PERSISTENT_RECEIVE,
-    CO_MIXTURE_BARRIER,  CO_MIXTURE_INACTIVE, CO_MIXTURE_PERSISTENT_SEND,
-    CO_MIXTURE_GATHER,   CO_MIXTURE_RECEIVE,  CO_MIXTURE_GATHER,
-    CO_MIXTURE_NULL,     CO_MIXTURE_SEND,     CO_MIXTURE_GATHER,
+    CO_MIXTURE_GATHER,   CO_MIXTURE_RECEIVE,   CO_MIXTURE_NULL,
+    CO_MIXTURE_SEND,     CO_MIXTURE_BROADCAST, CO_MIXTURE_PERSISTENT_RECEIVE,
+    CO_MIXTURE_BARRIER,  CO_MIXTURE_INACTIVE,  CO_MIXTURE_PERSISTENT_SEND,
+    CO_MIXTURE_GATHER,   CO_MIXTURE_RECEIVE,   CO_MIXTURE_GATHER,
+    CO_MIXTURE_NULL,     CO_MIXTURE_SEND,      CO_MIXTURE_BROADCAST,
     CO_MIXTURE_INACTIVE,
 };
 
@@ -43,6 +43,16 @@ static bool is_active(enum co_mixture_kind kind)
     return kind != CO_MIXTURE_NULL && kind != CO_MIXTURE_INACTIVE;
 }
 
+static bool is_collective(enum co_mixture_kind kind)
+{
+    return kind == CO_MIXTURE_GATHER || kind == CO_MIXTURE_BROADCAST;
+}
+
+static int root_of(const struct co_mixture_slot *slot)
+{
+    return slot->operation % co_test_size();
+}
+
 static int previous_rank(void)
 {
     return (co_test_rank() + co_test_size() - 1) % co_test_size();
@@ -58,7 +68,7 @@ static size_t size_of(int step, int round)
     static const size_t sizes[] = {0, 3, 49, 5000, 70001, 300000};
     size_t which = (size_t)(step / 5 + round) % 6;
     // The two ends of a message agree on its size.
-    if (sequence[step] != CO_MIXTURE_GATHER) {
+    if (!is_collective(sequence[step])) {
         which = (size_t)(message_tag(step) + round) % 6;
     }
     return sizes[which];
@@ -97,7 +107,7 @@ static void start_slot(struct co_mixture *mixture, int index, int step)
     slot->kind = sequence[step];
     slot->bytes = size_of(step, mixture->round);
     slot->operation = mixture->round * 1000 + message_tag(step);
-    if (slot->kind == CO_MIXTURE_GATHER) {
+    if (is_collective(slot->kind)) {
         slot->operation = mixture->round * 1000 + step;
     }
     slot->send = malloc(slot->bytes + 1);
@@ -108,6 +118,11 @@ static void start_slot(struct co_mixture *mixture, int index, int step)
     if (slot->kind == CO_MIXTURE_GATHER) {
         MPI_Iallgather(slot->send, (int)slot->bytes, MPI_BYTE, slot->receive, (int)slot->bytes, MPI_BYTE,
                        MPI_COMM_WORLD, request);
+    } else if (slot->kind == CO_MIXTURE_BROADCAST) {
+        if (co_test_rank() == root_of(slot)) {
+            memcpy(slot->receive, slot->send, slot->bytes);
+        }
+        MPI_Ibcast(slot->receive, (int)slot->bytes, MPI_BYTE, root_of(slot), MPI_COMM_WORLD, request);
     } else if (slot->kind == CO_MIXTURE_BARRIER) {
         MPI_Ibarrier(MPI_COMM_WORLD, request);
     } else if (slot->kind != CO_MIXTURE_NULL) {
@@ -147,6 +162,9 @@ static void check_data(const struct co_mixture_slot *slot)
                              co_test_seed(r, slot->operation, slot->bytes), "operation %d, block %d", slot->operation,
                              r);
         }
+    } else if (slot->kind == CO_MIXTURE_BROADCAST) {
+        co_test_received(slot->receive, slot->bytes, co_test_seed(root_of(slot), slot->operation, slot->bytes),
+                         "broadcast %d", slot->operation);
     } else {
         co_test_received(slot->receive, slot->bytes, co_test_seed(previous_rank(), slot->operation, slot->bytes),
                          "message %d", slot->operation);

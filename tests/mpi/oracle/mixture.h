@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array of requests as real programs have it: Iallgathers between native receives, sends, persistent
+// An array of requests as real programs have it: Iallgathers and Ibcasts between native receives, sends, persistent
 // requests (started and inactive), a native non-blocking barrier and nulls, in a different order on
 // every rank. It knows what each request has to deliver and that none may complete twice. Used by
 // the iallgather_mixed_* programs, main thread only.
@@ -14,6 +14,7 @@
 enum co_mixture_kind {
     CO_MIXTURE_NULL,
     CO_MIXTURE_GATHER,
+    CO_MIXTURE_BROADCAST,
     CO_MIXTURE_SEND,
     CO_MIXTURE_RECEIVE,
     CO_MIXTURE_PERSISTENT_SEND,

@@ -98,6 +98,71 @@ static void iallgathers(struct co_team *team, struct co_engine *engine, int rank
     }
 }
 
+// Each of another root, and some roots give another length than the others have room for.
+static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, int size)
+{
+    struct co_task *tasks[OUTSTANDING];
+    unsigned char *buffers[OUTSTANDING];
+    struct co_wait wait = {.call = "test"};
+    for (int i = 0; i < OUTSTANDING; i++) {
+        size_t given = (size_t)(i % 5) * 700 + 3, room = rank == i % size ? given : given + (size_t)(i % 3) * 40;
+        buffers[i] = calloc(1, room);
+        if (rank == i % size) {
+            fill(buffers[i], given, (unsigned)i);
+        }
+        job_require(co_team_ibcast(&tasks[i], team, i % size, buffers[i], room) == 0, "ibcast");
+    }
+    for (int i = OUTSTANDING - 1; i >= 0; i--) {
+        size_t given = (size_t)(i % 5) * 700 + 3;
+        while (!co_task_is_done(tasks[i])) {
+            co_engine_wait_turn(engine, &wait);
+        }
+        job_require(co_task_result(tasks[i]) == 0, "ibcast result");
+        job_require(co_task_bytes(tasks[i]) == given, "what the root gave");
+        job_require(matches(buffers[i], given, (unsigned)i), "wrong bytes in an ibcast");
+        co_task_release(tasks[i]);
+        free(buffers[i]);
+    }
+}
+
+// Of each rank another length, of some none; a broadcast that comes meanwhile keeps its place.
+static void allgathervs(struct co_team *team, struct co_engine *engine, int rank, int size)
+{
+    struct co_part parts[2][JOB_RANKS_MAX];
+    struct co_task *tasks[3];
+    struct co_wait wait = {.call = "test"};
+    unsigned char word[40] = {0};
+    for (int round = 0; round < 12; round++) {
+        for (int i = 0; i < 2; i++) {
+            for (int of = 0; of < size; of++) {
+                size_t bytes = (size_t)((of + round + i) % 3) * (size_t)(1 + of * 900 + round * round * 60);
+                parts[i][of] = (struct co_part){.buffer = calloc(1, bytes + 1), .bytes = bytes};
+            }
+            fill(parts[i][rank].buffer, parts[i][rank].bytes, (unsigned)(rank + round + i));
+        }
+        if (rank == round % size) {
+            fill(word, sizeof word, (unsigned)round);
+        }
+        job_require(co_team_iallgatherv(&tasks[0], team, parts[0]) == 0, "iallgatherv");
+        job_require(co_team_ibcast(&tasks[1], team, round % size, word, sizeof word) == 0, "ibcast");
+        job_require(co_team_allgatherv(team, parts[1]) == 0, "allgatherv");
+        for (int i = 1; i >= 0; i--) {
+            while (!co_task_is_done(tasks[i])) {
+                co_engine_wait_turn(engine, &wait);
+            }
+            job_require(co_task_result(tasks[i]) == 0, "iallgatherv result");
+            co_task_release(tasks[i]);
+        }
+        job_require(matches(word, sizeof word, (unsigned)round), "wrong bytes in a broadcast between allgathervs");
+        for (int i = 0; i < 2 * size; i++) {
+            const struct co_part *part = &parts[i / size][i % size];
+            job_require(matches(part->buffer, part->bytes, (unsigned)(i % size + round + i / size)),
+                        "wrong bytes in an allgatherv");
+            free(part->buffer);
+        }
+    }
+}
+
 static void everything_on(struct job_rank *rank, uint64_t id, const int *members, int count)
 {
     struct co_team *team = engine_job_team(rank, id, members, count);
@@ -111,6 +176,8 @@ static void everything_on(struct job_rank *rank, uint64_t id, const int *members
     bcasts(team, self, count);
     allgathers(team, self, count);
     iallgathers(team, rank->engine, self, count);
+    ibcasts(team, rank->engine, self, count);
+    allgathervs(team, rank->engine, self, count);
     bcasts(team, self, count);
     co_team_close(team);
 }

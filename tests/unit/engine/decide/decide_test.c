@@ -59,6 +59,8 @@ static void names_what_speaks_against(void **state)
         assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, SIZE_MAX, policy), CO_TOO_LARGE);
         assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHER, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
         assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHERV, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
         facts.has_multicast = false;
         assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_MULTICAST);
         facts = one_node;

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Allgatherv. Equal blocks are an allgather. Hot.
+#include "pmpi/collective/gatherv_buffers.h"
+#include "pmpi/life/failure.h"
+
+static int run(const struct co_gatherv_call *call, struct co_gatherv_buffers *buffers)
+{
+    struct co_team *team = call->communicator->team;
+    return call->is_equal ? co_team_allgather(team, NULL, co_gatherv_row(buffers, call), call->block_bytes)
+                          : co_team_allgatherv(team, buffers->parts);
+}
+
+static int take(const struct co_gatherv_call *call, MPI_Comm comm)
+{
+    struct co_gatherv_buffers buffers;
+    int error = co_communicator_need_team(call->communicator);
+    if (error != 0) {
+        return co_failure_raise(comm, "MPI_Allgatherv", error);
+    }
+    error = co_gatherv_buffers_open(&buffers, call);
+    if (error == 0) {
+        error = run(call, &buffers);
+        if (error == 0) {
+            error = co_gatherv_buffers_deliver(&buffers, call);
+        }
+        co_gatherv_buffers_close(&buffers);
+    } else {
+        co_team_give_up(call->communicator->team, error);
+    }
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Allgatherv", error);
+}
+
+int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
+                    const int places[], MPI_Datatype receive_type, MPI_Comm comm)
+{
+    if (co_layer_is_off()) {
+        return co_next.Allgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV);
+    struct co_gatherv_call call = {.send = send,
+                                   .send_count = send_count,
+                                   .send_type = send_type,
+                                   .receive = receive,
+                                   .counts = counts,
+                                   .places = places,
+                                   .receive_type = receive_type};
+    enum co_reason reason = co_gatherv_route(&call, comm, CO_CALL_ALLGATHERV);
+    int code = reason == CO_TAKE
+                   ? take(&call, comm)
+                   : co_next.Allgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm);
+    if (ticket.began_ns != 0) {
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(counts, comm, code), receive_type, code);
+    }
+    return code;
+}
+
+CO_EXPORT(Allgatherv);

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// When a broadcast is packed, and the routing of both broadcasts.
+#include "pmpi/collective/bcast_buffers.h"
+
+#include "base/spare_memory.h"
+#include "pmpi/datatype/packing.h"
+
+#include <errno.h>
+
+enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co_call which)
+{
+    enum co_reason reason = co_route_communicator(comm, &call->communicator);
+    if (reason != CO_TAKE) {
+        return reason;
+    }
+    if (call->root < 0 || call->root >= call->communicator->seed.facts.ranks || call->buffer == MPI_IN_PLACE ||
+        !co_route_arguments(call->count, call->type, true, &call->facts)) {
+        return CO_BAD_ARGUMENT;
+    }
+    call->bytes = (size_t)call->count * call->facts.bytes;
+    if (co_call_is_nonblocking(which)) {
+        return co_route_choose_at_once(call->communicator, which, call->bytes);
+    }
+    return co_route_choose(call->communicator, which, call->bytes, &call->trial_ns);
+}
+
+static bool is_root(const struct co_bcast_call *call)
+{
+    return call->root == call->communicator->seed.rank;
+}
+
+int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call)
+{
+    *buffers = (struct co_bcast_buffers){.data = call->buffer};
+    if (!co_packing_is_needed(call->buffer, (size_t)call->count, call->type, &call->facts)) {
+        return 0;
+    }
+    buffers->data = buffers->packed = co_spare_memory_take(call->bytes);
+    if (buffers->packed == NULL) {
+        return -ENOMEM;
+    }
+    int error =
+        is_root(call) ? co_pack(buffers->packed, call->buffer, (size_t)call->count, call->type, &call->facts) : 0;
+    if (error != 0) {
+        co_bcast_buffers_close(buffers);
+    }
+    return error;
+}
+
+int co_bcast_buffers_deliver(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
+                             size_t given)
+{
+    if (buffers->packed == NULL || is_root(call) || (error != 0 && error != -EMSGSIZE)) {
+        return error;
+    }
+    size_t came = given < call->bytes ? given : call->bytes;
+    int unpack_error =
+        co_unpack_part(call->buffer, buffers->packed, came, (size_t)call->count, call->type, &call->facts);
+    return error != 0 ? error : unpack_error;
+}
+
+void co_bcast_buffers_close(struct co_bcast_buffers *buffers)
+{
+    co_spare_memory_give(buffers->packed);
+    buffers->packed = NULL;
+}

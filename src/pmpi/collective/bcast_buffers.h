@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The buffer of a broadcast in the form the engine wants: bytes in a row of the host's memory. The program's own where
+// it is that, a packed copy where not. Common to MPI_Bcast and MPI_Ibcast. Hot; the thread of the call.
+#ifndef CASTOFF_PMPI_COLLECTIVE_BCAST_BUFFERS_H
+#define CASTOFF_PMPI_COLLECTIVE_BCAST_BUFFERS_H
+
+#include "pmpi/collective/routing.h"
+
+// What the program said.
+struct co_bcast_call {
+    void *buffer;
+    int count, root;
+    MPI_Datatype type;
+    struct co_communicator *communicator;
+    struct co_datatype facts;
+    size_t bytes;
+    uint64_t trial_ns; // 0: it is none
+};
+
+struct co_bcast_buffers {
+    void *data;
+    void *packed; // temporary, NULL: not needed
+};
+
+// CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
+enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co_call which);
+
+// Packs what must be packed. 0 or -errno (nothing is held then).
+int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call);
+
+// After the operation, which ended with `error`: brings what came of the root's `given` bytes to the program's buffer.
+// Calls native. The operation's error, or what happened here: 0 or -errno.
+int co_bcast_buffers_deliver(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
+                             size_t given);
+
+void co_bcast_buffers_close(struct co_bcast_buffers *buffers);
+
+#endif

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Where the blocks of an allgatherv go, and its routing.
+#include "pmpi/collective/gatherv_buffers.h"
+
+#include "pmpi/datatype/packing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int ranks_of(const struct co_gatherv_call *call)
+{
+    return call->communicator->seed.facts.ranks;
+}
+
+// False: some count is negative.
+static bool add_up(struct co_gatherv_call *call)
+{
+    size_t elements = 0;
+    int ranks = ranks_of(call);
+    call->is_equal = true;
+    for (int rank = 0; rank < ranks; rank++) {
+        if (call->counts[rank] < 0) {
+            return false;
+        }
+        elements += (size_t)call->counts[rank];
+        call->is_equal = call->is_equal && call->counts[rank] == call->counts[0];
+    }
+    size_t most = PTRDIFF_MAX / (call->receive_facts.bytes > 0 ? call->receive_facts.bytes : 1);
+    call->total_bytes = elements > most ? SIZE_MAX / 2 : elements * call->receive_facts.bytes;
+    call->block_bytes = (call->total_bytes + (size_t)ranks - 1) / (size_t)ranks;
+    return true;
+}
+
+enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enum co_call which)
+{
+    enum co_reason reason = co_route_communicator(comm, &call->communicator);
+    if (reason != CO_TAKE) {
+        return reason;
+    }
+    bool is_in_place = call->send == MPI_IN_PLACE;
+    if (call->receive == MPI_IN_PLACE || call->counts == NULL || call->places == NULL ||
+        !co_route_arguments(0, call->receive_type, false, &call->receive_facts) || !add_up(call) ||
+        (!is_in_place && !co_route_arguments(call->send_count, call->send_type, true, &call->send_facts))) {
+        return CO_BAD_ARGUMENT;
+    }
+    // Without trials, whose classes are of equal blocks. All members know all counts, so all see that they are equal.
+    enum co_call equal = co_call_is_nonblocking(which) ? CO_CALL_IALLGATHER : CO_CALL_ALLGATHER;
+    return co_team_decide_as(co_layer.engine, &call->communicator->seed.facts, which, call->is_equal ? equal : which,
+                             call->block_bytes);
+}
+
+static char *place_of(const struct co_gatherv_call *call, int rank)
+{
+    return (char *)call->receive + (ptrdiff_t)call->places[rank] * call->receive_facts.extent;
+}
+
+static bool is_row(const struct co_gatherv_call *call)
+{
+    for (int rank = 1; rank < ranks_of(call); rank++) {
+        if (call->places[rank] != call->places[rank - 1] + call->counts[0]) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Blocks of the program's own buffer cannot be used as they are.
+static bool must_pack(const struct co_gatherv_call *call)
+{
+    if (call->is_equal && !is_row(call)) {
+        return true;
+    }
+    for (int rank = 0; rank < ranks_of(call); rank++) {
+        if (co_packing_is_needed(place_of(call, rank), (size_t)call->counts[rank], call->receive_type,
+                                 &call->receive_facts)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int *copy_of(const int numbers[], int count)
+{
+    int *copy = malloc((size_t)count * sizeof *copy);
+    if (copy != NULL) {
+        memcpy(copy, numbers, (size_t)count * sizeof *copy);
+    }
+    return copy;
+}
+
+static int open_parts(struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+{
+    int ranks = ranks_of(call);
+    buffers->parts = malloc((size_t)ranks * sizeof *buffers->parts);
+    if (buffers->parts == NULL) {
+        return -ENOMEM;
+    }
+    if (must_pack(call)) {
+        buffers->packed = malloc(call->total_bytes);
+        buffers->counts = copy_of(call->counts, ranks);
+        buffers->places = copy_of(call->places, ranks);
+        if (buffers->packed == NULL || buffers->counts == NULL || buffers->places == NULL) {
+            return -ENOMEM;
+        }
+    }
+    size_t before = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        size_t bytes = (size_t)call->counts[rank] * call->receive_facts.bytes;
+        buffers->parts[rank].buffer = buffers->packed != NULL ? (char *)buffers->packed + before : place_of(call, rank);
+        buffers->parts[rank].bytes = bytes;
+        before += bytes;
+    }
+    return 0;
+}
+
+// A block of another size than the others expect is the program's mistake. The others must not wait for it, so what
+// there is takes part, and the caller is told as native would.
+static int pack_other_size(const struct co_part *own, const struct co_gatherv_call *call, size_t bytes)
+{
+    void *packed = malloc(bytes + 1);
+    if (packed == NULL) {
+        return -ENOMEM;
+    }
+    int error = co_pack(packed, call->send, (size_t)call->send_count, call->send_type, &call->send_facts);
+    memcpy(own->buffer, packed, bytes < own->bytes ? bytes : own->bytes);
+    free(packed);
+    return error;
+}
+
+static int place_own(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+{
+    int self = call->communicator->seed.rank;
+    const struct co_part *own = &buffers->parts[self];
+    if (call->send == MPI_IN_PLACE) {
+        return buffers->packed == NULL ? 0
+                                       : co_pack(own->buffer, place_of(call, self), (size_t)call->counts[self],
+                                                 call->receive_type, &call->receive_facts);
+    }
+    size_t bytes = (size_t)call->send_count * call->send_facts.bytes;
+    if (bytes == 0) {
+        return 0;
+    }
+    return bytes == own->bytes
+               ? co_pack(own->buffer, call->send, (size_t)call->send_count, call->send_type, &call->send_facts)
+               : pack_other_size(own, call, bytes);
+}
+
+int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+{
+    *buffers = (struct co_gatherv_buffers){.parts = NULL};
+    int error = open_parts(buffers, call);
+    error = error == 0 ? place_own(buffers, call) : error;
+    if (error != 0) {
+        co_gatherv_buffers_close(buffers);
+    }
+    return error;
+}
+
+void *co_gatherv_row(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+{
+    return buffers->packed != NULL ? buffers->packed : place_of(call, 0);
+}
+
+int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+{
+    int self = call->communicator->seed.rank;
+    for (int rank = 0; buffers->packed != NULL && rank < ranks_of(call); rank++) {
+        char *place = (char *)call->receive + (ptrdiff_t)buffers->places[rank] * call->receive_facts.extent;
+        if (rank == self && call->send == MPI_IN_PLACE) {
+            continue;
+        }
+        int error = co_unpack(place, buffers->parts[rank].buffer, (size_t)buffers->counts[rank], call->receive_type,
+                              &call->receive_facts);
+        if (error != 0) {
+            return error;
+        }
+    }
+    bool is_too_long =
+        call->send != MPI_IN_PLACE && (size_t)call->send_count * call->send_facts.bytes > buffers->parts[self].bytes;
+    return is_too_long ? -EMSGSIZE : 0;
+}
+
+void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers)
+{
+    free(buffers->parts);
+    free(buffers->packed);
+    free(buffers->counts);
+    free(buffers->places);
+    *buffers = (struct co_gatherv_buffers){.parts = NULL};
+}
+
+int co_gatherv_mean_count(const int counts[], MPI_Comm comm, int code)
+{
+    int is_inter = 0, size = 0;
+    size_t all = 0;
+    if (code != MPI_SUCCESS || co_next.Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter) {
+        return 0;
+    }
+    co_next.Comm_size(comm, &size);
+    for (int rank = 0; rank < size; rank++) {
+        all += (size_t)counts[rank];
+    }
+    return (int)((all + (size_t)size - 1) / (size_t)size);
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The buffers of an allgather of unequal blocks in the form the engine wants: where each rank's bytes go, in the
+// program's buffer where its type allows that, and the own ones there already. Common to MPI_Allgatherv and
+// MPI_Iallgatherv. Hot; the thread of the call.
+#ifndef CASTOFF_PMPI_COLLECTIVE_GATHERV_BUFFERS_H
+#define CASTOFF_PMPI_COLLECTIVE_GATHERV_BUFFERS_H
+
+#include "pmpi/collective/routing.h"
+
+// What the program said.
+struct co_gatherv_call {
+    const void *send;
+    int send_count;
+    MPI_Datatype send_type;
+    void *receive;
+    const int *counts, *places; // by rank; places count in extents of the type
+    MPI_Datatype receive_type;
+    struct co_communicator *communicator;
+    struct co_datatype send_facts, receive_facts;
+    size_t total_bytes;
+    size_t block_bytes; // the mean, rounded up
+    bool is_equal;      // all blocks are of this length: an allgather
+};
+
+struct co_gatherv_buffers {
+    struct co_part *parts; // by rank
+    void *packed;          // all blocks, in rank order; NULL: not needed
+    int *counts, *places;  // the program's, kept for the end where they are packed
+};
+
+// CO_TAKE, or why the call goes to native. Fills the communicator, facts and bytes.
+enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enum co_call which);
+
+// Packs what must be packed. 0 or -errno (nothing is held then).
+int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
+
+// Equal blocks stand one behind the other: first to last, an allgather in place.
+void *co_gatherv_row(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
+
+// After the operation: brings the blocks to the program's buffer. Calls native. 0 or -errno.
+int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
+
+void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers);
+
+// For the report of a call that was declined: the mean count, where native has accepted the arguments.
+int co_gatherv_mean_count(const int counts[], MPI_Comm comm, int code);
+
+#endif

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// MPI_Ibcast. The type is held when a packed copy is unpacked at the end. Hot.
+#include "pmpi/collective/bcast_buffers.h"
+#include "pmpi/collective/nonblocking.h"
+
+struct broadcast {
+    struct co_nonblocking common;
+    struct co_bcast_call call;
+    struct co_bcast_buffers buffers;
+};
+
+static int start(void *operation)
+{
+    struct broadcast *broadcast = operation;
+    int error = co_bcast_buffers_open(&broadcast->buffers, &broadcast->call);
+    if (error == 0 && broadcast->buffers.packed != NULL) {
+        error = co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type);
+    }
+    return error != 0 ? error
+                      : co_team_ibcast(&broadcast->common.task, broadcast->call.communicator->team,
+                                       broadcast->call.root, broadcast->buffers.data, broadcast->call.bytes);
+}
+
+static int deliver(void *operation, int error)
+{
+    struct broadcast *broadcast = operation;
+    return co_bcast_buffers_deliver(&broadcast->buffers, &broadcast->call, error,
+                                    co_task_bytes(broadcast->common.task));
+}
+
+static void close(void *operation)
+{
+    struct broadcast *broadcast = operation;
+    co_bcast_buffers_close(&broadcast->buffers);
+}
+
+static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Ibcast"),
+                                                .operation_bytes = sizeof(struct broadcast),
+                                                .start = start,
+                                                .deliver = deliver,
+                                                .close = close};
+
+int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *handle)
+{
+    if (co_layer_is_off()) {
+        return co_next.Ibcast(buffer, count, type, root, comm, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);
+    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
+                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
+    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_IBCAST);
+    if (reason == CO_TAKE) {
+        broadcast.common.communicator = broadcast.call.communicator;
+        broadcast.common.bytes = broadcast.call.bytes;
+        return co_nonblocking_take(&broadcast.common, comm, handle);
+    }
+    int code = co_next.Ibcast(buffer, count, type, root, comm, handle);
+    // Between groups, as in MPI_Bcast.
+    co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : count, type, code);
+    return code;
+}
+
+CO_EXPORT(Ibcast);
