@@ -388,7 +388,9 @@ void co_report_credit(struct co_mcast_group *group, bool is_asked);
 bool co_report_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
 
 // nudge.c
-void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control); // answers at once
+// A report lost further down is asked for again of those who hold our own credit back. True: the nudge came the way
+// that leads to the source, which waits, then.
+bool co_nudge_pass_on(struct co_mcast_group *group, int from, uint32_t source);
 void co_nudge_due(struct co_mcast_group *group); // nudges those whose word is overdue
 
 // probe.c

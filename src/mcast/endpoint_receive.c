@@ -87,6 +87,14 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     return is_first ? op : NULL;
 }
 
+static void take_nudge(struct co_mcast_group *group, const struct co_control *control)
+{
+    co_report_send(group, control->source, (uint32_t)control->sequence);
+    if (co_nudge_pass_on(group, control->source, control->operation)) {
+        co_repair_nudged(group, (int)control->operation);
+    }
+}
+
 // A bcast has no turns, and neither has a collector, which would send blocks that have yet to reach it.
 static void take_activation(struct co_mcast_group *group, uint32_t number)
 {
@@ -155,7 +163,7 @@ static void dispatch_control(struct co_mcast *mcast, struct co_mcast_seed *seed,
         co_report_take(group, control->source, control, body);
         break;
     case CO_CONTROL_NUDGE:
-        co_nudge_take(group, control->source, control);
+        take_nudge(group, control);
         break;
     case CO_CONTROL_FETCH:
         co_repair_take_fetch(group, control->source, control, body);

@@ -43,16 +43,14 @@ static void nudge_laggards(struct co_mcast_group *group, int source)
     }
 }
 
-// A report lost further down is asked for again by passing the nudge on to those who hold our own credit back.
-void co_nudge_take(struct co_mcast_group *group, int from, const struct co_control *control)
+bool co_nudge_pass_on(struct co_mcast_group *group, int from, uint32_t source)
 {
-    co_report_send(group, from, (uint32_t)control->sequence);
-    uint32_t source = control->operation;
-    if (source < (uint32_t)group->count && (int)source != group->self &&
-        co_credit_parent(&group->tree, group->self, (int)source) == from) {
-        nudge_laggards(group, (int)source);
-        co_repair_nudged(group, (int)source);
+    if (source >= (uint32_t)group->count || (int)source == group->self ||
+        co_credit_parent(&group->tree, group->self, (int)source) != from) {
+        return false;
     }
+    nudge_laggards(group, (int)source);
+    return true;
 }
 
 void co_nudge_due(struct co_mcast_group *group)
