@@ -4,7 +4,7 @@
 # RV64, the instruction set of adapters' processors of this kind, with the library's flags but for link-time
 # optimization. `make bench-kernel` counts and puts figure M19 into docs/measurements.md.
 
-KERNEL_SRC   := $(wildcard bench/kernel/*.c) src/mcast/datapath.c src/transport/verbs/verbs_completions.c $(wildcard src/matching/*.c)
+KERNEL_SRC   := $(wildcard bench/kernel/*.c) src/mcast/receive/datapath.c src/transport/verbs/verbs_completions.c $(wildcard src/matching/*.c)
 KERNEL_FLAGS  = $(filter-out $(LTO) $(HARDEN_C) -fsanitize=% -fno-omit-frame-pointer,$(ALL_CFLAGS))
 KERNEL_RV64  ?= riscv64-linux-gnu-gcc
 KERNEL_PROGS := $(BUILD)/bench/kernel/x86-64/kernel_count $(BUILD)/bench/kernel/rv64/kernel_count

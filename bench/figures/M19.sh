@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# M19: instructions per completion of the receive path, the datapath kernel (src/mcast/datapath.c), beside those
+# M19: instructions per completion of the receive path, the datapath kernel (src/mcast/receive/datapath.c), beside those
 # published for an adapter's processor (S1, table I); the matcher's lane counted the same way.
 . "$(dirname "$0")/figure.sh"
 what="receive path on RV64, instructions per completion: chunk in staging (UD), in its place (UC), both with a call for the tag; matcher: message alone, its lane, a lane of 32"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "kernel_count.h"
-#include "mcast/datapath.h"
+#include "mcast/receive/datapath.h"
 #include "transport/verbs/verbs_completions.h"
 
 enum { SKIP = 40, CHUNK = 4096, TAG = 8, SLOT = 128, IS_THERE = 1 };

@@ -21,7 +21,7 @@
 #include "base/settings.h"
 #include "mcast/mcast.h"
 #include "transport/udp/udp.h"
-#include "mcast/wire.h"
+#include "mcast/wire/wire.h"
 
 #define MEMBERS_MAX 256
 #define PATTERN_STARTS 256

@@ -7,7 +7,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/datagram_trace.h"
+#include "mcast/wire/datagram_trace.h"
 #include "mcast/endpoint.h"
 
 #define POLL_BUDGET 256

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to src/mcast: the structs that its files share, and who does what to them.
-//   endpoint.c   open, close, progress        endpoint_receive.c  verify and dispatch datagrams
-//   seed.c       teams before their first word
+//   endpoint.c   open, close, progress        dispatcher.c  verify and dispatch datagrams
+//   stub.c       teams before their first word
 //   group.c      members, life                operation.c         finish, keep, free
 //   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
-//   lengths.c    a block whose root gave another length
+//   operation_length.c    a block whose root gave another length
 //   collect.c    small allgathers by way of one member
-//   deadline.c   whose silence ends an operation      doubts.c       peers that are said to be gone
-//   place.c      chunks into buffers, staging  transmit.c          first transmissions (transmit.h)
+//   liveness_deadline.c   whose silence ends an operation      peer_failure.c       peers that are said to be gone
+//   deliver.c      chunks into buffers, staging  transmit.c          first transmissions (transmit.h)
 //   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
-//   repair_*.c   missing ranges (repair.h)    control.c           seal and send messages
+//   repair_*.c   missing ranges (repair.h)    control_send.c           seal and send messages
 //   threads.c    sending and receiving beside the engine
-//   progress_report.c, nudge.c  handshake and credit   probe.c    set-up probe
+//   ack.c, ack_request.c  handshake and credit   probe.c    set-up probe
 // One thread at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
 #define CASTOFF_MCAST_ENDPOINT_H
@@ -20,22 +20,22 @@
 #include "base/fixed_pool.h"
 #include "base/hash_map.h"
 #include "base/chunk_bitmap.h"
-#include "mcast/credit_tree.h"
-#include "mcast/liveness.h"
+#include "mcast/ack/credit_tree.h"
+#include "mcast/liveness/liveness.h"
 #include "mcast/mcast.h"
-#include "mcast/receive_block.h"
-#include "mcast/receive_lane.h"
-#include "mcast/repair.h"
-#include "mcast/repair_window.h"
-#include "mcast/replay_window.h"
-#include "mcast/report_list.h"
-#include "mcast/round_trip.h"
-#include "mcast/seed.h"
-#include "mcast/send_window.h"
-#include "mcast/serial.h"
+#include "mcast/receive/receive_block.h"
+#include "mcast/receive/receive_lane.h"
+#include "mcast/repair/repair.h"
+#include "mcast/repair/repair_window.h"
+#include "mcast/receive/replay_window.h"
+#include "mcast/ack/ack_list.h"
+#include "mcast/ack/rtt.h"
+#include "mcast/stub.h"
+#include "mcast/send/send_window.h"
+#include "mcast/wire/serial.h"
 #include "transport/reads.h"
-#include "mcast/transmit.h"
-#include "mcast/wire.h"
+#include "mcast/send/transmit.h"
+#include "mcast/wire/wire.h"
 
 #define CO_REPAIR_QUEUE 256
 #define CO_REQUESTS_TIMED 32 // at most CO_WIRE_REQUEST_LABELS
@@ -73,11 +73,11 @@ struct co_mcast_op {
     bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
     int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted
-    // Repair by reading: repair_read.c, repair_lend.c.
+    // Repair by reading: rdma_repair_read.c, rdma_repair_offer.c.
     struct co_op_loan *loans; // of the buffer, to the right neighbour
     uint64_t last_read;       // number of the last read of the left neighbour's memory
     bool awaits_reads;        // it has yet to end, which counts as a missing block
-    // Of a bcast whose root gave another length than we: lengths.c.
+    // Of a bcast whose root gave another length than we: operation_length.c.
     uint8_t *whole;         // takes it, where the user has no room
     uint64_t *resized_bits; // of the block; NULL: they are beside it
     uint64_t **wanted;      // for each block, chunks that the right neighbour asked for before we had them; NULL: none
@@ -211,7 +211,7 @@ struct co_mcast {
     struct co_peer *peers; // by world rank
     int dead_peers, doubtful_peers;
     uint64_t doubts_due_ns;   // when to ask them
-    struct co_hash_map seeds; // by the wire's half of the team id (seed.h)
+    struct co_hash_map seeds; // by the wire's half of the team id (stub.h)
     struct co_mcast_group *active;
     struct co_mcast_group *lingering_first, **lingering_end;
     int lingering_count;
@@ -254,7 +254,7 @@ struct co_mcast {
 // If not said otherwise: by the holder of the endpoint; now is mcast->now_ns; members and sources are indexes in the
 // group, chunks are counted and `psn`, `first` are PSNs.
 
-// control.c: what may pass before a message counts as unanswered
+// control_send.c: what may pass before a message counts as unanswered
 uint64_t co_control_timeout_ns(const struct co_mcast *mcast);
 // The body is one of wire.h's, at most CO_CONTROL_MAX bytes, with `entries` entries; none: NULL, 0. Returns 1 when it
 // left, 0 when the local queue was full and it is gone, or -errno of the transport's send.
@@ -272,7 +272,7 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
     return chunk->is_contribution ? CO_AUTH_CONTRIBUTION : chunk->is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
 }
 
-// endpoint_receive.c. Two co_deliver_fn whose arg is the endpoint: whatever comes off the network, and chunks whose
+// dispatcher.c. Two co_deliver_fn whose arg is the endpoint: whatever comes off the network, and chunks whose
 // payload stands where co_landing_open said.
 void co_endpoint_deliver(void *mcast, const struct co_arrival *arrivals, unsigned count);
 void co_endpoint_deliver_landed(void *mcast, const struct co_arrival *arrivals, unsigned count);
@@ -288,11 +288,11 @@ void co_landing_begin(struct co_mcast_op *op);  // its chunks may come next
 void co_landing_follow(struct co_mcast_op *op); // one of them has come
 void co_landing_forget(const struct co_mcast_op *op);
 
-// deadline.c
+// liveness_deadline.c
 void co_deadline_look(struct co_mcast_group *group);
 uint64_t co_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
 
-// doubts.c
+// peer_failure.c
 void co_doubts_hear_transport(struct co_mcast *mcast);      // what it says of peers
 void co_doubts_hear_peer(struct co_mcast *mcast, int rank); // an authenticated word, not heard before
 void co_doubts_progress(struct co_mcast *mcast);            // asks whom it may concern
@@ -343,7 +343,7 @@ static inline bool co_operation_memory_close(struct co_mcast_op *op)
 // Likewise, and what has yet to leave is lost: only before the transport is closed.
 void co_operation_memory_drop(struct co_mcast_op *op);
 
-// lengths.c: 0: the block has the length that its root gave. -EMSGSIZE: it cannot any more, or -ENOMEM.
+// operation_length.c: 0: the block has the length that its root gave. -EMSGSIZE: it cannot any more, or -ENOMEM.
 int co_operation_resize(struct co_mcast_op *op, size_t bytes);
 
 // collect.c
@@ -356,7 +356,7 @@ uint64_t co_collect_due_ns(const struct co_mcast_group *group); // the next of t
 // At a collector that waits: for whom (co_mcast_op_describe). False: it does not.
 bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
 
-// place.c. A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
+// deliver.c. A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
 void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
                    const uint8_t *payload, size_t bytes);
 // Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation. True:
@@ -376,7 +376,7 @@ void co_early_drop_all(struct co_mcast_group *group);
 int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
 void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
 
-// progress_report.c
+// ack.c
 void co_report_done(struct co_mcast_op *op); // all its blocks are here: the left neighbour is owed a report
 void co_report_changed(struct co_mcast_group *group, int source); // what is had or heard of it here or below us
 void co_report_due(struct co_mcast_group *group);                 // sends what is due by now
@@ -387,7 +387,7 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
 void co_report_credit(struct co_mcast_group *group, bool is_asked);
 bool co_report_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
 
-// nudge.c
+// ack_request.c
 // A report lost further down is asked for again of those who hold our own credit back. True: the nudge came the way
 // that leads to the source, which waits, then.
 bool co_nudge_pass_on(struct co_mcast_group *group, int from, uint32_t source);

@@ -9,7 +9,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/chain_schedule.h"
+#include "mcast/send/chain_schedule.h"
 #include "mcast/endpoint.h"
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)

@@ -4,7 +4,7 @@
 // where the transport has a use for one. While it still reads from there the operation cannot end: the program would
 // change bytes that are on their way out. Without a region, as after a registration that failed, for blocks of others,
 // which only repairs are sent of, and for kept copies, the transport copies. What has been lent to the neighbour
-// (repair_lend.c) is taken back at the same point. Where the transport knows no regions it costs a test at both ends.
+// (rdma_repair_offer.c) is taken back at the same point. Where the transport knows no regions it costs a test at both ends.
 #include "mcast/endpoint.h"
 
 void co_operation_memory_open(struct co_mcast_op *op)

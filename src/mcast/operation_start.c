@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "mcast/chain_schedule.h"
+#include "mcast/send/chain_schedule.h"
 #include "mcast/endpoint.h"
 
 static bool right_fetches(const struct co_mcast_op *op)

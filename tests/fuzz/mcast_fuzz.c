@@ -11,7 +11,7 @@
 
 #include "fed_transport.h"
 #include "mcast/mcast.h"
-#include "mcast/wire.h"
+#include "mcast/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

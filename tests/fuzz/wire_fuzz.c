@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/wire.h"
+#include "mcast/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

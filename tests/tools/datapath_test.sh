@@ -33,7 +33,7 @@ for prefix in "" $rv64-; do
         continue
     fi
     ok "what needs a function is found out, ${prefix:-x86-64}" is_not_free "$prefix" "$work/dependent.c"
-    for file in src/mcast/datapath.c src/matching/match_lane.c; do
+    for file in src/mcast/receive/datapath.c src/matching/match_lane.c; do
         ok "$file needs nothing, ${prefix:-x86-64}" is_free "$prefix" "$top/$file"
     done
 done

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/usual_time.h"
+#include "mcast/send/usual_time.h"
 
 static uint64_t limit(const struct co_usual_time *time)
 {

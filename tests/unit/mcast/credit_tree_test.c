@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/credit_tree.h"
+#include "mcast/ack/credit_tree.h"
 
 enum { MEMBERS_MAX = 70 };
 

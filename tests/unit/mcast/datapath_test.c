@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/datapath.h"
+#include "mcast/receive/datapath.h"
 
 enum { BATCH = 64, TURNS = 3000, CHUNKS_MAX = 200, CHUNK = 64, TAG = 8 };
 

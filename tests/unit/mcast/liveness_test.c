@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/liveness.h"
+#include "mcast/liveness/liveness.h"
 
 #define MS CO_NS_PER_MS
 

@@ -14,7 +14,7 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
-#include "mcast/receive_lane.h"
+#include "mcast/receive/receive_lane.h"
 #include "mcast_world.h"
 
 enum { MEMBERS = 3, SELF = 1, PAYLOAD = 100, CHUNKS = 8, BYTES = CHUNKS * PAYLOAD, ROOM = 160 };

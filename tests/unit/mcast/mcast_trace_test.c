@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/wire_describe.h"
+#include "mcast/wire/wire_describe.h"
 #include "log_lines.h"
 #include "mcast_world.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/repair_window.h"
+#include "mcast/repair/repair_window.h"
 
 // A window's worth is asked for at once: what the queue has no room for is lost.
 static void ask_through(struct co_repair_window *window, uint32_t room)

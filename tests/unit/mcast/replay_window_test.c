@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/replay_window.h"
+#include "mcast/receive/replay_window.h"
 
 static void each_once(void **state)
 {

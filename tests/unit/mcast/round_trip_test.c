@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/round_trip.h"
+#include "mcast/ack/rtt.h"
 
 static void first_sample(void **state)
 {

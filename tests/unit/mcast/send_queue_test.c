@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/send_queue.h"
+#include "mcast/send/send_queue.h"
 
 enum { JUDGED = 1000 };
 

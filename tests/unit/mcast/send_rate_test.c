@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/send_rate.h"
+#include "mcast/send/send_rate.h"
 
 enum { START = 46, LEAST = 21, WINDOW = 1497, SENDERS = 7, RATE = 10000, BATCH = 16 };
 

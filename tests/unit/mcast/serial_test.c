@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/serial.h"
+#include "mcast/wire/serial.h"
 
 static const struct {
     uint32_t a, b;

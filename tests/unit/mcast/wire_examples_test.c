@@ -15,7 +15,7 @@
 
 #include "base/auth/auth.h"
 #include "mcast/endpoint.h"
-#include "mcast/wire.h"
+#include "mcast/wire/wire.h"
 
 enum { EXAMPLES_MAX = 16, BYTES_MAX = 256, KEYED_BYTES = 16, CHECK_BYTES = 8, RANKS = 16 };
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Is a peer gone whose host is said to refuse what we send it (ICMP "port unreachable")? One refusal proves nothing: a
+// firewall rejects for a moment, and anybody can write such a message. So the peer is asked, and it is gone only when
+// later datagrams, too, are refused, again and again for a while, without one authenticated word of its own in between.
+// No clock, no socket: times are the caller's, who holds the endpoint. Warm.
+#ifndef CASTOFF_MCAST_LIVENESS_LIVENESS_H
+#define CASTOFF_MCAST_LIVENESS_LIVENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define CO_LIVENESS_ASK_NS (CO_NS_PER_S / 10)  // between two questions; refusals closer than that count as one
+#define CO_LIVENESS_REFUSED_NS CO_NS_PER_S     // least time from the first to the last of them,
+#define CO_LIVENESS_REFUSALS 4                 // which are so many at least
+#define CO_LIVENESS_PAUSE_NS (3 * CO_NS_PER_S) // without one ends a row; a kernel sends one a second in the end
+
+struct co_liveness {
+    uint64_t since_ns; // first refusal of the row, 0: none
+    uint64_t last_ns;  // and the last that counted
+    uint64_t asked_ns;
+    unsigned refusals;
+};
+
+// Something sent lately, which was not the one told of before, is said to have been refused. True: the peer is gone.
+bool co_liveness_refused(struct co_liveness *liveness, uint64_t now_ns);
+// An authenticated word of the peer's, not heard before.
+void co_liveness_heard(struct co_liveness *liveness);
+// Is the peer to be asked now? Counts as asked. Ends rows that have come to nothing.
+bool co_liveness_is_to_be_asked(struct co_liveness *liveness, uint64_t now_ns);
+
+static inline bool co_liveness_is_doubtful(const struct co_liveness *liveness)
+{
+    return liveness->since_ns != 0;
+}
+
+#endif

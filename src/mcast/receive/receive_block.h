@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// One block while it arrives: which chunks are there, and when to ask for which of the missing ones. Owns the
+// cutoff timer (S1, section 3.3), which runs from the last chunk heard, and the re-request timer. A pure state
+// machine: time is an argument, nothing is sent here. Called for each chunk (receive_block.c, hot) and once a poll
+// (loss_detector.c, warm).
+#ifndef CASTOFF_MCAST_RECEIVE_RECEIVE_BLOCK_H
+#define CASTOFF_MCAST_RECEIVE_RECEIVE_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcast/receive/datapath.h"
+#include "mcast/wire/wire.h"
+
+// So many retries are for one chunk: the answer shows what else has been lost.
+#define CO_RECEIVE_BLOCK_PROBES 2
+
+struct co_receive_block {
+    uint64_t *arrived; // bitmap, storage of the owner
+    size_t offset;     // of the block in the operation's buffer, bytes
+    size_t bytes;
+    uint32_t chunks, count; // of the block, arrived
+    uint32_t next_psn;      // one past the highest PSN seen
+    uint32_t asked_below;   // every chunk below is there or has been asked for
+    uint32_t asked_missing; // chunks below asked_below that are not there
+    uint32_t retries;       // since the last repair
+    bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
+    bool is_loss_told;      // of all that was asked for; since then it was for single chunks
+    bool is_heard;          // at least one first transmission has come
+    bool is_nudged;         // since the last of them the source has said that it waits for credit
+    // Loss is counted when it is noticed, not when it is asked for, which may be long after.
+    uint32_t counted_below; // what is missing below has been counted
+    uint32_t noticed_below; // and this much was there, or was not, at noticed_ns
+    uint64_t noticed_ns;
+    uint64_t last_ns;      // last first transmission, or start: repairs say nothing about the sender
+    uint64_t gap_since_ns; // when the oldest gap that has not been asked for was noticed, 0 none
+    uint64_t retry_ns;     // when to ask again
+    uint32_t last_request; // number of the last request for chunks of this block
+    uint64_t requested_ns; // when it left
+    // Requests of a group are numbered, and the neighbour answers in order: once the answer to a later one than
+    // check_request has come, of whatever block, what is still missing below check_psn has been lost again.
+    uint32_t check_psn; // 0: nothing is watched
+    uint32_t check_request;
+    uint32_t check_missing; // was missing below when that left
+    uint64_t check_ns;      // which was then
+    bool is_parked;         // some of what was asked for waits at the neighbour, who has it no more than we
+    uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
+    uint64_t widest_gap_ns; // between first transmissions, decaying: a slow or bursty sender is not a lossy one
+};
+
+struct co_repair_timing {
+    uint64_t cutoff_ns; // floor of the silence that counts as loss
+    uint64_t retry_ns;  // time within which an answer should have come
+    uint64_t probe_ns;  // time after which it is worth asking for one chunk again, at most that
+    uint64_t trip_ns;   // what it takes on average, 0: not known
+    uint64_t busy_ns;   // when anything came by multicast last: an answer that is not known to be late may be behind it
+    uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
+    uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy
+    bool is_next;        // no earlier block of the source is incomplete: its silence is this block's
+    uint32_t request;    // number of the request that would leave now
+    uint32_t answered;   // number of the latest request that an answer has come to
+    bool is_choked;      // too many requests wait for answers: nothing more is asked but by the clock
+    bool is_deaf;        // its multicast has not come here for several blocks: ask at once
+    uint32_t budget; // chunks that may be asked for and not there, of all blocks; but for what waits at the neighbour
+    uint32_t under_way; // of earlier blocks
+    bool is_behind;     // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that
+};
+
+struct co_request {
+    struct co_fetch_range *ranges; // storage of the caller, `room` of them
+    unsigned room, count;
+    uint32_t lost;  // chunks that had been asked for, and have been lost again
+    bool is_cut;    // others have come that had been asked for with them
+    bool is_retry;  // an earlier request went unanswered
+    bool is_proven; // later chunks have come, or the end was announced
+};
+
+// `arrived` has co_chunk_bitmap_words(chunks) zeroed words.
+void co_receive_block_open(struct co_receive_block *block, uint64_t *arrived, size_t offset, size_t bytes,
+                           uint32_t chunks, uint64_t now_ns);
+
+static inline bool co_receive_block_is_complete(const struct co_receive_block *block)
+{
+    return block->count == block->chunks;
+}
+
+// Long enough for its end to be announced, and for a guess about it to be answered by a word.
+static inline bool co_receive_block_is_long(const struct co_receive_block *block)
+{
+    return block->chunks >= CO_WIRE_ANNOUNCED_CHUNKS;
+}
+
+// Asked for, and yet it is not even known whether its source has begun.
+static inline bool co_receive_block_is_awaited(const struct co_receive_block *block)
+{
+    return block->asked_missing > 0 && block->next_psn == 0;
+}
+
+static inline uint32_t co_receive_block_under_way(const struct co_receive_block *block)
+{
+    return block->is_parked ? 0 : block->asked_missing;
+}
+
+// Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.
+bool co_receive_block_accept(struct co_receive_block *block, uint32_t psn, bool is_repair, uint64_t now_ns);
+
+// Many first transmissions at once, of a block that is not in its tail: the datapath kernel marks them in what the
+// first gives, and the second takes that back. The same as accepting one after the other now. Nothing else may happen
+// to the block in between.
+struct co_chunk_marks co_receive_block_marks(const struct co_receive_block *block);
+void co_receive_block_marked(struct co_receive_block *block, const struct co_chunk_marks *marks, uint64_t now_ns);
+
+// The source says that it has sent everything: what is missing now is lost, no cutoff needed. Who had guessed so, and
+// was not answered, asks again.
+void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns);
+
+// So many of the chunks are known to be sent, and have had their time to come: what is missing of them is lost, and
+// what had been guessed about all others may still come.
+void co_receive_block_told(struct co_receive_block *block, uint32_t sent, uint64_t now_ns);
+
+// The source's earlier block is complete: its silence counts from now on.
+static inline void co_receive_block_is_next(struct co_receive_block *block, uint64_t now_ns)
+{
+    block->last_ns = now_ns > block->last_ns ? now_ns : block->last_ns;
+}
+
+// Chunks that are lost beyond doubt, for later ones have come or the end was announced, and it has not been said so
+// yet.
+uint32_t co_receive_block_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns);
+
+// When co_receive_block_request has something to say, UINT64_MAX never.
+uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing);
+
+// Exact missing ranges to ask for now; they count as asked. Returns their number, 0: none.
+unsigned co_receive_block_request(struct co_receive_block *block, const struct co_repair_timing *timing,
+                                  uint64_t now_ns, struct co_request *request);
+
+#endif

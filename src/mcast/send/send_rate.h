@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a sender knows of the path to the slowest member: the rate at which chunks arrive there, from all who send, and
+// the least time in which its own are heard (the model of BBR, draft-ietf-ccwg-bbr; one-to-many as in TFMCC, RFC 4654:
+// the slowest member is the path). It spaces what leaves by that rate, and bounds what is in flight: sent, and no later
+// chunk heard yet (the pipe of RFC 6675). So queues hold a few milliseconds and not whatever they can, and what was
+// lost is in nobody's way. How much may queue is learned from loss (send_queue.h). Chunks, counted cumulatively
+// (serial.h). Pure, hot.
+#ifndef CASTOFF_MCAST_SEND_SEND_RATE_H
+#define CASTOFF_MCAST_SEND_SEND_RATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "mcast/send/send_queue.h"
+#include "mcast/wire/serial.h"
+#include "mcast/send/usual_time.h"
+
+#define CO_SEND_RATE_MARKS 16
+#define CO_SEND_RATE_ROUNDS 8          // the best rate counts for so many, and as many more at most
+#define CO_SEND_RATE_START_BYTES 65536 // in flight before anything is known
+#define CO_SEND_RATE_BURST_LEAST 8     // chunks
+#define CO_SEND_RATE_FAST 4            // of the window, where links drop what is too much
+#define CO_SEND_RATE_FLAT 3            // rounds without growth end the start
+#define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
+#define CO_SEND_RATE_PART 4            // of a trip may queue
+#define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
+#define CO_SEND_RATE_TRIP_MOST_NS CO_NS_PER_S                 // no path is longer (RFC 6298: the first timeout)
+#define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
+#define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS)     // of members' reports, by their timers
+
+// Up to where something was sent, and what had been delivered at the latest news then.
+struct co_send_mark {
+    uint32_t sent, delivered;
+    uint64_t sent_ns, heard_ns, before_ns; // before_ns: when what had been heard last was sent
+    bool is_limited;                       // by the program: says nothing of the path but "at least"
+    bool is_first;                         // says nothing at all of the rate
+    bool is_given_up;                      // with all that was in flight
+};
+
+struct co_send_rate {
+    struct co_send_mark marks[CO_SEND_RATE_MARKS];
+    unsigned first, count;
+    uint32_t start;   // chunks in flight before anything is known
+    uint32_t least;   // and later, as long as that is not too much for the path
+    uint32_t window;  // more is never in flight
+    uint32_t fast;    // a path is fast that carries so many while it may queue
+    uint64_t best[2]; // chunks a second: of these rounds and of those before
+    unsigned rounds;
+    uint32_t round_end;   // chunk that ends the round, a window sent and heard
+    bool is_growing;      // the last round was faster by a quarter
+    uint64_t grown_to;    // when a round was last faster by a quarter than at this
+    unsigned flat_rounds; // since then
+    uint64_t least_trip_ns;
+    uint64_t far_ns;            // the way there and back alone, at the least; 0: not known
+    uint64_t flight_ns;         // when the first was sent after all had been heard; 0: it has been timed
+    uint32_t flight;            // which one that was
+    uint32_t first_heard;       // of the flight, with its first word
+    uint64_t first_heard_ns;    // 0: none yet
+    struct co_usual_time trips; // as they are, queues and others' turns included
+    struct co_send_queue queue;
+    uint32_t delivered;         // at the latest news
+    uint64_t heard_ns, sent_ns; // latest
+    uint64_t heard_sent_ns;     // when what was heard last was sent
+    uint32_t begun;             // where it began after nothing was in flight
+    uint32_t limited_until;
+    uint64_t next_ns;  // the pace is kept up to then
+    unsigned given_up; // times that what was in flight was, since anything was heard
+};
+
+// In chunks. Links that hold_back a sender, and drop nothing for being too much, are fast until something is lost.
+static inline void co_send_rate_open(struct co_send_rate *rate, uint32_t start, uint32_t least, uint32_t window,
+                                     bool hold_back)
+{
+    *rate = (struct co_send_rate){.start = start,
+                                  .least = least < start ? least : start,
+                                  .window = window,
+                                  .fast = hold_back ? 0 : window / CO_SEND_RATE_FAST};
+    co_send_queue_open(&rate->queue);
+}
+
+static inline uint64_t co_send_rate_now(const struct co_send_rate *rate)
+{
+    return rate->best[0] > rate->best[1] ? rate->best[0] : rate->best[1];
+}
+
+// What is sent is longer on its way than it may queue.
+static inline bool co_send_rate_is_long(const struct co_send_rate *rate)
+{
+    return rate->far_ns > CO_SEND_QUEUE_MOST * CO_NS_PER_US;
+}
+
+// Is the processor the limit, and not the path? Then a rate would describe whose turn it was: nothing is paced, as long
+// as no queue is found for which the window is too much. Of a path whose trips are longer than queues may be, that is
+// not known: what left at once would meet a port at once, a trip before the first word of it.
+static inline bool co_send_rate_is_fast(const struct co_send_rate *rate)
+{
+    uint64_t queued = co_send_rate_now(rate) * CO_SEND_QUEUE_MOST / (CO_NS_PER_S / CO_NS_PER_US);
+    return co_send_queue_is_untouched(&rate->queue) && queued >= rate->fast &&
+           !(rate->fast > 0 && co_send_rate_is_long(rate));
+}
+
+// On a long way the rate would grow by little in each round. It has not stopped to grow yet, and nothing is lost: then
+// it doubles (BBR's startup).
+static inline bool co_send_rate_is_starting(const struct co_send_rate *rate)
+{
+    return rate->flat_rounds < CO_SEND_RATE_FLAT && co_send_queue_is_untouched(&rate->queue) &&
+           co_send_rate_is_long(rate);
+}
+
+// What may queue. On a long way also a part of what is on it, as long as nothing shows that this is too much: members'
+// words come late by parts of that.
+static inline uint64_t co_send_rate_queue_ns(const struct co_send_rate *rate)
+{
+    uint64_t queue_ns = rate->queue.now * CO_NS_PER_US;
+    uint64_t part_ns = co_send_rate_is_starting(rate) ? 2 * rate->far_ns : rate->far_ns / CO_SEND_RATE_PART;
+    bool is_free = co_send_rate_is_long(rate) && co_send_queue_is_untouched(&rate->queue);
+    return is_free && part_ns > queue_ns ? part_ns : queue_ns;
+}
+
+// Chunks that one of `senders` may have in flight.
+static inline uint32_t co_send_rate_bound(const struct co_send_rate *rate, uint32_t senders)
+{
+    if (co_send_rate_is_fast(rate)) {
+        return rate->window / senders;
+    }
+    uint64_t now = co_send_rate_now(rate);
+    uint64_t bridge_ns = rate->least_trip_ns + co_send_rate_queue_ns(rate);
+    uint64_t bound = now == 0 ? rate->start : now * (bridge_ns / CO_NS_PER_US) / (CO_NS_PER_S / CO_NS_PER_US);
+    uint64_t least = co_send_queue_part(&rate->queue, rate->least);
+    bound = bound < least ? least : bound > rate->window ? rate->window : bound;
+    return (uint32_t)(bound / senders);
+}
+
+// Members report by quarters of what may be in flight, by halves where several senders want reports.
+static inline uint32_t co_send_rate_parts(uint32_t senders)
+{
+    return senders > 1 ? 2 : 4;
+}
+
+// What such a part takes. 0: not known.
+static inline uint64_t co_send_rate_part_ns(const struct co_send_rate *rate, uint32_t senders)
+{
+    uint64_t now = co_send_rate_now(rate);
+    return now == 0 ? 0 : co_send_rate_bound(rate, 1) * (CO_NS_PER_S / co_send_rate_parts(senders)) / now;
+}
+
+// In which what has been sent can be heard of at the soonest.
+static inline uint64_t co_send_rate_trip_ns(const struct co_send_rate *rate)
+{
+    uint64_t trip_ns = rate->least_trip_ns;
+    return trip_ns == 0                          ? CO_SEND_RATE_UNKNOWN_NS
+           : trip_ns < CO_SEND_RATE_TRIP_MOST_NS ? trip_ns
+                                                 : CO_SEND_RATE_TRIP_MOST_NS;
+}
+
+// The time in which what has been sent should be heard of. Of several senders it stands behind what the others have in
+// the same queues, and how long that takes is what it usually took: many wait for what was lost, and others' questions
+// bring that, too.
+static inline uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
+{
+    uint64_t soon_ns = 2 * co_send_rate_trip_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
+    return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_TRIP_MOST_NS);
+}
+
+static inline uint64_t co_send_rate_latest_ns(const struct co_send_rate *rate)
+{
+    return rate->heard_ns > rate->sent_ns ? rate->heard_ns : rate->sent_ns;
+}
+
+// Then nobody seems to hear.
+static inline uint64_t co_send_rate_overdue_ns(const struct co_send_rate *rate, uint32_t senders)
+{
+    return co_send_rate_latest_ns(rate) + co_send_rate_patience_ns(rate, senders);
+}
+
+// Then what is in flight is given up (RFC 8985, tail loss probes): a few more chunks show what has come. Given up again
+// with nothing heard in between it has twice the time (RFC 6298, 5.5) where there are several: all who do so would fill
+// a queue that they know nothing of.
+static inline uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t senders)
+{
+    return co_send_rate_latest_ns(rate) +
+           (co_send_rate_patience_ns(rate, senders) << (senders > 1 ? rate->given_up : 0));
+}
+
+// Of one of `senders`: a little more than the path has given, to see whether it gives more; the bound holds it back if
+// not. 0: not known, or none.
+static inline uint64_t co_send_rate_pace(const struct co_send_rate *rate, uint32_t senders)
+{
+    unsigned eighths = co_send_rate_is_starting(rate) ? CO_SEND_RATE_STARTING : rate->is_growing ? 16 : 9;
+    return co_send_rate_is_fast(rate) ? 0 : co_send_rate_now(rate) * eighths / 8 / senders;
+}
+
+// How much of the pace may be made up for at once. A sender that waits its turn for the processor is behind through no
+// fault of the path, which has emptied its queues meanwhile; one that was idle begins with little.
+static inline uint64_t co_send_rate_burst_ns(const struct co_send_rate *rate, uint64_t pace, bool was_idle)
+{
+    uint64_t start = co_send_queue_part(&rate->queue, rate->least);
+    uint64_t least = (start > CO_SEND_RATE_BURST_LEAST ? start : CO_SEND_RATE_BURST_LEAST) * CO_NS_PER_S / pace + 1;
+    uint64_t burst = was_idle ? co_send_queue_ahead(&rate->queue) * CO_NS_PER_US : rate->queue.now * CO_NS_PER_US;
+    return least > burst ? least : burst;
+}
+
+// How many may leave now by the pace.
+static inline uint32_t co_send_rate_allows(const struct co_send_rate *rate, uint32_t senders, bool was_idle,
+                                           uint64_t now_ns)
+{
+    uint64_t pace = co_send_rate_pace(rate, senders);
+    if (pace == 0) {
+        return UINT32_MAX;
+    }
+    uint64_t burst_ns = co_send_rate_burst_ns(rate, pace, was_idle);
+    uint64_t then_ns = now_ns + co_send_queue_ahead(&rate->queue) * CO_NS_PER_US;
+    uint64_t since = then_ns < rate->next_ns ? 0 : then_ns - rate->next_ns;
+    return (uint32_t)((since < burst_ns ? since : burst_ns) * pace / CO_NS_PER_S);
+}
+
+// When so many may leave, where not even they may now.
+static inline uint64_t co_send_rate_due_ns(const struct co_send_rate *rate, uint32_t senders, uint32_t chunks)
+{
+    uint64_t ahead_ns = co_send_queue_ahead(&rate->queue) * CO_NS_PER_US;
+    uint64_t due_ns = rate->next_ns + chunks * CO_NS_PER_S / co_send_rate_pace(rate, senders) + 1;
+    return due_ns > ahead_ns ? due_ns - ahead_ns : 0;
+}
+
+// `count` chunks have left, `sent` in all and all before them `was_heard`; `delivered` says how many chunks have
+// arrived from whomever; is_last: there are no more for now.
+static inline void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count,
+                                     bool was_heard, uint32_t delivered, bool is_last, uint64_t now_ns)
+{
+    uint64_t pace = co_send_rate_pace(rate, senders);
+    if (pace > 0) {
+        uint64_t burst_ns = co_send_rate_burst_ns(rate, pace, was_heard);
+        rate->next_ns = rate->next_ns + burst_ns > now_ns ? rate->next_ns : now_ns - burst_ns;
+        rate->next_ns += count * CO_NS_PER_S / pace;
+    }
+    rate->sent_ns = now_ns;
+    if (was_heard || rate->heard_ns == 0) {
+        rate->heard_ns = rate->heard_sent_ns = rate->flight_ns = now_ns;
+        rate->flight = sent - count;
+        rate->first_heard_ns = 0;
+        rate->delivered = delivered;
+        rate->begun = rate->limited_until == sent - count ? sent - count : rate->begun; // was it the program?
+    }
+    bool is_limited = is_last || co_serial_before(sent - count, rate->limited_until);
+    rate->limited_until = is_last ? sent : rate->limited_until;
+    // What leaves first after an idle time is let through at once by whoever counts tokens, and says nothing of the
+    // rate.
+    bool is_first = (uint64_t)(sent - rate->begun) * senders <= rate->start;
+    if (rate->count < CO_SEND_RATE_MARKS) {
+        rate->marks[(rate->first + rate->count++) % CO_SEND_RATE_MARKS] = (struct co_send_mark){
+            sent, rate->delivered, now_ns, rate->heard_ns, rate->heard_sent_ns, is_limited, is_first, false};
+    }
+}
+
+// All that is in flight: when it is heard of now tells how long that was waited for, not how long the path is.
+static inline void co_send_rate_give_up(struct co_send_rate *rate)
+{
+    rate->given_up += rate->given_up < CO_SEND_RATE_GIVEN_UP_MOST;
+    for (unsigned i = 0; i < rate->count; i++) {
+        rate->marks[(rate->first + i) % CO_SEND_RATE_MARKS].is_given_up = true;
+    }
+}
+
+static inline void co_send_rate_end_round(struct co_send_rate *rate, uint32_t sent, uint64_t before, uint64_t sample,
+                                          bool is_limited)
+{
+    rate->round_end = sent;
+    rate->is_growing = co_send_rate_now(rate) * 4 >= before * 5;
+    if (co_send_rate_now(rate) * 4 >= rate->grown_to * 5) {
+        rate->grown_to = co_send_rate_now(rate);
+        rate->flat_rounds = 0;
+    } else {
+        rate->flat_rounds += !is_limited && rate->flat_rounds < CO_SEND_RATE_FLAT;
+    }
+    if (!is_limited && ++rate->rounds % CO_SEND_RATE_ROUNDS == 0) {
+        rate->best[1] = rate->best[0];
+        rate->best[0] = sample;
+    }
+}
+
+// What was sent last of all that is `heard` now, and leaves the list; the least trip goes by all of it. is_asked: the
+// word answers a question. sent_ns 0: none.
+static inline struct co_send_mark co_send_rate_take(struct co_send_rate *rate, uint32_t heard, bool is_asked,
+                                                    uint64_t now_ns)
+{
+    struct co_send_mark mark = {.sent_ns = 0};
+    while (rate->count > 0 && !co_serial_before(heard, rate->marks[rate->first].sent)) {
+        mark = rate->marks[rate->first];
+        rate->first = (rate->first + 1) % CO_SEND_RATE_MARKS;
+        rate->count--;
+        uint64_t trip_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
+        rate->least_trip_ns = rate->least_trip_ns == 0 || trip_ns < rate->least_trip_ns ? trip_ns : rate->least_trip_ns;
+        if (!is_asked && !mark.is_given_up) { // else it is the time of a repair (Karn)
+            co_usual_time_sample(&rate->trips, trip_ns);
+        }
+        co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
+    }
+    return mark;
+}
+
+// A trip is the way and the time that what was sent takes to come out of it at the end: on a slow link it is this
+// alone. The second word of a flight, about as many chunks again, tells the one from the other.
+static inline void co_send_rate_time_flight(struct co_send_rate *rate, uint32_t heard, uint64_t now_ns)
+{
+    if (rate->flight_ns == 0) {
+        return;
+    }
+    if (rate->first_heard_ns == 0) {
+        rate->first_heard = heard;
+        rate->first_heard_ns = now_ns;
+        return;
+    }
+    uint64_t first = rate->first_heard - rate->flight, more = heard - rate->first_heard;
+    if (first == 0 || more < first) {
+        return;
+    }
+    uint64_t out_ns = (now_ns - rate->first_heard_ns) * first / more, took_ns = rate->first_heard_ns - rate->flight_ns;
+    uint64_t far_ns = took_ns > out_ns ? took_ns - out_ns : 1;
+    rate->far_ns = rate->far_ns == 0 || far_ns < rate->far_ns ? far_ns : rate->far_ns;
+    rate->flight_ns = 0;
+}
+
+// Chunks a second from the mark to now. News may come in a bunch: not faster than it was sent.
+static inline uint64_t co_send_rate_sample(const struct co_send_mark *mark, uint32_t delivered, uint64_t now_ns)
+{
+    uint64_t heard_in_ns = now_ns - mark->heard_ns, sent_in_ns = mark->sent_ns - mark->before_ns;
+    uint64_t in_ns = heard_in_ns > sent_in_ns ? heard_in_ns : sent_in_ns;
+    return (uint64_t)(delivered - mark->delivered) * CO_NS_PER_S / (in_ns > 0 ? in_ns : 1);
+}
+
+// Now news comes to a sender that is alone: how late is it? Of several it would be the others whom it has waited for.
+static inline void co_send_rate_time_news(struct co_send_rate *rate, uint64_t now_ns)
+{
+    uint64_t gap_ns = now_ns - rate->heard_ns, part_ns = co_send_rate_part_ns(rate, 1);
+    co_send_queue_late(&rate->queue, gap_ns > part_ns ? (gap_ns - part_ns) / CO_NS_PER_US : 0);
+}
+
+// Every member has heard a chunk at or after `heard` of those `sent`. is_asked: as above.
+static inline void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent, uint32_t delivered,
+                                     bool is_asked, uint64_t now_ns)
+{
+    struct co_send_mark mark = co_send_rate_take(rate, heard, is_asked, now_ns);
+    uint64_t before = co_send_rate_now(rate);
+    rate->delivered = delivered;
+    rate->heard_ns = now_ns;
+    rate->given_up = 0;
+    if (mark.sent_ns == 0) {
+        return;
+    }
+    rate->heard_sent_ns = mark.sent_ns;
+    if (mark.is_first) {
+        return;
+    }
+    uint64_t sample = co_send_rate_sample(&mark, delivered, now_ns);
+    if (sample > rate->best[0] && (!mark.is_limited || (before > 0 && sample > before))) {
+        rate->best[0] = sample;
+    }
+    if (!co_serial_before(heard, rate->round_end)) {
+        co_send_rate_end_round(rate, sent, before, sample, mark.is_limited);
+    }
+}
+
+#endif
