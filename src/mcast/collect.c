@@ -8,7 +8,7 @@
 // A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
 // again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.
 // The collector has nothing to send to those it waits for, and only who sends to a dead member is told of it: those who
-// are late are nudged now and then. Hot.
+// are late are asked now and then. Hot.
 #include <errno.h>
 #include <stdio.h>
 
@@ -89,19 +89,19 @@ void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, cons
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return;
     }
-    co_chunk_copy(op, part, chunk, payload, bytes);
+    co_deliver_copy(op, part, chunk, payload, bytes);
     if (co_receive_block_is_complete(part) && --op->parts_missing == 0) {
         op->may_send = true;
         co_operation_own_block_is_here(op);
     }
 }
 
-static void nudge_late(struct co_mcast_op *op)
+static void contribution_request_late(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
     for (int i = 0; i < group->count; i++) {
         if (!co_receive_block_is_complete(&op->parts[i])) {
-            co_control_send_member(group, i, CO_CONTROL_NUDGE, CO_NUDGE_NO_SOURCE, 0, NULL, 0);
+            co_control_send_member(group, i, CO_CONTROL_ACK_REQUEST, CO_ACK_REQUEST_NO_SOURCE, 0, NULL, 0);
         }
     }
 }
@@ -116,7 +116,7 @@ static void act(struct co_mcast_op *op, bool *has_nudged)
 {
     if (op->root == op->group->self) {
         if (!*has_nudged) { // once for all that are outstanding: who is late for one is late for the next
-            nudge_late(op);
+            contribution_request_late(op);
         }
         *has_nudged = true;
         op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;

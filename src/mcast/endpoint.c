@@ -96,7 +96,7 @@ void co_mcast_close(struct co_mcast *mcast)
 {
     size_t position = 0;
     uint64_t key;
-    struct co_mcast_seed *seed;
+    struct co_mcast_stub *seed;
     while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
         position = 0; // the table may move
         struct co_mcast_group *group = seed->group;
@@ -139,7 +139,7 @@ static void progress_groups(struct co_mcast *mcast)
         uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
         timer = next < timer ? next : timer;
     }
-    uint64_t doubts_due = co_doubts_due_ns(mcast);
+    uint64_t doubts_due = co_peer_failure_due_ns(mcast);
     mcast->timer_ns = doubts_due < timer ? doubts_due : timer;
 }
 
@@ -147,26 +147,26 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
 {
     mcast->now_ns = now_ns;
     mcast->events = 0;
-    int status = mcast->transport->ops->poll(mcast->transport, POLL_BUDGET, co_endpoint_deliver, mcast);
+    int status = mcast->transport->ops->poll(mcast->transport, POLL_BUDGET, co_dispatcher_deliver, mcast);
     if (status < 0) {
         return status;
     }
     mcast->is_behind = status >= POLL_BUDGET;
     status = co_lanes_progress(mcast);
-    co_chunks_count(mcast);
+    co_deliver_count(mcast);
     if (status < 0) {
         return status;
     }
-    co_doubts_hear_transport(mcast);
+    co_peer_failure_poll_transport(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
         return 0;
     }
     mcast->wants_write = false;
     co_probe_progress(mcast);
-    co_doubts_progress(mcast);
-    co_repair_serve_in_turn(mcast);
+    co_peer_failure_progress(mcast);
+    co_retransmit_in_turn(mcast);
     progress_groups(mcast);
-    co_repair_serve(mcast);
+    co_retransmit_progress(mcast);
     return mcast->events;
 }
 
@@ -174,7 +174,7 @@ void co_mcast_give_up(struct co_mcast *mcast, int error)
 {
     size_t position = 0;
     uint64_t key;
-    struct co_mcast_seed *seed;
+    struct co_mcast_stub *seed;
     while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
         for (; seed != NULL; seed = seed->next_alike) {
             if (seed->group != NULL) {

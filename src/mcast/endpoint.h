@@ -37,19 +37,19 @@
 #include "mcast/send/transmit.h"
 #include "mcast/wire/wire.h"
 
-#define CO_REPAIR_QUEUE 256
-#define CO_REQUESTS_TIMED 32 // at most CO_WIRE_REQUEST_LABELS
-#define CO_REQUESTS_KEPT (2 * CO_WIRE_REQUEST_LABELS)
+#define CO_RETRANSMIT_QUEUE 256
+#define CO_NACKS_TIMED 32 // at most CO_WIRE_NACK_LABELS
+#define CO_NACKS_KEPT (2 * CO_WIRE_NACK_LABELS)
 #define CO_CONTROL_MAX 1200 // body bytes of one control message
-#define CO_FETCH_RANGES_MAX 128
+#define CO_NACK_RANGES_MAX 128
 #define CO_EARLY_CHAINS 1024
-#define CO_EARLY_FETCHES 16 // requests kept for operations that have yet to begin
+#define CO_EARLY_NACKS 16 // requests kept for operations that have yet to begin
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
 #define CO_LINGERING_GROUPS 16
 #define CO_LINGERING_BYTES ((size_t)1 << 20)
-#define CO_NUDGE_NO_SOURCE UINT32_MAX
-#define CO_REPORT_LAZY_NS UINT64_C(5000000)   // an owed report leaves after this even without company,
-#define CO_REPORT_CREDIT_NS UINT64_C(2000000) // and a credit below the quantum
+#define CO_ACK_REQUEST_NO_SOURCE UINT32_MAX
+#define CO_ACK_LAZY_NS UINT64_C(5000000)   // an owed report leaves after this even without company,
+#define CO_ACK_CREDIT_NS UINT64_C(2000000) // and a credit below the quantum
 #define CO_NEVER UINT64_MAX
 
 // One operation of a group. In the group's list from its start until nobody can ask for its bytes.
@@ -74,9 +74,9 @@ struct co_mcast_op {
     int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted
     // Repair by reading: rdma_repair_read.c, rdma_repair_offer.c.
-    struct co_op_loan *loans; // of the buffer, to the right neighbour
-    uint64_t last_read;       // number of the last read of the left neighbour's memory
-    bool awaits_reads;        // it has yet to end, which counts as a missing block
+    struct co_op_export *exports; // of the buffer, to the right neighbour
+    uint64_t last_read;           // number of the last read of the left neighbour's memory
+    bool awaits_reads;            // it has yet to end, which counts as a missing block
     // Of a bcast whose root gave another length than we: operation_length.c.
     uint8_t *whole;         // takes it, where the user has no room
     uint64_t *resized_bits; // of the block; NULL: they are beside it
@@ -85,7 +85,7 @@ struct co_mcast_op {
     // An allgather by way of a collector (the root then); NULL and 0 otherwise.
     struct co_receive_block *parts; // at the collector, by member: their blocks
     int parts_missing;
-    uint64_t contribution_due_ns; // when to send ours again, at the collector to nudge who is late; 0: no more
+    uint64_t contribution_due_ns; // when to send ours again, at the collector to ask who is late; 0: no more
     unsigned contributions;       // sent so far
     uint32_t contributed;         // chunks of the one that is being sent
 };
@@ -99,17 +99,17 @@ struct co_early_chunk {
 };
 
 // A request for an operation that has not begun here: answered when it begins.
-struct co_early_fetch {
-    struct co_early_fetch *next;
+struct co_early_nack {
+    struct co_early_nack *next;
     uint32_t operation;
-    struct co_fetch_body body;
+    struct co_nack_body body;
     unsigned count;
-    struct co_fetch_range ranges[];
+    struct co_nack_range ranges[];
 };
 
 struct co_mcast_group {
     struct co_mcast *mcast;
-    struct co_mcast_seed *seed;         // out of which it was opened; goes with it
+    struct co_mcast_stub *seed;         // out of which it was opened; goes with it
     struct co_mcast_group *next_active; // has operations or owes something
     struct co_mcast_group *next_lingering;
     bool is_active, is_closing, is_lingering;
@@ -133,11 +133,11 @@ struct co_mcast_group {
     uint32_t *unheard;      // blocks in a row that came by repair alone
     uint32_t *seen_in_turn; // turn of the search for requests in which the source was met
     uint32_t turn;
-    uint64_t quiet_until_ns;                  // no block is overdue
-    bool is_quiet;                            // and nothing is missing of any: no look at all of them until then
-    uint32_t requests, answered;              // number of the last request, and of the latest one known to be answered
-    uint64_t requested_ns[CO_REQUESTS_TIMED]; // when the last ones left, by number
-    uint32_t requested_of[CO_REQUESTS_KEPT];  // operation
+    uint64_t quiet_until_ns;               // no block is overdue
+    bool is_quiet;                         // and nothing is missing of any: no look at all of them until then
+    uint32_t requests, answered;           // number of the last request, and of the latest one known to be answered
+    uint64_t requested_ns[CO_NACKS_TIMED]; // when the last ones left, by number
+    uint32_t requested_of[CO_NACKS_KEPT];  // operation
     struct co_credit_tree tree;
     uint32_t *child_received, *child_heard; // by the child's position in the source's tree: both follow from it
     uint32_t quantum;                       // chunks after which credit is reported unasked
@@ -149,19 +149,19 @@ struct co_mcast_group {
     uint64_t report_due_ns;
     bool is_gathering; // credit waits for company, and has since so much was delivered
     uint32_t gathered_from;
-    struct co_report_list news, rests;    // sources: credit has to be looked at, and is more than was reported
-    struct co_early_fetch *early_fetches; // of the right neighbour, as they came
+    struct co_ack_list news, rests;    // sources: credit has to be looked at, and is more than was reported
+    struct co_early_nack *early_nacks; // of the right neighbour, as they came
     // Sending.
     struct co_send_window window;
     uint32_t *lost_known, *lost_judged; // by member: chunks it says it has lost, now and at the window's last judgement
     uint32_t senders;                   // at once, in the latest operation
     // The right neighbour, and patience with those we wait for.
     uint32_t right_done_before, right_done_mask;
-    uint64_t nudge_due_ns, nudged_ns;
-    uint64_t pace_due_ns;    // when the sender should look again without credit
-    uint64_t held_ns;        // until then the pace held it back, 0: it did not
-    uint32_t nudge_sequence; // low half of the last nudge, for the round trip
-    unsigned nudges;
+    uint64_t ack_request_due_ns, ack_requested_ns;
+    uint64_t pace_due_ns;          // when the sender should look again without credit
+    uint64_t held_ns;              // until then the pace held it back, 0: it did not
+    uint32_t ack_request_sequence; // low half of the last request for an ACK, for the round trip
+    unsigned ack_requests;
     bool is_stalled; // the window held the sender back
     // Signs of life.
     int next_asked, suspect; // member; member plus one that owes an answer, 0: none
@@ -221,8 +221,8 @@ struct co_mcast {
     size_t kept_bytes;
     size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
-    struct co_round_trip trip;        // of control messages
-    struct co_round_trip answer_trip; // from a request to its first answer
+    struct co_rtt trip;     // of control messages
+    struct co_rtt nack_rtt; // from a request to its first answer
     struct co_repair_window repair_window;
     uint64_t heard_ns; // when a first transmission came last, from whomever
     uint64_t now_ns;
@@ -238,7 +238,7 @@ struct co_mcast {
     uint32_t landing_psn;           // its next chunk
     uint8_t *landing_at;            // where that one goes
     struct co_probe probe;
-    struct co_repair repairs[CO_REPAIR_QUEUE];
+    struct co_retransmit repairs[CO_RETRANSMIT_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
     unsigned sent_turn, repair_turn;          // parts of own blocks that left; as many had when an answer went first
     struct co_send_batch batch, sender_batch; // the latter's auth is NULL: nobody sends beside the engine
@@ -274,11 +274,12 @@ static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
 
 // dispatcher.c. Two co_deliver_fn whose arg is the endpoint: whatever comes off the network, and chunks whose
 // payload stands where co_landing_open said.
-void co_endpoint_deliver(void *mcast, const struct co_arrival *arrivals, unsigned count);
-void co_endpoint_deliver_landed(void *mcast, const struct co_arrival *arrivals, unsigned count);
+void co_dispatcher_deliver(void *mcast, const struct co_arrival *arrivals, unsigned count);
+void co_dispatcher_deliver_landed(void *mcast, const struct co_arrival *arrivals, unsigned count);
 
 // chunk_run.c. `arrival` is the first of `count`, and was placed as a first transmission from `source` in `op` (NULL:
-// it was not). Takes those behind it that are more of the same; returns how many. land: of co_endpoint_deliver_landed.
+// it was not). Takes those behind it that are more of the same; returns how many. land: of
+// co_dispatcher_deliver_landed.
 unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
 unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
 
@@ -289,18 +290,18 @@ void co_landing_follow(struct co_mcast_op *op); // one of them has come
 void co_landing_forget(const struct co_mcast_op *op);
 
 // liveness_deadline.c
-void co_deadline_look(struct co_mcast_group *group);
-uint64_t co_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
+void co_liveness_deadline_check(struct co_mcast_group *group);
+uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
 
 // peer_failure.c
-void co_doubts_hear_transport(struct co_mcast *mcast);      // what it says of peers
-void co_doubts_hear_peer(struct co_mcast *mcast, int rank); // an authenticated word, not heard before
-void co_doubts_progress(struct co_mcast *mcast);            // asks whom it may concern
-uint64_t co_doubts_due_ns(const struct co_mcast *mcast);    // when to do so if nothing comes; CO_NEVER
+void co_peer_failure_poll_transport(struct co_mcast *mcast);   // what it says of peers
+void co_peer_failure_heard(struct co_mcast *mcast, int rank);  // an authenticated word, not heard before
+void co_peer_failure_progress(struct co_mcast *mcast);         // asks whom it may concern
+uint64_t co_peer_failure_due_ns(const struct co_mcast *mcast); // when to do so if nothing comes; CO_NEVER
 
 // group.c
 // Becomes the seed's, all but units. 0 or -ENOMEM. Bounded work: it may come up while datagrams are received.
-int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed);
+int co_group_open(struct co_mcast *mcast, struct co_mcast_stub *seed);
 // It has something to do, or its timers have changed: the next progress looks at it.
 void co_group_activate(struct co_mcast_group *group);
 void co_group_free(struct co_mcast_group *group); // without operations; with its seed
@@ -338,7 +339,7 @@ bool co_operation_memory_try_close(struct co_mcast_op *op);     // of one that h
 // Before the buffer is given back. False: not yet; progress is called again when it may be.
 static inline bool co_operation_memory_close(struct co_mcast_op *op)
 {
-    return (op->region == NULL && op->loans == NULL) || co_operation_memory_try_close(op);
+    return (op->region == NULL && op->exports == NULL) || co_operation_memory_try_close(op);
 }
 // Likewise, and what has yet to leave is lost: only before the transport is closed.
 void co_operation_memory_drop(struct co_mcast_op *op);
@@ -351,21 +352,21 @@ bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); /
 int co_collect_member(const struct co_mcast_group *group);                     // the collector, likewise
 void co_collect_start(struct co_mcast_op *op);
 void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-void co_collect_due(struct co_mcast_group *group);              // sends again, or nudges, what is due by now
+void co_collect_due(struct co_mcast_group *group);              // sends again, or asks for, what is due by now
 uint64_t co_collect_due_ns(const struct co_mcast_group *group); // the next of these; CO_NEVER
 // At a collector that waits: for whom (co_mcast_op_describe). False: it does not.
 bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
 
 // deliver.c. A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
-void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
-                   const uint8_t *payload, size_t bytes);
+void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
+                     const uint8_t *payload, size_t bytes);
 // Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation. True:
 // it is new; of a contribution never.
-bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-// What co_chunk_place concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
-void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
-                        unsigned taken);
-void co_chunks_count(struct co_mcast *mcast); // in the counters, what has been placed since
+bool co_deliver_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+// What co_deliver_chunk concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
+void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
+                         unsigned taken);
+void co_deliver_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.
 // False: it was kept before, or there is no room, and it says nothing of its source.
 bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
@@ -377,21 +378,22 @@ int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or 
 void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
 
 // ack.c
-void co_report_done(struct co_mcast_op *op); // all its blocks are here: the left neighbour is owed a report
-void co_report_changed(struct co_mcast_group *group, int source); // what is had or heard of it here or below us
-void co_report_due(struct co_mcast_group *group);                 // sends what is due by now
-// To one member, all that concerns it. `echo`: low half of the sequence of the nudge that it answers, 0: none.
-void co_report_send(struct co_mcast_group *group, int member, uint32_t echo);
-void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
-// Opens the window as far as all members have what was sent. is_asked: by an answer to a nudge.
-void co_report_credit(struct co_mcast_group *group, bool is_asked);
-bool co_report_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
+void co_ack_operation_done(struct co_mcast_op *op); // all its blocks are here: the left neighbour is owed a report
+void co_ack_changed(struct co_mcast_group *group, int source); // what is had or heard of it here or below us
+void co_ack_send_due(struct co_mcast_group *group);            // sends what is due by now
+// To one member, all that concerns it. `echo`: low half of the sequence of the request for an ACK that it answers, 0:
+// none.
+void co_ack_send(struct co_mcast_group *group, int member, uint32_t echo);
+void co_ack_receive(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
+// Opens the window as far as all members have what was sent. is_asked: by an answer to a request for an ACK.
+void co_ack_credit(struct co_mcast_group *group, bool is_asked);
+bool co_ack_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
 
 // ack_request.c
-// A report lost further down is asked for again of those who hold our own credit back. True: the nudge came the way
-// that leads to the source, which waits, then.
-bool co_nudge_pass_on(struct co_mcast_group *group, int from, uint32_t source);
-void co_nudge_due(struct co_mcast_group *group); // nudges those whose word is overdue
+// A report lost further down is asked for again of those who hold our own credit back. True: the request for an ACK
+// came the way that leads to the source, which waits, then.
+bool co_ack_request_pass_on(struct co_mcast_group *group, int from, uint32_t source);
+void co_ack_request_send_due(struct co_mcast_group *group); // asks those whose ACK is overdue
 
 // probe.c
 void co_probe_take(struct co_mcast *mcast, const struct co_control *control); // its source is a world rank

@@ -82,11 +82,11 @@ static void fill(struct co_mcast_group *group)
     group->quantum = group->window.alone.most / 4;
     group->left = (group->self + group->count - 1) % group->count;
     group->right = (group->self + 1) % group->count;
-    group->report_due_ns = group->nudge_due_ns = group->pace_due_ns = CO_NEVER;
+    group->report_due_ns = group->ack_request_due_ns = group->pace_due_ns = CO_NEVER;
     group->early_end = &group->early_first;
 }
 
-int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)
+int co_group_open(struct co_mcast *mcast, struct co_mcast_stub *seed)
 {
     struct co_mcast_group *group = calloc(1, sizeof(*group));
     if (group == NULL) {
@@ -107,7 +107,7 @@ int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)
     return 0;
 }
 
-int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_seed *seed,
+int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_stub *seed,
                         const int *units)
 {
     for (int i = 0; units != NULL && i < seed->count; i++) {
@@ -136,7 +136,7 @@ void co_group_free(struct co_mcast_group *group)
 {
     co_early_drop_all(group);
     group->is_closing = true;
-    co_repair_forget(group);
+    co_retransmit_drop(group);
     co_seed_free(group->mcast, group->seed);
     free(group->members);
     free(group);
@@ -168,7 +168,7 @@ void co_mcast_group_close(struct co_mcast_group *group)
     co_early_drop_all(group);
     group->is_closing = true;
     if (group->unreported_done > 0) {
-        co_report_send(group, group->left, 0);
+        co_ack_send(group, group->left, 0);
     }
     co_group_activate(group); // progress moves it on to the lingering ones
 }
@@ -208,7 +208,7 @@ void co_group_break(struct co_mcast_group *group, int error)
     }
     for (int i = 0; i < group->count; i++) {
         if (i != group->self && !group->mcast->peers[group->members[i]].is_dead) {
-            co_control_send_member(group, i, CO_CONTROL_FAILED, 0, 0, NULL, 0);
+            co_control_send_member(group, i, CO_CONTROL_ABORT, 0, 0, NULL, 0);
         }
     }
     co_group_activate(group);
@@ -235,25 +235,25 @@ void co_group_progress(struct co_mcast_group *group)
     if (group->mcast->dead_peers > 0) {
         break_by_dead_members(group);
     }
-    co_deadline_look(group);
+    co_liveness_deadline_check(group);
     if (group->has_failing) {
         co_operations_fail_again(group);
     }
     if (group->is_closing) {
         expire_kept(group);
     }
-    co_repair_request(group);
+    co_nack_send_due(group);
     co_collect_due(group);
     co_operations_settle(group);
-    co_report_due(group);
-    co_nudge_due(group);
+    co_ack_send_due(group);
+    co_ack_request_send_due(group);
 }
 
 uint64_t co_group_timer_ns(struct co_mcast_group *group)
 {
-    uint64_t due = group->report_due_ns < group->nudge_due_ns ? group->report_due_ns : group->nudge_due_ns;
-    uint64_t repair_due = co_repair_due_ns(group), collect_due = co_collect_due_ns(group);
-    uint64_t deadline_due = co_deadline_due_ns(group);
+    uint64_t due = group->report_due_ns < group->ack_request_due_ns ? group->report_due_ns : group->ack_request_due_ns;
+    uint64_t repair_due = co_nack_due_ns(group), collect_due = co_collect_due_ns(group);
+    uint64_t deadline_due = co_liveness_deadline_due_ns(group);
     due = collect_due < due ? collect_due : due;
     due = deadline_due < due ? deadline_due : due;
     due = group->pace_due_ns < due ? group->pace_due_ns : due;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Life of an operation: done for the user when all blocks are here, the own one is sent, and either the neighbour who
-// would fetch from us has everything (S1, section 3.4, the final handshake) or a copy of the bytes is kept for him;
-// freed when he has it and the user has let go. Hot for small operations.
+// would ask us for repairs has everything (S1, section 3.4, the final handshake) or a copy of the bytes is kept for
+// him; freed when he has it and the user has let go. Hot for small operations.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void activate_successor(struct co_mcast_op *op)
     struct co_mcast_group *group = op->group;
     int successor = co_chain_successor(group->self, group->count, co_operation_senders(op));
     if (op->root < 0 && successor >= 0) {
-        co_control_send_once(group, successor, CO_CONTROL_ACTIVATE, op->number, 0, NULL, 0);
+        co_control_send_once(group, successor, CO_CONTROL_TOKEN, op->number, 0, NULL, 0);
     }
 }
 
@@ -61,10 +61,10 @@ static void activate_self(struct co_mcast_op *op, int source)
 void co_operation_block_arrived(struct co_mcast_op *op, int source)
 {
     op->blocks_missing--;
-    co_repair_block_arrived(op, source);
+    co_nack_block_arrived(op, source);
     activate_self(op, source);
     if (op->blocks_missing == 0) {
-        co_report_done(op);
+        co_ack_operation_done(op);
     }
 }
 
@@ -78,7 +78,7 @@ void co_operation_own_block_is_here(struct co_mcast_op *op)
     op->send_chunks = op->group->count > 1 ? block->chunks : 0;
     op->blocks_missing--;
     if (op->blocks_missing == 0) {
-        co_report_done(op);
+        co_ack_operation_done(op);
     }
 }
 
@@ -103,7 +103,7 @@ static void write_off(struct co_mcast_op *op)
     struct co_mcast_group *group = op->group;
     for (int i = 0; i < op->block_count; i++) {
         group->received[co_operation_source(op, i)] += op->blocks[i].chunks - op->blocks[i].count;
-        co_report_changed(group, co_operation_source(op, i));
+        co_ack_changed(group, co_operation_source(op, i));
     }
     group->window.sent += op->send_chunks - op->next_psn;
     op->next_psn = op->send_chunks;
@@ -217,8 +217,8 @@ void co_operation_part_sent(struct co_mcast_op *op)
 static void free_operation(struct co_mcast_op *op)
 {
     struct co_mcast *mcast = op->group->mcast;
-    co_loans_take_back(op); // of a kept copy
-    co_repair_reads_forget(op);
+    co_rdma_repair_withdraw(op); // of a kept copy
+    co_rdma_repair_cancel(op);
     if (op->is_kept) {
         mcast->kept_bytes -= op->bytes;
         free(op->buffer);
@@ -256,7 +256,7 @@ void co_operations_settle(struct co_mcast_group *group)
         if (op->owes_end) {
             co_operation_announce_end(op);
         }
-        co_repair_reads_look(op);
+        co_rdma_repair_poll(op);
         settle(op);
         bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
         if (op->is_released && is_over) {

@@ -4,7 +4,8 @@
 // where the transport has a use for one. While it still reads from there the operation cannot end: the program would
 // change bytes that are on their way out. Without a region, as after a registration that failed, for blocks of others,
 // which only repairs are sent of, and for kept copies, the transport copies. What has been lent to the neighbour
-// (rdma_repair_offer.c) is taken back at the same point. Where the transport knows no regions it costs a test at both ends.
+// (rdma_repair_offer.c) is taken back at the same point. Where the transport knows no regions it costs a test at both
+// ends.
 #include "mcast/endpoint.h"
 
 void co_operation_memory_open(struct co_mcast_op *op)
@@ -30,7 +31,7 @@ bool co_operation_memory_is_busy(const struct co_mcast_op *op)
 void co_operation_memory_drop(struct co_mcast_op *op)
 {
     struct co_transport *transport = op->group->mcast->transport;
-    co_loans_take_back(op);
+    co_rdma_repair_withdraw(op);
     if (op->region != NULL) {
         transport->ops->region_close(transport, op->region);
         op->region = NULL;

@@ -95,7 +95,7 @@ static void begin(struct co_mcast_op *op)
         co_early_replay(op);
     }
     co_landing_begin(op);
-    co_repair_start(op);
+    co_retransmit_open(op);
     co_operations_settle(group);
     group->mcast->timer_ns = group->mcast->now_ns;
 }
@@ -122,7 +122,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     op->bytes = shape->bytes;
     op->block_count = op->blocks_missing = shape->blocks;
     op->last_event_ns = now_ns;
-    op->right_has_it = !right_fetches(op) || co_report_right_has(group, op->number);
+    op->right_has_it = !right_fetches(op) || co_ack_right_has(group, op->number);
     append(group, op);
     co_log(CO_LOG_TRACE, CO_SUBSYS_MCAST, "team %08x operation %u begins: %d block%s from %s %d, %zu bytes",
            (unsigned)group->team_id, op->number, op->block_count, op->block_count == 1 ? "" : "s",

@@ -64,7 +64,7 @@ static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)
             arrivals[i] = (struct co_arrival){.data = datagrams[i].data, .bytes = (uint32_t)datagrams[i].bytes};
         }
         mcast->lane_datagram = datagrams;
-        co_endpoint_deliver(mcast, arrivals, count);
+        co_dispatcher_deliver(mcast, arrivals, count);
     }
     mcast->lane = NULL;
     mcast->lane_datagram = NULL;

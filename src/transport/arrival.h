@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What a transport delivers: one datagram. A header of its own, because the datapath kernel (mcast/receive/datapath.h) is
-// compiled where there is no libc. Hot; any thread.
+// What a transport delivers: one datagram. A header of its own, because the datapath kernel (mcast/receive/datapath.h)
+// is compiled where there is no libc. Hot; any thread.
 #ifndef CASTOFF_TRANSPORT_ARRIVAL_H
 #define CASTOFF_TRANSPORT_ARRIVAL_H
 

@@ -37,7 +37,7 @@ struct world {
     struct fed_transport wire;
     struct co_auth *auth;
     struct co_mcast *mcast;
-    struct co_mcast_seed *seed;
+    struct co_mcast_stub *seed;
     struct co_mcast_group *group; // NULL: the own program has started nothing yet
     struct started started[OPERATIONS_MAX];
     uint32_t next_operation;
@@ -133,29 +133,29 @@ static void deliver_chunk(struct world *world, struct input *input)
 static size_t make_progress(struct world *world, struct input *input, uint8_t *body, unsigned entries)
 {
     struct co_credit_entry credits[ENTRIES_MAX];
-    struct co_progress_body progress_body = {.done_before = near_operation(world, input),
-                                             .done_mask = next_byte(input),
-                                             .lost = next_byte(input),
-                                             .echo = next_byte(input)};
+    struct co_ack_body progress_body = {.done_before = near_operation(world, input),
+                                        .done_mask = next_byte(input),
+                                        .lost = next_byte(input),
+                                        .echo = next_byte(input)};
     for (unsigned i = 0; i < entries; i++) {
         credits[i] = (struct co_credit_entry){.source = (uint16_t)(next_byte(input) % (MEMBERS + 1)),
                                               .gaps = next_byte(input),
                                               .received = next_short(input)};
     }
-    return co_wire_progress_encode(body, &progress_body, credits, entries);
+    return co_wire_ack_encode(body, &progress_body, credits, entries);
 }
 
 static size_t make_fetch(struct input *input, uint8_t *body, unsigned entries)
 {
-    struct co_fetch_range ranges[ENTRIES_MAX];
+    struct co_nack_range ranges[ENTRIES_MAX];
     unsigned who = next_byte(input);
-    struct co_fetch_body fetch = {(uint16_t)(who % (MEMBERS + 1)), (uint16_t)(who >> 6)};
+    struct co_nack_body fetch = {(uint16_t)(who % (MEMBERS + 1)), (uint16_t)(who >> 6)};
     for (unsigned i = 0; i < entries; i++) {
         ranges[i].first = next_byte(input);
         unsigned count = next_byte(input);
         ranges[i].count = count == 255 ? UINT32_MAX : count;
     }
-    return co_wire_fetch_encode(body, &fetch, ranges, entries);
+    return co_wire_nack_encode(body, &fetch, ranges, entries);
 }
 
 // A control message with numbers near those in use; sequences grow, or nothing would get past the replay window.
@@ -170,10 +170,10 @@ static void deliver_control(struct world *world, struct input *input)
     bool is_probe = control.type >= CO_CONTROL_PROBE && control.type <= CO_CONTROL_PROBE_DONE;
 
     control.operation = is_probe ? next_byte(input) % 3 : near_operation(world, input);
-    if (control.type == CO_CONTROL_PROGRESS) {
+    if (control.type == CO_CONTROL_ACK) {
         control.entries = (uint16_t)entries;
         body_bytes = make_progress(world, input, body, entries);
-    } else if (control.type == CO_CONTROL_FETCH) {
+    } else if (control.type == CO_CONTROL_NACK) {
         control.entries = (uint16_t)entries;
         body_bytes = make_fetch(input, body, entries);
     }

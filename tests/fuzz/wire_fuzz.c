@@ -35,25 +35,25 @@ static void check_chunk(const uint8_t *data, size_t bytes)
 
 static void check_body(const struct co_control *control, const uint8_t *body)
 {
-    struct co_progress_body progress;
+    struct co_ack_body progress;
     struct co_credit_entry entry;
-    struct co_fetch_body fetch;
-    struct co_fetch_range range;
-    struct co_lent_body lent;
-    struct co_lent_chunk chunk;
+    struct co_nack_body fetch;
+    struct co_nack_range range;
+    struct co_read_offer_body lent;
+    struct co_read_offer_chunk chunk;
 
-    if (control->type == CO_CONTROL_PROGRESS) {
-        co_wire_progress_decode(&progress, body);
+    if (control->type == CO_CONTROL_ACK) {
+        co_wire_ack_decode(&progress, body);
         for (unsigned i = 0; i < control->entries; i++) {
             co_wire_credit_decode(&entry, body, i);
         }
-    } else if (control->type == CO_CONTROL_FETCH) {
-        co_wire_fetch_decode(&fetch, body);
+    } else if (control->type == CO_CONTROL_NACK) {
+        co_wire_nack_decode(&fetch, body);
         for (unsigned i = 0; i < control->entries; i++) {
             co_wire_range_decode(&range, body, i);
         }
-    } else if (control->type == CO_CONTROL_LENT) {
-        co_wire_lent_decode(&lent, body);
+    } else if (control->type == CO_CONTROL_READ_OFFER) {
+        co_wire_read_offer_decode(&lent, body);
         for (unsigned i = 0; i < control->entries; i++) {
             co_wire_lent_chunk_decode(&chunk, body, i);
         }
@@ -68,7 +68,7 @@ static void check_control(const uint8_t *data, size_t bytes)
     if (co_wire_control_decode(&control, data, bytes) != 0) {
         return;
     }
-    must(control.type >= CO_CONTROL_PROGRESS && control.type < CO_CONTROL_TYPE_END);
+    must(control.type >= CO_CONTROL_ACK && control.type < CO_CONTROL_TYPE_END);
     check_body(&control, data + CO_WIRE_HEAD_BYTES);
     co_wire_control_encode(head, &control, bytes - CO_WIRE_HEAD_BYTES);
     must(memcmp(head, data, sizeof head) == 0);

@@ -3,7 +3,7 @@
 // One message says what a member has: which operations are complete (the handshake, for the left neighbour, who may
 // then let go of the bytes) and how many chunks of a source its subtree has (credit, for the source). Sent when a
 // quantum is full, at once when the neighbour is waiting for a large operation, lazily otherwise, and always when
-// nudged (ack_request.c). Warm.
+// asked (ack_request.c). Warm.
 #include <errno.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ static void report_within(struct co_mcast_group *group, uint64_t delay_ns)
     co_group_activate(group);
 }
 
-void co_report_done(struct co_mcast_op *op)
+void co_ack_operation_done(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
     if (group->count < 2) {
@@ -34,7 +34,7 @@ void co_report_done(struct co_mcast_op *op)
     }
     group->unreported_done++;
     bool left_waits = op->bytes > group->mcast->config.eager_bytes && op->root != group->self;
-    report_within(group, left_waits || group->unreported_done >= LAZY_OPERATIONS ? 0 : CO_REPORT_LAZY_NS);
+    report_within(group, left_waits || group->unreported_done >= LAZY_OPERATIONS ? 0 : CO_ACK_LAZY_NS);
 }
 
 // Chunks of `source` that we and everybody below us in its tree have.
@@ -80,7 +80,7 @@ static uint32_t subtree_heard(const struct co_mcast_group *group, int source)
     return least;
 }
 
-static void fill_done(const struct co_mcast_group *group, struct co_progress_body *body)
+static void fill_done(const struct co_mcast_group *group, struct co_ack_body *body)
 {
     body->done_before = group->next_operation;
     body->done_mask = 0;
@@ -101,7 +101,7 @@ static void fill_done(const struct co_mcast_group *group, struct co_progress_bod
 struct report {
     struct co_mcast_group *group;
     int member;
-    struct co_progress_body body;
+    struct co_ack_body body;
     bool is_first_of_handshake;
     unsigned count;
     struct co_credit_entry entries[CREDIT_ENTRIES_MAX];
@@ -111,9 +111,9 @@ static void report_leave(struct report *report)
 {
     struct co_mcast_group *group = report->group;
     uint8_t bytes[CO_CONTROL_MAX];
-    size_t size = co_wire_progress_encode(bytes, &report->body, report->entries, report->count);
+    size_t size = co_wire_ack_encode(bytes, &report->body, report->entries, report->count);
     (report->is_first_of_handshake ? co_control_send_once : co_control_send_member)(
-        group, report->member, CO_CONTROL_PROGRESS, group->next_operation, (uint16_t)report->count, bytes, size);
+        group, report->member, CO_CONTROL_ACK, group->next_operation, (uint16_t)report->count, bytes, size);
     report->is_first_of_handshake = false;
     report->body.echo = 0;
     report->count = 0;
@@ -142,7 +142,7 @@ static bool is_flat(const struct co_mcast_group *group)
     return group->tree.base >= group->count;
 }
 
-static void report_add_listed(struct report *report, const struct co_report_list *list)
+static void report_add_listed(struct report *report, const struct co_ack_list *list)
 {
     for (int i = 0; i < list->count; i++) {
         report_add(report, list->sources[i]);
@@ -150,7 +150,7 @@ static void report_add_listed(struct report *report, const struct co_report_list
 }
 
 // Asked for, it has all sources whose credit goes that way, since what was said before may be lost.
-void co_report_send(struct co_mcast_group *group, int member, uint32_t echo)
+void co_ack_send(struct co_mcast_group *group, int member, uint32_t echo)
 {
     struct report report = {.group = group,
                             .member = member,
@@ -183,12 +183,12 @@ static uint32_t quantum_of(const struct co_mcast_group *group, int source)
 static uint64_t rest_ns(const struct co_mcast_group *group)
 {
     uint64_t ns = 2 * CREDIT_CHUNKS * group->widest_gap_ns;
-    return ns < CO_REPORT_CREDIT_NS ? CO_REPORT_CREDIT_NS : ns > REST_MOST_NS ? REST_MOST_NS : ns;
+    return ns < CO_ACK_CREDIT_NS ? CO_ACK_CREDIT_NS : ns > REST_MOST_NS ? REST_MOST_NS : ns;
 }
 
-void co_report_changed(struct co_mcast_group *group, int source)
+void co_ack_changed(struct co_mcast_group *group, int source)
 {
-    co_report_list_add(&group->news, source);
+    co_ack_list_add(&group->news, source);
     co_group_activate(group);
 }
 
@@ -226,14 +226,14 @@ static void report_credit(struct co_mcast_group *group, int source, bool is_due)
     uint32_t grown = heard > received ? heard : received;
     bool is_ripe = grown >= quantum_of(group, source);
     if (is_due ? grown > 0 : is_ripe && !gathers(group, source)) {
-        co_report_send(group, co_credit_parent(&group->tree, group->self, source), 0);
+        co_ack_send(group, co_credit_parent(&group->tree, group->self, source), 0);
     } else if (grown > 0) {
-        co_report_list_add(&group->rests, source);
+        co_ack_list_add(&group->rests, source);
         report_within(group, rest_ns(group));
     }
 }
 
-static void report_list(struct co_mcast_group *group, struct co_report_list *list, bool is_due)
+static void report_list(struct co_mcast_group *group, struct co_ack_list *list, bool is_due)
 {
     for (int i = 0; i < list->count; i++) {
         report_credit(group, list->sources[i], is_due);
@@ -248,17 +248,17 @@ static void report_all(struct co_mcast_group *group, bool is_due)
     for (int source = 0; source < group->count && (is_due || group->news.count > 0); source++) {
         report_credit(group, source, is_due);
     }
-    co_report_list_clear(&group->news);
-    co_report_list_clear(&group->rests);
+    co_ack_list_clear(&group->news);
+    co_ack_list_clear(&group->rests);
 }
 
-void co_report_due(struct co_mcast_group *group)
+void co_ack_send_due(struct co_mcast_group *group)
 {
     bool is_due = group->report_due_ns <= group->mcast->now_ns;
     if (is_due) {
         group->report_due_ns = CO_NEVER;
         if (group->unreported_done > 0) {
-            co_report_send(group, group->left, 0);
+            co_ack_send(group, group->left, 0);
         }
     }
     if (is_flat(group)) {
@@ -273,7 +273,7 @@ void co_report_due(struct co_mcast_group *group)
     }
 }
 
-bool co_report_right_has(const struct co_mcast_group *group, uint32_t number)
+bool co_ack_right_has(const struct co_mcast_group *group, uint32_t number)
 {
     if (co_serial_before(number, group->right_done_before)) {
         return true;
@@ -282,7 +282,7 @@ bool co_report_right_has(const struct co_mcast_group *group, uint32_t number)
     return number != group->right_done_before && bit < 32 && (group->right_done_mask >> bit & 1);
 }
 
-static void take_handshake(struct co_mcast_group *group, const struct co_progress_body *body)
+static void take_handshake(struct co_mcast_group *group, const struct co_ack_body *body)
 {
     if (co_serial_before(body->done_before, group->right_done_before)) {
         return; // overtaken by a later report
@@ -290,11 +290,11 @@ static void take_handshake(struct co_mcast_group *group, const struct co_progres
     group->right_done_before = body->done_before;
     group->right_done_mask = body->done_mask;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (!op->right_has_it && co_report_right_has(group, op->number)) {
+        if (!op->right_has_it && co_ack_right_has(group, op->number)) {
             op->right_has_it = true;
             group->mcast->advances++;
             op->last_event_ns = group->mcast->now_ns;
-            group->nudges = 0;
+            group->ack_requests = 0;
         } else if (op->state == 1) {
             op->last_event_ns = group->mcast->now_ns; // alive, and may still ask for the copy
         }
@@ -313,7 +313,7 @@ static void take_credit(struct co_mcast_group *group, int from, const struct co_
         *received = entry->received;
         *heard = entry->received + entry->gaps;
     }
-    co_report_changed(group, entry->source); // those above us in that source's tree may have to hear
+    co_ack_changed(group, entry->source); // those above us in that source's tree may have to hear
 }
 
 // What a member lost counts from the last judgement on: each has its own history, and who lost most before is seldom
@@ -325,7 +325,7 @@ static void take_lost(struct co_mcast_group *group, int from, uint32_t lost)
     group->window.lost = since > group->window.lost ? since : group->window.lost;
 }
 
-void co_report_credit(struct co_mcast_group *group, bool is_asked)
+void co_ack_credit(struct co_mcast_group *group, bool is_asked)
 {
     uint32_t credited = subtree_received(group, group->self), heard = subtree_heard(group, group->self);
     if (credited != group->window.credited || heard != group->window.heard) {
@@ -333,15 +333,15 @@ void co_report_credit(struct co_mcast_group *group, bool is_asked)
                                   group->mcast->now_ns)) {
             memcpy(group->lost_judged, group->lost_known, (size_t)group->count * sizeof(*group->lost_judged));
         }
-        group->nudges = 0;
+        group->ack_requests = 0;
         group->mcast->advances++;
     }
 }
 
-void co_report_take(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
+void co_ack_receive(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body)
 {
-    struct co_progress_body progress;
-    co_wire_progress_decode(&progress, body);
+    struct co_ack_body progress;
+    co_wire_ack_decode(&progress, body);
     if (from == group->right) { // he may be ahead: operations that we have not begun count too
         take_handshake(group, &progress);
     }
@@ -351,9 +351,9 @@ void co_report_take(struct co_mcast_group *group, int from, const struct co_cont
         take_credit(group, from, &entry);
     }
     take_lost(group, from, progress.lost);
-    co_report_credit(group, progress.echo != 0);
-    if (progress.echo != 0 && progress.echo == group->nudge_sequence) {
-        co_round_trip_sample(&group->mcast->trip, group->mcast->now_ns - group->nudged_ns);
-        group->nudge_sequence = 0;
+    co_ack_credit(group, progress.echo != 0);
+    if (progress.echo != 0 && progress.echo == group->ack_request_sequence) {
+        co_rtt_sample(&group->mcast->trip, group->mcast->now_ns - group->ack_requested_ns);
+        group->ack_request_sequence = 0;
     }
 }

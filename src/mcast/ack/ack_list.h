@@ -7,13 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct co_report_list {
+struct co_ack_list {
     uint16_t *sources; // room for all
     bool *has;         // by source
     int count;
 };
 
-static inline void co_report_list_add(struct co_report_list *list, int source)
+static inline void co_ack_list_add(struct co_ack_list *list, int source)
 {
     if (!list->has[source]) {
         list->has[source] = true;
@@ -21,7 +21,7 @@ static inline void co_report_list_add(struct co_report_list *list, int source)
     }
 }
 
-static inline void co_report_list_clear(struct co_report_list *list)
+static inline void co_ack_list_clear(struct co_ack_list *list)
 {
     for (int i = 0; i < list->count; i++) {
         list->has[list->sources[i]] = false;

@@ -3,7 +3,7 @@
 // Whoever waits for a report asks for it, with patience that doubles, so a lost one only costs time. Warm.
 #include "mcast/endpoint.h"
 
-#define NUDGE_MOST_NS UINT64_C(100000000)
+#define ACK_REQUEST_MOST_NS UINT64_C(100000000)
 
 // The neighbour reports a large operation at once; *is_large: we wait for such a report. *ripe_ns: since when, as long
 // as we may know, the first of what we wait for has had its time on the path.
@@ -23,63 +23,64 @@ static bool waits_for_right(struct co_mcast_group *group, bool *is_large, uint64
     return waits;
 }
 
-// For the credit of `source`, or for the handshake (CO_NUDGE_NO_SOURCE).
-static void nudge(struct co_mcast_group *group, int member, uint32_t source)
+// For the credit of `source`, or for the handshake (CO_ACK_REQUEST_NO_SOURCE).
+static void ack_request_send(struct co_mcast_group *group, int member, uint32_t source)
 {
-    co_control_send_member(group, member, CO_CONTROL_NUDGE, source, 0, NULL, 0);
-    group->nudge_sequence = (uint32_t)group->mcast->control_sequence;
-    group->nudged_ns = group->mcast->now_ns;
+    co_control_send_member(group, member, CO_CONTROL_ACK_REQUEST, source, 0, NULL, 0);
+    group->ack_request_sequence = (uint32_t)group->mcast->control_sequence;
+    group->ack_requested_ns = group->mcast->now_ns;
 }
 
 // Children in the tree of `source` whose credit is behind what we have (or, at the source, have sent).
-static void nudge_laggards(struct co_mcast_group *group, int source)
+static void ack_request_send_laggards(struct co_mcast_group *group, int source)
 {
     struct co_credit_children at = co_credit_children(co_credit_position(&group->tree, group->self, source));
     uint32_t own = source == group->self ? group->window.sent : group->received[source];
     while (co_credit_next(&group->tree, &at)) {
         if (co_serial_before(group->child_received[at.child], own)) {
-            nudge(group, co_credit_member(&group->tree, at.child, source), (uint32_t)source);
+            ack_request_send(group, co_credit_member(&group->tree, at.child, source), (uint32_t)source);
         }
     }
 }
 
-bool co_nudge_pass_on(struct co_mcast_group *group, int from, uint32_t source)
+bool co_ack_request_pass_on(struct co_mcast_group *group, int from, uint32_t source)
 {
     if (source >= (uint32_t)group->count || (int)source == group->self ||
         co_credit_parent(&group->tree, group->self, (int)source) != from) {
         return false;
     }
-    nudge_laggards(group, (int)source);
+    ack_request_send_laggards(group, (int)source);
     return true;
 }
 
-void co_nudge_due(struct co_mcast_group *group)
+void co_ack_request_send_due(struct co_mcast_group *group)
 {
     uint64_t ripe_ns = group->is_stalled ? co_send_window_overdue_ns(&group->window, group->senders) : CO_NEVER;
     bool is_large, for_right = waits_for_right(group, &is_large, &ripe_ns);
     if (!for_right && !group->is_stalled) {
-        group->nudge_due_ns = CO_NEVER;
-        group->nudges = 0;
+        group->ack_request_due_ns = CO_NEVER;
+        group->ack_requests = 0;
         return;
     }
     uint64_t now_ns = group->mcast->now_ns;
-    uint64_t answer_ns = is_large || group->is_stalled ? CO_REPORT_CREDIT_NS : CO_REPORT_LAZY_NS;
-    uint64_t patience = (answer_ns + co_control_timeout_ns(group->mcast)) << (group->nudges < 5 ? group->nudges : 5);
-    patience = patience > NUDGE_MOST_NS ? NUDGE_MOST_NS : patience;
-    if (group->nudge_due_ns == CO_NEVER) {
-        group->nudge_due_ns = now_ns + patience;
+    uint64_t answer_ns = is_large || group->is_stalled ? CO_ACK_CREDIT_NS : CO_ACK_LAZY_NS;
+    uint64_t patience = (answer_ns + co_control_timeout_ns(group->mcast))
+                        << (group->ack_requests < 5 ? group->ack_requests : 5);
+    patience = patience > ACK_REQUEST_MOST_NS ? ACK_REQUEST_MOST_NS : patience;
+    if (group->ack_request_due_ns == CO_NEVER) {
+        group->ack_request_due_ns = now_ns + patience;
         return;
     }
-    group->nudge_due_ns = ripe_ns > group->nudge_due_ns ? ripe_ns : group->nudge_due_ns;
-    if (now_ns < group->nudge_due_ns) {
+    group->ack_request_due_ns = ripe_ns > group->ack_request_due_ns ? ripe_ns : group->ack_request_due_ns;
+    if (now_ns < group->ack_request_due_ns) {
         return;
     }
     if (for_right) {
-        nudge(group, group->right, CO_NUDGE_NO_SOURCE);
+        ack_request_send(group, group->right, CO_ACK_REQUEST_NO_SOURCE);
     }
     if (group->is_stalled) {
-        nudge_laggards(group, group->self);
+        ack_request_send_laggards(group, group->self);
     }
-    group->nudges++;
-    group->nudge_due_ns = now_ns + patience;
+    group->ack_requests++;
+    group->ack_request_due_ns = now_ns + patience;
 }

@@ -6,11 +6,11 @@
 
 #include <stdint.h>
 
-struct co_round_trip {
+struct co_rtt {
     uint64_t smoothed_ns, deviation_ns; // 0: no sample yet
 };
 
-static inline void co_round_trip_sample(struct co_round_trip *trip, uint64_t sample_ns)
+static inline void co_rtt_sample(struct co_rtt *trip, uint64_t sample_ns)
 {
     if (trip->smoothed_ns == 0) {
         trip->smoothed_ns = sample_ns > 0 ? sample_ns : 1;
@@ -23,7 +23,7 @@ static inline void co_round_trip_sample(struct co_round_trip *trip, uint64_t sam
 }
 
 // Time after which an answer is overdue, within [least_ns, most_ns].
-static inline uint64_t co_round_trip_timeout_ns(const struct co_round_trip *trip, uint64_t least_ns, uint64_t most_ns)
+static inline uint64_t co_rtt_timeout_ns(const struct co_rtt *trip, uint64_t least_ns, uint64_t most_ns)
 {
     uint64_t timeout = trip->smoothed_ns + 4 * trip->deviation_ns;
     return timeout < least_ns ? least_ns : timeout > most_ns ? most_ns : timeout;

@@ -117,7 +117,7 @@ static bool is_active(const struct co_mcast_group *group)
     return config->signs != CO_SIGNS_NONE && config->deadline_ns != 0 && group->count > 1;
 }
 
-uint64_t co_deadline_due_ns(const struct co_mcast_group *group)
+uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group)
 {
     uint64_t due = CO_NEVER, wait_ns = group->mcast->config.deadline_ns / ASK_AFTER;
     for (const struct co_mcast_op *op = group->oldest; op != NULL && is_active(group); op = op->next) {
@@ -128,13 +128,13 @@ uint64_t co_deadline_due_ns(const struct co_mcast_group *group)
     return due == CO_NEVER || due > group->ask_due_ns ? due : group->ask_due_ns;
 }
 
-void co_deadline_look(struct co_mcast_group *group)
+void co_liveness_deadline_check(struct co_mcast_group *group)
 {
     struct co_mcast *mcast = group->mcast;
     if (!is_active(group) || mcast->now_ns < group->ask_due_ns) { // looked a moment ago: this is on every turn's way
         return;
     }
-    bool is_due = mcast->now_ns >= co_deadline_due_ns(group);
+    bool is_due = mcast->now_ns >= co_liveness_deadline_due_ns(group);
     group->ask_due_ns = mcast->now_ns + mcast->config.deadline_ns / ASK_EVERY;
     if (!is_due) {
         return;

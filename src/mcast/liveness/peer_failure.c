@@ -37,7 +37,7 @@ static void doubt(struct co_mcast *mcast, int rank)
     }
 }
 
-void co_doubts_hear_transport(struct co_mcast *mcast)
+void co_peer_failure_poll_transport(struct co_mcast *mcast)
 {
     const struct co_transport_ops *ops = mcast->transport->ops;
     int rank;
@@ -53,7 +53,7 @@ void co_doubts_hear_transport(struct co_mcast *mcast)
     }
 }
 
-void co_doubts_hear_peer(struct co_mcast *mcast, int rank)
+void co_peer_failure_heard(struct co_mcast *mcast, int rank)
 {
     struct co_peer *peer = &mcast->peers[rank];
     mcast->dead_peers -= peer->is_dead;
@@ -62,7 +62,7 @@ void co_doubts_hear_peer(struct co_mcast *mcast, int rank)
     co_liveness_heard(&peer->liveness);
 }
 
-void co_doubts_progress(struct co_mcast *mcast)
+void co_peer_failure_progress(struct co_mcast *mcast)
 {
     if (mcast->doubtful_peers == 0 || mcast->now_ns < mcast->doubts_due_ns) {
         return;
@@ -78,7 +78,7 @@ void co_doubts_progress(struct co_mcast *mcast)
     }
 }
 
-uint64_t co_doubts_due_ns(const struct co_mcast *mcast)
+uint64_t co_peer_failure_due_ns(const struct co_mcast *mcast)
 {
     return mcast->doubtful_peers > 0 ? mcast->doubts_due_ns : CO_NEVER;
 }

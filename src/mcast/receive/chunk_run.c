@@ -103,8 +103,8 @@ unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_
         memcpy(copies[i].to, copies[i].from, copies[i].bytes);
         bytes += copies[i].bytes;
     }
-    co_chunks_conclude(op, source, &run.flow, (struct co_placed_chunks){.chunks = run.flow.placed, .bytes = bytes},
-                       taken);
+    co_deliver_conclude(op, source, &run.flow, (struct co_placed_chunks){.chunks = run.flow.placed, .bytes = bytes},
+                        taken);
     return taken;
 }
 
@@ -123,7 +123,7 @@ unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_a
     bool has_last = !had_last && co_chunk_bitmap_has(run.block->arrived, run.block->chunks - 1);
     uint64_t placed = run.flow.placed;
     size_t bytes = placed * run.flow.chunk_bytes - (has_last ? run.flow.full_bytes - run.flow.last_bytes : 0);
-    co_chunks_conclude(op, source, &run.flow,
-                       (struct co_placed_chunks){.chunks = placed, .bytes = bytes, .landed = placed}, taken);
+    co_deliver_conclude(op, source, &run.flow,
+                        (struct co_placed_chunks){.chunks = placed, .bytes = bytes, .landed = placed}, taken);
     return taken;
 }

@@ -19,8 +19,8 @@ static void learn_gap(struct co_mcast_group *group, const struct co_receive_bloc
     }
 }
 
-void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
-                   const uint8_t *payload, size_t bytes)
+void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
+                     const uint8_t *payload, size_t bytes)
 {
     struct co_mcast *mcast = op->group->mcast;
     uint8_t *place = op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes;
@@ -35,7 +35,7 @@ void co_chunk_copy(struct co_mcast_op *op, const struct co_receive_block *block,
 }
 
 // Not at each chunk: a counter costs as much as all else that is done for one.
-void co_chunks_count(struct co_mcast *mcast)
+void co_deliver_count(struct co_mcast *mcast)
 {
     if (mcast->placed.chunks > 0) {
         co_counter_add(CO_COUNT_DATA_PLACED, mcast->placed.chunks);
@@ -46,8 +46,8 @@ void co_chunks_count(struct co_mcast *mcast)
     }
 }
 
-void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
-                        unsigned taken)
+void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
+                         unsigned taken)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;
@@ -70,14 +70,14 @@ void co_chunks_conclude(struct co_mcast_op *op, int source, const struct co_flow
     learn_gap(group, block);
     group->received[source] += (uint32_t)placed.chunks;
     group->delivered += (uint32_t)placed.chunks;
-    co_report_changed(group, source);
+    co_ack_changed(group, source);
     group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, source);
     }
 }
 
-bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+bool co_deliver_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
     if (chunk->is_contribution) {
@@ -101,13 +101,13 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     }
     bool is_new = co_receive_block_accept(block, chunk->psn, chunk->is_repair, group->mcast->now_ns);
     if (chunk->is_repair) {
-        co_repair_answered(group, chunk->operation, chunk->label, is_new);
+        co_nack_answered(group, chunk->operation, chunk->label, is_new);
     }
     if (!is_new) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return false;
     }
-    co_chunk_copy(op, block, chunk, payload, bytes);
+    co_deliver_copy(op, block, chunk, payload, bytes);
     if (chunk->is_repair) {
         co_repair_window_came(&group->mcast->repair_window);
     } else {
@@ -116,10 +116,10 @@ bool co_chunk_place(struct co_mcast_op *op, const struct co_chunk *chunk, const 
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->delivered++;
-    co_report_changed(group, chunk->source);
+    co_ack_changed(group, chunk->source);
     group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (op->wanted != NULL && (chunk->is_repair || op->passes_all)) {
-        co_repair_forward(op, chunk->source, chunk->psn);
+        co_retransmit_forward(op, chunk->source, chunk->psn);
     }
     if (co_receive_block_is_complete(block)) {
         co_operation_block_arrived(op, chunk->source);
@@ -189,7 +189,7 @@ bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, c
     *group->early_end = early;
     group->early_end = &early->next;
     group->staged[chunk->source] += is_first_transmission(chunk);
-    co_report_changed(group, chunk->source);
+    co_ack_changed(group, chunk->source);
     co_counter_add(CO_COUNT_DATA_EARLY, 1);
     co_counter_raise(CO_COUNT_STAGING_HIGH, mcast->early.in_use * mcast->early.object_bytes + mcast->kept_bytes);
     return true;
@@ -207,12 +207,12 @@ void co_early_replay(struct co_mcast_op *op)
         }
         *link = early->next;
         if (op->state == 0) {
-            co_chunk_place(op, &early->chunk, early->payload, early->bytes);
+            co_deliver_chunk(op, &early->chunk, early->payload, early->bytes);
         }
         early_give(early);
     }
     group->early_end = link;
-    co_chunks_count(group->mcast);
+    co_deliver_count(group->mcast);
 }
 
 void co_early_drop_all(struct co_mcast_group *group)

@@ -17,12 +17,12 @@ static bool is_verified_by_lane(const struct co_mcast *mcast, uint64_t team_id, 
 
 // The tag covers the full team id, so of several teams that share the low half only the right one verifies. Nothing is
 // opened before that.
-static struct co_mcast_seed *verified_seed(struct co_mcast *mcast, uint32_t team, int source,
+static struct co_mcast_stub *verified_seed(struct co_mcast *mcast, uint32_t team, int source,
                                            enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
                                            const uint8_t *data, size_t bytes)
 {
     bool is_member = false, is_own = false;
-    for (struct co_mcast_seed *seed = co_seed_find(mcast, team); seed != NULL; seed = seed->next_alike) {
+    for (struct co_mcast_stub *seed = co_seed_find(mcast, team); seed != NULL; seed = seed->next_alike) {
         if (source >= seed->count) {
             continue;
         }
@@ -53,7 +53,7 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_chunk_nonce(nonce, &chunk);
-    struct co_mcast_seed *seed =
+    struct co_mcast_stub *seed =
         verified_seed(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
     struct co_mcast_group *group = seed == NULL ? NULL : co_seed_group(mcast, seed);
     if (group == NULL) {
@@ -67,7 +67,7 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     }
     if (!co_serial_before(chunk.operation, group->next_operation)) {
         if (co_early_keep(group, &chunk, payload, payload_bytes) && is_first) {
-            co_repair_hear(group, &chunk, true);
+            co_nack_chunk_arrived(group, &chunk, true);
         }
         return NULL;
     }
@@ -75,23 +75,23 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     if (op == NULL || op->state < 0) {
         co_counter_add(CO_COUNT_DATA_STALE, 1);
         if (chunk.is_repair) {
-            co_repair_answered(group, chunk.operation, chunk.label, false);
+            co_nack_answered(group, chunk.operation, chunk.label, false);
         }
         return NULL;
     }
-    bool is_new = co_chunk_place(op, &chunk, payload, payload_bytes);
+    bool is_new = co_deliver_chunk(op, &chunk, payload, payload_bytes);
     *source = chunk.source;
     if (is_first) {
-        co_repair_hear(group, &chunk, is_new);
+        co_nack_chunk_arrived(group, &chunk, is_new);
     }
     return is_first ? op : NULL;
 }
 
 static void take_nudge(struct co_mcast_group *group, const struct co_control *control)
 {
-    co_report_send(group, control->source, (uint32_t)control->sequence);
-    if (co_nudge_pass_on(group, control->source, control->operation)) {
-        co_repair_nudged(group, (int)control->operation);
+    co_ack_send(group, control->source, (uint32_t)control->sequence);
+    if (co_ack_request_pass_on(group, control->source, control->operation)) {
+        co_nack_source_waits(group, (int)control->operation);
     }
 }
 
@@ -115,35 +115,35 @@ static void take_end(struct co_mcast_group *group, int from, uint32_t number)
     }
 }
 
-// Only the right neighbour asks for blocks of others, and only who was asked has parked anything; a turn is handed on
+// Only the right neighbour asks for blocks of others, and only who was asked has deferred anything; a turn is handed on
 // along the chain. The rest says something of its sender alone, or is anybody's to say.
 static bool is_rightful(const struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
-    struct co_fetch_body fetch;
+    struct co_nack_body nack;
     int from = control->source, chains = co_chain_count(group->count, group->mcast->config.chains);
     switch (control->type) {
-    case CO_CONTROL_FETCH:
-        co_wire_fetch_decode(&fetch, body);
-        return from == group->right || fetch.source == group->self;
-    case CO_CONTROL_PARKED:
-        co_wire_fetch_decode(&fetch, body);
-        return from == group->left || fetch.source == from;
-    case CO_CONTROL_LENT:
+    case CO_CONTROL_NACK:
+        co_wire_nack_decode(&nack, body);
+        return from == group->right || nack.source == group->self;
+    case CO_CONTROL_NACK_DEFERRED:
+        co_wire_nack_decode(&nack, body);
+        return from == group->left || nack.source == from;
+    case CO_CONTROL_READ_OFFER:
         return from == group->left;
-    case CO_CONTROL_ACTIVATE:
+    case CO_CONTROL_TOKEN:
         return from == co_chain_predecessor(group->self, group->count, chains);
     default:
         return true;
     }
 }
 
-static void dispatch_control(struct co_mcast *mcast, struct co_mcast_seed *seed, const struct co_control *control,
+static void dispatch_control(struct co_mcast *mcast, struct co_mcast_stub *seed, const struct co_control *control,
                              const uint8_t *body)
 {
     struct co_mcast_group *group = co_seed_group(mcast, seed);
     if (group == NULL) {
-        if (seed->broken != 0 && control->type != CO_CONTROL_FAILED) {
-            co_seed_tell_broken(mcast, seed, control->source);
+        if (seed->broken != 0 && control->type != CO_CONTROL_ABORT) {
+            co_stub_send_broken(mcast, seed, control->source);
         }
         return;
     }
@@ -151,33 +151,33 @@ static void dispatch_control(struct co_mcast *mcast, struct co_mcast_seed *seed,
         co_counter_add(CO_COUNT_DROP_STRAY, 1);
         return;
     }
-    if (group->broken != 0 && control->type != CO_CONTROL_FAILED) {
-        co_control_send_member(group, control->source, CO_CONTROL_FAILED, 0, 0, NULL, 0);
+    if (group->broken != 0 && control->type != CO_CONTROL_ABORT) {
+        co_control_send_member(group, control->source, CO_CONTROL_ABORT, 0, 0, NULL, 0);
         return;
     }
     switch (control->type) {
-    case CO_CONTROL_FAILED:
+    case CO_CONTROL_ABORT:
         co_group_break(group, -ECONNRESET);
         break;
-    case CO_CONTROL_PROGRESS:
-        co_report_take(group, control->source, control, body);
+    case CO_CONTROL_ACK:
+        co_ack_receive(group, control->source, control, body);
         break;
-    case CO_CONTROL_NUDGE:
+    case CO_CONTROL_ACK_REQUEST:
         take_nudge(group, control);
         break;
-    case CO_CONTROL_FETCH:
-        co_repair_take_fetch(group, control->source, control, body);
+    case CO_CONTROL_NACK:
+        co_nack_receive(group, control->source, control, body);
         break;
-    case CO_CONTROL_PARKED:
-        co_repair_take_parked(group, control, body);
+    case CO_CONTROL_NACK_DEFERRED:
+        co_nack_deferred_receive(group, control, body);
         break;
-    case CO_CONTROL_LENT:
-        co_repair_take_lent(group, control, body);
+    case CO_CONTROL_READ_OFFER:
+        co_rdma_repair_receive_offer(group, control, body);
         break;
-    case CO_CONTROL_SENT:
+    case CO_CONTROL_END_OF_BLOCK:
         take_end(group, control->source, control->operation);
         break;
-    case CO_CONTROL_ACTIVATE:
+    case CO_CONTROL_TOKEN:
         take_activation(group, control->operation);
         break;
     default:
@@ -227,7 +227,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_control_nonce(nonce, &control, (unsigned)mcast->config.world_rank);
-    struct co_mcast_seed *seed = NULL;
+    struct co_mcast_stub *seed = NULL;
     int rank = control.source;
     if (is_probe(control.type)) {
         if (!verified_probe(mcast, &control, nonce, data, bytes)) {
@@ -246,7 +246,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[rank].alive_ns = mcast->now_ns;
-    co_doubts_hear_peer(mcast, rank);
+    co_peer_failure_heard(mcast, rank);
     if (seed == NULL) {
         co_probe_take(mcast, &control);
     } else {
@@ -276,7 +276,7 @@ static struct co_mcast_op *take_datagram(struct co_mcast *mcast, const struct co
     }
 }
 
-void co_endpoint_deliver(void *arg, const struct co_arrival *arrivals, unsigned count)
+void co_dispatcher_deliver(void *arg, const struct co_arrival *arrivals, unsigned count)
 {
     struct co_mcast *mcast = arg;
     const struct co_lane_datagram *of_lane = mcast->lane_datagram;
@@ -288,7 +288,7 @@ void co_endpoint_deliver(void *arg, const struct co_arrival *arrivals, unsigned 
     }
 }
 
-void co_endpoint_deliver_landed(void *arg, const struct co_arrival *arrivals, unsigned count)
+void co_dispatcher_deliver_landed(void *arg, const struct co_arrival *arrivals, unsigned count)
 {
     struct co_mcast *mcast = arg;
     for (unsigned i = 0; i < count; i++) {

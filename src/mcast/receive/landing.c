@@ -51,7 +51,7 @@ static bool is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t p
 void co_landing_open(struct co_mcast *mcast)
 {
     static const struct co_lander lander = {
-        .expects = expects, .is_expected = is_expected, .deliver = co_endpoint_deliver_landed};
+        .expects = expects, .is_expected = is_expected, .deliver = co_dispatcher_deliver_landed};
     const struct co_transport_ops *ops = mcast->transport->ops;
     mcast->lands = ops->land != NULL && mcast->config.subgroups == 1 && !co_auth_covers_payload(mcast->config.auth) &&
                    ops->land(mcast->transport, &lander) == 0;

@@ -36,7 +36,7 @@ static void hear(struct co_receive_block *block, uint64_t now_ns)
         block->last_ns = now_ns;
     }
     block->is_heard = true;
-    block->is_nudged = false;
+    block->is_ack_requested = false;
 }
 
 struct co_chunk_marks co_receive_block_marks(const struct co_receive_block *block)
@@ -89,7 +89,7 @@ void co_receive_block_all_sent(struct co_receive_block *block, uint64_t now_ns)
     if (block->in_tail && block->next_psn < block->chunks && block->repaired_ns == 0) {
         block->retry_ns = now_ns;
         block->retries =
-            block->retries < CO_RECEIVE_BLOCK_PROBES ? CO_RECEIVE_BLOCK_PROBES : block->retries; // all of it
+            block->retries < CO_LOSS_DETECTOR_PROBES ? CO_LOSS_DETECTOR_PROBES : block->retries; // all of it
     }
     block->next_psn = block->chunks;
 }
@@ -105,7 +105,7 @@ void co_receive_block_told(struct co_receive_block *block, uint32_t sent, uint64
     }
 }
 
-uint32_t co_receive_block_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns)
+uint32_t co_loss_detector_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns)
 {
     uint32_t lost = 0;
     if (block->noticed_below > block->counted_below && now_ns >= block->noticed_ns + reorder_ns) {

@@ -15,7 +15,7 @@
 #include "mcast/wire/wire.h"
 
 // So many retries are for one chunk: the answer shows what else has been lost.
-#define CO_RECEIVE_BLOCK_PROBES 2
+#define CO_LOSS_DETECTOR_PROBES 2
 
 struct co_receive_block {
     uint64_t *arrived; // bitmap, storage of the owner
@@ -29,7 +29,7 @@ struct co_receive_block {
     bool in_tail;           // the cutoff has passed: chunks beyond next_psn count as lost too
     bool is_loss_told;      // of all that was asked for; since then it was for single chunks
     bool is_heard;          // at least one first transmission has come
-    bool is_nudged;         // since the last of them the source has said that it waits for credit
+    bool is_ack_requested;  // since the last of them the source has said that it waits for credit
     // Loss is counted when it is noticed, not when it is asked for, which may be long after.
     uint32_t counted_below; // what is missing below has been counted
     uint32_t noticed_below; // and this much was there, or was not, at noticed_ns
@@ -45,12 +45,12 @@ struct co_receive_block {
     uint32_t check_request;
     uint32_t check_missing; // was missing below when that left
     uint64_t check_ns;      // which was then
-    bool is_parked;         // some of what was asked for waits at the neighbour, who has it no more than we
+    bool is_deferred;       // some of what was asked for waits at the neighbour, who has it no more than we
     uint64_t repaired_ns;   // last repair, 0 none: while they come, nothing is asked again
     uint64_t widest_gap_ns; // between first transmissions, decaying: a slow or bursty sender is not a lossy one
 };
 
-struct co_repair_timing {
+struct co_loss_timing {
     uint64_t cutoff_ns; // floor of the silence that counts as loss
     uint64_t retry_ns;  // time within which an answer should have come
     uint64_t probe_ns;  // time after which it is worth asking for one chunk again, at most that
@@ -68,8 +68,8 @@ struct co_repair_timing {
     bool is_behind;     // an earlier block is awaited: this one, if it is too, leaves asking again by the clock to that
 };
 
-struct co_request {
-    struct co_fetch_range *ranges; // storage of the caller, `room` of them
+struct co_nack {
+    struct co_nack_range *ranges; // storage of the caller, `room` of them
     unsigned room, count;
     uint32_t lost;  // chunks that had been asked for, and have been lost again
     bool is_cut;    // others have come that had been asked for with them
@@ -100,7 +100,7 @@ static inline bool co_receive_block_is_awaited(const struct co_receive_block *bl
 
 static inline uint32_t co_receive_block_under_way(const struct co_receive_block *block)
 {
-    return block->is_parked ? 0 : block->asked_missing;
+    return block->is_deferred ? 0 : block->asked_missing;
 }
 
 // Marks a chunk (psn < chunks). True when it is new: the caller copies it then, once.
@@ -128,13 +128,13 @@ static inline void co_receive_block_is_next(struct co_receive_block *block, uint
 
 // Chunks that are lost beyond doubt, for later ones have come or the end was announced, and it has not been said so
 // yet.
-uint32_t co_receive_block_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns);
+uint32_t co_loss_detector_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns);
 
-// When co_receive_block_request has something to say, UINT64_MAX never.
-uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing);
+// When co_loss_detector_find has something to say, UINT64_MAX never.
+uint64_t co_loss_detector_due_ns(const struct co_receive_block *block, const struct co_loss_timing *timing);
 
 // Exact missing ranges to ask for now; they count as asked. Returns their number, 0: none.
-unsigned co_receive_block_request(struct co_receive_block *block, const struct co_repair_timing *timing,
-                                  uint64_t now_ns, struct co_request *request);
+unsigned co_loss_detector_find(struct co_receive_block *block, const struct co_loss_timing *timing, uint64_t now_ns,
+                               struct co_nack *request);
 
 #endif

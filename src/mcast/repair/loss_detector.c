@@ -12,10 +12,10 @@
 // A block of which nothing has come is more often late than lost: its sender may not have begun.
 #define SILENT_START_FACTOR 5
 #define ANNOUNCED_FACTOR 20
-#define NUDGED_FACTOR 10  // the nudge may have overtaken chunks that wait in queues
-#define GATHER_FACTOR 8   // reorder times that a gap waits for company
-#define PATIENT_RETRIES 4 // requests or answers are lost too: the first retries come at an even pace
-#define PARKED_FACTOR 2   // times the time of an answer, that what waits at the neighbour is given
+#define ACK_REQUESTED_FACTOR 10 // the request for an ACK may have overtaken chunks that wait in queues
+#define GATHER_FACTOR 8         // reorder times that a gap waits for company
+#define PATIENT_RETRIES 4       // requests or answers are lost too: the first retries come at an even pace
+#define PARKED_FACTOR 2         // times the time of an answer, that what waits at the neighbour is given
 #define PARKED_DEAF_FACTOR 8
 #define RETRY_DOUBLINGS_MAX 7
 #define LATE_RETRY_MOST_NS UINT64_C(100000000)
@@ -24,7 +24,7 @@
 // Silence is the source's, not the block's: who is heard sending something else will come to this block, or has lost
 // it, which must not go unnoticed for ever. Where many send short blocks one is silent because the others have their
 // turns: as long as anything comes here by multicast, what is missing may stand behind that.
-static uint64_t silent_since(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static uint64_t silent_since(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     uint64_t most = block->last_ns + ANNOUNCED_FACTOR * timing->cutoff_ns;
     uint64_t heard = timing->heard_ns;
@@ -36,7 +36,7 @@ static uint64_t silent_since(const struct co_receive_block *block, const struct 
 }
 
 // Blocks whose end is announced can afford patience: their tails do not depend on the cutoff.
-static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     if (timing->is_deaf && !block->is_heard) {
         return block->last_ns;
@@ -44,8 +44,8 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
     if (!timing->is_next) {
         return UINT64_MAX;
     }
-    if (block->is_nudged) {
-        return silent_since(block, timing) + NUDGED_FACTOR * timing->cutoff_ns;
+    if (block->is_ack_requested) {
+        return silent_since(block, timing) + ACK_REQUESTED_FACTOR * timing->cutoff_ns;
     }
     uint64_t cutoff = timing->cutoff_ns, most = ANNOUNCED_FACTOR * cutoff;
     if (co_receive_block_is_long(block)) {
@@ -68,7 +68,7 @@ static uint64_t doubled(const struct co_receive_block *block, uint64_t wait_ns)
 }
 
 // How long what waits at the neighbour is waited for. Who is deaf waits until the source has sent it.
-static uint64_t parked_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static uint64_t deferred_ns(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     bool is_deaf = timing->is_deaf && !block->is_heard;
     return doubled(block, (is_deaf ? PARKED_DEAF_FACTOR : PARKED_FACTOR) * timing->retry_ns);
@@ -76,18 +76,18 @@ static uint64_t parked_ns(const struct co_receive_block *block, const struct co_
 
 // When what is watched counts as lost again since a later request has been answered. What waits at the neighbour is not
 // asked for as fast.
-static uint64_t overtaken_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static uint64_t overtaken_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     if (block->check_psn == 0 || timing->is_choked || !co_serial_before(block->check_request, timing->answered)) {
         return UINT64_MAX;
     }
-    return block->check_ns + (block->is_parked ? parked_ns(block, timing) : timing->trip_ns + timing->reorder_ns);
+    return block->check_ns + (block->is_deferred ? deferred_ns(block, timing) : timing->trip_ns + timing->reorder_ns);
 }
 
-static uint64_t retry_at(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static uint64_t retry_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     if (timing->is_behind && co_receive_block_is_awaited(block)) {
-        return block->is_parked ? UINT64_MAX : overtaken_at(block, timing);
+        return block->is_deferred ? UINT64_MAX : overtaken_at(block, timing);
     }
     uint64_t since_busy = timing->trip_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
     uint64_t busy_most = block->requested_ns + LOST_RETRY_MOST_NS; // what keeps coming may be others'
@@ -95,9 +95,9 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_r
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
     uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
     retry_ns = since_busy > retry_ns ? since_busy : retry_ns;
-    uint64_t unparked_ns = block->is_parked ? block->requested_ns + parked_ns(block, timing) : 0;
+    uint64_t undeferred_ns = block->is_deferred ? block->requested_ns + deferred_ns(block, timing) : 0;
     uint64_t overtaken_ns = overtaken_at(block, timing);
-    retry_ns = unparked_ns > retry_ns ? unparked_ns : retry_ns;
+    retry_ns = undeferred_ns > retry_ns ? undeferred_ns : retry_ns;
     return overtaken_ns < retry_ns ? overtaken_ns : retry_ns;
 }
 
@@ -107,7 +107,7 @@ static bool has_unasked_gap(const struct co_receive_block *block)
 }
 
 // When the gaps noticed at `since_ns` are asked for: as soon as no more of them can be expected, or soon enough.
-static uint64_t gathered_at(const struct co_receive_block *block, const struct co_repair_timing *timing,
+static uint64_t gathered_at(const struct co_receive_block *block, const struct co_loss_timing *timing,
                             uint64_t since_ns)
 {
     uint64_t soonest = since_ns + timing->reorder_ns;
@@ -119,12 +119,12 @@ static uint64_t gathered_at(const struct co_receive_block *block, const struct c
     return wanted < latest ? wanted : latest;
 }
 
-static bool has_budget(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static bool has_budget(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     return !timing->is_choked && timing->under_way + block->asked_missing <= timing->budget / 2;
 }
 
-uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const struct co_repair_timing *timing)
+uint64_t co_loss_detector_due_ns(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     if (co_receive_block_is_complete(block)) {
         return UINT64_MAX;
@@ -152,7 +152,7 @@ uint64_t co_receive_block_due_ns(const struct co_receive_block *block, const str
 
 // Collects missing ranges in [from, limit), at most `budget` chunks; returns how far the search came.
 static uint32_t collect(const struct co_receive_block *block, uint32_t from, uint32_t limit, uint32_t budget,
-                        struct co_request *request, uint32_t *collected)
+                        struct co_nack *request, uint32_t *collected)
 {
     request->count = 0;
     *collected = 0;
@@ -167,7 +167,7 @@ static uint32_t collect(const struct co_receive_block *block, uint32_t from, uin
         if (length > budget - *collected) {
             length = budget - *collected;
         }
-        request->ranges[request->count++] = (struct co_fetch_range){first, length};
+        request->ranges[request->count++] = (struct co_nack_range){first, length};
         *collected += length;
         from = first + length;
     }
@@ -177,9 +177,9 @@ static uint32_t collect(const struct co_receive_block *block, uint32_t from, uin
 
 // Patience is for a sender that may not have begun; what is missing of a block under way is lost, and the next request
 // may be lost too.
-static uint64_t patience(const struct co_receive_block *block, const struct co_repair_timing *timing)
+static uint64_t patience(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
-    if (block->retries < CO_RECEIVE_BLOCK_PROBES) {
+    if (block->retries < CO_LOSS_DETECTOR_PROBES) {
         return timing->probe_ns;
     }
     return doubled(block, timing->retry_ns);
@@ -194,15 +194,15 @@ static void watch(struct co_receive_block *block)
     block->check_missing = block->asked_missing;
 }
 
-static void note_request(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns)
+static void note_request(struct co_receive_block *block, const struct co_loss_timing *timing, uint64_t now_ns)
 {
     block->last_request = timing->request;
     block->requested_ns = now_ns;
 }
 
 // As much as may be asked for at once; the rest is yet to be asked for, unless other requests for it are under way.
-static uint32_t ask_part(struct co_receive_block *block, const struct co_repair_timing *timing, uint32_t limit,
-                         bool is_all, struct co_request *request)
+static uint32_t ask_part(struct co_receive_block *block, const struct co_loss_timing *timing, uint32_t limit,
+                         bool is_all, struct co_nack *request)
 {
     uint32_t collected, budget = timing->budget > timing->under_way ? timing->budget - timing->under_way : 1;
     uint32_t end = collect(block, 0, limit, budget, request, &collected);
@@ -213,13 +213,13 @@ static uint32_t ask_part(struct co_receive_block *block, const struct co_repair_
     return collected;
 }
 
-// False: everything that was watched is here. The answer that all is parked makes others count as overtaken, whose own
-// answer does the same again: of what is parked, tries count however they came about.
-static bool ask_again(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns,
-                      struct co_request *request)
+// False: everything that was watched is here. The answer that all is deferred makes others count as overtaken, whose
+// own answer does the same again: of what is deferred, tries count however they came about.
+static bool ask_again(struct co_receive_block *block, const struct co_loss_timing *timing, uint64_t now_ns,
+                      struct co_nack *request)
 {
     bool is_overdue = now_ns < overtaken_at(block, timing); // else the way is open, and needs no patience
-    bool is_probe = is_overdue && block->retries < CO_RECEIVE_BLOCK_PROBES, was_parked = block->is_parked;
+    bool is_probe = is_overdue && block->retries < CO_LOSS_DETECTOR_PROBES, was_parked = block->is_deferred;
     uint32_t collected, limit = is_overdue ? block->asked_below : block->check_psn;
     uint32_t certain = limit < block->next_psn ? limit : block->next_psn;
     request->lost = was_parked || block->is_loss_told ? 0 : co_chunk_bitmap_count_clear(block->arrived, 0, limit);
@@ -235,7 +235,7 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
     }
     if (collected > 0 && !is_probe) {
         note_request(block, timing, now_ns);
-        block->is_parked = false;
+        block->is_deferred = false;
     }
     watch(block);
     if (collected > 0) {
@@ -248,7 +248,7 @@ static bool ask_again(struct co_receive_block *block, const struct co_repair_tim
 }
 
 // How far the block may be asked for now; asked_below when there is nothing new to ask.
-static uint32_t askable_limit(struct co_receive_block *block, const struct co_repair_timing *timing, uint64_t now_ns)
+static uint32_t askable_limit(struct co_receive_block *block, const struct co_loss_timing *timing, uint64_t now_ns)
 {
     if (!block->in_tail && now_ns >= cutoff_at(block, timing)) {
         block->in_tail = true;
@@ -267,8 +267,8 @@ static uint32_t askable_limit(struct co_receive_block *block, const struct co_re
     return now_ns >= gathered_at(block, timing, block->gap_since_ns) ? block->next_psn : block->asked_below;
 }
 
-unsigned co_receive_block_request(struct co_receive_block *block, const struct co_repair_timing *timing,
-                                  uint64_t now_ns, struct co_request *request)
+unsigned co_loss_detector_find(struct co_receive_block *block, const struct co_loss_timing *timing, uint64_t now_ns,
+                               struct co_nack *request)
 {
     request->is_retry = false;
     request->count = request->lost = 0;

@@ -23,14 +23,14 @@ static uint64_t within(uint64_t ns, uint64_t least_ns, uint64_t most_ns)
     return ns < least_ns ? least_ns : ns > most_ns ? most_ns : ns;
 }
 
-static struct co_repair_timing repair_timing(const struct co_mcast_group *group)
+static struct co_loss_timing repair_timing(const struct co_mcast_group *group)
 {
     const struct co_mcast *mcast = group->mcast;
-    const struct co_round_trip *answer = &mcast->answer_trip;
+    const struct co_rtt *answer = &mcast->nack_rtt;
     uint64_t cutoff = mcast->config.cutoff_ns;
     uint64_t retry =
-        answer->smoothed_ns == 0 ? RETRY_UNKNOWN_NS : co_round_trip_timeout_ns(answer, RETRY_LEAST_NS, RETRY_MOST_NS);
-    return (struct co_repair_timing){
+        answer->smoothed_ns == 0 ? RETRY_UNKNOWN_NS : co_rtt_timeout_ns(answer, RETRY_LEAST_NS, RETRY_MOST_NS);
+    return (struct co_loss_timing){
         .cutoff_ns = within(2 * (answer->smoothed_ns + group->widest_gap_ns), cutoff, CUTOFF_MOST * cutoff),
         .retry_ns = retry,
         .probe_ns = answer->smoothed_ns == 0 ? retry : within(2 * answer->smoothed_ns, RETRY_LEAST_NS, retry),
@@ -51,35 +51,34 @@ static int holder_to_ask(const struct co_mcast_group *group, int source, const s
 }
 
 // False: the queue is full, and the request has not left.
-static bool request_block(struct co_mcast_op *op, int index, const struct co_repair_timing *timing)
+static bool request_block(struct co_mcast_op *op, int index, const struct co_loss_timing *timing)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;
     struct co_receive_block *block = &op->blocks[index];
-    struct co_fetch_range ranges[CO_FETCH_RANGES_MAX];
-    struct co_request request = {.ranges = ranges, .room = CO_FETCH_RANGES_MAX};
+    struct co_nack_range ranges[CO_NACK_RANGES_MAX];
+    struct co_nack request = {.ranges = ranges, .room = CO_NACK_RANGES_MAX};
     struct co_receive_block before = *block;
-    if (co_receive_block_request(block, timing, mcast->now_ns, &request) == 0) {
+    if (co_loss_detector_find(block, timing, mcast->now_ns, &request) == 0) {
         return true;
     }
     if (request.lost > 0) {
         co_repair_window_lost(&mcast->repair_window, request.lost, request.is_cut);
     }
     group->requests++;
-    group->requested_ns[group->requests % CO_REQUESTS_TIMED] = mcast->now_ns;
-    group->requested_of[group->requests % CO_REQUESTS_KEPT] = op->number;
+    group->requested_ns[group->requests % CO_NACKS_TIMED] = mcast->now_ns;
+    group->requested_of[group->requests % CO_NACKS_KEPT] = op->number;
     int holder = holder_to_ask(group, co_operation_source(op, index), block);
     bool is_deaf = timing->is_deaf && !block->is_heard;
-    struct co_fetch_body fetch = {.source = (uint16_t)co_operation_source(op, index),
-                                  .why = is_deaf             ? CO_FETCH_DEAF
-                                         : request.is_proven ? CO_FETCH_LOST
-                                                             : CO_FETCH_GUESS,
-                                  .label = holder == group->left ? co_wire_request_label(group->requests) : 0,
-                                  .can_read = co_repair_can_read(group, holder, &request)};
+    struct co_nack_body nack = {.source = (uint16_t)co_operation_source(op, index),
+                                .why = is_deaf             ? CO_NACK_DEAF
+                                       : request.is_proven ? CO_NACK_LOST
+                                                           : CO_NACK_GUESS,
+                                .label = holder == group->left ? co_wire_nack_label(group->requests) : 0,
+                                .can_read = co_rdma_repair_can_read(group, holder, &request)};
     uint8_t body[CO_CONTROL_MAX];
-    size_t bytes = co_wire_fetch_encode(body, &fetch, ranges, request.count);
-    if (co_control_send_member(group, holder, CO_CONTROL_FETCH, op->number, (uint16_t)request.count, body, bytes) ==
-        0) {
+    size_t bytes = co_wire_nack_encode(body, &nack, ranges, request.count);
+    if (co_control_send_member(group, holder, CO_CONTROL_NACK, op->number, (uint16_t)request.count, body, bytes) == 0) {
         *block = before;
         group->requests--;
         mcast->wants_write = true;
@@ -93,40 +92,40 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_rep
 // Is it certain that an answer with this number is to that request, and no copy of one that had the same label?
 static bool is_answer_to(const struct co_mcast_group *group, uint32_t number, uint32_t operation)
 {
-    uint32_t before = number - CO_WIRE_REQUEST_LABELS;
-    return group->requested_of[number % CO_REQUESTS_KEPT] == operation &&
-           (number < CO_WIRE_REQUEST_LABELS || group->requested_of[before % CO_REQUESTS_KEPT] != operation);
+    uint32_t before = number - CO_WIRE_NACK_LABELS;
+    return group->requested_of[number % CO_NACKS_KEPT] == operation &&
+           (number < CO_WIRE_NACK_LABELS || group->requested_of[before % CO_NACKS_KEPT] != operation);
 }
 
 // Who answers does so in the order of the requests, so the answer to one says that what is still missing of earlier
 // ones has been lost, or waits until the neighbour has it. One that brings nothing new shows how slow the way is, where
 // nobody can have sent it again.
-void co_repair_answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new)
+void co_nack_answered(struct co_mcast_group *group, uint32_t operation, uint8_t label, bool is_new)
 {
     if (label == 0) {
         return;
     }
-    uint32_t age = (group->requests - label) % CO_WIRE_REQUEST_LABELS, number = group->requests - age;
-    bool is_ours = age < CO_REQUESTS_TIMED && (is_new || is_answer_to(group, number, operation));
+    uint32_t age = (group->requests - label) % CO_WIRE_NACK_LABELS, number = group->requests - age;
+    bool is_ours = age < CO_NACKS_TIMED && (is_new || is_answer_to(group, number, operation));
     if (is_ours && co_serial_before(group->answered, number)) {
-        uint64_t asked_ns = group->requested_ns[number % CO_REQUESTS_TIMED];
-        co_round_trip_sample(&group->mcast->answer_trip, group->mcast->now_ns - asked_ns);
+        uint64_t asked_ns = group->requested_ns[number % CO_NACKS_TIMED];
+        co_rtt_sample(&group->mcast->nack_rtt, group->mcast->now_ns - asked_ns);
         group->answered = number;
     }
 }
 
-void co_repair_take_parked(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+void co_nack_deferred_receive(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
-    struct co_fetch_body fetch;
-    co_wire_fetch_decode(&fetch, body);
+    struct co_nack_body nack;
+    co_wire_nack_decode(&nack, body);
     if (control->source == group->left) {
-        co_repair_answered(group, control->operation, fetch.label, true);
+        co_nack_answered(group, control->operation, nack.label, true);
     }
     struct co_mcast_op *op = co_operation_find(group, control->operation);
-    struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, fetch.source);
+    struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, nack.source);
     if (block != NULL && block->asked_missing > 0) {
-        struct co_fetch_range known = {0, 0};
-        block->is_parked = true;
+        struct co_nack_range known = {0, 0};
+        block->is_deferred = true;
         if (control->entries > 0) {
             co_wire_range_decode(&known, body, 0);
         }
@@ -138,7 +137,7 @@ void co_repair_take_parked(struct co_mcast_group *group, const struct co_control
 // A source sends its blocks in order: what it sends now says that everything before has left. Only what is new says
 // anything of now: anybody can send old chunks again. One that a repair had brought before still proves that multicast
 // comes here; who sends it again makes us as patient with a deaf block as with any other, no more.
-void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new)
+void co_nack_chunk_arrived(struct co_mcast_group *group, const struct co_chunk *chunk, bool is_new)
 {
     if (co_group_is_deaf(group, chunk->source)) {
         co_log(CO_LOG_DEBUG, CO_SUBSYS_MCAST, "multicast of rank %d comes again", group->members[chunk->source]);
@@ -166,12 +165,12 @@ void co_repair_hear(struct co_mcast_group *group, const struct co_chunk *chunk, 
 static uint64_t choked_until(const struct co_mcast_group *group)
 {
     bool is_choked = !left_is_dead(group) && group->requests - group->answered >= REQUESTS_UNANSWERED;
-    return is_choked ? group->requested_ns[group->requests % CO_REQUESTS_TIMED] + CHOKED_NS : 0;
+    return is_choked ? group->requested_ns[group->requests % CO_NACKS_TIMED] + CHOKED_NS : 0;
 }
 
 // What is so of the source now; every block of the group is to be met once in a turn, the oldest first.
 static void look_at_source(struct co_mcast_group *group, int source, const struct co_receive_block *block,
-                           struct co_repair_timing *timing)
+                           struct co_loss_timing *timing)
 {
     bool is_repaired_alone = !block->is_heard && block->count >= CO_WIRE_ANNOUNCED_CHUNKS;
     timing->heard_ns = group->mcast->peers[group->members[source]].heard_ns;
@@ -184,7 +183,7 @@ static void look_at_source(struct co_mcast_group *group, int source, const struc
 }
 
 // What later blocks have to know of this one.
-static void pass_by(const struct co_receive_block *block, struct co_repair_timing *timing)
+static void pass_by(const struct co_receive_block *block, struct co_loss_timing *timing)
 {
     timing->under_way += co_receive_block_under_way(block);
     timing->is_behind = timing->is_behind || co_receive_block_is_awaited(block);
@@ -199,16 +198,16 @@ static bool awaits_block(const struct co_mcast_op *op, int index)
 // Something is missing of it, or is said to be, and what is due depends on more than the silence of its source.
 static bool is_in_trouble(const struct co_receive_block *block)
 {
-    return block->next_psn > block->count || block->asked_missing > 0 || block->in_tail || block->is_nudged;
+    return block->next_psn > block->count || block->asked_missing > 0 || block->in_tail || block->is_ack_requested;
 }
 
-uint64_t co_repair_due_ns(struct co_mcast_group *group)
+uint64_t co_nack_due_ns(struct co_mcast_group *group)
 {
     uint64_t due = CO_NEVER;
     if (group->is_quiet && group->quiet_until_ns > group->mcast->now_ns) {
         return group->quiet_until_ns;
     }
-    struct co_repair_timing timing = repair_timing(group);
+    struct co_loss_timing timing = repair_timing(group);
     group->turn++;
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         for (int i = 0; i < op->block_count && op->state == 0 && op->blocks_missing > 0; i++) {
@@ -216,7 +215,7 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
                 continue;
             }
             look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
-            uint64_t block_due = co_receive_block_due_ns(&op->blocks[i], &timing);
+            uint64_t block_due = co_loss_detector_due_ns(&op->blocks[i], &timing);
             due = block_due < due ? block_due : due;
             due = timing.is_choked && choked_until(group) < due ? choked_until(group) : due;
             pass_by(&op->blocks[i], &timing);
@@ -226,13 +225,13 @@ uint64_t co_repair_due_ns(struct co_mcast_group *group)
     return due;
 }
 
-void co_repair_request(struct co_mcast_group *group)
+void co_nack_send_due(struct co_mcast_group *group)
 {
     bool is_quiet = group->is_quiet && group->quiet_until_ns > group->mcast->now_ns, is_trouble = false;
     if (group->mcast->is_behind || is_quiet) {
         return;
     }
-    struct co_repair_timing timing = repair_timing(group);
+    struct co_loss_timing timing = repair_timing(group);
     group->turn++;
     group->is_quiet = false;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
@@ -242,8 +241,8 @@ void co_repair_request(struct co_mcast_group *group)
             }
             look_at_source(group, co_operation_source(op, i), &op->blocks[i], &timing);
             *(op->root >= 0 ? &group->lost_of[op->root] : &group->lost) +=
-                co_receive_block_count_lost(&op->blocks[i], timing.reorder_ns, group->mcast->now_ns);
-            if (co_receive_block_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns &&
+                co_loss_detector_count_lost(&op->blocks[i], timing.reorder_ns, group->mcast->now_ns);
+            if (co_loss_detector_due_ns(&op->blocks[i], &timing) <= group->mcast->now_ns &&
                 !request_block(op, i, &timing)) {
                 return;
             }
@@ -256,12 +255,12 @@ void co_repair_request(struct co_mcast_group *group)
 }
 
 // The source waits for credit. Its silence is no gap between two chunks: what we lack of what it has sent is lost.
-void co_repair_nudged(struct co_mcast_group *group, int source)
+void co_nack_source_waits(struct co_mcast_group *group, int source)
 {
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         struct co_receive_block *block = co_operation_block(op, source);
         if (block != NULL && !co_receive_block_is_complete(block)) {
-            block->is_nudged = true;
+            block->is_ack_requested = true;
             group->is_quiet = false;
             co_group_activate(group);
             return;
@@ -271,7 +270,7 @@ void co_repair_nudged(struct co_mcast_group *group, int source)
 
 // Of a block that came by repair alone nobody has heard the source: when that is so again and again, its multicast
 // does not come here.
-void co_repair_block_arrived(struct co_mcast_op *op, int source)
+void co_nack_block_arrived(struct co_mcast_op *op, int source)
 {
     struct co_mcast_group *group = op->group;
     if (!co_operation_block(op, source)->is_heard && !co_group_is_deaf(group, source) &&

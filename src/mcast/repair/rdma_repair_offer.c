@@ -12,26 +12,26 @@
 #define LENT_MOST 58U // chunks of one message
 #define SPARSE 64     // times the chunks' bytes: pinning more around them is dearer than sending them
 
-struct co_op_loan {
-    struct co_op_loan *next;
+struct co_op_export {
+    struct co_op_export *next;
     size_t start, end; // in the operation's buffer
     uint32_t key;
     struct co_loan *loan;
 };
 
-void co_loans_take_back(struct co_mcast_op *op)
+void co_rdma_repair_withdraw(struct co_mcast_op *op)
 {
     struct co_reads *reads = op->group->mcast->transport->reads;
-    while (op->loans != NULL) {
-        struct co_op_loan *loan = op->loans;
-        op->loans = loan->next;
+    while (op->exports != NULL) {
+        struct co_op_export *loan = op->exports;
+        op->exports = loan->next;
         reads->ops->take_back(reads, loan->loan);
         free(loan);
     }
 }
 
 // A small operation's buffer is not waited for: it is the program's again as soon as a copy is kept.
-bool co_repair_may_lend(const struct co_mcast_op *op, int to)
+bool co_rdma_repair_may_offer(const struct co_mcast_op *op, int to)
 {
     const struct co_mcast_group *group = op->group;
     const struct co_reads *reads = group->mcast->transport->reads;
@@ -40,9 +40,9 @@ bool co_repair_may_lend(const struct co_mcast_op *op, int to)
            reads->ops->is_connected(reads, group->members[to]);
 }
 
-static const struct co_op_loan *find_loan(const struct co_mcast_op *op, size_t start, size_t end)
+static const struct co_op_export *find_loan(const struct co_mcast_op *op, size_t start, size_t end)
 {
-    const struct co_op_loan *loan = op->loans;
+    const struct co_op_export *loan = op->exports;
     while (loan != NULL && (loan->start > start || loan->end < end)) {
         loan = loan->next;
     }
@@ -50,19 +50,19 @@ static const struct co_op_loan *find_loan(const struct co_mcast_op *op, size_t s
 }
 
 // NULL: it cannot be lent.
-static const struct co_op_loan *lend(struct co_mcast_op *op, size_t start, size_t end, bool may_change)
+static const struct co_op_export *lend(struct co_mcast_op *op, size_t start, size_t end, bool may_change)
 {
     struct co_reads *reads = op->group->mcast->transport->reads;
-    struct co_op_loan *loan = malloc(sizeof(*loan));
+    struct co_op_export *loan = malloc(sizeof(*loan));
     if (loan == NULL) {
         return NULL;
     }
-    *loan = (struct co_op_loan){.next = op->loans, .start = start, .end = end};
+    *loan = (struct co_op_export){.next = op->exports, .start = start, .end = end};
     if (reads->ops->lend(reads, &loan->loan, op->buffer + start, end - start, may_change, &loan->key) != 0) {
         free(loan);
         return NULL;
     }
-    op->loans = loan;
+    op->exports = loan;
     return loan;
 }
 
@@ -74,7 +74,7 @@ struct batch {
     uint32_t first, end; // of all of them
 };
 
-static bool is_alike(const struct co_repair *a, const struct co_repair *b)
+static bool is_alike(const struct co_retransmit *a, const struct co_retransmit *b)
 {
     return b->by_read && a->group == b->group && a->operation == b->operation && a->source == b->source &&
            a->to == b->to && a->label == b->label;
@@ -83,9 +83,9 @@ static bool is_alike(const struct co_repair *a, const struct co_repair *b)
 static struct batch gather(const struct co_mcast *mcast)
 {
     struct batch batch = {.first = UINT32_MAX};
-    const struct co_repair *head = &mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
+    const struct co_retransmit *head = &mcast->repairs[mcast->repair_head % CO_RETRANSMIT_QUEUE];
     for (unsigned i = mcast->repair_head; i != mcast->repair_tail && batch.count < LENT_MOST; i++) {
-        const struct co_repair *repair = &mcast->repairs[i % CO_REPAIR_QUEUE];
+        const struct co_retransmit *repair = &mcast->repairs[i % CO_RETRANSMIT_QUEUE];
         if (!is_alike(head, repair)) {
             break;
         }
@@ -103,7 +103,7 @@ static struct batch gather(const struct co_mcast *mcast)
 static void consume(struct co_mcast *mcast, uint32_t chunks)
 {
     while (chunks > 0) {
-        struct co_repair *repair = &mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
+        struct co_retransmit *repair = &mcast->repairs[mcast->repair_head % CO_RETRANSMIT_QUEUE];
         uint32_t taken = repair->count < chunks ? repair->count : chunks;
         repair->first += taken;
         repair->count -= taken;
@@ -115,45 +115,45 @@ static void consume(struct co_mcast *mcast, uint32_t chunks)
 static int refuse(struct co_mcast *mcast, const struct batch *batch)
 {
     for (unsigned i = 0; i < batch->answers; i++) {
-        mcast->repairs[(mcast->repair_head + i) % CO_REPAIR_QUEUE].by_read = false;
+        mcast->repairs[(mcast->repair_head + i) % CO_RETRANSMIT_QUEUE].by_read = false;
     }
     return -ENOTSUP;
 }
 
-static int tell(struct co_mcast_op *op, const struct co_repair *repair, const struct batch *batch,
-                const struct co_op_loan *loan)
+static int tell(struct co_mcast_op *op, const struct co_retransmit *repair, const struct batch *batch,
+                const struct co_op_export *loan)
 {
     const struct co_receive_block *block = co_operation_block(op, repair->source);
-    struct co_lent_body lent = {.source = repair->source,
-                                .label = repair->label,
-                                .key = loan->key,
-                                .address = (uintptr_t)op->buffer + block->offset,
-                                .block_bytes = block->bytes};
+    struct co_read_offer_body lent = {.source = repair->source,
+                                      .label = repair->label,
+                                      .key = loan->key,
+                                      .address = (uintptr_t)op->buffer + block->offset,
+                                      .block_bytes = block->bytes};
     uint8_t body[CO_CONTROL_MAX];
-    co_wire_lent_encode(body, &lent);
+    co_wire_read_offer_encode(body, &lent);
     for (unsigned i = 0; i < batch->count; i++) {
-        struct co_lent_chunk chunk = {.psn = batch->psn[i]};
+        struct co_read_offer_chunk chunk = {.psn = batch->psn[i]};
         co_repair_tag(op, repair, chunk.psn, chunk.tag);
         co_wire_lent_chunk_encode(body, &chunk, i);
     }
-    return co_control_send_member(op->group, repair->to, CO_CONTROL_LENT, op->number, (uint16_t)batch->count, body,
-                                  co_wire_lent_bytes(batch->count));
+    return co_control_send_member(op->group, repair->to, CO_CONTROL_READ_OFFER, op->number, (uint16_t)batch->count,
+                                  body, co_wire_lent_bytes(batch->count));
 }
 
-int co_repair_lend(struct co_mcast *mcast)
+int co_rdma_repair_offer(struct co_mcast *mcast)
 {
     _Static_assert(LENT_MOST <= (CO_CONTROL_MAX - 24) / 20, "a message");
-    const struct co_repair repair = mcast->repairs[mcast->repair_head % CO_REPAIR_QUEUE];
+    const struct co_retransmit repair = mcast->repairs[mcast->repair_head % CO_RETRANSMIT_QUEUE];
     struct batch batch = gather(mcast);
     struct co_mcast_op *op = co_operation_find(repair.group, repair.operation);
-    if (op == NULL || !co_operation_has_bytes(op) || !co_repair_may_lend(op, repair.to)) {
+    if (op == NULL || !co_operation_has_bytes(op) || !co_rdma_repair_may_offer(op, repair.to)) {
         return refuse(mcast, &batch);
     }
     const struct co_receive_block *block = co_operation_block(op, repair.source);
     size_t full = mcast->config.chunk_bytes, last = (size_t)batch.end * full;
     size_t start = block->offset + batch.first * full;
     size_t end = block->offset + (last < block->bytes ? last : block->bytes);
-    const struct co_op_loan *loan = find_loan(op, start, end);
+    const struct co_op_export *loan = find_loan(op, start, end);
     if (loan == NULL && end - start <= SPARSE * batch.count * full) {
         loan = lend(op, start, end, repair.source != op->group->self);
     }

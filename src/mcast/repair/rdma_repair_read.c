@@ -7,7 +7,7 @@
 
 #include "mcast/endpoint.h"
 
-bool co_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_request *request)
+bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request)
 {
     const struct co_mcast *mcast = group->mcast;
     const struct co_reads *reads = mcast->transport->reads;
@@ -34,7 +34,7 @@ static void await(struct co_mcast_op *op, uint64_t number)
     }
 }
 
-void co_repair_reads_forget(struct co_mcast_op *op)
+void co_rdma_repair_cancel(struct co_mcast_op *op)
 {
     if (op->awaits_reads) {
         op->awaits_reads = false;
@@ -43,22 +43,23 @@ void co_repair_reads_forget(struct co_mcast_op *op)
     }
 }
 
-void co_repair_reads_look(struct co_mcast_op *op)
+void co_rdma_repair_poll(struct co_mcast_op *op)
 {
     const struct co_reads *reads = op->group->mcast->transport->reads;
     if (!op->awaits_reads || reads->ops->is_under_way(reads, op->last_read)) {
         return;
     }
-    co_repair_reads_forget(op);
+    co_rdma_repair_cancel(op);
     op->group->mcast->events++;
     if (op->blocks_missing == 0 && op->state == 0) {
         op->group->mcast->advances++;
-        co_report_done(op);
+        co_ack_operation_done(op);
     }
 }
 
 // False: no more of them now.
-static bool read_chunk(struct co_mcast_op *op, const struct co_lent_body *lent, const struct co_lent_chunk *wanted)
+static bool read_chunk(struct co_mcast_op *op, const struct co_read_offer_body *lent,
+                       const struct co_read_offer_chunk *wanted)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;
@@ -90,10 +91,10 @@ static bool read_chunk(struct co_mcast_op *op, const struct co_lent_body *lent, 
     return true;
 }
 
-void co_repair_take_lent(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+void co_rdma_repair_receive_offer(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
-    struct co_lent_body lent;
-    co_wire_lent_decode(&lent, body);
+    struct co_read_offer_body lent;
+    co_wire_read_offer_decode(&lent, body);
     struct co_mcast_op *op = co_operation_find(group, control->operation);
     struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, lent.source);
     if (group->mcast->transport->reads == NULL || block == NULL || op->state != 0 || op->failure != 0 ||
@@ -101,7 +102,7 @@ void co_repair_take_lent(struct co_mcast_group *group, const struct co_control *
         return; // over, or of another length, which only chunks that are sent can tell
     }
     for (unsigned i = 0; i < control->entries; i++) {
-        struct co_lent_chunk chunk;
+        struct co_read_offer_chunk chunk;
         co_wire_lent_chunk_decode(&chunk, body, i);
         if (chunk.psn < block->chunks && !co_chunk_bitmap_has(block->arrived, chunk.psn) &&
             !read_chunk(op, &lent, &chunk)) {

@@ -26,7 +26,7 @@
 #define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
 #define CO_SEND_RATE_PART 4            // of a trip may queue
 #define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
-#define CO_SEND_RATE_TRIP_MOST_NS CO_NS_PER_S                 // no path is longer (RFC 6298: the first timeout)
+#define CO_SEND_RATE_RTT_MOST_NS CO_NS_PER_S                  // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS)     // of members' reports, by their timers
 
@@ -147,12 +147,12 @@ static inline uint64_t co_send_rate_part_ns(const struct co_send_rate *rate, uin
 }
 
 // In which what has been sent can be heard of at the soonest.
-static inline uint64_t co_send_rate_trip_ns(const struct co_send_rate *rate)
+static inline uint64_t co_send_rate_rtt_ns(const struct co_send_rate *rate)
 {
     uint64_t trip_ns = rate->least_trip_ns;
-    return trip_ns == 0                          ? CO_SEND_RATE_UNKNOWN_NS
-           : trip_ns < CO_SEND_RATE_TRIP_MOST_NS ? trip_ns
-                                                 : CO_SEND_RATE_TRIP_MOST_NS;
+    return trip_ns == 0                         ? CO_SEND_RATE_UNKNOWN_NS
+           : trip_ns < CO_SEND_RATE_RTT_MOST_NS ? trip_ns
+                                                : CO_SEND_RATE_RTT_MOST_NS;
 }
 
 // The time in which what has been sent should be heard of. Of several senders it stands behind what the others have in
@@ -160,8 +160,8 @@ static inline uint64_t co_send_rate_trip_ns(const struct co_send_rate *rate)
 // bring that, too.
 static inline uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    uint64_t soon_ns = 2 * co_send_rate_trip_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
-    return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_TRIP_MOST_NS);
+    uint64_t soon_ns = 2 * co_send_rate_rtt_ns(rate) + co_send_rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
+    return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_RTT_MOST_NS);
 }
 
 static inline uint64_t co_send_rate_latest_ns(const struct co_send_rate *rate)

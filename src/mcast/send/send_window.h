@@ -84,9 +84,9 @@ static inline uint32_t co_send_window_in_flight(const struct co_send_window *win
     return window->sent - window->heard;
 }
 
-static inline uint64_t co_send_window_trip_ns(struct co_send_window *window, uint32_t senders)
+static inline uint64_t co_send_window_rtt_ns(struct co_send_window *window, uint32_t senders)
 {
-    return co_send_rate_trip_ns(&co_send_window_limit(window, senders)->rate);
+    return co_send_rate_rtt_ns(&co_send_window_limit(window, senders)->rate);
 }
 
 static inline uint64_t co_send_window_patience_ns(struct co_send_window *window, uint32_t senders)

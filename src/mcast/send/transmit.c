@@ -80,14 +80,15 @@ static int send_some(struct co_mcast_op *op, const struct co_receive_block *bloc
     return sent;
 }
 
-int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair)
+int co_transmit_repairs(struct co_mcast_op *op, const struct co_retransmit *repair)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)op->group->members[repair->to]};
     struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
     return send_some(op, co_operation_block(op, repair->source), &as, repair->first, repair->count, to);
 }
 
-void co_repair_tag(struct co_mcast_op *op, const struct co_repair *repair, uint32_t psn, uint8_t tag[CO_AUTH_TAG_MAX])
+void co_repair_tag(struct co_mcast_op *op, const struct co_retransmit *repair, uint32_t psn,
+                   uint8_t tag[CO_AUTH_TAG_MAX])
 {
     struct co_mcast *mcast = op->group->mcast;
     struct co_chunk as = {.source = repair->source, .is_repair = true, .label = repair->label};
@@ -141,8 +142,8 @@ void co_operation_announce_end(struct co_mcast_op *op)
     struct co_mcast *mcast = group->mcast;
     struct co_destination to = {CO_TO_GROUP, subgroup_of(mcast, op->send_chunks - 1)};
     if (op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
-        op->owes_end =
-            co_control_send(mcast, group->team_id, group->self, to, CO_CONTROL_SENT, op->number, 0, NULL, 0) == 0;
+        op->owes_end = co_control_send(mcast, group->team_id, group->self, to, CO_CONTROL_END_OF_BLOCK, op->number, 0,
+                                       NULL, 0) == 0;
         mcast->wants_write = mcast->wants_write || op->owes_end;
     }
 }
@@ -222,7 +223,8 @@ static bool account(const struct co_send_part *part)
     co_counter_add(CO_COUNT_DATA_SENT, sent);
     co_counter_add(CO_COUNT_DATA_SENT_BYTES, bytes_of(op, part->first, sent, mcast->config.chunk_bytes));
     for (uint32_t i = 0; i < sent && op->wanted != NULL; i++) {
-        co_repair_forward(op, op->group->self, part->first + i); // a deaf neighbour gets at once what the others hear
+        co_retransmit_forward(op, op->group->self,
+                              part->first + i); // a deaf neighbour gets at once what the others hear
     }
     op->group->mcast->sent_turn++;
     op->next_psn += sent;
@@ -287,7 +289,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
     }
     mcast->part.op = NULL;
-    co_report_credit(op->group, false); // which may have come before we knew what it is for
+    co_ack_credit(op->group, false); // which may have come before we knew what it is for
     co_operation_part_sent(op);
     return has_room;
 }

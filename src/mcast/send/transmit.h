@@ -13,7 +13,7 @@
 
 struct co_mcast_op;
 struct co_receive_block;
-struct co_repair;
+struct co_retransmit;
 struct co_tx_datagram;
 
 // Where datagrams are put together: one for the holder of the engine, one for a sending thread.
@@ -39,9 +39,10 @@ void co_operation_announce_end(struct co_mcast_op *op);
 // From `first` on, as far as the queue allows; returns how many chunks left.
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);
 // A batch of it at most. Returns how many chunks left, 0 when the queue was full, or -errno of the transport's send.
-int co_repairs_send(struct co_mcast_op *op, const struct co_repair *repair);
+int co_transmit_repairs(struct co_mcast_op *op, const struct co_retransmit *repair);
 // The tag that this chunk of it would be sent with.
-void co_repair_tag(struct co_mcast_op *op, const struct co_repair *repair, uint32_t psn, uint8_t tag[CO_AUTH_TAG_MAX]);
+void co_repair_tag(struct co_mcast_op *op, const struct co_retransmit *repair, uint32_t psn,
+                   uint8_t tag[CO_AUTH_TAG_MAX]);
 // False: the own block waits for credit, which is asked for from now on.
 bool co_operation_has_room(struct co_mcast_op *op);
 // For `room` datagrams. `auth` stays the caller's. -ENOMEM: to be closed all the same.

@@ -34,7 +34,7 @@ struct wire_credit {
     uint32_t received;
 } __attribute__((packed));
 
-struct wire_fetch {
+struct wire_nack {
     uint16_t source;
     uint8_t why, label;
 } __attribute__((packed));
@@ -55,7 +55,7 @@ struct wire_lent_chunk {
     uint8_t tag[CO_AUTH_TAG_MAX];
 } __attribute__((packed));
 
-#define CAN_READ 0x80 // in `why` of a FETCH
+#define CAN_READ 0x80 // in `why` of a NACK
 
 _Static_assert(sizeof(struct wire_chunk) == CO_WIRE_HEAD_BYTES, "chunk head");
 _Static_assert(offsetof(struct wire_chunk, psn) == 12, "chunk head");
@@ -63,7 +63,7 @@ _Static_assert(offsetof(struct wire_chunk, chunk_bytes) == 22, "chunk head");
 _Static_assert(sizeof(struct wire_control) == CO_WIRE_HEAD_BYTES, "control head");
 _Static_assert(offsetof(struct wire_control, sequence) == 12, "control head");
 _Static_assert(sizeof(struct wire_progress) == 16 && sizeof(struct wire_credit) == 8, "progress body");
-_Static_assert(sizeof(struct wire_fetch) == 4 && sizeof(struct wire_range) == 8, "fetch body");
+_Static_assert(sizeof(struct wire_nack) == 4 && sizeof(struct wire_range) == 8, "NACK body");
 _Static_assert(sizeof(struct wire_lent) == 24 && sizeof(struct wire_lent_chunk) == 20, "lent body");
 
 static uint8_t version_and_kind(enum co_wire_kind kind)
@@ -90,7 +90,7 @@ static uint8_t how_of(const struct co_chunk *chunk)
 static bool is_how_valid(const struct co_chunk *chunk)
 {
     if (chunk->is_repair) {
-        return chunk->label == 0 || co_wire_is_request_label(chunk->label);
+        return chunk->label == 0 || co_wire_is_nack_label(chunk->label);
     }
     return chunk->credit_shift <= (chunk->is_contribution ? 0 : CO_WIRE_CREDIT_SHIFT_MAX);
 }
@@ -160,12 +160,12 @@ void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_co
 static size_t expected_body_bytes(enum co_control_type type, uint16_t entries)
 {
     switch (type) {
-    case CO_CONTROL_PROGRESS:
+    case CO_CONTROL_ACK:
         return sizeof(struct wire_progress) + entries * sizeof(struct wire_credit);
-    case CO_CONTROL_FETCH:
-    case CO_CONTROL_PARKED:
-        return sizeof(struct wire_fetch) + entries * sizeof(struct wire_range);
-    case CO_CONTROL_LENT:
+    case CO_CONTROL_NACK:
+    case CO_CONTROL_NACK_DEFERRED:
+        return sizeof(struct wire_nack) + entries * sizeof(struct wire_range);
+    case CO_CONTROL_READ_OFFER:
         return co_wire_lent_bytes(entries);
     default:
         return 0;
@@ -193,8 +193,8 @@ int co_wire_control_decode(struct co_control *control, const uint8_t *data, size
     return agrees ? 0 : -EPROTO;
 }
 
-size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,
-                               unsigned count)
+size_t co_wire_ack_encode(uint8_t *to, const struct co_ack_body *body, const struct co_credit_entry *entries,
+                          unsigned count)
 {
     struct wire_progress wire = {htole32(body->done_before), htole32(body->done_mask), htole32(body->lost),
                                  htole32(body->echo)};
@@ -207,7 +207,7 @@ size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body,
     return sizeof(wire) + count * sizeof(struct wire_credit);
 }
 
-void co_wire_progress_decode(struct co_progress_body *body, const uint8_t *from)
+void co_wire_ack_decode(struct co_ack_body *body, const uint8_t *from)
 {
     struct wire_progress wire;
     memcpy(&wire, from, sizeof(wire));
@@ -226,11 +226,11 @@ void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, u
     entry->received = le32toh(wire.received);
 }
 
-size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
-                            unsigned count)
+size_t co_wire_nack_encode(uint8_t *to, const struct co_nack_body *body, const struct co_nack_range *ranges,
+                           unsigned count)
 {
-    struct wire_fetch wire = {htole16(body->source), (uint8_t)(body->why | (body->can_read ? CAN_READ : 0)),
-                              body->label};
+    struct wire_nack wire = {htole16(body->source), (uint8_t)(body->why | (body->can_read ? CAN_READ : 0)),
+                             body->label};
     memcpy(to, &wire, sizeof(wire));
     for (unsigned i = 0; i < count; i++) {
         struct wire_range range = {htole32(ranges[i].first), htole32(ranges[i].count)};
@@ -239,20 +239,20 @@ size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const
     return sizeof(wire) + count * sizeof(struct wire_range);
 }
 
-void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from)
+void co_wire_nack_decode(struct co_nack_body *body, const uint8_t *from)
 {
-    struct wire_fetch wire;
+    struct wire_nack wire;
     memcpy(&wire, from, sizeof(wire));
     body->source = le16toh(wire.source);
     body->why = wire.why & (uint8_t)~CAN_READ;
     body->can_read = (wire.why & CAN_READ) != 0;
-    body->label = co_wire_is_request_label(wire.label) ? wire.label : 0;
+    body->label = co_wire_is_nack_label(wire.label) ? wire.label : 0;
 }
 
-void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index)
+void co_wire_range_decode(struct co_nack_range *range, const uint8_t *from, unsigned index)
 {
     struct wire_range wire;
-    memcpy(&wire, from + sizeof(struct wire_fetch) + index * sizeof(wire), sizeof(wire));
+    memcpy(&wire, from + sizeof(struct wire_nack) + index * sizeof(wire), sizeof(wire));
     range->first = le32toh(wire.first);
     range->count = le32toh(wire.count);
 }
@@ -262,7 +262,7 @@ size_t co_wire_lent_bytes(unsigned entries)
     return sizeof(struct wire_lent) + entries * sizeof(struct wire_lent_chunk);
 }
 
-void co_wire_lent_encode(uint8_t *to, const struct co_lent_body *body)
+void co_wire_read_offer_encode(uint8_t *to, const struct co_read_offer_body *body)
 {
     struct wire_lent wire = {.source = htole16(body->source),
                              .label = body->label,
@@ -272,25 +272,25 @@ void co_wire_lent_encode(uint8_t *to, const struct co_lent_body *body)
     memcpy(to, &wire, sizeof(wire));
 }
 
-void co_wire_lent_chunk_encode(uint8_t *to, const struct co_lent_chunk *chunk, unsigned index)
+void co_wire_lent_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index)
 {
     struct wire_lent_chunk wire = {.psn = htole32(chunk->psn)};
     memcpy(wire.tag, chunk->tag, sizeof(wire.tag));
     memcpy(to + co_wire_lent_bytes(index), &wire, sizeof(wire));
 }
 
-void co_wire_lent_decode(struct co_lent_body *body, const uint8_t *from)
+void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *from)
 {
     struct wire_lent wire;
     memcpy(&wire, from, sizeof(wire));
-    *body = (struct co_lent_body){.source = le16toh(wire.source),
-                                  .label = co_wire_is_request_label(wire.label) ? wire.label : 0,
-                                  .key = le32toh(wire.key),
-                                  .address = le64toh(wire.address),
-                                  .block_bytes = le64toh(wire.block_bytes)};
+    *body = (struct co_read_offer_body){.source = le16toh(wire.source),
+                                        .label = co_wire_is_nack_label(wire.label) ? wire.label : 0,
+                                        .key = le32toh(wire.key),
+                                        .address = le64toh(wire.address),
+                                        .block_bytes = le64toh(wire.block_bytes)};
 }
 
-void co_wire_lent_chunk_decode(struct co_lent_chunk *chunk, const uint8_t *from, unsigned index)
+void co_wire_lent_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index)
 {
     struct wire_lent_chunk wire;
     memcpy(&wire, from + co_wire_lent_bytes(index), sizeof(wire));

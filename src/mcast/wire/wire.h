@@ -32,7 +32,7 @@
 
 #define CO_WIRE_VERSION 2
 #define CO_WIRE_HEAD_BYTES 24
-#define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_SENT
+#define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_END_OF_BLOCK
 #define CO_WIRE_CREDIT_SHIFT_MAX 32
 #define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
 
@@ -43,17 +43,18 @@ enum co_wire_kind {
 };
 
 enum co_control_type {
-    CO_CONTROL_PROGRESS = 1, // what the sender has: handshake to the left neighbour, credit to senders
-    CO_CONTROL_NUDGE,        // tell me your progress (operation: the source whose credit is wanted, or all ones)
-    CO_CONTROL_FETCH,        // send me these ranges again
-    CO_CONTROL_ACTIVATE,     // your turn in the chain
-    CO_CONTROL_PROBE,        // do you hear the group (team 0, source is a world rank, operation the subgroup)
+    CO_CONTROL_ACK = 1,     // what the sender has: handshake to the left neighbour, credit to senders
+    CO_CONTROL_ACK_REQUEST, // tell me your progress (operation: the source whose credit is wanted, or all ones)
+    CO_CONTROL_NACK,        // send me these ranges again
+    CO_CONTROL_TOKEN,       // your turn in the chain
+    CO_CONTROL_PROBE,       // do you hear the group (team 0, source is a world rank, operation the subgroup)
     CO_CONTROL_PROBE_REPLY,
     CO_CONTROL_PROBE_DONE,
-    CO_CONTROL_SENT,   // the source has sent the whole block of this operation
-    CO_CONTROL_FAILED, // the team has lost a member: give up
-    CO_CONTROL_PARKED, // what you asked for is not all here, and comes unasked when repaired; or how much has been sent
-    CO_CONTROL_LENT,   // read what you asked for out of my memory
+    CO_CONTROL_END_OF_BLOCK,  // the source has sent the whole block of this operation
+    CO_CONTROL_ABORT,         // the team has lost a member: give up
+    CO_CONTROL_NACK_DEFERRED, // what you asked for is not all here, and comes unasked when repaired; or how much has
+                              // been sent
+    CO_CONTROL_READ_OFFER,    // read what you asked for out of my memory
     CO_CONTROL_TYPE_END
 };
 
@@ -80,52 +81,53 @@ struct co_control {
 };
 
 // Bodies.
-struct co_progress_body { // followed by `entries` of co_credit_entry
+struct co_ack_body {      // followed by `entries` of co_credit_entry
     uint32_t done_before; // every operation with a lower number is complete here
     uint32_t done_mask;   // bit i: done_before + 1 + i is complete too
     uint32_t lost;        // chunks this member knew to be lost so far, cumulative
-    uint32_t echo;        // low half of the sequence of the nudge answered, 0 none
+    uint32_t echo;        // low half of the sequence of the request for an ACK answered, 0 none
 };
 struct co_credit_entry {
     uint16_t source;
     uint16_t gaps;     // chunks among those before the newest that all of the subtree has heard, and not there yet
     uint32_t received; // chunks of that source, cumulative over operations, that the whole subtree has
 };
-enum co_fetch_why {
-    CO_FETCH_LOST = 0,  // later chunks have come, or the end was announced
-    CO_FETCH_GUESS = 1, // there was silence: the chunks may still be on their way, or may not have been sent
-    CO_FETCH_DEAF = 2   // the source's multicast does not come here: send them as soon as they exist
+enum co_nack_why {
+    CO_NACK_LOST = 0,  // later chunks have come, or the end was announced
+    CO_NACK_GUESS = 1, // there was silence: the chunks may still be on their way, or may not have been sent
+    CO_NACK_DEAF = 2   // the source's multicast does not come here: send them as soon as they exist
 };
-struct co_fetch_body { // followed by `entries` of co_fetch_range; of PARKED by one at most: what is known to be sent
+struct co_nack_body { // followed by `entries` of co_nack_range; of NACK_DEFERRED by one at most: what is known to be
+                      // sent
     uint16_t source;
-    uint8_t why;   // enum co_fetch_why
+    uint8_t why;   // enum co_nack_why
     uint8_t label; // that repairs shall bear which are sent at once; 0: none
-    bool can_read; // the answer may be LENT
+    bool can_read; // the answer may be READ_OFFER
 };
-struct co_fetch_range {
+struct co_nack_range {
     uint32_t first, count; // chunks; count > 0
 };
-struct co_lent_body { // followed by `entries` of co_lent_chunk
+struct co_read_offer_body { // followed by `entries` of co_read_offer_chunk
     uint16_t source;
-    uint8_t label; // of the FETCH; the chunks bear it, as if they were sent
+    uint8_t label; // of the NACK; the chunks bear it, as if they were sent
     uint32_t key;
     uint64_t address; // of the block's first byte, in the sender's process; only these chunks are sure to be lent
     uint64_t block_bytes;
 };
-struct co_lent_chunk {
+struct co_read_offer_chunk {
     uint32_t psn;
     uint8_t tag[CO_AUTH_TAG_MAX]; // of the repaired chunk; as many bytes as a tag has, then 0
 };
 
 // Label of the group's request with that number: none is 0, and the last 64 differ.
-#define CO_WIRE_REQUEST_LABELS 64U
-static inline uint8_t co_wire_request_label(uint32_t number)
+#define CO_WIRE_NACK_LABELS 64U
+static inline uint8_t co_wire_nack_label(uint32_t number)
 {
-    return (uint8_t)(CO_WIRE_REQUEST_LABELS | (number & (CO_WIRE_REQUEST_LABELS - 1)));
+    return (uint8_t)(CO_WIRE_NACK_LABELS | (number & (CO_WIRE_NACK_LABELS - 1)));
 }
-static inline bool co_wire_is_request_label(uint8_t label)
+static inline bool co_wire_is_nack_label(uint8_t label)
 {
-    return label >= CO_WIRE_REQUEST_LABELS && label < 2 * CO_WIRE_REQUEST_LABELS;
+    return label >= CO_WIRE_NACK_LABELS && label < 2 * CO_WIRE_NACK_LABELS;
 }
 
 static inline uint32_t co_wire_chunk_count(uint64_t block_bytes, uint32_t chunk_bytes)
@@ -165,27 +167,27 @@ static inline void co_wire_head_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const 
 // To the group, with no entries, or to one peer, with one.
 static inline bool co_wire_may_be_for_all(enum co_control_type type)
 {
-    return type == CO_CONTROL_PROBE || type == CO_CONTROL_SENT;
+    return type == CO_CONTROL_PROBE || type == CO_CONTROL_END_OF_BLOCK;
 }
 // Names the receiver, a world rank, so that nobody else takes the message. What is for all who hear it names nobody.
 void co_wire_control_nonce(uint8_t nonce[CO_AUTH_NONCE_BYTES], const struct co_control *control, unsigned receiver);
 
 // Bodies, encoded in place (`to` has room) and decoded from a body that co_wire_control_decode accepted.
-size_t co_wire_progress_encode(uint8_t *to, const struct co_progress_body *body, const struct co_credit_entry *entries,
-                               unsigned count);
-void co_wire_progress_decode(struct co_progress_body *body, const uint8_t *from);
+size_t co_wire_ack_encode(uint8_t *to, const struct co_ack_body *body, const struct co_credit_entry *entries,
+                          unsigned count);
+void co_wire_ack_decode(struct co_ack_body *body, const uint8_t *from);
 void co_wire_credit_decode(struct co_credit_entry *entry, const uint8_t *from, unsigned index);
-size_t co_wire_fetch_encode(uint8_t *to, const struct co_fetch_body *body, const struct co_fetch_range *ranges,
-                            unsigned count);
-void co_wire_fetch_decode(struct co_fetch_body *body, const uint8_t *from);
-void co_wire_range_decode(struct co_fetch_range *range, const uint8_t *from, unsigned index);
+size_t co_wire_nack_encode(uint8_t *to, const struct co_nack_body *body, const struct co_nack_range *ranges,
+                           unsigned count);
+void co_wire_nack_decode(struct co_nack_body *body, const uint8_t *from);
+void co_wire_range_decode(struct co_nack_range *range, const uint8_t *from, unsigned index);
 
-// Body bytes of LENT with so many entries.
+// Body bytes of READ_OFFER with so many entries.
 size_t co_wire_lent_bytes(unsigned entries);
 // The entries are put behind the body one by one, in any order.
-void co_wire_lent_encode(uint8_t *to, const struct co_lent_body *body);
-void co_wire_lent_chunk_encode(uint8_t *to, const struct co_lent_chunk *chunk, unsigned index);
-void co_wire_lent_decode(struct co_lent_body *body, const uint8_t *from);
-void co_wire_lent_chunk_decode(struct co_lent_chunk *chunk, const uint8_t *from, unsigned index);
+void co_wire_read_offer_encode(uint8_t *to, const struct co_read_offer_body *body);
+void co_wire_lent_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index);
+void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *from);
+void co_wire_lent_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index);
 
 #endif

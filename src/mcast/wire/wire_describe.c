@@ -14,10 +14,17 @@
 #define ENTRIES_MOST 8 // of ranges, credits and chunks that are named one by one
 
 static const char *const type_names[] = {
-    [CO_CONTROL_PROGRESS] = "PROGRESS",     [CO_CONTROL_NUDGE] = "NUDGE", [CO_CONTROL_FETCH] = "FETCH",
-    [CO_CONTROL_ACTIVATE] = "ACTIVATE",     [CO_CONTROL_PROBE] = "PROBE", [CO_CONTROL_PROBE_REPLY] = "PROBE_REPLY",
-    [CO_CONTROL_PROBE_DONE] = "PROBE_DONE", [CO_CONTROL_SENT] = "SENT",   [CO_CONTROL_FAILED] = "FAILED",
-    [CO_CONTROL_PARKED] = "PARKED",         [CO_CONTROL_LENT] = "LENT",
+    [CO_CONTROL_ACK] = "ACK",
+    [CO_CONTROL_ACK_REQUEST] = "ACK_REQUEST",
+    [CO_CONTROL_NACK] = "NACK",
+    [CO_CONTROL_TOKEN] = "TOKEN",
+    [CO_CONTROL_PROBE] = "PROBE",
+    [CO_CONTROL_PROBE_REPLY] = "PROBE_REPLY",
+    [CO_CONTROL_PROBE_DONE] = "PROBE_DONE",
+    [CO_CONTROL_END_OF_BLOCK] = "END_OF_BLOCK",
+    [CO_CONTROL_ABORT] = "ABORT",
+    [CO_CONTROL_NACK_DEFERRED] = "NACK_DEFERRED",
+    [CO_CONTROL_READ_OFFER] = "READ_OFFER",
 };
 
 _Static_assert(sizeof type_names / sizeof type_names[0] == CO_CONTROL_TYPE_END, "one name for each type");
@@ -78,25 +85,25 @@ static void line_add_rest(struct line *line, unsigned entries)
 static void line_add_fetch(struct line *line, const struct co_control *control, const uint8_t *body)
 {
     static const char *const whys[] = {"lost", "guess", "deaf"};
-    struct co_fetch_body fetch;
-    co_wire_fetch_decode(&fetch, body);
-    line_add(line, ", of source %u psn", (unsigned)fetch.source);
+    struct co_nack_body nack;
+    co_wire_nack_decode(&nack, body);
+    line_add(line, ", of source %u psn", (unsigned)nack.source);
     for (unsigned i = 0; i < control->entries && i < ENTRIES_MOST; i++) {
-        struct co_fetch_range range;
+        struct co_nack_range range;
         co_wire_range_decode(&range, body, i);
         line_add(line, " %" PRIu32 "-%" PRIu64, range.first, (uint64_t)range.first + range.count - 1);
     }
     line_add_rest(line, control->entries);
-    if (control->type == CO_CONTROL_FETCH) {
-        line_add(line, ", %s", fetch.why < sizeof whys / sizeof whys[0] ? whys[fetch.why] : "for no reason known");
+    if (control->type == CO_CONTROL_NACK) {
+        line_add(line, ", %s", nack.why < sizeof whys / sizeof whys[0] ? whys[nack.why] : "for no reason known");
     }
-    line_add_label(line, fetch.label);
+    line_add_label(line, nack.label);
 }
 
 static void line_add_progress(struct line *line, const struct co_control *control, const uint8_t *body)
 {
-    struct co_progress_body progress;
-    co_wire_progress_decode(&progress, body);
+    struct co_ack_body progress;
+    co_wire_ack_decode(&progress, body);
     line_add(line, ", done before %" PRIu32 " and %08" PRIx32 ", lost %" PRIu32, progress.done_before,
              progress.done_mask, progress.lost);
     for (unsigned i = 0; i < control->entries && i < ENTRIES_MOST; i++) {
@@ -109,11 +116,11 @@ static void line_add_progress(struct line *line, const struct co_control *contro
 
 static void line_add_lent(struct line *line, const struct co_control *control, const uint8_t *body)
 {
-    struct co_lent_body lent;
-    co_wire_lent_decode(&lent, body);
+    struct co_read_offer_body lent;
+    co_wire_read_offer_decode(&lent, body);
     line_add(line, ", of source %u psn", (unsigned)lent.source);
     for (unsigned i = 0; i < control->entries && i < ENTRIES_MOST; i++) {
-        struct co_lent_chunk chunk;
+        struct co_read_offer_chunk chunk;
         co_wire_lent_chunk_decode(&chunk, body, i);
         line_add(line, " %" PRIu32, chunk.psn);
     }
@@ -125,14 +132,14 @@ static void line_add_control(struct line *line, const struct co_control *control
 {
     line_add_head(line, type_names[control->type], control->team, control->operation, control->source);
     switch (control->type) {
-    case CO_CONTROL_PROGRESS:
+    case CO_CONTROL_ACK:
         line_add_progress(line, control, body);
         break;
-    case CO_CONTROL_FETCH:
-    case CO_CONTROL_PARKED:
+    case CO_CONTROL_NACK:
+    case CO_CONTROL_NACK_DEFERRED:
         line_add_fetch(line, control, body);
         break;
-    case CO_CONTROL_LENT:
+    case CO_CONTROL_READ_OFFER:
         line_add_lent(line, control, body);
         break;
     default:

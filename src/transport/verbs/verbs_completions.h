@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The datapath kernel, first stage: completions of receives become arrivals, a batch at a time, and the receives behind
-// them are linked to be posted again. The second one places what has arrived (mcast/receive/datapath.h). Freestanding as that
-// one: no libc, no locks, no allocation, no state of its own. One thread at a time for the objects of a call; hot.
+// them are linked to be posted again. The second one places what has arrived (mcast/receive/datapath.h). Freestanding
+// as that one: no libc, no locks, no allocation, no state of its own. One thread at a time for the objects of a call;
+// hot.
 #ifndef CASTOFF_TRANSPORT_VERBS_COMPLETIONS_H
 #define CASTOFF_TRANSPORT_VERBS_COMPLETIONS_H
 

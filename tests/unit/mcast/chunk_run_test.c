@@ -149,7 +149,7 @@ static void feed(struct bench *bench, bool together)
             arrivals[i] = random_datagram(bench, datagrams[i], &source);
         }
         for (unsigned i = 0; i < count; i += together ? count : 1) {
-            co_endpoint_deliver(bench->mcast, &arrivals[i], together ? count : 1);
+            co_dispatcher_deliver(bench->mcast, &arrivals[i], together ? count : 1);
         }
         assert_true(co_mcast_progress(bench->mcast, 1 + batch * dice(3) * 1000000) >= 0);
     }

@@ -92,18 +92,18 @@ static void a_guess_with_many_gaps_is_told_the_end_once(void **state)
     while (ops[0]->next_psn < CHUNKS) {
         assert_true(world_turn(&world));
     }
-    const struct co_fetch_body fetch = {.why = CO_FETCH_GUESS};
-    struct co_fetch_range ranges[CHUNKS / 2];
+    const struct co_nack_body nack = {.why = CO_NACK_GUESS};
+    struct co_nack_range ranges[CHUNKS / 2];
     for (uint32_t i = 0; i < CHUNKS / 2; i++) {
-        ranges[i] = (struct co_fetch_range){2 * i, 1};
+        ranges[i] = (struct co_nack_range){2 * i, 1};
     }
     uint8_t body[CO_CONTROL_MAX];
     struct co_control control = {.operation = ops[0]->number, .entries = CHUNKS / 2};
-    co_wire_fetch_encode(body, &fetch, ranges, CHUNKS / 2);
+    co_wire_nack_encode(body, &nack, ranges, CHUNKS / 2);
     uint64_t sent = co_counter_read(CO_COUNT_CONTROL_SENT);
     uint64_t repaired = co_counter_read(CO_COUNT_FETCH_BYTES);
-    co_repair_take_fetch(world.group[0], 1, &control, body);
-    co_repair_serve(world.mcast[0]);
+    co_nack_receive(world.group[0], 1, &control, body);
+    co_retransmit_progress(world.mcast[0]);
     assert_int_equal(co_counter_read(CO_COUNT_CONTROL_SENT) - sent, 1);
     assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), repaired);
     start(&world, &ops[1], 1, data[1]);

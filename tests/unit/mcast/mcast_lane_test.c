@@ -65,7 +65,7 @@ static uint64_t deliver(unsigned first, unsigned count)
 {
     uint64_t forged = co_counter_read(CO_COUNT_DROP_FORGED);
     world.mcast[SELF]->lane_datagram = said + first;
-    co_endpoint_deliver(world.mcast[SELF], arrivals + first, count);
+    co_dispatcher_deliver(world.mcast[SELF], arrivals + first, count);
     world.mcast[SELF]->lane_datagram = NULL;
     return co_counter_read(CO_COUNT_DROP_FORGED) - forged;
 }
@@ -95,7 +95,7 @@ static void forged_in_a_run(void **state)
     uint64_t in_runs = co_counter_read(CO_COUNT_DATA_IN_RUNS);
     forge(3);
     assert_int_equal(deliver(0, CHUNKS), 1);
-    co_chunks_count(world.mcast[SELF]);
+    co_deliver_count(world.mcast[SELF]);
     assert_true(co_counter_read(CO_COUNT_DATA_IN_RUNS) - in_runs >= CHUNKS - 3);
     for (unsigned psn = 0; psn < CHUNKS; psn++) {
         assert_int_equal(has_come(psn), psn != 3);

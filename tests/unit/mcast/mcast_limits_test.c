@@ -43,7 +43,7 @@ static void deliver_chunk(uint64_t team, int rank, struct co_chunk chunk)
     co_wire_chunk_nonce(nonce, &chunk);
     co_auth_seal(world.auth[rank], CO_AUTH_CHUNK, rank, team, nonce, data, bytes, NULL, 0, data + bytes);
     struct co_arrival arrival = {.data = data, .bytes = bytes + world.mcast[SELF]->tag_bytes};
-    co_endpoint_deliver(world.mcast[SELF], &arrival, 1);
+    co_dispatcher_deliver(world.mcast[SELF], &arrival, 1);
 }
 
 static void a_member_behind_the_last_one(void **state)
@@ -78,12 +78,12 @@ static void chunks_of_another_size(void **state)
 static void fetch(struct co_mcast_group *group, uint32_t operation, uint32_t first, uint32_t count)
 {
     uint8_t body[CO_CONTROL_MAX];
-    struct co_fetch_body fetch = {.source = 0, .why = CO_FETCH_LOST};
-    struct co_fetch_range range = {first, count};
+    struct co_nack_body nack = {.source = 0, .why = CO_NACK_LOST};
+    struct co_nack_range range = {first, count};
     struct co_control control = {
-        .type = CO_CONTROL_FETCH, .source = (uint16_t)group->right, .operation = operation, .entries = 1};
-    co_wire_fetch_encode(body, &fetch, &range, 1);
-    co_repair_take_fetch(group, group->right, &control, body);
+        .type = CO_CONTROL_NACK, .source = (uint16_t)group->right, .operation = operation, .entries = 1};
+    co_wire_nack_encode(body, &nack, &range, 1);
+    co_nack_receive(group, group->right, &control, body);
 }
 
 static struct co_mcast_op *have_all(unsigned char *buffer)
@@ -112,8 +112,8 @@ static void chunks_behind_the_last_one(void **state)
     (void)state;
     static unsigned char buffer[BYTES];
     struct co_mcast_op *op = have_all(buffer);
-    const struct co_repair *repairs = world.mcast[SELF]->repairs;
-    uint64_t parked = co_counter_read(CO_COUNT_FETCH_PARKED);
+    const struct co_retransmit *repairs = world.mcast[SELF]->repairs;
+    uint64_t deferred = co_counter_read(CO_COUNT_FETCH_PARKED);
     fetch(world.group[SELF], op->number, CHUNKS, 1);
     fetch(world.group[SELF], op->number, CHUNKS + 70, 5);
     fetch(world.group[SELF], op->number, UINT32_MAX, UINT32_MAX);
@@ -122,7 +122,7 @@ static void chunks_behind_the_last_one(void **state)
     assert_int_equal(queued(), 1);
     assert_int_equal(repairs[0].first, CHUNKS - 3);
     assert_int_equal(repairs[0].count, 3);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_PARKED), parked);
+    assert_int_equal(co_counter_read(CO_COUNT_FETCH_PARKED), deferred);
     release(op);
 }
 
@@ -134,8 +134,8 @@ static void more_requests_than_are_queued(void **state)
     for (uint32_t psn = 0; psn < CHUNKS; psn += 2) {
         fetch(world.group[SELF], op->number, psn, 1);
     }
-    assert_int_equal(queued(), CO_REPAIR_QUEUE);
-    for (uint32_t i = 0; i < CO_REPAIR_QUEUE; i++) {
+    assert_int_equal(queued(), CO_RETRANSMIT_QUEUE);
+    for (uint32_t i = 0; i < CO_RETRANSMIT_QUEUE; i++) {
         assert_int_equal(world.mcast[SELF]->repairs[i].first, 2 * i);
     }
     release(op);
@@ -155,7 +155,7 @@ static void bytes_that_are_the_programs_again(void **state)
     fetch(world.group[SELF], op->number, 0, 2);
     assert_int_equal(co_counter_read(CO_COUNT_FETCH_SERVED), served);
     assert_int_equal(queued(), 1);
-    co_repair_serve(world.mcast[SELF]); // what had been asked for before
+    co_retransmit_progress(world.mcast[SELF]); // what had been asked for before
     assert_int_equal(queued(), 0);
     assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), sent);
     op->state = 0;
@@ -166,14 +166,14 @@ static void more_requests_than_are_kept(void **state)
 {
     (void)state;
     struct co_mcast_group *group = world.group[SELF];
-    for (uint32_t operation = 0; operation < 3 * CO_EARLY_FETCHES; operation++) {
+    for (uint32_t operation = 0; operation < 3 * CO_EARLY_NACKS; operation++) {
         fetch(group, operation, 0, 1);
     }
     unsigned kept = 0;
-    for (const struct co_early_fetch *early = group->early_fetches; early != NULL; early = early->next) {
+    for (const struct co_early_nack *early = group->early_nacks; early != NULL; early = early->next) {
         assert_int_equal(early->operation, kept++);
     }
-    assert_int_equal(kept, CO_EARLY_FETCHES);
+    assert_int_equal(kept, CO_EARLY_NACKS);
 }
 
 int main(void)

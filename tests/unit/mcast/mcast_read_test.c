@@ -203,7 +203,7 @@ static void the_owner_is_told_when_nothing_is_read_any_more(void **state)
                                  .block_bytes = BYTES,
                                  .is_repair = true};
         size_t bytes = BYTES - psn * 100U < 100 ? BYTES - psn * 100U : 100;
-        co_chunk_place(op, &chunk, pair->data[0] + psn * 100U, bytes);
+        co_deliver_chunk(op, &chunk, pair->data[0] + psn * 100U, bytes);
     }
     assert_true(co_receive_block_is_complete(block));
     assert_int_equal(op->blocks_missing, 1);
@@ -220,7 +220,7 @@ static void what_the_owner_takes_back_early_is_not_read(void **state)
     struct pair *pair = open_pair("script=3:4:5:100");
     co_mcast_group_fail(pair->world.group[0], -EIO);
     assert_true(co_mcast_op_state(pair->ops[0]) < 0);
-    assert_null(pair->ops[0]->loans);
+    assert_null(pair->ops[0]->exports);
     memset(pair->data[0], 0xee, BYTES);
     world_run(&pair->world, pair->ops, 2, LIMIT_NS);
     assert_int_equal(co_mcast_op_state(pair->ops[1]), -ECONNRESET);
@@ -233,12 +233,12 @@ static void what_the_owner_takes_back_early_is_not_read(void **state)
 static void send_lent(struct world *world, int from, int to, uint32_t operation, uint64_t block_bytes)
 {
     uint8_t body[200];
-    struct co_lent_body lent = {.key = 12345, .address = 1, .block_bytes = block_bytes};
-    co_wire_lent_encode(body, &lent);
+    struct co_read_offer_body lent = {.key = 12345, .address = 1, .block_bytes = block_bytes};
+    co_wire_read_offer_encode(body, &lent);
     for (unsigned i = 0; i < 3; i++) {
-        co_wire_lent_chunk_encode(body, &(struct co_lent_chunk){.psn = i * 300}, i); // of 401
+        co_wire_lent_chunk_encode(body, &(struct co_read_offer_chunk){.psn = i * 300}, i); // of 401
     }
-    co_control_send_member(world->group[from], to, CO_CONTROL_LENT, operation, 3, body, co_wire_lent_bytes(3));
+    co_control_send_member(world->group[from], to, CO_CONTROL_READ_OFFER, operation, 3, body, co_wire_lent_bytes(3));
 }
 
 static void what_is_lent_by_strangers_or_in_error(void **state)

@@ -62,7 +62,7 @@ static void send_again(struct co_mcast *to, const struct heard *heard, int times
 {
     struct co_arrival arrival = {.data = heard->data, .bytes = heard->bytes};
     for (int i = 0; i < times; i++) {
-        co_endpoint_deliver(to, &arrival, 1);
+        co_dispatcher_deliver(to, &arrival, 1);
     }
 }
 
@@ -222,28 +222,28 @@ static void copies_of_answers_are_no_answers(void **state)
     struct co_mcast_op *op = start(&world, 1, buffer);
     struct heard first = chunk_of_source(&world, 0, 0, 0), again = chunk_of_source(&world, 0, 0, 64);
     send_again(asker, &first, 1);
-    world.group[1]->requests = 2 * CO_WIRE_REQUEST_LABELS; // the last one has label 64, as one before had
-    send_again(asker, &again, 3);                          // and all are of operation 0
-    assert_int_equal(asker->answer_trip.smoothed_ns, 0);
-    world.group[1]->requested_of[CO_WIRE_REQUEST_LABELS] = 1;
+    world.group[1]->requests = 2 * CO_WIRE_NACK_LABELS; // the last one has label 64, as one before had
+    send_again(asker, &again, 3);                       // and all are of operation 0
+    assert_int_equal(asker->nack_rtt.smoothed_ns, 0);
+    world.group[1]->requested_of[CO_WIRE_NACK_LABELS] = 1;
     asker->now_ns += 1000;
     send_again(asker, &again, 3); // so this is what the multicast has overtaken
-    assert_int_equal(asker->answer_trip.smoothed_ns, asker->now_ns);
-    world.group[1]->requested_of[CO_WIRE_REQUEST_LABELS] = 0;
-    asker->answer_trip = (struct co_round_trip){0, 0};
+    assert_int_equal(asker->nack_rtt.smoothed_ns, asker->now_ns);
+    world.group[1]->requested_of[CO_WIRE_NACK_LABELS] = 0;
+    asker->nack_rtt = (struct co_rtt){0, 0};
     world.group[1]->answered = 0;
     struct heard answer = chunk_of_source(&world, 0, 1, 64);
     asker->now_ns += 1000;
     send_again(asker, &answer, 1);
-    assert_true(asker->answer_trip.smoothed_ns > 0);
-    struct co_round_trip trip = asker->answer_trip;
+    assert_true(asker->nack_rtt.smoothed_ns > 0);
+    struct co_rtt trip = asker->nack_rtt;
     struct heard rest = chunk_of_source(&world, 0, 2, 64); // of the same answer
     send_again(asker, &rest, 1);
-    assert_memory_equal(&asker->answer_trip, &trip, sizeof(trip));
-    world.group[1]->requests = 3 * CO_WIRE_REQUEST_LABELS; // when that one left is not known any more
-    struct heard late = chunk_of_source(&world, 0, 3, co_wire_request_label(3 * CO_WIRE_REQUEST_LABELS - 40));
+    assert_memory_equal(&asker->nack_rtt, &trip, sizeof(trip));
+    world.group[1]->requests = 3 * CO_WIRE_NACK_LABELS; // when that one left is not known any more
+    struct heard late = chunk_of_source(&world, 0, 3, co_wire_nack_label(3 * CO_WIRE_NACK_LABELS - 40));
     send_again(asker, &late, 1);
-    assert_memory_equal(&asker->answer_trip, &trip, sizeof(trip));
+    assert_memory_equal(&asker->nack_rtt, &trip, sizeof(trip));
     co_mcast_group_fail(world.group[1], -ECONNRESET);
     co_mcast_op_release(op);
     world_close(&world);
@@ -320,7 +320,7 @@ static void what_is_for_one_is_for_nobody_else(void **state)
         if (kind == 0) {
             co_mcast_ask(world.mcast[0], 1);
         } else {
-            co_control_send_member(world.group[0], 1, CO_CONTROL_SENT, 0, 0, NULL, 0);
+            co_control_send_member(world.group[0], 1, CO_CONTROL_END_OF_BLOCK, 0, 0, NULL, 0);
         }
         transport->ops = ops;
         uint64_t before_ns = world.mcast[2]->peers[0].alive_ns;

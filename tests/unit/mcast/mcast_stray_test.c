@@ -50,7 +50,7 @@ static void activate(const struct world_options *options, int from, int to, bool
         }
     }
     pass(&world, 10000000);
-    co_control_send_member(world.group[from], to, CO_CONTROL_ACTIVATE, ops[to]->number, 0, NULL, 0);
+    co_control_send_member(world.group[from], to, CO_CONTROL_TOKEN, ops[to]->number, 0, NULL, 0);
     pass(&world, 10000000);
     assert_int_equal(strays() - before, is_stray);
     gather(&world, &ops[LATE], LATE, data[LATE]);
@@ -116,19 +116,19 @@ static void who_was_not_asked_has_parked_nothing(void **state)
     pattern_fill(data[0], sizeof(data[0]), 1);
     struct co_mcast_op *op = ask_in_vain(&world, ops, data);
     struct co_mcast_group *group = world.group[2];
-    uint8_t body[sizeof(struct co_fetch_body)];
-    struct co_fetch_body parked = {.source = 0, .label = co_wire_request_label(group->requests)};
-    size_t bytes = co_wire_fetch_encode(body, &parked, NULL, 0);
+    uint8_t body[sizeof(struct co_nack_body)];
+    struct co_nack_body deferred = {.source = 0, .label = co_wire_nack_label(group->requests)};
+    size_t bytes = co_wire_nack_encode(body, &parked, NULL, 0);
     uint64_t before = strays();
     uint32_t answered = group->answered;
     struct co_mcast *neighbour = world.mcast[1];
     world.mcast[1] = NULL; // does not answer either
-    co_control_send_member(world.group[3], 2, CO_CONTROL_PARKED, op->number, 0, body, bytes);
+    co_control_send_member(world.group[3], 2, CO_CONTROL_NACK_DEFERRED, op->number, 0, body, bytes);
     pass(&world, 100000);
     assert_int_equal(strays() - before, 1);
-    assert_false(op->blocks[0].is_parked);
+    assert_false(op->blocks[0].is_deferred);
     assert_int_equal(group->answered, answered);
-    co_control_send_member(world.group[0], 2, CO_CONTROL_PARKED, op->number, 0, body, bytes); // its own block's
+    co_control_send_member(world.group[0], 2, CO_CONTROL_NACK_DEFERRED, op->number, 0, body, bytes); // its own block's
     pass(&world, 100000);
     assert_int_equal(strays() - before, 1);
     assert_int_equal(group->answered, answered); // but requests are numbered for the neighbour
@@ -160,16 +160,16 @@ static void strangers_are_not_served(void **state)
     }
     pass(&world, 1000000);
     uint8_t body[CO_CONTROL_MAX];
-    struct co_fetch_body fetch = {.source = 0, .why = CO_FETCH_LOST};
-    struct co_fetch_range range = {0, 3};
-    size_t bytes = co_wire_fetch_encode(body, &fetch, &range, 1);
+    struct co_nack_body nack = {.source = 0, .why = CO_NACK_LOST};
+    struct co_nack_range range = {0, 3};
+    size_t bytes = co_wire_nack_encode(body, &nack, &range, 1);
     uint64_t before = strays(), served = co_counter_read(CO_COUNT_FETCH_SERVED);
-    co_control_send_member(world.group[1], 2, CO_CONTROL_FETCH, ops[2]->number, 1, body, bytes); // its left neighbour
+    co_control_send_member(world.group[1], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its left neighbour
     pass(&world, 1000000);
     assert_int_equal(strays() - before, 1);
     assert_int_equal(co_counter_read(CO_COUNT_FETCH_SERVED), served);
-    co_control_send_member(world.group[3], 2, CO_CONTROL_FETCH, ops[2]->number, 1, body, bytes); // its right one
-    co_control_send_member(world.group[2], 0, CO_CONTROL_FETCH, ops[0]->number, 1, body, bytes); // whose block it is
+    co_control_send_member(world.group[3], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its right one
+    co_control_send_member(world.group[2], 0, CO_CONTROL_NACK, ops[0]->number, 1, body, bytes); // whose block it is
     pass(&world, 1000000);
     assert_int_equal(strays() - before, 1);
     assert_true(co_counter_read(CO_COUNT_FETCH_SERVED) > served);
@@ -186,10 +186,10 @@ static void strangers_are_not_served(void **state)
 static void say_progress(struct world *world, int from, uint32_t done_before, int source, uint32_t received)
 {
     uint8_t body[CO_CONTROL_MAX];
-    struct co_progress_body progress = {.done_before = done_before};
+    struct co_ack_body progress = {.done_before = done_before};
     struct co_credit_entry entry = {.source = (uint16_t)source, .received = received};
-    size_t bytes = co_wire_progress_encode(body, &progress, &entry, 1);
-    co_control_send_member(world->group[from], 0, CO_CONTROL_PROGRESS, 0, 1, body, bytes);
+    size_t bytes = co_wire_ack_encode(body, &progress, &entry, 1);
+    co_control_send_member(world->group[from], 0, CO_CONTROL_ACK, 0, 1, body, bytes);
     pass(world, 1000000);
 }
 
@@ -230,17 +230,17 @@ static void what_was_said_to_another_is_not_taken(void **state)
     world_open(&world, &options);
     uint64_t team = world.group[0]->team_id, forged = co_counter_read(CO_COUNT_DROP_FORGED);
     uint8_t data[CO_WIRE_HEAD_BYTES + CO_AUTH_TAG_MAX], nonce[CO_AUTH_NONCE_BYTES];
-    struct co_control control = {.type = CO_CONTROL_FAILED, .team = (uint32_t)team, .sequence = 1000};
+    struct co_control control = {.type = CO_CONTROL_ABORT, .team = (uint32_t)team, .sequence = 1000};
     size_t bytes = CO_WIRE_HEAD_BYTES + world.mcast[2]->tag_bytes;
     co_wire_control_encode(data, &control, 0);
     co_wire_control_nonce(nonce, &control, 1);
     co_auth_seal(world.auth[0], CO_AUTH_CONTROL, 0, team, nonce, data, CO_WIRE_HEAD_BYTES, NULL, 0,
                  data + CO_WIRE_HEAD_BYTES);
     struct co_arrival arrival = {.data = data, .bytes = bytes};
-    co_endpoint_deliver(world.mcast[2], &arrival, 1);
+    co_dispatcher_deliver(world.mcast[2], &arrival, 1);
     assert_int_equal(world.group[2]->broken, 0);
     assert_int_equal(co_counter_read(CO_COUNT_DROP_FORGED) - forged, 1);
-    co_endpoint_deliver(world.mcast[1], &arrival, 1);
+    co_dispatcher_deliver(world.mcast[1], &arrival, 1);
     assert_true(world.group[1]->broken != 0);
     world_close(&world);
 }

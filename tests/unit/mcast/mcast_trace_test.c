@@ -46,7 +46,7 @@ static void a_broadcast_with_one_loss(void **state)
         "to group 0: " CHUNK "7 of 10",
         "to group 0: " CHUNK "8 of 10",
         "to group 0: " CHUNK "9 of 10",
-        "to group 0: SENT team 00000007 operation 0 source 0",
+        "to group 0: END_OF_BLOCK team 00000007 operation 0 source 0",
         "team 00000007 operation 0 ends: done", // of the root: a copy is kept
         "team 00000007 operation 0 begins: 1 block from member 0, 1000 bytes",
         "came: " CHUNK "0 of 10: placed",
@@ -58,14 +58,14 @@ static void a_broadcast_with_one_loss(void **state)
         "came: " CHUNK "7 of 10: placed",
         "came: " CHUNK "8 of 10: placed",
         "came: " CHUNK "9 of 10: placed",
-        "came: SENT team 00000007 operation 0 source 0: taken",
-        "to rank 0: FETCH team 00000007 operation 0 source 1, of source 0 psn 3-3, lost, request 65",
-        "came: FETCH team 00000007 operation 0 source 1, of source 0 psn 3-3, lost, request 65: taken",
+        "came: END_OF_BLOCK team 00000007 operation 0 source 0: taken",
+        "to rank 0: NACK team 00000007 operation 0 source 1, of source 0 psn 3-3, lost, request 65",
+        "came: NACK team 00000007 operation 0 source 1, of source 0 psn 3-3, lost, request 65: taken",
         "to rank 1: " CHUNK "3 of 10, repair, request 65",
         "came: " CHUNK "3 of 10, repair, request 65: placed",
         "team 00000007 operation 0 ends: done",
-        "to rank 0: PROGRESS team 00000007 operation 1 source 1, done before 1 and 00000000, lost 1, credit 0:10",
-        "came: PROGRESS team 00000007 operation 1 source 1, done before 1 and 00000000, lost 1, credit 0:10: taken",
+        "to rank 0: ACK team 00000007 operation 1 source 1, done before 1 and 00000000, lost 1, credit 0:10",
+        "came: ACK team 00000007 operation 1 source 1, done before 1 and 00000000, lost 1, credit 0:10: taken",
     };
     enum { EXPECTED = sizeof expected / sizeof expected[0] };
     static char lines[LINES_MOST][LOG_LINE_BYTES];

@@ -18,19 +18,19 @@
 #define ROOM 128
 #define BUDGET 128
 
-static const struct co_repair_timing TIMING = {.cutoff_ns = 1000,
-                                               .retry_ns = 5000,
-                                               .probe_ns = 5000,
-                                               .trip_ns = 500,
-                                               .reorder_ns = 100,
-                                               .budget = BUDGET,
-                                               .is_next = true};
+static const struct co_loss_timing TIMING = {.cutoff_ns = 1000,
+                                             .retry_ns = 5000,
+                                             .probe_ns = 5000,
+                                             .trip_ns = 500,
+                                             .reorder_ns = 100,
+                                             .budget = BUDGET,
+                                             .is_next = true};
 
 struct bench {
     struct co_receive_block block;
     uint64_t words[CHUNKS_MAX / 64];
-    struct co_fetch_range ranges[ROOM];
-    struct co_request request;
+    struct co_nack_range ranges[ROOM];
+    struct co_nack request;
 };
 
 static inline void bench_open(struct bench *bench, uint32_t chunks, uint64_t now_ns)
@@ -44,11 +44,11 @@ static inline bool take(struct bench *bench, uint32_t psn, uint64_t now_ns)
     return co_receive_block_accept(&bench->block, psn, false, now_ns);
 }
 
-static inline unsigned ask_with(struct bench *bench, const struct co_repair_timing *timing, uint64_t now_ns,
+static inline unsigned ask_with(struct bench *bench, const struct co_loss_timing *timing, uint64_t now_ns,
                                 unsigned room)
 {
-    bench->request = (struct co_request){.ranges = bench->ranges, .room = room};
-    return co_receive_block_request(&bench->block, timing, now_ns, &bench->request);
+    bench->request = (struct co_nack){.ranges = bench->ranges, .room = room};
+    return co_loss_detector_find(&bench->block, timing, now_ns, &bench->request);
 }
 
 static inline unsigned ask(struct bench *bench, uint64_t now_ns)
@@ -58,7 +58,7 @@ static inline unsigned ask(struct bench *bench, uint64_t now_ns)
 
 static inline uint64_t due(const struct bench *bench)
 {
-    return co_receive_block_due_ns(&bench->block, &TIMING);
+    return co_loss_detector_due_ns(&bench->block, &TIMING);
 }
 
 static inline void assert_range(const struct bench *bench, unsigned index, uint32_t first, uint32_t count)

@@ -44,17 +44,17 @@ static void loss_is_counted_when_it_is_noticed(void **state)
     const uint64_t reorder_ns = TIMING.reorder_ns;
     take(&bench, 0, 10);
     take(&bench, 300, 10);
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 10), 0);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 10), 0);
     take(&bench, 5, 20); // late
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 9 + reorder_ns), 0);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 9 + reorder_ns), 0);
     take(&bench, 310, 30);
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 10 + reorder_ns), 298);
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 9 + 2 * reorder_ns), 0);
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 10 + 2 * reorder_ns), 9);
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 1000000), 0);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 10 + reorder_ns), 298);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 9 + 2 * reorder_ns), 0);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 10 + 2 * reorder_ns), 9);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 1000000), 0);
     co_receive_block_all_sent(&bench.block, 1000000);
-    co_receive_block_count_lost(&bench.block, reorder_ns, 1000000);
-    assert_int_equal(co_receive_block_count_lost(&bench.block, reorder_ns, 1000000 + reorder_ns), 89);
+    co_loss_detector_count_lost(&bench.block, reorder_ns, 1000000);
+    assert_int_equal(co_loss_detector_count_lost(&bench.block, reorder_ns, 1000000 + reorder_ns), 89);
 }
 
 // Who guesses is told how much has been sent: what is missing of that is asked for in earnest, and by itself.
@@ -92,10 +92,10 @@ static void silence_is_that_of_the_next_block(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing later = TIMING;
+    struct co_loss_timing later = TIMING;
     later.is_next = false;
     bench_open(&bench, 3, 0);
-    assert_true(co_receive_block_due_ns(&bench.block, &later) == UINT64_MAX);
+    assert_true(co_loss_detector_due_ns(&bench.block, &later) == UINT64_MAX);
     assert_int_equal(ask_with(&bench, &later, 1000000, ROOM), 0);
     co_receive_block_is_next(&bench.block, 2000000);
     assert_int_equal(ask(&bench, 2000000 + 5 * TIMING.cutoff_ns - 1), 0);
@@ -106,18 +106,18 @@ static void a_short_block_waits_for_the_turns_of_others(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing timing = TIMING;
+    struct co_loss_timing timing = TIMING;
     for (uint32_t chunks = 4; chunks <= 40; chunks += 36) {
         bench_open(&bench, chunks, 0);
         take(&bench, 0, 10);
         timing.busy_ns = 0;
-        uint64_t due_ns = co_receive_block_due_ns(&bench.block, &timing);
+        uint64_t due_ns = co_loss_detector_due_ns(&bench.block, &timing);
         timing.busy_ns = 10 + TIMING.cutoff_ns / 2;
-        uint64_t later_ns = co_receive_block_due_ns(&bench.block, &timing);
+        uint64_t later_ns = co_loss_detector_due_ns(&bench.block, &timing);
         assert_int_equal(later_ns - due_ns,
                          chunks == 4 ? TIMING.cutoff_ns / 2 : 0); // the end of the other is announced
         timing.busy_ns = 1000 * TIMING.cutoff_ns;
-        assert_true(co_receive_block_due_ns(&bench.block, &timing) < 50 * TIMING.cutoff_ns); // but not for ever
+        assert_true(co_loss_detector_due_ns(&bench.block, &timing) < 50 * TIMING.cutoff_ns); // but not for ever
     }
 }
 
@@ -125,16 +125,16 @@ static void who_hears_nothing_asks_at_once(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing deaf = TIMING;
+    struct co_loss_timing deaf = TIMING;
     deaf.is_deaf = true;
     bench_open(&bench, 20, 500);
-    assert_int_equal(co_receive_block_due_ns(&bench.block, &deaf), 500);
+    assert_int_equal(co_loss_detector_due_ns(&bench.block, &deaf), 500);
     assert_int_equal(ask_with(&bench, &deaf, 500, ROOM), 1);
     assert_range(&bench, 0, 0, 20);
 }
 
 // Of 20 chunks one comes at 10, and at 110 request `number` asks for those before it.
-static void open_and_ask(struct bench *bench, struct co_repair_timing *timing, uint32_t psn, uint32_t number)
+static void open_and_ask(struct bench *bench, struct co_loss_timing *timing, uint32_t psn, uint32_t number)
 {
     bench_open(bench, 20, 0);
     take(bench, psn, 10);
@@ -148,7 +148,7 @@ static void one_chunk_tells_about_all(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing timing = TIMING;
+    struct co_loss_timing timing = TIMING;
     timing.probe_ns = 1000;
     open_and_ask(&bench, &timing, 10, 3);
     assert_range(&bench, 0, 0, 10);
@@ -168,16 +168,16 @@ static void what_waits_at_the_neighbour_is_given_time(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing timing = TIMING;
+    struct co_loss_timing timing = TIMING;
     timing.probe_ns = 1000;
     open_and_ask(&bench, &timing, 10, 3);
-    bench.block.is_parked = true;
+    bench.block.is_deferred = true;
     timing.request = 5;
     timing.answered = 4;
     assert_int_equal(ask_with(&bench, &timing, 110 + 2 * TIMING.retry_ns - 1, ROOM), 0);
     assert_int_equal(ask_with(&bench, &timing, 110 + 2 * TIMING.retry_ns, ROOM), 1);
     assert_range(&bench, 0, 0, 10);
-    assert_false(bench.block.is_parked); // until it is told again
+    assert_false(bench.block.is_deferred); // until it is told again
 }
 
 // Blocks whose sources may not have begun have one patience, that of the first of them.
@@ -185,23 +185,23 @@ static void who_waits_behind_another_is_not_asked_for_by_the_clock(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing behind = TIMING;
+    struct co_loss_timing behind = TIMING;
     behind.is_behind = true;
     behind.request = 3;
     bench_open(&bench, 5, 0);
     assert_int_equal(ask_with(&bench, &behind, 5 * TIMING.cutoff_ns, ROOM), 1);
     assert_true(co_receive_block_is_awaited(&bench.block));
-    assert_true(co_receive_block_due_ns(&bench.block, &behind) == UINT64_MAX);
+    assert_true(co_loss_detector_due_ns(&bench.block, &behind) == UINT64_MAX);
     behind.request = 9;
     behind.answered = 8; // not its own: that is lost
     assert_int_equal(ask_with(&bench, &behind, 1000000, ROOM), 1);
     behind.request = 10;
     behind.answered = 9;
-    bench.block.is_parked = true;
+    bench.block.is_deferred = true;
     assert_int_equal(ask_with(&bench, &behind, 2000000, ROOM), 0);
     assert_int_equal(ask_with(&bench, &TIMING, 2000000, ROOM), 1); // it is the first now
     take(&bench, 1, 2000001);                                      // its source has begun: it has its own patience
-    bench.block.is_parked = true;
+    bench.block.is_deferred = true;
     assert_int_equal(ask_with(&bench, &behind, 3000000, ROOM), 1);
 }
 
@@ -209,7 +209,7 @@ static void blocks_share_what_the_neighbour_sends_unpaced(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing timing = TIMING;
+    struct co_loss_timing timing = TIMING;
     timing.is_deaf = true;
     timing.under_way = BUDGET / 2 + 1;
     bench_open(&bench, 500, 10);
@@ -218,7 +218,7 @@ static void blocks_share_what_the_neighbour_sends_unpaced(void **state)
     assert_int_equal(ask_with(&bench, &timing, 10, ROOM), 1);
     assert_range(&bench, 0, 0, BUDGET - 50);
     assert_int_equal(co_receive_block_under_way(&bench.block), BUDGET - 50);
-    bench.block.is_parked = true;
+    bench.block.is_deferred = true;
     assert_int_equal(co_receive_block_under_way(&bench.block), 0);
 }
 
@@ -226,7 +226,7 @@ static void what_is_not_answered_chokes_all_but_the_clock(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing timing = TIMING;
+    struct co_loss_timing timing = TIMING;
     timing.is_choked = true;
     timing.request = 30;
     timing.answered = 8;
@@ -263,7 +263,7 @@ static void overtaken_requests_are_repeated(void **state)
 {
     (void)state;
     struct bench bench;
-    struct co_repair_timing timing = TIMING;
+    struct co_loss_timing timing = TIMING;
     open_and_ask(&bench, &timing, 1, 7);
     uint64_t at = 110 + TIMING.trip_ns + TIMING.reorder_ns;
     timing.answered = 7; // its own

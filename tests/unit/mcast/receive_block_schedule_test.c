@@ -40,7 +40,7 @@ static void random_schedule(unsigned seed)
         unsigned count = ask(&bench, now);
         uint32_t from = 0;
         for (unsigned i = 0; i < count; i++) {
-            const struct co_fetch_range *range = &bench.ranges[i];
+            const struct co_nack_range *range = &bench.ranges[i];
             assert_true(range->count > 0 && range->first >= from && range->first + range->count <= chunks);
             from = range->first + range->count;
             for (uint32_t psn = range->first; psn < from; psn++) {

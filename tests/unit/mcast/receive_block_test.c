@@ -119,7 +119,7 @@ static void a_nudge_says_that_the_source_waits(void **state)
     bench_open(&bench, 400, 0);
     take(&bench, 0, 100);
     assert_true(due(&bench) > 100 + 10 * TIMING.cutoff_ns);
-    bench.block.is_nudged = true;
+    bench.block.is_ack_requested = true;
     assert_true(due(&bench) == 100 + 10 * TIMING.cutoff_ns);
     take(&bench, 1, 200); // it did not
     assert_true(due(&bench) > 200 + 10 * TIMING.cutoff_ns);

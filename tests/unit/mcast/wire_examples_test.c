@@ -174,10 +174,10 @@ static void chunks(void **state)
 static void progress(void **state)
 {
     (void)state;
-    const uint8_t *body = check_control(&examples[2], CO_CONTROL_PROGRESS, 8, 9, 2);
-    struct co_progress_body report;
+    const uint8_t *body = check_control(&examples[2], CO_CONTROL_ACK, 8, 9, 2);
+    struct co_ack_body report;
     struct co_credit_entry first, second;
-    co_wire_progress_decode(&report, body);
+    co_wire_ack_decode(&report, body);
     assert_int_equal(report.done_before, 4);
     assert_int_equal(report.done_mask, 5);
     assert_int_equal(report.lost, 7);
@@ -193,24 +193,24 @@ static void progress(void **state)
 static void fetch(void **state)
 {
     (void)state;
-    const uint8_t *body = check_control(&examples[3], CO_CONTROL_FETCH, 4, 10, 2);
-    struct co_fetch_range first, second;
+    const uint8_t *body = check_control(&examples[3], CO_CONTROL_NACK, 4, 10, 2);
+    struct co_nack_range first, second;
     co_wire_range_decode(&first, body, 0);
     co_wire_range_decode(&second, body, 1);
-    struct co_fetch_body fetch_body;
-    co_wire_fetch_decode(&fetch_body, body);
+    struct co_nack_body fetch_body;
+    co_wire_nack_decode(&fetch_body, body);
     assert_int_equal(fetch_body.source, 2);
-    assert_int_equal(fetch_body.why, CO_FETCH_LOST);
+    assert_int_equal(fetch_body.why, CO_NACK_LOST);
     assert_int_equal(first.first, 10);
     assert_int_equal(first.count, 1);
     assert_int_equal(second.first, 12);
     assert_int_equal(second.count, 4);
 }
 
-static void nudge(void **state)
+static void ack_request_send(void **state)
 {
     (void)state;
-    check_control(&examples[4], CO_CONTROL_NUDGE, UINT32_MAX, 11, 0);
+    check_control(&examples[4], CO_CONTROL_ACK_REQUEST, UINT32_MAX, 11, 0);
 }
 
 int main(void)

@@ -34,7 +34,7 @@ static struct co_chunk golden_chunk(void)
 
 static struct co_control golden_control(void)
 {
-    return (struct co_control){.type = CO_CONTROL_FETCH,
+    return (struct co_control){.type = CO_CONTROL_NACK,
                                .source = 0x0102,
                                .entries = 2,
                                .team = 0x12345678,
@@ -60,7 +60,7 @@ static void chunk_bytes(void **state)
     assert_true(back.is_repair);
     assert_int_equal(back.credit_shift, 0);
     assert_int_equal(back.label, 0);
-    chunk.label = co_wire_request_label(5 + 3 * CO_WIRE_REQUEST_LABELS);
+    chunk.label = co_wire_nack_label(5 + 3 * CO_WIRE_NACK_LABELS);
     co_wire_chunk_encode(data, &chunk);
     assert_int_equal(data[1], 0x8b);
     assert_int_equal(co_wire_chunk_decode(&back, data, sizeof(data)), 0);
@@ -105,7 +105,7 @@ static void nonces(void **state)
     uint8_t nonce[CO_AUTH_NONCE_BYTES], head[CO_WIRE_HEAD_BYTES];
     co_wire_chunk_nonce(nonce, &chunk);
     assert_memory_equal(nonce, golden, sizeof(golden));
-    for (uint8_t label = 0; label < 2 * CO_WIRE_REQUEST_LABELS; label++) {
+    for (uint8_t label = 0; label < 2 * CO_WIRE_NACK_LABELS; label++) {
         chunk.label = label;
         co_wire_chunk_encode(head, &chunk);
         co_wire_chunk_nonce(nonce, &chunk);
@@ -113,9 +113,9 @@ static void nonces(void **state)
     }
     static const uint8_t to_rank_7[] = {8, 7, 6, 5, 4, 3, 2, 1, 8, 0, 0, 0};
     static const uint8_t to_all[] = {8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0, 0};
-    for (enum co_control_type type = CO_CONTROL_PROGRESS; type < CO_CONTROL_TYPE_END; type++) {
+    for (enum co_control_type type = CO_CONTROL_ACK; type < CO_CONTROL_TYPE_END; type++) {
         struct co_control control = {.type = type, .sequence = UINT64_C(0x0102030405060708)};
-        bool is_for_all = type == CO_CONTROL_PROBE || type == CO_CONTROL_SENT; // without entries
+        bool is_for_all = type == CO_CONTROL_PROBE || type == CO_CONTROL_END_OF_BLOCK; // without entries
         co_wire_control_nonce(nonce, &control, 7);
         assert_memory_equal(nonce, is_for_all ? to_all : to_rank_7, sizeof(nonce));
         control.entries = 1;
@@ -162,12 +162,12 @@ static void progress_body(void **state)
     (void)state;
     static const uint8_t golden[] = {4,    3,    2, 1, 0xd4, 0xc3, 0xb2, 0xa1, 9, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f,
                                      0x02, 0x01, 6, 5, 0x0d, 0x0c, 0x0b, 0x0a, 7, 0, 0, 0, 1,    0,    0,    0};
-    struct co_progress_body body = {0x01020304, 0xa1b2c3d4, 9, 0x7fffffff}, back;
+    struct co_ack_body body = {0x01020304, 0xa1b2c3d4, 9, 0x7fffffff}, back;
     struct co_credit_entry entries[] = {{0x0102, 0x0506, 0x0a0b0c0d}, {7, 0, 1}}, entry;
     uint8_t data[sizeof(golden)];
-    assert_int_equal(co_wire_progress_encode(data, &body, entries, 2), sizeof(golden));
+    assert_int_equal(co_wire_ack_encode(data, &body, entries, 2), sizeof(golden));
     assert_memory_equal(data, golden, sizeof(golden));
-    co_wire_progress_decode(&back, data);
+    co_wire_ack_decode(&back, data);
     assert_memory_equal(&back, &body, sizeof(body));
     for (unsigned i = 0; i < 2; i++) {
         co_wire_credit_decode(&entry, data, i);
@@ -181,25 +181,25 @@ static void fetch_body(void **state)
 {
     (void)state;
     static const uint8_t golden[] = {0x0b, 0x0a, 2, 0x43, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
-    struct co_fetch_range ranges[] = {{0x01020304, 5}, {UINT32_MAX, 1}}, range;
+    struct co_nack_range ranges[] = {{0x01020304, 5}, {UINT32_MAX, 1}}, range;
     uint8_t data[sizeof(golden)];
-    struct co_fetch_body body = {0x0a0b, CO_FETCH_DEAF, co_wire_request_label(67), false}, back;
-    assert_int_equal(co_wire_fetch_encode(data, &body, ranges, 2), sizeof(golden));
+    struct co_nack_body body = {0x0a0b, CO_NACK_DEAF, co_wire_nack_label(67), false}, back;
+    assert_int_equal(co_wire_nack_encode(data, &body, ranges, 2), sizeof(golden));
     assert_memory_equal(data, golden, sizeof(golden));
-    co_wire_fetch_decode(&back, data);
+    co_wire_nack_decode(&back, data);
     assert_int_equal(back.source, 0x0a0b);
-    assert_int_equal(back.why, CO_FETCH_DEAF);
+    assert_int_equal(back.why, CO_NACK_DEAF);
     assert_int_equal(back.label, 0x43);
     assert_false(back.can_read);
     data[3] = 0x3f; // no label
-    co_wire_fetch_decode(&back, data);
+    co_wire_nack_decode(&back, data);
     assert_int_equal(back.label, 0);
     body.can_read = true;
-    co_wire_fetch_encode(data, &body, ranges, 2);
+    co_wire_nack_encode(data, &body, ranges, 2);
     assert_int_equal(data[2], 0x82);
-    co_wire_fetch_decode(&back, data);
+    co_wire_nack_decode(&back, data);
     assert_true(back.can_read);
-    assert_int_equal(back.why, CO_FETCH_DEAF);
+    assert_int_equal(back.why, CO_NACK_DEAF);
     for (unsigned i = 0; i < 2; i++) {
         co_wire_range_decode(&range, data, i);
         assert_memory_equal(&range, &ranges[i], sizeof(range));
@@ -214,34 +214,34 @@ static void lent_body(void **state)
                                      // chunks
                                      9, 0, 0, 0, 0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf, //
                                      7, 0, 0, 1, 0xb0, 1, 2, 3, 4, 5, 6, 0xb7, 0, 0, 0, 0, 0, 0, 0, 0};
-    struct co_lent_body body = {.source = 0x0a0b,
-                                .label = co_wire_request_label(67),
-                                .key = 0x01020304,
-                                .address = 0x1112131415161718,
-                                .block_bytes = 0x212223242526},
-                        back;
-    struct co_lent_chunk chunks[] = {{9, {0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf}},
-                                     {0x01000007, {0xb0, 1, 2, 3, 4, 5, 6, 0xb7}}};
+    struct co_read_offer_body body = {.source = 0x0a0b,
+                                      .label = co_wire_nack_label(67),
+                                      .key = 0x01020304,
+                                      .address = 0x1112131415161718,
+                                      .block_bytes = 0x212223242526},
+                              back;
+    struct co_read_offer_chunk chunks[] = {{9, {0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf}},
+                                           {0x01000007, {0xb0, 1, 2, 3, 4, 5, 6, 0xb7}}};
     uint8_t data[sizeof(golden)];
     assert_int_equal(co_wire_lent_bytes(2), sizeof(golden));
-    co_wire_lent_encode(data, &body);
+    co_wire_read_offer_encode(data, &body);
     for (unsigned i = 2; i-- > 0;) {
         co_wire_lent_chunk_encode(data, &chunks[i], i);
     }
     assert_memory_equal(data, golden, sizeof(golden));
-    co_wire_lent_decode(&back, data);
+    co_wire_read_offer_decode(&back, data);
     assert_int_equal(back.source, body.source);
     assert_int_equal(back.label, body.label);
     assert_int_equal(back.key, body.key);
     assert_int_equal(back.address, body.address);
     assert_int_equal(back.block_bytes, body.block_bytes);
     for (unsigned i = 0; i < 2; i++) {
-        struct co_lent_chunk chunk;
+        struct co_read_offer_chunk chunk;
         co_wire_lent_chunk_decode(&chunk, data, i);
         assert_memory_equal(&chunk, &chunks[i], sizeof(chunk));
     }
     data[3] = 0x80; // no label
-    co_wire_lent_decode(&back, data);
+    co_wire_read_offer_decode(&back, data);
     assert_int_equal(back.label, 0);
 }
 
@@ -300,9 +300,9 @@ static void control_refused(void **state)
 {
     (void)state;
     static const size_t fixed[CO_CONTROL_TYPE_END] = {
-        [CO_CONTROL_PROGRESS] = 16, [CO_CONTROL_FETCH] = 4, [CO_CONTROL_PARKED] = 4, [CO_CONTROL_LENT] = 24};
+        [CO_CONTROL_ACK] = 16, [CO_CONTROL_NACK] = 4, [CO_CONTROL_NACK_DEFERRED] = 4, [CO_CONTROL_READ_OFFER] = 24};
     static const size_t each[CO_CONTROL_TYPE_END] = {
-        [CO_CONTROL_PROGRESS] = 8, [CO_CONTROL_FETCH] = 8, [CO_CONTROL_PARKED] = 8, [CO_CONTROL_LENT] = 20};
+        [CO_CONTROL_ACK] = 8, [CO_CONTROL_NACK] = 8, [CO_CONTROL_NACK_DEFERRED] = 8, [CO_CONTROL_READ_OFFER] = 20};
     for (unsigned type = 1; type < CO_CONTROL_TYPE_END; type++) {
         for (uint16_t entries = 0; entries < 40; entries++) {
             size_t body = fixed[type] + entries * each[type];
@@ -312,10 +312,10 @@ static void control_refused(void **state)
             assert_true(decode_control(type, entries, body + 8, body) < 0);
         }
     }
-    assert_true(decode_control(CO_CONTROL_PROGRESS, 0, 15, 15) < 0);
-    assert_true(decode_control(CO_CONTROL_PROGRESS, UINT16_MAX, 16, 16) < 0);
-    assert_true(decode_control(CO_CONTROL_FETCH, 8191, 65532, 65532) == 0);
-    assert_true(decode_control(CO_CONTROL_FETCH, 8192, 4, 65540) < 0); // the size field has wrapped
+    assert_true(decode_control(CO_CONTROL_ACK, 0, 15, 15) < 0);
+    assert_true(decode_control(CO_CONTROL_ACK, UINT16_MAX, 16, 16) < 0);
+    assert_true(decode_control(CO_CONTROL_NACK, 8191, 65532, 65532) == 0);
+    assert_true(decode_control(CO_CONTROL_NACK, 8192, 4, 65540) < 0); // the size field has wrapped
     assert_true(decode_control(0, 0, 0, 0) < 0);
     assert_true(decode_control(CO_CONTROL_TYPE_END, 0, 0, 0) < 0);
     assert_true(decode_control((enum co_control_type)255, 0, 0, 0) < 0);
