@@ -15,6 +15,10 @@
 #include "base/counters.h"
 #include "base/mix_bits.h"
 #include "mcast/endpoint.h"
+#include "mcast/collect.h"
+#include "mcast/operation.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/send/control_send.h"
 
 #define MEMBERS_LEAST 6 // below, few deliveries are saved for the turn that is added: with 4 it was slower
 #define PATIENCE_LEAST_NS UINT64_C(1000000)

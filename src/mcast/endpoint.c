@@ -9,6 +9,16 @@
 #include "base/log.h"
 #include "mcast/wire/datagram_trace.h"
 #include "mcast/endpoint.h"
+#include "mcast/group.h"
+#include "mcast/liveness/liveness_peers.h"
+#include "mcast/operation.h"
+#include "mcast/operation_memory.h"
+#include "mcast/probe.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/receive/landing.h"
+#include "mcast/repair/retransmit.h"
+#include "mcast/threads.h"
 
 #define POLL_BUDGET 256
 
@@ -139,7 +149,7 @@ static void progress_groups(struct co_mcast *mcast)
         uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
         timer = next < timer ? next : timer;
     }
-    uint64_t doubts_due = co_peer_failure_due_ns(mcast);
+    uint64_t doubts_due = co_liveness_peers_due_ns(mcast);
     mcast->timer_ns = doubts_due < timer ? doubts_due : timer;
 }
 
@@ -157,13 +167,13 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     if (status < 0) {
         return status;
     }
-    co_peer_failure_poll_transport(mcast);
+    co_liveness_peers_poll_transport(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
         return 0;
     }
     mcast->wants_write = false;
     co_probe_progress(mcast);
-    co_peer_failure_progress(mcast);
+    co_liveness_peers_progress(mcast);
     co_retransmit_in_turn(mcast);
     progress_groups(mcast);
     co_retransmit_progress(mcast);

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to src/mcast: the structs that its files share, and who does what to them.
-//   endpoint.c   open, close, progress        dispatcher.c  verify and dispatch datagrams
-//   stub.c       teams before their first word
-//   group.c      members, life                operation.c         finish, keep, free
-//   operation_start.c  shape and memory       operation_memory.c  the buffer as the transport knows it
-//   operation_length.c    a block whose root gave another length
-//   collect.c    small allgathers by way of one member
-//   liveness_deadline.c   whose silence ends an operation      peer_failure.c       peers that are said to be gone
-//   deliver.c      chunks into buffers, staging  transmit.c          first transmissions (transmit.h)
-//   landing.c    where chunks go that have yet to come   chunk_run.c  many chunks of a block at once
-//   repair_*.c   missing ranges (repair.h)    control_send.c           seal and send messages
-//   threads.c    sending and receiving beside the engine
-//   ack.c, ack_request.c  handshake and credit   probe.c    set-up probe
-// One thread at a time for an endpoint (the engine's lock); warm and hot.
+//   wire/      what a datagram looks like, in bytes and in words
+//   receive/   datagrams verified and dispatched, chunks to their place
+//   send/      first transmissions within window and rate, control messages
+//   ack/       what members have: handshake, credit and its tree
+//   repair/    loss noticed, NACKs, retransmissions, reads of the neighbour's memory
+//   liveness/  whose silence ends an operation, and peers that are said to be gone
+// and here the endpoint, its groups (stub.c, group.c), operations (operation*.c, collect.c), threads and the set-up
+// probe. One thread at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
 #define CASTOFF_MCAST_ENDPOINT_H
 
@@ -253,151 +248,5 @@ struct co_mcast {
 
 // If not said otherwise: by the holder of the endpoint; now is mcast->now_ns; members and sources are indexes in the
 // group, chunks are counted and `psn`, `first` are PSNs.
-
-// control_send.c: what may pass before a message counts as unanswered
-uint64_t co_control_timeout_ns(const struct co_mcast *mcast);
-// The body is one of wire.h's, at most CO_CONTROL_MAX bytes, with `entries` entries; none: NULL, 0. Returns 1 when it
-// left, 0 when the local queue was full and it is gone, or -errno of the transport's send.
-int co_control_send(struct co_mcast *mcast, uint64_t team_id, int sender_index, struct co_destination to,
-                    enum co_control_type type, uint32_t operation, uint16_t entries, const void *body,
-                    size_t body_bytes);
-int co_control_send_member(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
-                           uint16_t entries, const void *body, size_t body_bytes);
-// By a reliable connection if there is one (transport.h).
-int co_control_send_once(struct co_mcast_group *group, int member, enum co_control_type type, uint32_t operation,
-                         uint16_t entries, const void *body, size_t body_bytes);
-
-static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
-{
-    return chunk->is_contribution ? CO_AUTH_CONTRIBUTION : chunk->is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
-}
-
-// dispatcher.c. Two co_deliver_fn whose arg is the endpoint: whatever comes off the network, and chunks whose
-// payload stands where co_landing_open said.
-void co_dispatcher_deliver(void *mcast, const struct co_arrival *arrivals, unsigned count);
-void co_dispatcher_deliver_landed(void *mcast, const struct co_arrival *arrivals, unsigned count);
-
-// chunk_run.c. `arrival` is the first of `count`, and was placed as a first transmission from `source` in `op` (NULL:
-// it was not). Takes those behind it that are more of the same; returns how many. land: of
-// co_dispatcher_deliver_landed.
-unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
-unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
-
-// landing.c
-void co_landing_open(struct co_mcast *mcast);   // where the transport can receive to where payload goes
-void co_landing_begin(struct co_mcast_op *op);  // its chunks may come next
-void co_landing_follow(struct co_mcast_op *op); // one of them has come
-void co_landing_forget(const struct co_mcast_op *op);
-
-// liveness_deadline.c
-void co_liveness_deadline_check(struct co_mcast_group *group);
-uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
-
-// peer_failure.c
-void co_peer_failure_poll_transport(struct co_mcast *mcast);   // what it says of peers
-void co_peer_failure_heard(struct co_mcast *mcast, int rank);  // an authenticated word, not heard before
-void co_peer_failure_progress(struct co_mcast *mcast);         // asks whom it may concern
-uint64_t co_peer_failure_due_ns(const struct co_mcast *mcast); // when to do so if nothing comes; CO_NEVER
-
-// group.c
-// Becomes the seed's, all but units. 0 or -ENOMEM. Bounded work: it may come up while datagrams are received.
-int co_group_open(struct co_mcast *mcast, struct co_mcast_stub *seed);
-// It has something to do, or its timers have changed: the next progress looks at it.
-void co_group_activate(struct co_mcast_group *group);
-void co_group_free(struct co_mcast_group *group); // without operations; with its seed
-// A closed one that has nothing left to do; the eldest of those lingering may be freed for it.
-void co_group_linger(struct co_mcast_group *group);
-bool co_group_is_idle(const struct co_mcast_group *group);
-void co_group_break(struct co_mcast_group *group, int error); // once; tells the others
-void co_group_progress(struct co_mcast_group *group);
-uint64_t co_group_timer_ns(struct co_mcast_group *group); // when to progress it if nothing comes; CO_NEVER
-
-// operation.c
-struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number); // NULL: not begun, or over
-// Its bytes may be read: it has not failed, and the buffer is not the program's again, which it is from its release on
-// unless a copy is kept. A released operation is there until its group is moved.
-bool co_operation_has_bytes(const struct co_mcast_op *op);
-struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source); // NULL: that one sends none
-int co_operation_source(const struct co_mcast_op *op, int block);
-int co_operation_senders(const struct co_mcast_op *op);              // at a time
-void co_operation_block_arrived(struct co_mcast_op *op, int source); // the last chunk of it
-void co_operation_own_block_is_here(struct co_mcast_op *op);         // to be sent; nothing is awaited of it
-// Moves all as far as they go, and frees those that nobody needs: no pointer to an operation outlives it.
-void co_operations_settle(struct co_mcast_group *group);
-// Unless it is over. Now, or once its buffer is being read no more (has_failing): then progress tries it again.
-void co_operation_fail(struct co_mcast_op *op, int error);
-void co_operations_fail_again(struct co_mcast_group *group);
-// Whose own block is the next to leave, if that is for the sending thread; NULL: nobody's.
-struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group);
-void co_operation_part_sent(struct co_mcast_op *op); // a part is back from the sending thread, sent or not
-void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes); // more of it, until it is freed
-
-// operation_memory.c
-void co_operation_memory_open(struct co_mcast_op *op);          // where the transport knows regions
-bool co_operation_memory_is_busy(const struct co_mcast_op *op); // the transport has yet to read some of it
-bool co_operation_memory_try_close(struct co_mcast_op *op);     // of one that has a region, or has lent some
-// Before the buffer is given back. False: not yet; progress is called again when it may be.
-static inline bool co_operation_memory_close(struct co_mcast_op *op)
-{
-    return (op->region == NULL && op->exports == NULL) || co_operation_memory_try_close(op);
-}
-// Likewise, and what has yet to leave is lost: only before the transport is closed.
-void co_operation_memory_drop(struct co_mcast_op *op);
-
-// operation_length.c: 0: the block has the length that its root gave. -EMSGSIZE: it cannot any more, or -ENOMEM.
-int co_operation_resize(struct co_mcast_op *op, size_t bytes);
-
-// collect.c
-bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); // of all blocks; the same on all members
-int co_collect_member(const struct co_mcast_group *group);                     // the collector, likewise
-void co_collect_start(struct co_mcast_op *op);
-void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-void co_collect_due(struct co_mcast_group *group);              // sends again, or asks for, what is due by now
-uint64_t co_collect_due_ns(const struct co_mcast_group *group); // the next of these; CO_NEVER
-// At a collector that waits: for whom (co_mcast_op_describe). False: it does not.
-bool co_collect_describe(const struct co_mcast_op *op, char *text, size_t room);
-
-// deliver.c. A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
-void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
-                     const uint8_t *payload, size_t bytes);
-// Copies it if it is new, whatever its kind, and draws all conclusions; one of another shape fails the operation. True:
-// it is new; of a contribution never.
-bool co_deliver_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-// What co_deliver_chunk concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
-void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
-                         unsigned taken);
-void co_deliver_count(struct co_mcast *mcast); // in the counters, what has been placed since
-// Of an operation that has not begun: a copy in staging; dropped when that is full.
-// False: it was kept before, or there is no room, and it says nothing of its source.
-bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
-void co_early_replay(struct co_mcast_op *op); // places what was kept for it
-void co_early_drop_all(struct co_mcast_group *group);
-
-// threads.c
-int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
-void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
-
-// ack.c
-void co_ack_operation_done(struct co_mcast_op *op); // all its blocks are here: the left neighbour is owed a report
-void co_ack_changed(struct co_mcast_group *group, int source); // what is had or heard of it here or below us
-void co_ack_send_due(struct co_mcast_group *group);            // sends what is due by now
-// To one member, all that concerns it. `echo`: low half of the sequence of the request for an ACK that it answers, 0:
-// none.
-void co_ack_send(struct co_mcast_group *group, int member, uint32_t echo);
-void co_ack_receive(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
-// Opens the window as far as all members have what was sent. is_asked: by an answer to a request for an ACK.
-void co_ack_credit(struct co_mcast_group *group, bool is_asked);
-bool co_ack_right_has(const struct co_mcast_group *group, uint32_t number); // all blocks of that operation
-
-// ack_request.c
-// A report lost further down is asked for again of those who hold our own credit back. True: the request for an ACK
-// came the way that leads to the source, which waits, then.
-bool co_ack_request_pass_on(struct co_mcast_group *group, int from, uint32_t source);
-void co_ack_request_send_due(struct co_mcast_group *group); // asks those whose ACK is overdue
-
-// probe.c
-void co_probe_take(struct co_mcast *mcast, const struct co_control *control); // its source is a world rank
-void co_probe_progress(struct co_mcast *mcast);
-void co_probe_close(struct co_mcast *mcast); // forgets its verdict too
 
 #endif

@@ -8,6 +8,16 @@
 #include <stdlib.h>
 
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/ack/ack_request.h"
+#include "mcast/collect.h"
+#include "mcast/group.h"
+#include "mcast/liveness/liveness_deadline.h"
+#include "mcast/operation.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/repair/nack.h"
+#include "mcast/repair/retransmit.h"
+#include "mcast/send/control_send.h"
 
 #define LINGER_NS (UINT64_C(10) * 1000000000)
 

@@ -11,6 +11,14 @@
 #include "base/log.h"
 #include "mcast/send/chain_schedule.h"
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/operation.h"
+#include "mcast/operation_memory.h"
+#include "mcast/receive/landing.h"
+#include "mcast/repair/nack.h"
+#include "mcast/repair/rdma_repair_offer.h"
+#include "mcast/repair/rdma_repair_read.h"
+#include "mcast/send/control_send.h"
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)
 {

@@ -10,6 +10,9 @@
 
 #include "base/chunk_bitmap.h"
 #include "mcast/endpoint.h"
+#include "mcast/operation.h"
+#include "mcast/operation_length.h"
+#include "mcast/operation_memory.h"
 
 static bool is_untouched_bcast(const struct co_mcast_op *op)
 {

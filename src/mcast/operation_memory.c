@@ -7,6 +7,9 @@
 // (rdma_repair_offer.c) is taken back at the same point. Where the transport knows no regions it costs a test at both
 // ends.
 #include "mcast/endpoint.h"
+#include "mcast/operation.h"
+#include "mcast/operation_memory.h"
+#include "mcast/repair/rdma_repair_offer.h"
 
 void co_operation_memory_open(struct co_mcast_op *op)
 {

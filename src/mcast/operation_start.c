@@ -8,6 +8,14 @@
 #include "base/log.h"
 #include "mcast/send/chain_schedule.h"
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/collect.h"
+#include "mcast/group.h"
+#include "mcast/operation.h"
+#include "mcast/operation_memory.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/receive/landing.h"
+#include "mcast/repair/retransmit.h"
 
 static bool right_fetches(const struct co_mcast_op *op)
 {

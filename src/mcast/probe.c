@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "mcast/endpoint.h"
+#include "mcast/probe.h"
+#include "mcast/send/control_send.h"
 
 #define PROBE_FIRST_NS UINT64_C(3000000) // without an answer, then probe again
 #define PROBES_LEAST 16                  // in the time of patience: some may be lost

@@ -9,6 +9,8 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
+#include "mcast/group.h"
+#include "mcast/send/control_send.h"
 
 // Of the map for one seed, at most: it doubles when it is three quarters full.
 #define CELL_BYTES (sizeof(struct co_hash_slot) * 8 / 3)

@@ -5,6 +5,8 @@
 #include <errno.h>
 
 #include "mcast/endpoint.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/threads.h"
 
 int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup)
 {

@@ -9,6 +9,10 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/group.h"
+#include "mcast/operation.h"
+#include "mcast/send/control_send.h"
 
 #define LAZY_OPERATIONS 16 // or after so many operations
 #define CREDIT_CHUNKS 4    // a quantum of a slow link, whose time a rest waits for

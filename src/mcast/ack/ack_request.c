@@ -2,6 +2,8 @@
 //
 // Whoever waits for a report asks for it, with patience that doubles, so a lost one only costs time. Warm.
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack_request.h"
+#include "mcast/send/control_send.h"
 
 #define ACK_REQUEST_MOST_NS UINT64_C(100000000)
 

@@ -10,6 +10,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "mcast/endpoint.h"
+#include "mcast/liveness/liveness_deadline.h"
+#include "mcast/operation.h"
+#include "mcast/send/control_send.h"
 
 #define ASK_AFTER 8   // parts of the deadline without an event, after which members are asked, and
 #define ASK_EVERY 64  // how often: many questions or answers would have to be lost

@@ -7,6 +7,9 @@
 #include <string.h>
 
 #include "mcast/endpoint.h"
+#include "mcast/operation.h"
+#include "mcast/receive/chunk_run.h"
+#include "mcast/receive/deliver.h"
 
 struct run {
     struct co_flow flow;

@@ -8,6 +8,14 @@
 #include "base/counters.h"
 #include "base/mix_bits.h"
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/collect.h"
+#include "mcast/operation.h"
+#include "mcast/operation_length.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/receive/landing.h"
+#include "mcast/repair/nack.h"
+#include "mcast/repair/retransmit.h"
 
 // The widest silence inside recent blocks, so that the next block's cutoff starts from what is normal here.
 static void learn_gap(struct co_mcast_group *group, const struct co_receive_block *block)

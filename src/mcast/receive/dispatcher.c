@@ -7,6 +7,19 @@
 #include "base/counters.h"
 #include "mcast/send/chain_schedule.h"
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/ack/ack_request.h"
+#include "mcast/group.h"
+#include "mcast/liveness/liveness_peers.h"
+#include "mcast/operation.h"
+#include "mcast/probe.h"
+#include "mcast/receive/chunk_run.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/repair/nack.h"
+#include "mcast/repair/rdma_repair_read.h"
+#include "mcast/repair/retransmit.h"
+#include "mcast/send/control_send.h"
 
 static bool is_verified_by_lane(const struct co_mcast *mcast, uint64_t team_id, int rank, enum co_auth_domain domain)
 {
@@ -246,7 +259,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[rank].alive_ns = mcast->now_ns;
-    co_peer_failure_heard(mcast, rank);
+    co_liveness_peers_heard(mcast, rank);
     if (seed == NULL) {
         co_probe_take(mcast, &control);
     } else {

@@ -6,6 +6,8 @@
 // arrived, so whatever is written there by mistake, or by malice, is overwritten before the operation can be complete.
 // In an allgather that is collected the own part stands there and may have to be sent again: that one is copied. Hot.
 #include "mcast/endpoint.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/receive/landing.h"
 
 #define CHUNKS_LEFT 8 // fewer are not worth it
 

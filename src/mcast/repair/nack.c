@@ -7,6 +7,11 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "mcast/endpoint.h"
+#include "mcast/group.h"
+#include "mcast/operation.h"
+#include "mcast/repair/nack.h"
+#include "mcast/repair/rdma_repair_read.h"
+#include "mcast/send/control_send.h"
 
 // Before the first answer nothing is known of the queues that it waits in.
 #define RETRY_UNKNOWN_NS UINT64_C(20000000)

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 
 #include "mcast/endpoint.h"
+#include "mcast/operation.h"
+#include "mcast/repair/rdma_repair_offer.h"
+#include "mcast/send/control_send.h"
 
 #define LENT_MOST 58U // chunks of one message
 #define SPARSE 64     // times the chunks' bytes: pinning more around them is dearer than sending them

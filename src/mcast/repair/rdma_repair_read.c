@@ -6,6 +6,9 @@
 #include <string.h>
 
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/operation.h"
+#include "mcast/repair/rdma_repair_read.h"
 
 bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request)
 {

@@ -9,6 +9,10 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
+#include "mcast/operation.h"
+#include "mcast/repair/rdma_repair_offer.h"
+#include "mcast/repair/retransmit.h"
+#include "mcast/send/control_send.h"
 
 static bool is_queued(const struct co_mcast *mcast, const struct co_retransmit *repair)
 {

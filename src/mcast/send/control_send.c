@@ -5,6 +5,7 @@
 // whoever needs it. Warm.
 #include "base/counters.h"
 #include "mcast/endpoint.h"
+#include "mcast/send/control_send.h"
 
 #define ANSWER_UNKNOWN_NS UINT64_C(1000000) // before the first answer
 #define ANSWER_LEAST_NS UINT64_C(500000)

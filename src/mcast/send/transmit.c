@@ -8,6 +8,10 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
+#include "mcast/ack/ack.h"
+#include "mcast/operation.h"
+#include "mcast/repair/retransmit.h"
+#include "mcast/send/control_send.h"
 
 #define PACED_LEAST 4 // chunks: fewer are not worth a turn
 

@@ -119,6 +119,12 @@ struct co_read_offer_chunk {
     uint8_t tag[CO_AUTH_TAG_MAX]; // of the repaired chunk; as many bytes as a tag has, then 0
 };
 
+// What its tag is made for.
+static inline enum co_auth_domain co_chunk_domain(const struct co_chunk *chunk)
+{
+    return chunk->is_contribution ? CO_AUTH_CONTRIBUTION : chunk->is_repair ? CO_AUTH_REPAIR : CO_AUTH_CHUNK;
+}
+
 // Label of the group's request with that number: none is 0, and the last 64 differ.
 #define CO_WIRE_NACK_LABELS 64U
 static inline uint8_t co_wire_nack_label(uint32_t number)

@@ -17,6 +17,8 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/send/control_send.h"
 
 enum { MEMBERS = 3, SELF = 2, TOGETHER = 40, BATCHES = 12, BLOCK_MAX = 400, ROOM = 2048, RUNS = 40 };
 

@@ -14,6 +14,7 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
+#include "mcast/repair/retransmit.h"
 
 enum { CHUNK = 100, CHUNKS = 60 };
 

@@ -16,6 +16,8 @@
 #include "mcast/endpoint.h"
 #include "mcast/receive/receive_lane.h"
 #include "mcast_world.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/receive/dispatcher.h"
 
 enum { MEMBERS = 3, SELF = 1, PAYLOAD = 100, CHUNKS = 8, BYTES = CHUNKS * PAYLOAD, ROOM = 160 };
 

@@ -14,6 +14,8 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/repair/retransmit.h"
 
 enum { MEMBERS = 4, SELF = 1, BYTES = 60000, CHUNKS = BYTES / 100 };
 

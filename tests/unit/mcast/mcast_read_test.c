@@ -16,6 +16,8 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
+#include "mcast/receive/deliver.h"
+#include "mcast/send/control_send.h"
 
 #define MEMBERS 5
 #define BYTES 40001

@@ -15,6 +15,8 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/send/control_send.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define DEADLINE_NS (2 * SECOND_NS)

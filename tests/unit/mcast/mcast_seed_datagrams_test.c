@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "mcast_seeds.h"
+#include "mcast/receive/dispatcher.h"
 
 #define ALIKE UINT64_C(0x300000009) // on the wire
 

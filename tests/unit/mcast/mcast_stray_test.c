@@ -14,6 +14,8 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
+#include "mcast/receive/dispatcher.h"
+#include "mcast/send/control_send.h"
 
 enum { MEMBERS = 8, COLLECTOR = 0x1234567800000007 % MEMBERS, LATE = 3, BYTES = 40 };
 #define SECOND_NS UINT64_C(1000000000)
@@ -118,7 +120,7 @@ static void who_was_not_asked_has_parked_nothing(void **state)
     struct co_mcast_group *group = world.group[2];
     uint8_t body[sizeof(struct co_nack_body)];
     struct co_nack_body deferred = {.source = 0, .label = co_wire_nack_label(group->requests)};
-    size_t bytes = co_wire_nack_encode(body, &parked, NULL, 0);
+    size_t bytes = co_wire_nack_encode(body, &deferred, NULL, 0);
     uint64_t before = strays();
     uint32_t answered = group->answered;
     struct co_mcast *neighbour = world.mcast[1];

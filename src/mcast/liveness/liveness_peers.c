@@ -6,6 +6,7 @@
 // transport.
 #include "base/log.h"
 #include "mcast/endpoint.h"
+#include "mcast/liveness/liveness_peers.h"
 
 static void give_up(struct co_mcast *mcast, int rank)
 {
@@ -37,7 +38,7 @@ static void doubt(struct co_mcast *mcast, int rank)
     }
 }
 
-void co_peer_failure_poll_transport(struct co_mcast *mcast)
+void co_liveness_peers_poll_transport(struct co_mcast *mcast)
 {
     const struct co_transport_ops *ops = mcast->transport->ops;
     int rank;
@@ -53,7 +54,7 @@ void co_peer_failure_poll_transport(struct co_mcast *mcast)
     }
 }
 
-void co_peer_failure_heard(struct co_mcast *mcast, int rank)
+void co_liveness_peers_heard(struct co_mcast *mcast, int rank)
 {
     struct co_peer *peer = &mcast->peers[rank];
     mcast->dead_peers -= peer->is_dead;
@@ -62,7 +63,7 @@ void co_peer_failure_heard(struct co_mcast *mcast, int rank)
     co_liveness_heard(&peer->liveness);
 }
 
-void co_peer_failure_progress(struct co_mcast *mcast)
+void co_liveness_peers_progress(struct co_mcast *mcast)
 {
     if (mcast->doubtful_peers == 0 || mcast->now_ns < mcast->doubts_due_ns) {
         return;
@@ -78,7 +79,7 @@ void co_peer_failure_progress(struct co_mcast *mcast)
     }
 }
 
-uint64_t co_peer_failure_due_ns(const struct co_mcast *mcast)
+uint64_t co_liveness_peers_due_ns(const struct co_mcast *mcast)
 {
     return mcast->doubtful_peers > 0 ? mcast->doubts_due_ns : CO_NEVER;
 }

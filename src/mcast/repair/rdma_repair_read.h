@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private to src/mcast. Repair by reading memory, the asker's side (rdma_repair_read.c).
+#ifndef CASTOFF_MCAST_REPAIR_RDMA_REPAIR_READ_H
+#define CASTOFF_MCAST_REPAIR_RDMA_REPAIR_READ_H
+
+#include "mcast/endpoint.h"
+
+bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request);
+void co_rdma_repair_receive_offer(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
+void co_rdma_repair_poll(struct co_mcast_op *op);   // whether they have ended
+void co_rdma_repair_cancel(struct co_mcast_op *op); // what they bring comes too late
+
+#endif

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private to src/mcast. The holder's side of repair: NACKs answered in turn, and chunks passed on (retransmit.c).
+#ifndef CASTOFF_MCAST_REPAIR_RETRANSMIT_H
+#define CASTOFF_MCAST_REPAIR_RETRANSMIT_H
+
+#include "mcast/endpoint.h"
+
+void co_retransmit_open(struct co_mcast_op *op);
+void co_retransmit_progress(struct co_mcast *mcast);
+void co_retransmit_in_turn(struct co_mcast *mcast); // one answer, if first transmissions have had their turn
+void co_nack_receive(struct co_mcast_group *group, int from, const struct co_control *control, const uint8_t *body);
+void co_retransmit_forward(struct co_mcast_op *op, int source, uint32_t psn); // to the right neighbour, if it wants it
+void co_retransmit_drop(struct co_mcast_group *group);
+
+#endif
