@@ -105,11 +105,11 @@ static void the_segment_holds_every_team(void **state)
         assert_true(plan.process_offset >= sizeof(struct co_shm_header));
         assert_true(plan.entry_offset >= plan.process_offset + (size_t)size * sizeof(struct co_shm_process));
         assert_true(plan.loan_offset >= plan.entry_offset + plan.entries * sizeof(struct co_shm_entry));
-        assert_true(plan.area_offset >= plan.loan_offset + plan.exports * sizeof(struct co_shm_loan));
+        assert_true(plan.area_offset >= plan.loan_offset + plan.loans * sizeof(struct co_shm_loan));
         assert_int_equal(plan.loan_offset % CO_SHM_PAGE, 0);
         assert_int_equal(plan.area_offset % CO_SHM_PAGE, 0);
         assert_int_equal(plan.staging_offset, plan.area_offset + plan.entries * plan.area_bytes);
-        assert_int_equal(plan.exports * CO_SHM_LOAN_BYTES, 8 << 20);
+        assert_int_equal(plan.loans * CO_SHM_LOAN_BYTES, 8 << 20);
         assert_int_equal(plan.bytes, plan.staging_offset + (8 << 20));
         for (int count = 1; count <= size; count++) {
             struct co_shm_shape shape;
@@ -126,7 +126,7 @@ static void a_small_memory_gets_few_entries(void **state)
     (void)state;
     co_shm_plan_compute(&plan, 4, 65536, CO_SHM_LOAN_BYTES - 1, 32);
     assert_int_equal(plan.entries, 32);
-    assert_int_equal(plan.exports, 0); // a part of a loan is none
+    assert_int_equal(plan.loans, 0); // a part of a loan is none
     assert_int_equal(plan.bytes, plan.staging_offset);
     assert_true(plan.bytes < (size_t)16 << 20);
 }

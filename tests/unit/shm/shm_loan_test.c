@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The node's staging: lent, kept, taken over only when the readers are done, refused when it is all in use, returned by
-// the end of a team, and fought over by more writers than there are exports, with every byte checked.
+// the end of a team, and fought over by more writers than there are loans, with every byte checked.
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -66,14 +66,14 @@ static int close_both(struct shm_rank *self)
 // back.
 static int take_over(struct shm_rank *self)
 {
-    uint64_t exports = co_counter_read(CO_COUNT_SHM_LOANS), refused = co_counter_read(CO_COUNT_SHM_LOANS_REFUSED);
+    uint64_t loans = co_counter_read(CO_COUNT_SHM_LOANS), refused = co_counter_read(CO_COUNT_SHM_LOANS_REFUSED);
     struct co_shm_op root, reader;
 
     SHM_CHECK(open_both(self) == 0);
     if (self->rank == 0) {
-        SHM_CHECK(self->node->plan.exports == 1);
+        SHM_CHECK(self->node->plan.loans == 1);
         SHM_CHECK(root_ends(self, 0, 0) == 0); // the whole block fits into the loan
-        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == exports + 1);
+        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == loans + 1);
         shm_job_fill(given[1], 1, 0, BLOCK);
         co_shm_bcast_start(&root, teams[1][0], 0, given[1], BLOCK);
         SHM_CHECK(co_shm_op_progress(&root) == 0); // nothing lent: only what the lane holds
@@ -86,10 +86,10 @@ static int take_over(struct shm_rank *self)
         SHM_CHECK(shm_job_holds(taken[1], 1, 0, BLOCK));
         SHM_CHECK(reader_ends(self, 0, 0) == 0);
         SHM_CHECK(root_ends(self, 1, 2) == 0);
-        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == exports + 2);
+        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == loans + 2);
         SHM_CHECK(reader_ends(self, 1, 2) == 0);
         SHM_CHECK(root_ends(self, 0, 3) == 0);
-        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == exports + 3);
+        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == loans + 3);
         SHM_CHECK(reader_ends(self, 0, 3) == 0);
     }
     return close_both(self);
@@ -104,12 +104,11 @@ static int small_ones_take_over_nothing(struct shm_rank *self)
     SHM_CHECK(open_both(self) == 0);
     if (self->rank == 0) {
         for (int t = 0; t < 2; t++) {
-            uint64_t exports = co_counter_read(CO_COUNT_SHM_LOANS),
-                     refused = co_counter_read(CO_COUNT_SHM_LOANS_REFUSED);
+            uint64_t loans = co_counter_read(CO_COUNT_SHM_LOANS), refused = co_counter_read(CO_COUNT_SHM_LOANS_REFUSED);
             shm_job_fill(given[0], (uint64_t)t, 0, fits);
             co_shm_bcast_start(&root, teams[t][0], 0, given[0], fits);
             SHM_CHECK(co_shm_op_progress(&root) == 1);
-            SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == exports + (t == 0));
+            SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == loans + (t == 0));
             SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS_REFUSED) == refused + (t == 1));
             co_shm_bcast_start(&reader, teams[t][1], 0, taken[0], fits);
             SHM_CHECK(shm_job_finish(&reader) == 1 && shm_job_holds(taken[0], (uint64_t)t, 0, fits));
@@ -123,7 +122,7 @@ static int small_ones_take_over_nothing(struct shm_rank *self)
 // The same loan again without asking, and zeroes when the team is gone.
 static int keep_and_return(struct shm_rank *self)
 {
-    uint64_t exports = co_counter_read(CO_COUNT_SHM_LOANS);
+    uint64_t loans = co_counter_read(CO_COUNT_SHM_LOANS);
 
     SHM_CHECK(open_both(self) == 0);
     if (self->rank == 0) {
@@ -131,16 +130,16 @@ static int keep_and_return(struct shm_rank *self)
             SHM_CHECK(root_ends(self, 0, i % 4) == 0);
             SHM_CHECK(reader_ends(self, 0, i % 4) == 0);
         }
-        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == exports + 1);
+        SHM_CHECK(co_counter_read(CO_COUNT_SHM_LOANS) == loans + 1);
         SHM_CHECK(co_counter_read(CO_COUNT_SHM_LENT_HIGH) >= ONE);
     }
     SHM_CHECK(close_both(self) == 0);
     const char *staging = (const char *)self->node->segment.base + self->node->plan.staging_offset;
-    for (size_t i = 0; i < self->node->plan.exports * ONE; i++) {
+    for (size_t i = 0; i < self->node->plan.loans * ONE; i++) {
         SHM_CHECK(staging[i] == 0);
     }
-    for (uint32_t i = 0; i < self->node->plan.exports; i++) {
-        SHM_CHECK((self->node->exports[i].word & 3) == 0); // free
+    for (uint32_t i = 0; i < self->node->plan.loans; i++) {
+        SHM_CHECK((self->node->loans[i].word & 3) == 0); // free
     }
     return 0;
 }
