@@ -189,7 +189,9 @@ static inline uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, 
 static inline uint64_t co_send_rate_pace(const struct co_send_rate *rate, uint32_t senders)
 {
     unsigned eighths = co_send_rate_is_starting(rate) ? CO_SEND_RATE_STARTING : rate->is_growing ? 16 : 9;
-    return co_send_rate_is_fast(rate) ? 0 : co_send_rate_now(rate) * eighths / 8 / senders;
+    uint64_t now = co_send_rate_now(rate), more = now * eighths / 8;
+    more = now > 0 && more == now ? now + 1 : more; // or a few chunks a second would be so for ever
+    return co_send_rate_is_fast(rate) ? 0 : more / senders;
 }
 
 // How much of the pace may be made up for at once. A sender that waits its turn for the processor is behind through no

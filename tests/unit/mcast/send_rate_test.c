@@ -225,6 +225,17 @@ static void lateness_is_added_to_the_trip(void **state)
     assert_true(path.rate.queue.late > late + 30000);
 }
 
+static void a_pace_of_few_chunks_grows(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    for (uint64_t rate = 1; rate < 20; rate++) {
+        path.rate.best[0] = rate;
+        assert_true(co_send_rate_pace(&path.rate, 1) > rate);
+    }
+}
+
 // Chunk by chunk, each of SENDERS; of four, `late` are heard of only when the sender's patience has just not ended.
 static void send_each(struct path *path, unsigned count, unsigned late, bool is_asked)
 {
@@ -294,6 +305,7 @@ int main(void)
         cmocka_unit_test(on_a_long_way_the_rate_doubles_until_it_stays),
         cmocka_unit_test(a_long_way_is_paced_however_fast),
         cmocka_unit_test(lateness_is_added_to_the_trip),
+        cmocka_unit_test(a_pace_of_few_chunks_grows),
         cmocka_unit_test(patience_is_not_learned_from_waits_for_lost_words),
         cmocka_unit_test(patience_is_learned_from_trips_behind_others),
         cmocka_unit_test(what_was_given_up_is_no_trip),
