@@ -26,7 +26,7 @@ for name in "$@"; do
         printf '  %-14s %9d runs  ok\n' "$name" "$runs"
     else
         failed=$((failed + 1))
-        printf '  %-14s %9s runs  ABORT, status %d\n' "$name" "${runs:-?}" "$status"
+        printf '  %-14s %9s runs  FAILED, status %d\n' "$name" "${runs:-?}" "$status"
         tail -n 40 "$log" | sed 's/^/    /'
     fi
 done
