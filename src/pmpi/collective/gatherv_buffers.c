@@ -30,6 +30,8 @@ static bool add_up(struct co_gatherv_call *call)
     size_t most = PTRDIFF_MAX / (call->receive_facts.bytes > 0 ? call->receive_facts.bytes : 1);
     call->total_bytes = elements > most ? SIZE_MAX / 2 : elements * call->receive_facts.bytes;
     call->block_bytes = (call->total_bytes + (size_t)ranks - 1) / (size_t)ranks;
+    // Counts of a type without bytes may be any, and other ones on each member.
+    call->is_equal = call->is_equal || call->total_bytes == 0;
     return true;
 }
 
@@ -59,7 +61,7 @@ static char *place_of(const struct co_gatherv_call *call, int rank)
 static bool is_row(const struct co_gatherv_call *call)
 {
     for (int rank = 1; rank < ranks_of(call); rank++) {
-        if (call->places[rank] != call->places[rank - 1] + call->counts[0]) {
+        if (call->places[rank] != (ptrdiff_t)call->places[rank - 1] + call->counts[0]) {
             return false;
         }
     }
