@@ -15,7 +15,7 @@ cd "$work" || exit 1
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 unset LD_PRELOAD "${!CASTOFF_@}"
 passed=0 failed=0 skipped=0
-everything=(-x CASTOFF_P2P=yes -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_IALLGATHER=yes)
+everything=(-x CASTOFF_P2P=yes -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_IALLGATHER=yes -x CASTOFF_ALLGATHERV=yes -x CASTOFF_IALLGATHERV=yes)
 
 skip() {
     echo "skipped: $1"

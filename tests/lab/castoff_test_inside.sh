@@ -197,7 +197,8 @@ links_against_model() { # call algorithm least most words-of-ports.sh...
     model=$("$castoff" bench --model --hosts 8 --leaf "${leaf:-8}" --pod 8 --collective "$call" --bytes 262144 |
         awk -v name="$algorithm" '$1 == name { print $3 }')
     # lab-mpirun takes the settings of this shell to none but the first host.
-    crossed=$(env -u CASTOFF_BCAST -u CASTOFF_IBCAST -u CASTOFF_ALLGATHER -u CASTOFF_IALLGATHER -u CASTOFF_STALL_S \
+    crossed=$(env -u CASTOFF_BCAST -u CASTOFF_IBCAST -u CASTOFF_ALLGATHER -u CASTOFF_IALLGATHER -u CASTOFF_ALLGATHERV \
+        -u CASTOFF_IALLGATHERV -u CASTOFF_STALL_S \
         CASTOFF_LAB_MPIRUN_ARGS="${lab_arguments[*]}" \
         "$top/bench/figures/ports.sh" "$call" 262144 8 -n 8 "$@" 2>"$shared/ports.err")
     if [[ -z $model || -z $crossed ]]; then
