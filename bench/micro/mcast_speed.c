@@ -114,7 +114,7 @@ static void open_protocol(struct bench *bench)
     for (int i = 0; i < bench->count; i++) {
         members[i] = i;
     }
-    struct co_mcast_stub *seed;
+    struct co_mcast_seed *seed;
     if (co_mcast_open(&bench->mcast, &config) < 0 ||
         co_mcast_seed_open(&seed, bench->mcast, 99, members, bench->count, bench->index) < 0 ||
         co_mcast_group_open(&bench->group, bench->mcast, seed, NULL) < 0) {

@@ -13,7 +13,7 @@
 #include "engine/decide/decide.h"
 
 struct co_engine;
-struct co_mcast_stub;
+struct co_mcast_seed;
 struct co_native;
 struct co_p2p_context;
 struct co_team;
@@ -55,7 +55,7 @@ struct co_team_seed {
     int rank;
     int seat;                  // in the node's shared memory; negative: none
     int broken;                // 0, or -errno: no team could be opened
-    struct co_mcast_stub *net; // of the first member of each of several nodes, NULL: none
+    struct co_mcast_seed *net; // of the first member of each of several nodes, NULL: none
 };
 
 // Local; pmpi agrees on the result over the members. `world_ranks` in communicator order.

@@ -106,7 +106,7 @@ void co_mcast_close(struct co_mcast *mcast)
 {
     size_t position = 0;
     uint64_t key;
-    struct co_mcast_stub *seed;
+    struct co_mcast_seed *seed;
     while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
         position = 0; // the table may move
         struct co_mcast_group *group = seed->group;
@@ -184,7 +184,7 @@ void co_mcast_give_up(struct co_mcast *mcast, int error)
 {
     size_t position = 0;
     uint64_t key;
-    struct co_mcast_stub *seed;
+    struct co_mcast_seed *seed;
     while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
         for (; seed != NULL; seed = seed->next_alike) {
             if (seed->group != NULL) {

@@ -7,7 +7,7 @@
 //   ack/       what members have: handshake, credit and its tree
 //   repair/    loss noticed, NACKs, retransmissions, reads of the neighbour's memory
 //   liveness/  whose silence ends an operation, and peers that are said to be gone
-// and here the endpoint, its groups (stub.c, group.c), operations (operation*.c, collect.c), threads and the set-up
+// and here the endpoint, its groups (seed.c, group.c), operations (operation*.c, collect.c), threads and the set-up
 // probe. One thread at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
 #define CASTOFF_MCAST_ENDPOINT_H
@@ -25,7 +25,7 @@
 #include "mcast/receive/replay_window.h"
 #include "mcast/ack/ack_list.h"
 #include "mcast/ack/rtt.h"
-#include "mcast/stub.h"
+#include "mcast/seed.h"
 #include "mcast/send/send_window.h"
 #include "mcast/wire/serial.h"
 #include "transport/reads.h"
@@ -104,7 +104,7 @@ struct co_early_nack {
 
 struct co_mcast_group {
     struct co_mcast *mcast;
-    struct co_mcast_stub *seed;         // out of which it was opened; goes with it
+    struct co_mcast_seed *seed;         // out of which it was opened; goes with it
     struct co_mcast_group *next_active; // has operations or owes something
     struct co_mcast_group *next_lingering;
     bool is_active, is_closing, is_lingering;
@@ -206,7 +206,7 @@ struct co_mcast {
     struct co_peer *peers; // by world rank
     int dead_peers, doubtful_peers;
     uint64_t doubts_due_ns;   // when to ask them
-    struct co_hash_map seeds; // by the wire's half of the team id (stub.h)
+    struct co_hash_map seeds; // by the wire's half of the team id (seed.h)
     struct co_mcast_group *active;
     struct co_mcast_group *lingering_first, **lingering_end;
     int lingering_count;

@@ -96,7 +96,7 @@ static void fill(struct co_mcast_group *group)
     group->early_end = &group->early_first;
 }
 
-int co_group_open(struct co_mcast *mcast, struct co_mcast_stub *seed)
+int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
     struct co_mcast_group *group = calloc(1, sizeof(*group));
     if (group == NULL) {
@@ -117,7 +117,7 @@ int co_group_open(struct co_mcast *mcast, struct co_mcast_stub *seed)
     return 0;
 }
 
-int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_stub *seed,
+int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_seed *seed,
                         const int *units)
 {
     for (int i = 0; units != NULL && i < seed->count; i++) {

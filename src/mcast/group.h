@@ -7,7 +7,7 @@
 #include "mcast/endpoint.h"
 
 // Becomes the seed's, all but units. 0 or -ENOMEM. Bounded work: it may come up while datagrams are received.
-int co_group_open(struct co_mcast *mcast, struct co_mcast_stub *seed);
+int co_group_open(struct co_mcast *mcast, struct co_mcast_seed *seed);
 // It has something to do, or its timers have changed: the next progress looks at it.
 void co_group_activate(struct co_mcast_group *group);
 void co_group_free(struct co_mcast_group *group); // without operations; with its seed

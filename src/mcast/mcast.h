@@ -17,7 +17,7 @@
 #include "transport/transport.h"
 
 struct co_mcast;       // an endpoint
-struct co_mcast_stub;  // a team in which nothing has been said yet
+struct co_mcast_seed;  // a team in which nothing has been said yet
 struct co_mcast_group; // a team's members on it
 struct co_mcast_op;    // an operation under way
 
@@ -103,17 +103,17 @@ uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write)
 // A team begins as a seed, which costs next to nothing. Its group is opened by whoever comes first: its own program,
 // or an authentic datagram of another member. Members are given by world rank in group order, and copied. The transport
 // joins all subgroups.
-int co_mcast_seed_open(struct co_mcast_stub **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
+int co_mcast_seed_open(struct co_mcast_seed **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
                        int count, int self);
-size_t co_mcast_seed_bytes(const struct co_mcast_stub *seed); // memory that it takes, its place in the map included
+size_t co_mcast_seed_bytes(const struct co_mcast_seed *seed); // memory that it takes, its place in the map included
 // This member can do nothing for the team, and the other members are told, now or when they ask.
-void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_stub *seed, int error);
+void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int error);
 // Closes the group, too, if there is one. A broken one without stays to answer, until the endpoint is closed.
-void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_stub *seed);
+void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_seed *seed);
 
 // The seed's group for the own program; once. `units` holds each member's share of an allgather in units (ranks of its
 // node, at least 1), NULL: 1 each; copied. Where it fails the seed is as before. Closing the group closes the seed.
-int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_stub *seed,
+int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, struct co_mcast_seed *seed,
                         const int *units);
 size_t co_mcast_group_bytes(const struct co_mcast_group *group); // memory that it takes
 // All operations must be done. Kept copies that a neighbour may still ask for stay until acknowledged.

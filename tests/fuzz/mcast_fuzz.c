@@ -37,7 +37,7 @@ struct world {
     struct fed_transport wire;
     struct co_auth *auth;
     struct co_mcast *mcast;
-    struct co_mcast_stub *seed;
+    struct co_mcast_seed *seed;
     struct co_mcast_group *group; // NULL: the own program has started nothing yet
     struct started started[OPERATIONS_MAX];
     uint32_t next_operation;

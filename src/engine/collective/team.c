@@ -90,7 +90,7 @@ static int open_shm(struct co_team *team, const int *world_ranks, int seat)
 }
 
 // Another node's datagram may have opened it already.
-static int open_group(struct co_team *team, struct co_mcast_stub *net)
+static int open_group(struct co_team *team, struct co_mcast_seed *net)
 {
     if (net == NULL) {
         return 0;

@@ -30,12 +30,12 @@ static bool is_verified_by_lane(const struct co_mcast *mcast, uint64_t team_id, 
 
 // The tag covers the full team id, so of several teams that share the low half only the right one verifies. Nothing is
 // opened before that.
-static struct co_mcast_stub *verified_seed(struct co_mcast *mcast, uint32_t team, int source,
+static struct co_mcast_seed *verified_seed(struct co_mcast *mcast, uint32_t team, int source,
                                            enum co_auth_domain domain, const uint8_t nonce[CO_AUTH_NONCE_BYTES],
                                            const uint8_t *data, size_t bytes)
 {
     bool is_member = false, is_own = false;
-    for (struct co_mcast_stub *seed = co_seed_find(mcast, team); seed != NULL; seed = seed->next_alike) {
+    for (struct co_mcast_seed *seed = co_seed_find(mcast, team); seed != NULL; seed = seed->next_alike) {
         if (source >= seed->count) {
             continue;
         }
@@ -66,7 +66,7 @@ static struct co_mcast_op *take_chunk(struct co_mcast *mcast, const uint8_t *dat
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_chunk_nonce(nonce, &chunk);
-    struct co_mcast_stub *seed =
+    struct co_mcast_seed *seed =
         verified_seed(mcast, chunk.team, chunk.source, co_chunk_domain(&chunk), nonce, data, bytes);
     struct co_mcast_group *group = seed == NULL ? NULL : co_seed_group(mcast, seed);
     if (group == NULL) {
@@ -150,13 +150,13 @@ static bool is_rightful(const struct co_mcast_group *group, const struct co_cont
     }
 }
 
-static void dispatch_control(struct co_mcast *mcast, struct co_mcast_stub *seed, const struct co_control *control,
+static void dispatch_control(struct co_mcast *mcast, struct co_mcast_seed *seed, const struct co_control *control,
                              const uint8_t *body)
 {
     struct co_mcast_group *group = co_seed_group(mcast, seed);
     if (group == NULL) {
         if (seed->broken != 0 && control->type != CO_CONTROL_ABORT) {
-            co_stub_send_broken(mcast, seed, control->source);
+            co_seed_send_broken(mcast, seed, control->source);
         }
         return;
     }
@@ -240,7 +240,7 @@ static void take_control(struct co_mcast *mcast, const uint8_t *data, size_t byt
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
     co_wire_control_nonce(nonce, &control, (unsigned)mcast->config.world_rank);
-    struct co_mcast_stub *seed = NULL;
+    struct co_mcast_seed *seed = NULL;
     int rank = control.source;
     if (is_probe(control.type)) {
         if (!verified_probe(mcast, &control, nonce, data, bytes)) {

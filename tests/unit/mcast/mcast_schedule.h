@@ -33,7 +33,7 @@ struct schedule_group {
     uint64_t id;
     int count, steps_left[SCHEDULE_MEMBERS]; // by rank
     int members[SCHEDULE_MEMBERS], units[SCHEDULE_MEMBERS];
-    struct co_mcast_stub *seed[SCHEDULE_MEMBERS];  // by rank
+    struct co_mcast_seed *seed[SCHEDULE_MEMBERS];  // by rank
     struct co_mcast_group *open[SCHEDULE_MEMBERS]; // ... once its program has used it
 };
 

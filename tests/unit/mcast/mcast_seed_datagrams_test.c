@@ -74,8 +74,8 @@ static void the_right_one_is_opened(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct job *job = open_job(NULL);
-        struct co_mcast_stub *alike = seed_of(job, 0, ALIKE);
-        struct co_mcast_stub *meant = i == 0 ? alike : job->seed[0], *other = i == 0 ? job->seed[0] : alike;
+        struct co_mcast_seed *alike = seed_of(job, 0, ALIKE);
+        struct co_mcast_seed *meant = i == 0 ? alike : job->seed[0], *other = i == 0 ? job->seed[0] : alike;
         counted(CO_COUNT_DROP_FORGED);
         deliver(job, job->world.auth[2], meant->team_id, 2, 5);
         assert_non_null(meant->group);

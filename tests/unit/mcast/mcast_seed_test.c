@@ -153,7 +153,7 @@ static void it_costs_little(void **state)
     struct world world;
     world_open(&world, &options);
     for (unsigned i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-        struct co_mcast_stub *seed;
+        struct co_mcast_seed *seed;
         assert_int_equal(co_mcast_seed_open(&seed, world.mcast[0], TEAM, lists[i], 4, 0), 0);
         for (int member = 0; member < 4; member++) {
             assert_int_equal(co_seed_rank(seed, member), lists[i][member]);
@@ -162,7 +162,7 @@ static void it_costs_little(void **state)
         assert_int_equal(seed->is_even, i < 3);
         co_mcast_seed_close(world.mcast[0], seed);
     }
-    struct co_mcast_stub *seed = NULL;
+    struct co_mcast_seed *seed = NULL;
     assert_int_equal(co_mcast_seed_open(&seed, world.mcast[0], TEAM, (const int[]){0, RANKS}, 2, 0), -EINVAL);
     assert_int_equal(co_mcast_seed_open(&seed, world.mcast[0], TEAM, (const int[]){-1, 1}, 2, 1), -EINVAL);
     assert_int_equal(co_mcast_seed_open(&seed, world.mcast[0], TEAM, (const int[]){0, 1}, 2, 2), -EINVAL);

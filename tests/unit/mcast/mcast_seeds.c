@@ -24,10 +24,10 @@ void *__wrap_calloc(size_t count, size_t bytes)
     return NULL;
 }
 
-struct co_mcast_stub *seed_of(struct job *job, int rank, uint64_t id)
+struct co_mcast_seed *seed_of(struct job *job, int rank, uint64_t id)
 {
     static const int members[MEMBERS] = {0, 1, 2, 3};
-    struct co_mcast_stub *seed = NULL;
+    struct co_mcast_seed *seed = NULL;
     assert_int_equal(co_mcast_seed_open(&seed, job->world.mcast[rank], id, members, MEMBERS, rank), 0);
     return seed;
 }

@@ -18,7 +18,7 @@ extern int until_failure, failures;
 
 struct job {
     struct world world;
-    struct co_mcast_stub *seed[MEMBERS];
+    struct co_mcast_seed *seed[MEMBERS];
     struct co_mcast_group *group[MEMBERS];
     struct co_mcast_op *ops[MEMBERS];
     unsigned char data[MEMBERS][MEMBERS * BYTES];
@@ -26,7 +26,7 @@ struct job {
 
 struct job *open_job(const char *faults);
 void close_job(struct job *job);
-struct co_mcast_stub *seed_of(struct job *job, int rank, uint64_t id); // another one, of the same members
+struct co_mcast_seed *seed_of(struct job *job, int rank, uint64_t id); // another one, of the same members
 
 void use(struct job *job, int rank); // opens the group for the own program
 // Start and leave it in job->ops.

@@ -38,7 +38,7 @@ static uint64_t hub_now(void *hub)
 int world_group_open(struct co_mcast_group **out, struct co_mcast *mcast, uint64_t id, const int *members,
                      const int *units, int count, int self)
 {
-    struct co_mcast_stub *seed;
+    struct co_mcast_seed *seed;
     int status = co_mcast_seed_open(&seed, mcast, id, members, count, self);
     if (status < 0) {
         return status;

@@ -2,7 +2,7 @@
 //
 // Seeds: made and freed with communicators, thousands of them, most of which never say a word between hosts. Warm; the
 // look-up is hot.
-#include "mcast/stub.h"
+#include "mcast/seed.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,15 +15,15 @@
 // Of the map for one seed, at most: it doubles when it is three quarters full.
 #define CELL_BYTES (sizeof(struct co_hash_slot) * 8 / 3)
 
-struct co_mcast_stub *co_seed_find(const struct co_mcast *mcast, uint32_t wire_team)
+struct co_mcast_seed *co_seed_find(const struct co_mcast *mcast, uint32_t wire_team)
 {
     return co_hash_map_get(&mcast->seeds, wire_team);
 }
 
 // Seeds that share the low half of the id hang on the first one, which alone stands in the map.
-static int enter(struct co_mcast *mcast, struct co_mcast_stub *seed)
+static int enter(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
-    struct co_mcast_stub *first = co_seed_find(mcast, (uint32_t)seed->team_id);
+    struct co_mcast_seed *first = co_seed_find(mcast, (uint32_t)seed->team_id);
     if (first == NULL) {
         return co_hash_map_put(&mcast->seeds, (uint32_t)seed->team_id, seed);
     }
@@ -32,10 +32,10 @@ static int enter(struct co_mcast *mcast, struct co_mcast_stub *seed)
     return 0;
 }
 
-static void leave(struct co_mcast *mcast, struct co_mcast_stub *seed)
+static void leave(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
     uint32_t key = (uint32_t)seed->team_id;
-    struct co_mcast_stub *first = co_seed_find(mcast, key);
+    struct co_mcast_seed *first = co_seed_find(mcast, key);
     if (first != seed) {
         while (first->next_alike != seed) {
             first = first->next_alike;
@@ -59,12 +59,12 @@ static bool are_even(const int *members, int count)
     return true;
 }
 
-static size_t ranks_kept(const struct co_mcast_stub *seed)
+static size_t ranks_kept(const struct co_mcast_seed *seed)
 {
     return seed->is_even ? 2 : seed->count;
 }
 
-int co_mcast_seed_open(struct co_mcast_stub **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
+int co_mcast_seed_open(struct co_mcast_seed **out, struct co_mcast *mcast, uint64_t team_id, const int *members,
                        int count, int self)
 {
     bool is_valid = count >= 1 && count <= UINT16_MAX && self >= 0 && self < count;
@@ -81,7 +81,7 @@ int co_mcast_seed_open(struct co_mcast_stub **out, struct co_mcast *mcast, uint6
         }
     }
     bool is_even = are_even(members, count);
-    struct co_mcast_stub *seed = calloc(1, sizeof(*seed) + (is_even ? 2 : (size_t)count) * sizeof(seed->ranks[0]));
+    struct co_mcast_seed *seed = calloc(1, sizeof(*seed) + (is_even ? 2 : (size_t)count) * sizeof(seed->ranks[0]));
     if (seed == NULL) {
         return -ENOMEM;
     }
@@ -104,18 +104,18 @@ int co_mcast_seed_open(struct co_mcast_stub **out, struct co_mcast *mcast, uint6
     return 0;
 }
 
-size_t co_mcast_seed_bytes(const struct co_mcast_stub *seed)
+size_t co_mcast_seed_bytes(const struct co_mcast_seed *seed)
 {
     return sizeof(*seed) + ranks_kept(seed) * sizeof(seed->ranks[0]) + CELL_BYTES;
 }
 
-void co_seed_free(struct co_mcast *mcast, struct co_mcast_stub *seed)
+void co_seed_free(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
     leave(mcast, seed);
     free(seed);
 }
 
-struct co_mcast_group *co_seed_group(struct co_mcast *mcast, struct co_mcast_stub *seed)
+struct co_mcast_group *co_seed_group(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
     if (seed->group != NULL) {
         return seed->group;
@@ -128,13 +128,13 @@ struct co_mcast_group *co_seed_group(struct co_mcast *mcast, struct co_mcast_stu
     return seed->group;
 }
 
-void co_stub_send_broken(struct co_mcast *mcast, const struct co_mcast_stub *seed, int member)
+void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)co_seed_rank(seed, member)};
     co_control_send(mcast, seed->team_id, seed->self, to, CO_CONTROL_ABORT, 0, 0, NULL, 0);
 }
 
-void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_stub *seed, int error)
+void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int error)
 {
     if (seed->group != NULL) {
         co_group_break(seed->group, error);
@@ -146,12 +146,12 @@ void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_stub *seed, int 
     seed->broken = (int16_t)error;
     for (int i = 0; i < seed->count; i++) {
         if (i != seed->self && !mcast->peers[co_seed_rank(seed, i)].is_dead) {
-            co_stub_send_broken(mcast, seed, i);
+            co_seed_send_broken(mcast, seed, i);
         }
     }
 }
 
-void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_stub *seed)
+void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_seed *seed)
 {
     if (seed->group != NULL) {
         co_mcast_group_close(seed->group);
