@@ -17,6 +17,7 @@
 #include "mcast/endpoint.h"
 #include "mcast/collect.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/send/control_send.h"
 

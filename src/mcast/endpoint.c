@@ -12,6 +12,7 @@
 #include "mcast/group.h"
 #include "mcast/liveness/liveness_peers.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/operation_memory.h"
 #include "mcast/probe.h"
 #include "mcast/receive/deliver.h"

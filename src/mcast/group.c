@@ -14,6 +14,7 @@
 #include "mcast/group.h"
 #include "mcast/liveness/liveness_deadline.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/retransmit.h"

@@ -12,6 +12,7 @@
 #include "mcast/collect.h"
 #include "mcast/group.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/operation_memory.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/receive/landing.h"

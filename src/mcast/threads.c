@@ -4,8 +4,12 @@
 // keys and room for a sending one. Opened once; putting a lane's datagrams in their place is hot.
 #include <errno.h>
 
+#include "base/counters.h"
+#include "mcast/ack/ack.h"
 #include "mcast/endpoint.h"
+#include "mcast/operation_progress.h"
 #include "mcast/receive/dispatcher.h"
+#include "mcast/repair/retransmit.h"
 #include "mcast/threads.h"
 
 int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup)
@@ -53,6 +57,23 @@ bool co_mcast_wants_sender(struct co_mcast *mcast)
     bool wants = mcast->has_part_for_sender;
     mcast->has_part_for_sender = false;
     return wants;
+}
+
+bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
+{
+    struct co_mcast_op *op = mcast->part.op;
+    mcast->now_ns = now_ns;
+    op->is_sending = false;
+    uint32_t first = op->next_psn;
+    bool has_room = co_transmit_account(&mcast->part);
+    co_retransmit_forward_sent(op, first);
+    if (!has_room) {
+        co_counter_add(CO_COUNT_BACKPRESSURE, 1);
+    }
+    mcast->part.op = NULL;
+    co_ack_credit(op->group, false); // which may have come before we knew what it is for
+    co_operation_part_sent(op);
+    return has_room;
 }
 
 static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)

@@ -12,6 +12,7 @@
 #include "mcast/endpoint.h"
 #include "mcast/liveness/liveness_deadline.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/send/control_send.h"
 
 #define ASK_AFTER 8   // parts of the deadline without an event, after which members are asked, and

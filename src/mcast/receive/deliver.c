@@ -11,6 +11,7 @@
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/operation_length.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/receive/landing.h"
