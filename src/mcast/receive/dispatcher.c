@@ -10,6 +10,7 @@
 #include "mcast/ack/ack.h"
 #include "mcast/ack/ack_request.h"
 #include "mcast/group.h"
+#include "mcast/group_end.h"
 #include "mcast/liveness/liveness_peers.h"
 #include "mcast/operation.h"
 #include "mcast/probe.h"
