@@ -7,8 +7,8 @@
 #include "mcast/endpoint.h"
 
 // `arrival` is the first of `count`, and was placed as a first transmission from `source` in `op` (NULL:
-// it was not). Takes those behind it that are more of the same; returns how many. land: of
-// co_dispatcher_deliver_landed.
+// it was not). Takes those behind it that are more of the same; returns how many. land: of chunks whose payload stands
+// in its place.
 unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
 unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
 

@@ -17,6 +17,7 @@
 #include "mcast/receive/chunk_run.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/receive/dispatcher.h"
+#include "mcast/receive/landing.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/rdma_repair_read.h"
 #include "mcast/repair/retransmit.h"
@@ -302,7 +303,7 @@ void co_dispatcher_deliver(void *arg, const struct co_arrival *arrivals, unsigne
     }
 }
 
-void co_dispatcher_deliver_landed(void *arg, const struct co_arrival *arrivals, unsigned count)
+static void deliver_landed(void *arg, const struct co_arrival *arrivals, unsigned count)
 {
     struct co_mcast *mcast = arg;
     for (unsigned i = 0; i < count; i++) {
@@ -312,4 +313,11 @@ void co_dispatcher_deliver_landed(void *arg, const struct co_arrival *arrivals, 
             take_chunk(mcast, arrivals[i].data, arrivals[i].bytes - mcast->tag_bytes, payload, &source);
         i += co_chunk_run_land(op, source, &arrivals[i], count - i);
     }
+}
+
+void co_dispatcher_open(struct co_mcast *mcast)
+{
+    static const struct co_lander lander = {
+        .expects = co_landing_expects, .is_expected = co_landing_is_expected, .deliver = deliver_landed};
+    co_landing_open(mcast, &lander);
 }

@@ -6,9 +6,8 @@
 
 #include "mcast/endpoint.h"
 
-// Two co_deliver_fn whose arg is the endpoint: whatever comes off the network, and chunks whose
-// payload stands where co_landing_open said.
+void co_dispatcher_open(struct co_mcast *mcast);
+// A co_deliver_fn whose arg is the endpoint, of whatever comes off the network.
 void co_dispatcher_deliver(void *mcast, const struct co_arrival *arrivals, unsigned count);
-void co_dispatcher_deliver_landed(void *mcast, const struct co_arrival *arrivals, unsigned count);
 
 #endif

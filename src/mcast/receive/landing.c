@@ -5,9 +5,9 @@
 // datagram would have to be put together again to be verified. Nothing of the buffer behind the highest PSN has
 // arrived, so whatever is written there by mistake, or by malice, is overwritten before the operation can be complete.
 // In an allgather that is collected the own part stands there and may have to be sent again: that one is copied. Hot.
-#include "mcast/endpoint.h"
-#include "mcast/receive/dispatcher.h"
 #include "mcast/receive/landing.h"
+
+#include "mcast/endpoint.h"
 
 #define CHUNKS_LEFT 8 // fewer are not worth it
 
@@ -16,7 +16,7 @@ static const struct co_receive_block *block_of(const struct co_mcast *mcast)
     return &mcast->stream->blocks[0];
 }
 
-static bool expects(void *arg, unsigned subgroup, struct co_landing *landing)
+bool co_landing_expects(void *arg, unsigned subgroup, struct co_landing *landing)
 {
     struct co_mcast *mcast = arg;
     const struct co_mcast_op *op = mcast->stream;
@@ -38,7 +38,7 @@ static bool expects(void *arg, unsigned subgroup, struct co_landing *landing)
     return true;
 }
 
-static bool is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t place)
+bool co_landing_is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t place)
 {
     const struct co_mcast *mcast = arg;
     const struct co_mcast_op *op = mcast->stream;
@@ -50,13 +50,11 @@ static bool is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t p
            chunk.block_bytes == block_of(mcast)->bytes;
 }
 
-void co_landing_open(struct co_mcast *mcast)
+void co_landing_open(struct co_mcast *mcast, const struct co_lander *lander)
 {
-    static const struct co_lander lander = {
-        .expects = expects, .is_expected = is_expected, .deliver = co_dispatcher_deliver_landed};
     const struct co_transport_ops *ops = mcast->transport->ops;
     mcast->lands = ops->land != NULL && mcast->config.subgroups == 1 && !co_auth_covers_payload(mcast->config.auth) &&
-                   ops->land(mcast->transport, &lander) == 0;
+                   ops->land(mcast->transport, lander) == 0;
 }
 
 void co_landing_follow(struct co_mcast_op *op)
