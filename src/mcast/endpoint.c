@@ -10,11 +10,11 @@
 #include "mcast/collect.h"
 #include "mcast/endpoint.h"
 #include "mcast/group_end.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/operation.h"
 #include "mcast/operation_memory.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
-#include "mcast/receive/dispatcher.h"
 #include "mcast/threads.h"
 #include "mcast/wire/datagram_trace.h"
 
@@ -91,7 +91,7 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
     if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_MCAST)) {
         co_datagram_trace(mcast->transport, mcast->tag_bytes);
     }
-    co_dispatcher_open(mcast);
+    co_mcast_receive_open(mcast);
     *out = mcast;
     return 0;
 }

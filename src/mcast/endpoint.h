@@ -241,8 +241,6 @@ struct co_mcast {
     struct co_send_part part;                          // with the sending thread while its op is not NULL
     bool has_part_for_sender;                          // seen while the engine moved
     struct co_receive_lane *lanes[CO_MCAST_LANES_MAX]; // by subgroup, NULL: none
-    struct co_receive_lane *lane;                      // whose datagrams are being delivered, NULL: of poll
-    const struct co_lane_datagram *lane_datagram;
     uint8_t control[CO_WIRE_HEAD_BYTES + CO_CONTROL_MAX];
 };
 

@@ -11,7 +11,7 @@
 #include "mcast/endpoint.h"
 #include "mcast/group.h"
 #include "mcast/operation_progress.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/early_chunks.h"
 #include "mcast/repair/retransmit.h"
 #include "mcast/send/control_send.h"
 

@@ -13,11 +13,11 @@
 #include "mcast/group_end.h"
 #include "mcast/liveness/liveness_deadline.h"
 #include "mcast/liveness/liveness_peers.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/operation.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
 #include "mcast/receive/deliver.h"
-#include "mcast/receive/dispatcher.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/retransmit.h"
 #include "mcast/threads.h"
@@ -124,7 +124,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
 {
     mcast->now_ns = now_ns;
     mcast->events = 0;
-    int status = mcast->transport->ops->poll(mcast->transport, POLL_BUDGET, co_dispatcher_deliver, mcast);
+    int status = mcast->transport->ops->poll(mcast->transport, POLL_BUDGET, co_mcast_deliver, mcast);
     if (status < 0) {
         return status;
     }

@@ -7,8 +7,8 @@
 #include "base/counters.h"
 #include "mcast/ack/ack.h"
 #include "mcast/endpoint.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/operation_progress.h"
-#include "mcast/receive/dispatcher.h"
 #include "mcast/repair/retransmit.h"
 #include "mcast/threads.h"
 
@@ -76,23 +76,6 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     return has_room;
 }
 
-static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)
-{
-    struct co_arrival arrivals[CO_DELIVER_AT_ONCE];
-    mcast->lane = lane;
-    for (unsigned first = 0, count; first < lane->count; first += count) {
-        const struct co_lane_datagram *datagrams = &lane->datagrams[first];
-        count = lane->count - first < CO_DELIVER_AT_ONCE ? lane->count - first : CO_DELIVER_AT_ONCE;
-        for (unsigned i = 0; i < count; i++) {
-            arrivals[i] = (struct co_arrival){.data = datagrams[i].data, .bytes = (uint32_t)datagrams[i].bytes};
-        }
-        mcast->lane_datagram = datagrams;
-        co_dispatcher_deliver(mcast, arrivals, count);
-    }
-    mcast->lane = NULL;
-    mcast->lane_datagram = NULL;
-}
-
 int co_lanes_progress(struct co_mcast *mcast)
 {
     for (unsigned i = 0; i < mcast->config.subgroups; i++) {
@@ -108,7 +91,7 @@ int co_lanes_progress(struct co_mcast *mcast)
         }
         if (co_receive_lane_take(lane)) {
             mcast->is_behind = mcast->is_behind || lane->has_more;
-            deliver_all(mcast, lane);
+            co_mcast_deliver_lane(mcast, lane);
             co_receive_lane_give(lane);
         }
     }
