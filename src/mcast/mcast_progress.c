@@ -56,13 +56,24 @@ static void break_by_dead_members(struct co_mcast_group *group)
     }
 }
 
+static void group_fail_silent(struct co_mcast_group *group)
+{
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->state == 0) {
+            co_operation_fail(op, -ETIMEDOUT);
+        }
+    }
+}
+
 static void group_progress(struct co_mcast_group *group)
 {
     adapt_quantum(group);
     if (group->mcast->dead_peers > 0) {
         break_by_dead_members(group);
     }
-    co_liveness_deadline_check(group);
+    if (co_liveness_deadline_is_over(group)) {
+        group_fail_silent(group);
+    }
     if (group->has_failing) {
         co_operations_fail_again(group);
     }

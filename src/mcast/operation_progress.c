@@ -191,6 +191,15 @@ static void free_operation(struct co_mcast_op *op)
     free(op);
 }
 
+static void reads_ended(struct co_mcast_op *op)
+{
+    op->group->mcast->events++;
+    if (op->blocks_missing == 0 && op->state == 0) {
+        op->group->mcast->advances++;
+        co_ack_operation_done(op);
+    }
+}
+
 // Moves every operation of the group as far as it goes, oldest first, and frees the ones nobody needs. Own blocks leave
 // in order: credit for a later one comes only when all members have begun it, and they may begin it only after the
 // earlier one is done, so a later one must never use up the window that the earlier one needs.
@@ -211,7 +220,9 @@ void co_operations_settle(struct co_mcast_group *group)
         if (op->owes_end) {
             co_operation_announce_end(op);
         }
-        co_rdma_repair_poll(op);
+        if (op->awaits_reads && co_rdma_repair_have_ended(op)) {
+            reads_ended(op);
+        }
         settle(op);
         bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
         if (op->is_released && is_over) {
