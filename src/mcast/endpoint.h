@@ -227,11 +227,12 @@ struct co_mcast {
     bool is_behind;       // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
-    struct co_placed_chunks placed; // and not counted yet
-    bool lands;                     // what is broadcast here may be received to its place
-    struct co_mcast_op *stream;     // whose chunks came last; NULL: of none that can land
-    uint32_t landing_psn;           // its next chunk
-    uint8_t *landing_at;            // where that one goes
+    struct co_placed_chunks placed;           // and not counted yet
+    bool lands;                               // what is broadcast here may be received to its place
+    struct co_mcast_op *stream;               // whose chunks came last; NULL: of none that can land
+    uint32_t landing_psn;                     // its next chunk
+    uint8_t *landing_at;                      // where that one goes
+    uint8_t landing_head[CO_WIRE_HEAD_BYTES]; // of PSN 0 of the same block
     struct co_probe probe;
     struct co_retransmit repairs[CO_RETRANSMIT_QUEUE];
     unsigned repair_head, repair_tail;        // free-running

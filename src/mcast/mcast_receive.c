@@ -117,39 +117,49 @@ static void chunk_keep(struct co_mcast_group *group, const struct co_chunk *chun
     }
 }
 
+// Decoded once, here or by the lane. NULL: it is none.
+static const struct co_chunk *chunk_of(const struct came *came, struct co_chunk *decoded)
+{
+    if (came->by_lane != NULL) {
+        return &came->by_lane->chunk;
+    }
+    return co_wire_chunk_decode(decoded, came->data, came->bytes) < 0 ? NULL : decoded;
+}
+
 // The operation that a first transmission was placed in, with *source, or NULL.
 static struct co_mcast_op *chunk_take(struct co_mcast *mcast, const struct came *came, int *source)
 {
-    struct co_chunk chunk;
-    if (co_wire_chunk_decode(&chunk, came->data, came->bytes) < 0 || chunk.chunk_bytes != mcast->config.chunk_bytes) {
+    struct co_chunk decoded;
+    const struct co_chunk *chunk = chunk_of(came, &decoded);
+    if (chunk == NULL || chunk->chunk_bytes != mcast->config.chunk_bytes) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
         return NULL;
     }
-    struct co_mcast_group *group = co_datagram_verify_chunk(mcast, &chunk, came->by_lane, came->data, came->bytes);
+    struct co_mcast_group *group = co_datagram_verify_chunk(mcast, chunk, came->by_lane, came->data, came->bytes);
     if (group == NULL) {
         return NULL;
     }
-    bool is_first = !chunk.is_repair && !chunk.is_contribution;
+    bool is_first = !chunk->is_repair && !chunk->is_contribution;
     mcast->events++;
     if (is_first && came->lane != NULL && !came->by_lane->is_verified) {
-        co_receive_lane_learn(came->lane, &chunk, group->team_id, group->members[chunk.source]);
+        co_receive_lane_learn(came->lane, chunk, group->team_id, group->members[chunk->source]);
     }
-    if (!co_serial_before(chunk.operation, group->next_operation)) {
-        chunk_keep(group, &chunk, came, is_first);
+    if (!co_serial_before(chunk->operation, group->next_operation)) {
+        chunk_keep(group, chunk, came, is_first);
         return NULL;
     }
-    struct co_mcast_op *op = co_operation_find(group, chunk.operation);
+    struct co_mcast_op *op = co_operation_find(group, chunk->operation);
     if (op == NULL || op->state < 0) {
         co_counter_add(CO_COUNT_DATA_STALE, 1);
-        if (chunk.is_repair) {
-            co_nack_answered(group, chunk.operation, chunk.label, false);
+        if (chunk->is_repair) {
+            co_nack_answered(group, chunk->operation, chunk->label, false);
         }
         return NULL;
     }
-    bool is_new = co_mcast_take_chunk(op, &chunk, came->payload, came->bytes - CO_WIRE_HEAD_BYTES);
-    *source = chunk.source;
+    bool is_new = co_mcast_take_chunk(op, chunk, came->payload, came->bytes - CO_WIRE_HEAD_BYTES);
+    *source = chunk->source;
     if (is_first) {
-        co_nack_chunk_arrived(group, &chunk, is_new);
+        co_nack_chunk_arrived(group, chunk, is_new);
     }
     return is_first ? op : NULL;
 }
@@ -265,7 +275,7 @@ static struct co_mcast_op *datagram_take(struct co_mcast *mcast, const struct co
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
         return NULL;
     }
-    switch (co_wire_kind(came.data, came.bytes)) {
+    switch (by_lane != NULL ? by_lane->kind : co_wire_kind(came.data, came.bytes)) {
     case CO_WIRE_CHUNK:
     case CO_WIRE_CONTRIBUTION:
         return chunk_take(mcast, &came, source);

@@ -26,6 +26,12 @@ bool co_landing_expects(void *arg, unsigned subgroup, struct co_landing *landing
     }
     const struct co_receive_block *block = block_of(mcast);
     size_t done = (size_t)block->next_psn * mcast->config.chunk_bytes;
+    struct co_chunk first = {.source = (uint16_t)op->root,
+                             .chunk_bytes = (uint16_t)mcast->config.chunk_bytes,
+                             .team = (uint32_t)op->group->team_id,
+                             .operation = op->number,
+                             .block_bytes = block->bytes};
+    co_wire_chunk_encode(mcast->landing_head, &first);
     mcast->landing_psn = block->next_psn;
     mcast->landing_at = op->buffer + block->offset + done;
     *landing = (struct co_landing){.at = mcast->landing_at,
@@ -41,13 +47,10 @@ bool co_landing_expects(void *arg, unsigned subgroup, struct co_landing *landing
 bool co_landing_is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t place)
 {
     const struct co_mcast *mcast = arg;
-    const struct co_mcast_op *op = mcast->stream;
-    struct co_chunk chunk;
-    return co_wire_chunk_decode(&chunk, data, bytes - mcast->tag_bytes) == 0 &&
-           chunk.psn == mcast->landing_psn + place && chunk.operation == op->number &&
-           chunk.team == (uint32_t)op->group->team_id && chunk.source == op->root && !chunk.is_repair &&
-           !chunk.is_contribution && chunk.chunk_bytes == mcast->config.chunk_bytes &&
-           chunk.block_bytes == block_of(mcast)->bytes;
+    uint32_t psn = mcast->landing_psn + place;
+    size_t full = mcast->config.chunk_bytes, left = block_of(mcast)->bytes - psn * full;
+    return bytes == CO_WIRE_HEAD_BYTES + (left < full ? left : full) + mcast->tag_bytes &&
+           co_wire_is_first_of(data, mcast->landing_head, psn);
 }
 
 void co_landing_open(struct co_mcast *mcast, const struct co_lander *lander)

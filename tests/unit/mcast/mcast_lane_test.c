@@ -46,8 +46,13 @@ static int open_world(void **state)
         co_auth_seal(world.auth[0], CO_AUTH_CHUNK, 0, group->team_id, nonce, data, CO_WIRE_HEAD_BYTES + PAYLOAD, NULL,
                      0, data + CO_WIRE_HEAD_BYTES + PAYLOAD);
         size_t bytes = CO_WIRE_HEAD_BYTES + PAYLOAD + world.mcast[SELF]->tag_bytes;
-        said[psn] = (struct co_lane_datagram){
-            .data = data, .bytes = bytes, .is_verified = true, .team_id = group->team_id, .rank = 0};
+        said[psn] = (struct co_lane_datagram){.data = data,
+                                              .bytes = bytes,
+                                              .kind = CO_WIRE_CHUNK,
+                                              .chunk = chunk,
+                                              .is_verified = true,
+                                              .team_id = group->team_id,
+                                              .rank = 0};
     }
     return 0;
 }
