@@ -15,6 +15,7 @@
 #include "mcast/operation_memory.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
+#include "mcast/receive/early_chunks.h"
 #include "mcast/threads.h"
 #include "mcast/wire/datagram_trace.h"
 

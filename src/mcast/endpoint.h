@@ -38,7 +38,6 @@
 #define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_NACK_RANGES_MAX 128
 #define CO_EARLY_CHAINS 1024
-#define CO_EARLY_NACKS 16 // requests kept for operations that have yet to begin
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
 #define CO_LINGERING_GROUPS 16
 #define CO_LINGERING_BYTES ((size_t)1 << 20)
@@ -83,23 +82,6 @@ struct co_mcast_op {
     uint64_t contribution_due_ns; // when to send ours again, at the collector to ask who is late; 0: no more
     unsigned contributions;       // sent so far
     uint32_t contributed;         // chunks of the one that is being sent
-};
-
-struct co_early_chunk {
-    struct co_early_chunk *next, *next_in_chain;
-    struct co_mcast_group *group;
-    struct co_chunk chunk;
-    size_t bytes;
-    uint8_t payload[];
-};
-
-// A request for an operation that has not begun here: answered when it begins.
-struct co_early_nack {
-    struct co_early_nack *next;
-    uint32_t operation;
-    struct co_nack_body body;
-    unsigned count;
-    struct co_nack_range ranges[];
 };
 
 struct co_mcast_group {

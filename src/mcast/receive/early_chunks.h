@@ -6,6 +6,14 @@
 
 #include "mcast/endpoint.h"
 
+struct co_early_chunk {
+    struct co_early_chunk *next, *next_in_chain;
+    struct co_mcast_group *group;
+    struct co_chunk chunk;
+    size_t bytes;
+    uint8_t payload[];
+};
+
 // A copy in staging; dropped when that is full. False: it was kept before, or there is no room, and it says nothing of
 // its source.
 bool co_early_keep(struct co_mcast_group *group, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);

@@ -6,6 +6,17 @@
 
 #include "mcast/endpoint.h"
 
+#define CO_EARLY_NACKS 16 // requests kept for operations that have yet to begin
+
+// A request for an operation that has not begun here: answered when it begins.
+struct co_early_nack {
+    struct co_early_nack *next;
+    uint32_t operation;
+    struct co_nack_body body;
+    unsigned count;
+    struct co_nack_range ranges[];
+};
+
 void co_retransmit_open(struct co_mcast_op *op);
 void co_retransmit_progress(struct co_mcast *mcast);
 void co_retransmit_in_turn(struct co_mcast *mcast); // one answer, if first transmissions have had their turn
