@@ -7,6 +7,7 @@
 
 #include "mcast/endpoint.h"
 #include "mcast/operation.h"
+#include "mcast/repair/loss_detector.h"
 #include "mcast/repair/rdma_repair_read.h"
 
 bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request)
