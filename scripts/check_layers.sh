@@ -9,6 +9,10 @@ set -u
 fronts_group='onesided/group/castoff_group\.h'
 fronts_transport='transport/([a-z_]+|udp/udp|loopback/loopback|fault/lossy)\.h'
 fronts_mcast="mcast/mcast\.h|shm/shm\.h|$fronts_transport"
+below_mcast='transport/[a-z_]+\.h'
+# What all rooms of the protocol know: the structs and what may be asked of them, and what a datagram looks like. Who
+# calls the rooms stands above them, in src/mcast itself.
+room='(endpoint|group|mcast|operation|seed)\.h|wire/.*'
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
@@ -23,6 +27,13 @@ allowed() {
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
+    src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(endpoint\.h|wire/.*)|$below_mcast" ;;
+    src/mcast/wire/*) echo "base/.*|mcast/wire/.*|$below_mcast" ;;
+    src/mcast/send/*) echo "base/.*|mcast/($room|send/.*)|$below_mcast" ;;
+    src/mcast/receive/*) echo "base/.*|mcast/($room|receive/.*|send/chain_schedule\.h)|$below_mcast" ;;
+    src/mcast/ack/*) echo "base/.*|mcast/($room|ack/.*|send/control_send\.h)|$below_mcast" ;;
+    src/mcast/liveness/*) echo "base/.*|mcast/($room|liveness/.*|send/control_send\.h)|$below_mcast" ;;
+    src/mcast/repair/*) echo "base/.*|mcast/($room|repair/.*|receive/receive_block\.h|send/(control_send|transmit)\.h)|$below_mcast" ;;
     src/mcast/*) echo 'base/.*|mcast/.*|transport/[a-z_]+\.h' ;;
     src/matching/*) echo 'base/.*|matching/.*' ;;
     src/p2p/channel/rc/*) echo 'base/.*|p2p/channel/.*|transport/verbs/verbs_queue_pair\.h' ;;

@@ -16,7 +16,6 @@
 #include "base/mix_bits.h"
 #include "mcast/endpoint.h"
 #include "mcast/collect.h"
-#include "mcast/operation.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/send/control_send.h"
 
@@ -76,28 +75,24 @@ void co_collect_start(struct co_mcast_op *op)
     op->contribution_due_ns = group->mcast->now_ns + LATE_NS;
 }
 
-void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
+int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes)
 {
     struct co_mcast_group *group = op->group;
     if (op->parts != NULL && op->root != group->self) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1); // somebody has turned it aside: it is not for us
-        return;
+        return 0;
     }
     struct co_receive_block *part = op->parts == NULL ? NULL : &op->parts[chunk->source];
     if (part == NULL || part->bytes != chunk->block_bytes) {
         co_counter_add(CO_COUNT_DROP_MALFORMED, 1); // authentic: the program gave different sizes on different ranks
-        co_operation_fail(op, -EMSGSIZE);
-        return;
+        return -EMSGSIZE;
     }
     if (!co_receive_block_accept(part, chunk->psn, false, group->mcast->now_ns)) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
-        return;
+        return 0;
     }
     co_deliver_copy(op, part, chunk, payload, bytes);
-    if (co_receive_block_is_complete(part) && --op->parts_missing == 0) {
-        op->may_send = true;
-        co_operation_own_block_is_here(op);
-    }
+    return co_receive_block_is_complete(part) && --op->parts_missing == 0;
 }
 
 static void contribution_request_late(struct co_mcast_op *op)

@@ -9,7 +9,9 @@
 bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); // of all blocks; the same on all members
 int co_collect_member(const struct co_mcast_group *group);                     // the collector, likewise
 void co_collect_start(struct co_mcast_op *op);
-void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
+// 1: it was the last one, and the collector has all. 0. -EMSGSIZE: of another length than ours, which ends the
+// operation.
+int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_collect_due(struct co_mcast_group *group);              // sends again, or asks for, what is due by now
 uint64_t co_collect_due_ns(const struct co_mcast_group *group); // the next of these; CO_NEVER
 // At a collector that waits: for whom (co_mcast_op_describe). False: it does not.

@@ -1,26 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The endpoint: opens and closes, and moves everything in one call: take datagrams, learn of dead peers, let each
-// active group act, serve repairs. Without a datagram and before the next timer it costs one poll of the transport.
+// The endpoint: opens and closes, and answers what is asked of it. It is moved by mcast_progress.c. Cold.
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/wire/datagram_trace.h"
+#include "mcast/collect.h"
 #include "mcast/endpoint.h"
-#include "mcast/group.h"
-#include "mcast/liveness/liveness_peers.h"
+#include "mcast/group_end.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/operation.h"
 #include "mcast/operation_memory.h"
+#include "mcast/operation_progress.h"
 #include "mcast/probe.h"
-#include "mcast/receive/deliver.h"
-#include "mcast/receive/dispatcher.h"
-#include "mcast/receive/landing.h"
-#include "mcast/repair/retransmit.h"
+#include "mcast/receive/early_chunks.h"
 #include "mcast/threads.h"
-
-#define POLL_BUDGET 256
+#include "mcast/wire/datagram_trace.h"
 
 static int allocate(struct co_mcast *mcast)
 {
@@ -95,7 +92,7 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config)
     if (co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_MCAST)) {
         co_datagram_trace(mcast->transport, mcast->tag_bytes);
     }
-    co_landing_open(mcast);
+    co_mcast_receive_open(mcast);
     *out = mcast;
     return 0;
 }
@@ -123,61 +120,6 @@ void co_mcast_close(struct co_mcast *mcast)
         co_group_free(group);
     }
     release(mcast);
-}
-
-// Lets every active group act; takes those out of the list that have nothing left to do.
-static void progress_groups(struct co_mcast *mcast)
-{
-    struct co_mcast_group *group = mcast->active;
-    mcast->active = NULL;
-    uint64_t timer = CO_NEVER;
-    while (group != NULL) {
-        struct co_mcast_group *next = group->next_active;
-        group->is_active = false;
-        co_group_progress(group);
-        bool is_idle = co_group_is_idle(group);
-        if (group->is_active || !is_idle) {
-            co_group_activate(group);
-            uint64_t due = is_idle ? mcast->now_ns : co_group_timer_ns(group); // idle now: the next turn finds it so
-            timer = due < timer ? due : timer;
-        } else if (group->is_closing && !group->is_lingering) {
-            co_group_linger(group);
-        }
-        group = next;
-    }
-    if (mcast->probe.state == 0) {
-        uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
-        timer = next < timer ? next : timer;
-    }
-    uint64_t doubts_due = co_liveness_peers_due_ns(mcast);
-    mcast->timer_ns = doubts_due < timer ? doubts_due : timer;
-}
-
-int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
-{
-    mcast->now_ns = now_ns;
-    mcast->events = 0;
-    int status = mcast->transport->ops->poll(mcast->transport, POLL_BUDGET, co_dispatcher_deliver, mcast);
-    if (status < 0) {
-        return status;
-    }
-    mcast->is_behind = status >= POLL_BUDGET;
-    status = co_lanes_progress(mcast);
-    co_deliver_count(mcast);
-    if (status < 0) {
-        return status;
-    }
-    co_liveness_peers_poll_transport(mcast);
-    if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
-        return 0;
-    }
-    mcast->wants_write = false;
-    co_probe_progress(mcast);
-    co_liveness_peers_progress(mcast);
-    co_retransmit_in_turn(mcast);
-    progress_groups(mcast);
-    co_retransmit_progress(mcast);
-    return mcast->events;
 }
 
 void co_mcast_give_up(struct co_mcast *mcast, int error)
@@ -217,4 +159,27 @@ uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write)
     *wants_write = mcast->wants_write;
     uint64_t event = mcast->transport->ops->next_event_ns(mcast->transport);
     return event != 0 && event < mcast->timer_ns ? event : mcast->timer_ns;
+}
+
+void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
+{
+    const struct co_mcast_group *group = op->group;
+    if (co_collect_describe(op, text, room)) {
+        return;
+    }
+    for (int i = 0; i < op->block_count; i++) {
+        const struct co_receive_block *block = &op->blocks[i];
+        if (!co_receive_block_is_complete(block)) {
+            snprintf(text, room, "operation %u: block of rank %d, %u of %u chunks here", op->number,
+                     group->members[co_operation_source(op, i)], block->count, block->chunks);
+            return;
+        }
+    }
+    if (op->next_psn < op->send_chunks) {
+        snprintf(text, room, "operation %u: %s, %u of %u chunks sent", op->number,
+                 op->may_send ? "credit of the receivers" : "its turn in the chain", op->next_psn, op->send_chunks);
+        return;
+    }
+    snprintf(text, room, "operation %u: rank %d, which has yet to confirm that it has everything", op->number,
+             group->members[group->right]);
 }

@@ -38,7 +38,6 @@
 #define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_NACK_RANGES_MAX 128
 #define CO_EARLY_CHAINS 1024
-#define CO_EARLY_NACKS 16 // requests kept for operations that have yet to begin
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
 #define CO_LINGERING_GROUPS 16
 #define CO_LINGERING_BYTES ((size_t)1 << 20)
@@ -85,23 +84,6 @@ struct co_mcast_op {
     uint64_t contribution_due_ns; // when to send ours again, at the collector to ask who is late; 0: no more
     unsigned contributions;       // sent so far
     uint32_t contributed;         // chunks of the one that is being sent
-};
-
-struct co_early_chunk {
-    struct co_early_chunk *next, *next_in_chain;
-    struct co_mcast_group *group;
-    struct co_chunk chunk;
-    size_t bytes;
-    uint8_t payload[];
-};
-
-// A request for an operation that has not begun here: answered when it begins.
-struct co_early_nack {
-    struct co_early_nack *next;
-    uint32_t operation;
-    struct co_nack_body body;
-    unsigned count;
-    struct co_nack_range ranges[];
 };
 
 struct co_mcast_group {
@@ -229,11 +211,12 @@ struct co_mcast {
     bool is_behind;       // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
-    struct co_placed_chunks placed; // and not counted yet
-    bool lands;                     // what is broadcast here may be received to its place
-    struct co_mcast_op *stream;     // whose chunks came last; NULL: of none that can land
-    uint32_t landing_psn;           // its next chunk
-    uint8_t *landing_at;            // where that one goes
+    struct co_placed_chunks placed;           // and not counted yet
+    bool lands;                               // what is broadcast here may be received to its place
+    struct co_mcast_op *stream;               // whose chunks came last; NULL: of none that can land
+    uint32_t landing_psn;                     // its next chunk
+    uint8_t *landing_at;                      // where that one goes
+    uint8_t landing_head[CO_WIRE_HEAD_BYTES]; // of PSN 0 of the same block
     struct co_probe probe;
     struct co_retransmit repairs[CO_RETRANSMIT_QUEUE];
     unsigned repair_head, repair_tail;        // free-running
@@ -243,8 +226,6 @@ struct co_mcast {
     struct co_send_part part;                          // with the sending thread while its op is not NULL
     bool has_part_for_sender;                          // seen while the engine moved
     struct co_receive_lane *lanes[CO_MCAST_LANES_MAX]; // by subgroup, NULL: none
-    struct co_receive_lane *lane;                      // whose datagrams are being delivered, NULL: of poll
-    const struct co_lane_datagram *lane_datagram;
     uint8_t control[CO_WIRE_HEAD_BYTES + CO_CONTROL_MAX];
 };
 

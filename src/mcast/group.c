@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A team's members on this endpoint from the first word of one of them: set-up, timers, and the way out. A closed group
-// lingers while it keeps copies for its neighbour, and then among the closed ones that memory is left for, because a
-// neighbour whose report was lost may still ask what we have. Warm; set-up allocates, nothing else does.
+// A team's members on this endpoint from the first word of one of them: set-up, and whether there is anything to do.
+// Its turns are mcast_progress.c's, its end is group_end.c. Warm; set-up allocates, nothing else does.
+#include "mcast/group.h"
+
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "mcast/endpoint.h"
-#include "mcast/ack/ack.h"
-#include "mcast/ack/ack_request.h"
-#include "mcast/collect.h"
-#include "mcast/group.h"
-#include "mcast/liveness/liveness_deadline.h"
-#include "mcast/operation.h"
-#include "mcast/receive/deliver.h"
-#include "mcast/repair/nack.h"
-#include "mcast/repair/retransmit.h"
-#include "mcast/send/control_send.h"
 
-#define LINGER_NS (UINT64_C(10) * 1000000000)
+#define CHUNKS_PER_CREDIT 3 // in flight for each child: its reports, by the quarter, take a tenth of what chunks take
 
 void co_group_activate(struct co_mcast_group *group)
 {
@@ -30,13 +20,6 @@ void co_group_activate(struct co_mcast_group *group)
     }
     group->mcast->timer_ns = 0;
 }
-
-bool co_group_is_idle(const struct co_mcast_group *group)
-{
-    return group->oldest == NULL && group->report_due_ns == CO_NEVER && group->unreported_done == 0;
-}
-
-#define CHUNKS_PER_CREDIT 3 // in flight for each child: its reports, by the quarter, take a tenth of what chunks take
 
 static uint32_t *take(uint32_t **storage, size_t words)
 {
@@ -140,155 +123,4 @@ int co_mcast_group_open(struct co_mcast_group **out, struct co_mcast *mcast, str
 size_t co_mcast_group_bytes(const struct co_mcast_group *group)
 {
     return group->storage_bytes;
-}
-
-void co_group_free(struct co_mcast_group *group)
-{
-    co_early_drop_all(group);
-    group->is_closing = true;
-    co_retransmit_drop(group);
-    co_seed_free(group->mcast, group->seed);
-    free(group->members);
-    free(group);
-}
-
-void co_group_linger(struct co_mcast_group *group)
-{
-    struct co_mcast *mcast = group->mcast;
-    group->is_lingering = true;
-    group->next_lingering = NULL;
-    *mcast->lingering_end = group;
-    mcast->lingering_end = &group->next_lingering;
-    mcast->lingering_count++;
-    mcast->lingering_bytes += group->storage_bytes;
-    struct co_mcast_group *eldest = mcast->lingering_first;
-    // An active one's turn comes with the next one.
-    while (mcast->lingering_count > CO_LINGERING_GROUPS && mcast->lingering_bytes > CO_LINGERING_BYTES &&
-           !eldest->is_active) {
-        mcast->lingering_first = eldest->next_lingering;
-        mcast->lingering_count--;
-        mcast->lingering_bytes -= eldest->storage_bytes;
-        co_group_free(eldest);
-        eldest = mcast->lingering_first;
-    }
-}
-
-void co_mcast_group_close(struct co_mcast_group *group)
-{
-    co_early_drop_all(group);
-    group->is_closing = true;
-    if (group->unreported_done > 0) {
-        co_ack_send(group, group->left, 0);
-    }
-    co_group_activate(group); // progress moves it on to the lingering ones
-}
-
-// Copies kept by a closed group are given up when the neighbour has not asked for so long: he is gone, or has them.
-static void expire_kept(struct co_mcast_group *group)
-{
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (op->state == 1 && op->is_released && group->mcast->now_ns - op->last_event_ns > LINGER_NS) {
-            op->right_has_it = true;
-        }
-    }
-}
-
-// Credit is reported by quarters of the share that a sender has of the window.
-static void adapt_quantum(struct co_mcast_group *group)
-{
-    if (group->newest != NULL) {
-        group->senders = (uint32_t)co_operation_senders(group->newest);
-        const struct co_send_limit *limit = co_send_window_limit(&group->window, group->senders);
-        uint32_t share = co_send_window_share(limit->most, group->senders);
-        group->quantum = share / 4 > 0 ? share / 4 : 1;
-    }
-}
-
-// The team can do nothing more: every operation under way fails, and so will every later one. The others learn of it
-// now, or by the answer to whatever they ask next.
-void co_group_break(struct co_mcast_group *group, int error)
-{
-    if (group->broken != 0) {
-        return;
-    }
-    group->broken = error;
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        co_operation_fail(op, error);
-        op->right_has_it = true;
-    }
-    for (int i = 0; i < group->count; i++) {
-        if (i != group->self && !group->mcast->peers[group->members[i]].is_dead) {
-            co_control_send_member(group, i, CO_CONTROL_ABORT, 0, 0, NULL, 0);
-        }
-    }
-    co_group_activate(group);
-}
-
-void co_mcast_group_fail(struct co_mcast_group *group, int error)
-{
-    co_group_break(group, error);
-}
-
-// A member that is gone matters as long as something is under way; after the last operation it may well be gone.
-static void break_by_dead_members(struct co_mcast_group *group)
-{
-    for (int i = 0; i < group->count; i++) {
-        if (group->mcast->peers[group->members[i]].is_dead && group->oldest != NULL) {
-            co_group_break(group, -ECONNRESET);
-        }
-    }
-}
-
-void co_group_progress(struct co_mcast_group *group)
-{
-    adapt_quantum(group);
-    if (group->mcast->dead_peers > 0) {
-        break_by_dead_members(group);
-    }
-    co_liveness_deadline_check(group);
-    if (group->has_failing) {
-        co_operations_fail_again(group);
-    }
-    if (group->is_closing) {
-        expire_kept(group);
-    }
-    co_nack_send_due(group);
-    co_collect_due(group);
-    co_operations_settle(group);
-    co_ack_send_due(group);
-    co_ack_request_send_due(group);
-}
-
-uint64_t co_group_timer_ns(struct co_mcast_group *group)
-{
-    uint64_t due = group->report_due_ns < group->ack_request_due_ns ? group->report_due_ns : group->ack_request_due_ns;
-    uint64_t repair_due = co_nack_due_ns(group), collect_due = co_collect_due_ns(group);
-    uint64_t deadline_due = co_liveness_deadline_due_ns(group);
-    due = collect_due < due ? collect_due : due;
-    due = deadline_due < due ? deadline_due : due;
-    due = group->pace_due_ns < due ? group->pace_due_ns : due;
-    return repair_due < due ? repair_due : due;
-}
-
-void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
-{
-    const struct co_mcast_group *group = op->group;
-    if (co_collect_describe(op, text, room)) {
-        return;
-    }
-    for (int i = 0; i < op->block_count; i++) {
-        const struct co_receive_block *block = &op->blocks[i];
-        if (!co_receive_block_is_complete(block)) {
-            snprintf(text, room, "operation %u: block of rank %d, %u of %u chunks here", op->number,
-                     group->members[co_operation_source(op, i)], block->count, block->chunks);
-            return;
-        }
-    }
-    if (op->next_psn < op->send_chunks) {
-        snprintf(text, room, "operation %u: %s, %u of %u chunks sent", op->number,
-                 op->may_send ? "credit of the receivers" : "its turn in the chain", op->next_psn, op->send_chunks);
-        return;
-    }
-    snprintf(text, room, "operation %u: rank %d, which has yet to confirm that it has everything", op->number,
-             group->members[group->right]);
 }

@@ -1,24 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Life of an operation: done for the user when all blocks are here, the own one is sent, and either the neighbour who
-// would ask us for repairs has everything (S1, section 3.4, the final handshake) or a copy of the bytes is kept for
-// him; freed when he has it and the user has let go. Hot for small operations.
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
+// An operation as its parts see it: which blocks it has, whose they are, and whether its bytes may be read. Nothing is
+// concluded here (operation_progress.c). Hot.
+#include "mcast/operation.h"
 
 #include "base/counters.h"
-#include "base/log.h"
-#include "mcast/send/chain_schedule.h"
 #include "mcast/endpoint.h"
-#include "mcast/ack/ack.h"
-#include "mcast/operation.h"
-#include "mcast/operation_memory.h"
-#include "mcast/receive/landing.h"
-#include "mcast/repair/nack.h"
-#include "mcast/repair/rdma_repair_offer.h"
-#include "mcast/repair/rdma_repair_read.h"
-#include "mcast/send/control_send.h"
+#include "mcast/send/chain_schedule.h"
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)
 {
@@ -48,46 +36,24 @@ int co_operation_senders(const struct co_mcast_op *op)
     return op->root >= 0 ? 1 : co_chain_count(op->group->count, op->group->mcast->config.chains);
 }
 
-static void activate_successor(struct co_mcast_op *op)
+bool co_operation_has_bytes(const struct co_mcast_op *op)
 {
-    struct co_mcast_group *group = op->group;
-    int successor = co_chain_successor(group->self, group->count, co_operation_senders(op));
-    if (op->root < 0 && successor >= 0) {
-        co_control_send_once(group, successor, CO_CONTROL_TOKEN, op->number, 0, NULL, 0);
-    }
+    return op->state >= 0 && (!op->is_released || op->is_kept);
 }
 
-// The activation signal may be lost; the predecessor's complete block says the same.
-static void activate_self(struct co_mcast_op *op, int source)
+bool co_operation_is_for_sender(const struct co_mcast_op *op)
 {
-    struct co_mcast_group *group = op->group;
-    if (op->root < 0 && co_chain_predecessor(group->self, group->count, co_operation_senders(op)) == source) {
-        op->may_send = true;
-    }
+    const struct co_mcast *mcast = op->group->mcast;
+    return mcast->sender_batch.auth != NULL && op->send_chunks * mcast->config.chunk_bytes >= CO_MCAST_SENDER_BYTES;
 }
 
-void co_operation_block_arrived(struct co_mcast_op *op, int source)
+struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group)
 {
-    op->blocks_missing--;
-    co_nack_block_arrived(op, source);
-    activate_self(op, source);
-    if (op->blocks_missing == 0) {
-        co_ack_operation_done(op);
+    struct co_mcast_op *op = group->oldest;
+    while (op != NULL && !co_operation_has_to_send(op)) {
+        op = op->next;
     }
-}
-
-// The own block stands in the buffer, whole.
-void co_operation_own_block_is_here(struct co_mcast_op *op)
-{
-    struct co_receive_block *block = co_operation_block(op, op->group->self);
-    memset(block->arrived, 0xff, co_chunk_bitmap_words(block->chunks) * sizeof(uint64_t));
-    block->count = block->chunks;
-    block->next_psn = block->chunks;
-    op->send_chunks = op->group->count > 1 ? block->chunks : 0;
-    op->blocks_missing--;
-    if (op->blocks_missing == 0) {
-        co_ack_operation_done(op);
-    }
+    return op != NULL && op->may_send && co_operation_is_for_sender(op) ? op : NULL;
 }
 
 void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes)
@@ -98,198 +64,9 @@ void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes)
     co_counter_raise(CO_COUNT_BITMAP_HIGH, mcast->bitmap_bytes);
 }
 
-static void trace_end(const struct co_mcast_op *op)
-{
-    co_log(CO_LOG_TRACE, CO_SUBSYS_MCAST, "team %08x operation %u ends: %s", (unsigned)op->group->team_id, op->number,
-           op->state > 0 ? "done" : strerror(-op->state));
-}
-
-// Chunks that nobody will place or send any more are written off, or the credit of those who sent or await them would
-// be short for ever: others may complete the operation, and the group goes on.
-static void write_off(struct co_mcast_op *op)
-{
-    struct co_mcast_group *group = op->group;
-    for (int i = 0; i < op->block_count; i++) {
-        group->received[co_operation_source(op, i)] += op->blocks[i].chunks - op->blocks[i].count;
-        co_ack_changed(group, co_operation_source(op, i));
-    }
-    group->window.sent += op->send_chunks - op->next_psn;
-    op->next_psn = op->send_chunks;
-}
-
-void co_operation_fail(struct co_mcast_op *op, int error)
-{
-    if (op->is_sending || !co_operation_memory_close(op)) {
-        op->failure = op->failure == 0 ? error : op->failure; // the buffer is being read
-        op->may_send = false;
-        op->group->has_failing = true;
-    } else if (op->state == 0) {
-        op->state = error;
-        trace_end(op);
-        write_off(op);
-        op->group->mcast->events++;
-        op->group->mcast->advances++;
-    }
-}
-
-void co_operations_fail_again(struct co_mcast_group *group)
-{
-    group->has_failing = false;
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (op->failure != 0) {
-            co_operation_fail(op, op->failure);
-        }
-    }
-}
-
-// Keeps the bytes for the neighbour, so that the user gets the buffer back now.
-static bool keep_copy(struct co_mcast_op *op)
-{
-    struct co_mcast *mcast = op->group->mcast;
-    if (op->bytes > mcast->config.eager_bytes || mcast->kept_bytes + op->bytes > mcast->config.staging_bytes / 2 ||
-        !co_operation_memory_close(op)) {
-        return false;
-    }
-    uint8_t *copy = malloc(op->bytes);
-    if (copy == NULL) {
-        return false;
-    }
-    memcpy(copy, op->buffer, op->bytes);
-    op->buffer = copy;
-    op->is_kept = true;
-    mcast->kept_bytes += op->bytes;
-    return true;
-}
-
-static void settle(struct co_mcast_op *op)
-{
-    if (op->state != 0 || op->blocks_missing > 0 || op->next_psn < op->send_chunks) {
-        return;
-    }
-    if (op->failure == 0 && (op->right_has_it ? co_operation_memory_close(op) : keep_copy(op))) {
-        op->state = 1;
-        trace_end(op);
-        op->group->mcast->events++;
-        op->group->mcast->advances++;
-    }
-}
-
-static bool has_to_send(const struct co_mcast_op *op)
-{
-    return op->state == 0 && op->next_psn < op->send_chunks;
-}
-
-// A long block is left to the sending thread, where there is one.
-static bool is_for_sender(const struct co_mcast_op *op)
-{
-    const struct co_mcast *mcast = op->group->mcast;
-    return mcast->sender_batch.auth != NULL && op->send_chunks * mcast->config.chunk_bytes >= CO_MCAST_SENDER_BYTES;
-}
-
-static void send_own_block(struct co_mcast_op *op)
-{
-    if (!op->may_send) {
-        return;
-    }
-    if (is_for_sender(op)) {
-        struct co_mcast *mcast = op->group->mcast;
-        mcast->has_part_for_sender = mcast->has_part_for_sender || co_operation_has_room(op);
-        return;
-    }
-    co_operation_transmit(op);
-    if (op->next_psn == op->send_chunks) {
-        activate_successor(op);
-    }
-}
-
-struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group)
-{
-    struct co_mcast_op *op = group->oldest;
-    while (op != NULL && !has_to_send(op)) {
-        op = op->next;
-    }
-    return op != NULL && op->may_send && is_for_sender(op) ? op : NULL;
-}
-
-void co_operation_part_sent(struct co_mcast_op *op)
-{
-    struct co_mcast_group *group = op->group;
-    if (op->failure != 0) {
-        co_operation_fail(op, op->failure);
-    } else if (op->next_psn == op->send_chunks) {
-        activate_successor(op);
-    }
-    co_operations_settle(group);
-}
-
-static void free_operation(struct co_mcast_op *op)
-{
-    struct co_mcast *mcast = op->group->mcast;
-    co_rdma_repair_withdraw(op); // of a kept copy
-    co_rdma_repair_cancel(op);
-    if (op->is_kept) {
-        mcast->kept_bytes -= op->bytes;
-        free(op->buffer);
-    }
-    if (op->wanted != NULL) {
-        for (int i = 0; i < op->block_count; i++) {
-            free(op->wanted[i]);
-        }
-        free(op->wanted);
-    }
-    free(op->whole);
-    free(op->resized_bits);
-    mcast->bitmap_bytes -= op->bitmap_bytes;
-    co_landing_forget(op);
-    free(op);
-}
-
-// Moves every operation of the group as far as it goes, oldest first, and frees the ones nobody needs. Own blocks leave
-// in order: credit for a later one comes only when all members have begun it, and they may begin it only after the
-// earlier one is done, so a later one must never use up the window that the earlier one needs.
-void co_operations_settle(struct co_mcast_group *group)
-{
-    struct co_mcast_op **link = &group->oldest;
-    group->newest = NULL;
-    bool is_in_turn = true;
-    group->pace_due_ns = CO_NEVER;
-    while (*link != NULL) {
-        struct co_mcast_op *op = *link;
-        if (op->is_sending) {
-            is_in_turn = false;
-        } else if (is_in_turn && has_to_send(op)) {
-            send_own_block(op);
-            is_in_turn = !has_to_send(op);
-        }
-        if (op->owes_end) {
-            co_operation_announce_end(op);
-        }
-        co_rdma_repair_poll(op);
-        settle(op);
-        bool is_over = op->state < 0 || (op->state == 1 && op->right_has_it);
-        if (op->is_released && is_over) {
-            *link = op->next;
-            free_operation(op);
-            continue;
-        }
-        group->newest = op;
-        link = &op->next;
-    }
-}
-
-bool co_operation_has_bytes(const struct co_mcast_op *op)
-{
-    return op->state >= 0 && (!op->is_released || op->is_kept);
-}
-
 int co_mcast_op_state(const struct co_mcast_op *op)
 {
     return op->state;
-}
-
-bool co_mcast_op_is_being_read(const struct co_mcast_op *op)
-{
-    return op->is_sending || co_operation_memory_is_busy(op);
 }
 
 void co_mcast_op_release(struct co_mcast_op *op)

@@ -31,6 +31,11 @@ bool co_operation_memory_is_busy(const struct co_mcast_op *op)
     return op->region != NULL && transport->ops->region_is_busy(transport, op->region);
 }
 
+bool co_mcast_op_is_being_read(const struct co_mcast_op *op)
+{
+    return op->is_sending || co_operation_memory_is_busy(op);
+}
+
 void co_operation_memory_drop(struct co_mcast_op *op)
 {
     struct co_transport *transport = op->group->mcast->transport;

@@ -11,9 +11,12 @@
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"
 #include "mcast/group.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/operation.h"
+#include "mcast/operation_progress.h"
 #include "mcast/operation_memory.h"
 #include "mcast/receive/deliver.h"
+#include "mcast/receive/early_chunks.h"
 #include "mcast/receive/landing.h"
 #include "mcast/repair/retransmit.h"
 
@@ -90,6 +93,20 @@ static void append(struct co_mcast_group *group, struct co_mcast_op *op)
     co_group_activate(group);
 }
 
+// Places what came before it.
+static void early_replay(struct co_mcast_op *op)
+{
+    struct co_early_chunk *next;
+    for (struct co_early_chunk *early = co_early_take(op->group, op->number); early != NULL; early = next) {
+        next = early->next;
+        if (op->state == 0) {
+            co_mcast_take_chunk(op, &early->chunk, early->payload, early->bytes);
+        }
+        co_early_give(early);
+    }
+    co_deliver_count(op->group->mcast);
+}
+
 static void begin(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
@@ -100,7 +117,7 @@ static void begin(struct co_mcast_op *op)
         op->may_send = op->root >= 0 || co_chain_predecessor(group->self, group->count, co_operation_senders(op)) < 0;
     }
     if (group->early_first != NULL) {
-        co_early_replay(op);
+        early_replay(op);
     }
     co_landing_begin(op);
     co_retransmit_open(op);

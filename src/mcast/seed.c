@@ -133,29 +133,3 @@ void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *see
     struct co_destination to = {CO_TO_PEER, (unsigned)co_seed_rank(seed, member)};
     co_control_send(mcast, seed->team_id, seed->self, to, CO_CONTROL_ABORT, 0, 0, NULL, 0);
 }
-
-void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int error)
-{
-    if (seed->group != NULL) {
-        co_group_break(seed->group, error);
-        return;
-    }
-    if (seed->broken != 0) {
-        return;
-    }
-    seed->broken = (int16_t)error;
-    for (int i = 0; i < seed->count; i++) {
-        if (i != seed->self && !mcast->peers[co_seed_rank(seed, i)].is_dead) {
-            co_seed_send_broken(mcast, seed, i);
-        }
-    }
-}
-
-void co_mcast_seed_close(struct co_mcast *mcast, struct co_mcast_seed *seed)
-{
-    if (seed->group != NULL) {
-        co_mcast_group_close(seed->group);
-    } else if (seed->broken == 0) {
-        co_seed_free(mcast, seed);
-    }
-}

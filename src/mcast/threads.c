@@ -4,8 +4,12 @@
 // keys and room for a sending one. Opened once; putting a lane's datagrams in their place is hot.
 #include <errno.h>
 
+#include "base/counters.h"
+#include "mcast/ack/ack.h"
 #include "mcast/endpoint.h"
-#include "mcast/receive/dispatcher.h"
+#include "mcast/mcast_receive.h"
+#include "mcast/operation_progress.h"
+#include "mcast/repair/retransmit.h"
 #include "mcast/threads.h"
 
 int co_mcast_lane_open(struct co_mcast *mcast, unsigned subgroup)
@@ -55,21 +59,21 @@ bool co_mcast_wants_sender(struct co_mcast *mcast)
     return wants;
 }
 
-static void deliver_all(struct co_mcast *mcast, struct co_receive_lane *lane)
+bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
 {
-    struct co_arrival arrivals[CO_DELIVER_AT_ONCE];
-    mcast->lane = lane;
-    for (unsigned first = 0, count; first < lane->count; first += count) {
-        const struct co_lane_datagram *datagrams = &lane->datagrams[first];
-        count = lane->count - first < CO_DELIVER_AT_ONCE ? lane->count - first : CO_DELIVER_AT_ONCE;
-        for (unsigned i = 0; i < count; i++) {
-            arrivals[i] = (struct co_arrival){.data = datagrams[i].data, .bytes = (uint32_t)datagrams[i].bytes};
-        }
-        mcast->lane_datagram = datagrams;
-        co_dispatcher_deliver(mcast, arrivals, count);
+    struct co_mcast_op *op = mcast->part.op;
+    mcast->now_ns = now_ns;
+    op->is_sending = false;
+    uint32_t first = op->next_psn;
+    bool has_room = co_transmit_account(&mcast->part);
+    co_retransmit_forward_sent(op, first);
+    if (!has_room) {
+        co_counter_add(CO_COUNT_BACKPRESSURE, 1);
     }
-    mcast->lane = NULL;
-    mcast->lane_datagram = NULL;
+    mcast->part.op = NULL;
+    co_ack_credit(op->group, false); // which may have come before we knew what it is for
+    co_operation_part_sent(op);
+    return has_room;
 }
 
 int co_lanes_progress(struct co_mcast *mcast)
@@ -87,7 +91,7 @@ int co_lanes_progress(struct co_mcast *mcast)
         }
         if (co_receive_lane_take(lane)) {
             mcast->is_behind = mcast->is_behind || lane->has_more;
-            deliver_all(mcast, lane);
+            co_mcast_deliver_lane(mcast, lane);
             co_receive_lane_give(lane);
         }
     }

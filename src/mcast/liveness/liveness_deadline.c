@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Ends operations by silence, only where silence is proof. Nothing may come of an operation for long because somebody
-// is late; so the members are asked, outside the group, of which a late one may know nothing yet. Where all ranks run
-// threads they answer by themselves, whatever their program does. Elsewhere a member may be computing and its host is
-// asked, whose kernel answers for it; the member itself now and then, because its host says when its process is gone.
-// Who gives no sign of life for the deadline has gone without a word: a host without power, a cut link. Warm.
-#include <errno.h>
-
+// Whether operations end by silence, which is only where silence is proof. Nothing may come of an operation for long
+// because somebody is late; so the members are asked, outside the group, of which a late one may know nothing yet.
+// Where all ranks run threads they answer by themselves, whatever their program does. Elsewhere a member may be
+// computing and its host is asked, whose kernel answers for it; the member itself now and then, because its host says
+// when its process is gone. Who gives no sign of life for the deadline has gone without a word: a host without power, a
+// cut link. Warm.
 #include "base/clock.h"
 #include "base/log.h"
 #include "mcast/endpoint.h"
 #include "mcast/liveness/liveness_deadline.h"
-#include "mcast/operation.h"
 #include "mcast/send/control_send.h"
 
 #define ASK_AFTER 8   // parts of the deadline without an event, after which members are asked, and
@@ -131,29 +129,24 @@ uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group)
     return due == CO_NEVER || due > group->ask_due_ns ? due : group->ask_due_ns;
 }
 
-void co_liveness_deadline_check(struct co_mcast_group *group)
+bool co_liveness_deadline_is_over(struct co_mcast_group *group)
 {
     struct co_mcast *mcast = group->mcast;
     if (!is_active(group) || mcast->now_ns < group->ask_due_ns) { // looked a moment ago: this is on every turn's way
-        return;
+        return false;
     }
     bool is_due = mcast->now_ns >= co_liveness_deadline_due_ns(group);
     group->ask_due_ns = mcast->now_ns + mcast->config.deadline_ns / ASK_EVERY;
     if (!is_due) {
-        return;
+        return false;
     }
     hear_hosts(mcast);
     bool is_gone = ask_suspect(group);
     ask_some(group);
     group->looked_ns = mcast->now_ns;
-    if (!is_gone) {
-        return;
+    if (is_gone) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_MCAST, "rank %d has given no sign of life for %lu s (CASTOFF_DEADLINE_S)",
+               group->members[group->suspect - 1], (unsigned long)((mcast->now_ns - group->suspect_ns) / CO_NS_PER_S));
     }
-    co_log(CO_LOG_WARN, CO_SUBSYS_MCAST, "rank %d has given no sign of life for %lu s (CASTOFF_DEADLINE_S)",
-           group->members[group->suspect - 1], (unsigned long)((mcast->now_ns - group->suspect_ns) / CO_NS_PER_S));
-    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
-        if (op->state == 0) {
-            co_operation_fail(op, -ETIMEDOUT);
-        }
-    }
+    return is_gone;
 }

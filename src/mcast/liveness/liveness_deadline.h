@@ -6,7 +6,8 @@
 
 #include "mcast/endpoint.h"
 
-void co_liveness_deadline_check(struct co_mcast_group *group);
+// Asks whom it may concern. True: one of them has been silent for too long, and what is under way cannot end.
+bool co_liveness_deadline_is_over(struct co_mcast_group *group);
 uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group); // when to look; CO_NEVER
 
 #endif

@@ -77,9 +77,10 @@ static void make_flow(struct run *run, const uint8_t *head)
     memcpy(&run->flow.head_end, head + CO_WIRE_HEAD_BYTES - sizeof run->flow.head_end, sizeof run->flow.head_end);
 }
 
-static bool begin(struct run *run, struct co_mcast_op *op, int source, const struct co_arrival *arrival)
+static bool begin(struct run *run, struct co_mcast_op *op, int source, const struct co_arrival *arrival,
+                  const struct co_lane_datagram *by_lane)
 {
-    run->block = op == NULL || !looks_alike(arrival, arrival + 1) ? NULL : co_operation_block(op, source);
+    run->block = !looks_alike(arrival, arrival + 1) ? NULL : co_operation_block(op, source);
     if (run->block == NULL || !can_follow(op, run->block)) {
         return false;
     }
@@ -87,17 +88,25 @@ static bool begin(struct run *run, struct co_mcast_op *op, int source, const str
     run->op = op;
     run->source = source;
     run->first = arrival + 1;
-    run->verified = run->mcast->lane_datagram == NULL ? NULL : run->mcast->lane_datagram + 1;
+    run->verified = by_lane == NULL ? NULL : by_lane + 1;
     make_flow(run, arrival->data);
     return true;
 }
 
-unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count)
+static struct co_run_taken end(struct run *run, unsigned taken, struct co_placed_chunks placed)
+{
+    run->mcast->events += (int)taken;
+    co_deliver_run(run->op, run->source, run->block, &run->flow, placed);
+    return (struct co_run_taken){.count = taken, .placed = run->flow.placed};
+}
+
+struct co_run_taken co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival,
+                                       unsigned count, const struct co_lane_datagram *by_lane)
 {
     struct run run;
     struct co_copy copies[CO_DELIVER_AT_ONCE];
-    if (count < 2 || !begin(&run, op, source, arrival)) {
-        return 0;
+    if (!begin(&run, op, source, arrival, by_lane)) {
+        return (struct co_run_taken){0};
     }
     unsigned most = count - 1 < CO_DELIVER_AT_ONCE ? count - 1 : CO_DELIVER_AT_ONCE;
     unsigned taken = co_datapath_place(&run.flow, run.first, most, copies);
@@ -106,18 +115,17 @@ unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_
         memcpy(copies[i].to, copies[i].from, copies[i].bytes);
         bytes += copies[i].bytes;
     }
-    co_deliver_conclude(op, source, &run.flow, (struct co_placed_chunks){.chunks = run.flow.placed, .bytes = bytes},
-                        taken);
-    return taken;
+    return end(&run, taken, (struct co_placed_chunks){.chunks = run.flow.placed, .bytes = bytes});
 }
 
-unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count)
+struct co_run_taken co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival,
+                                      unsigned count)
 {
     struct run run;
-    const struct co_mcast *mcast = op == NULL ? NULL : op->group->mcast;
-    if (count < 2 || !begin(&run, op, source, arrival) ||
+    const struct co_mcast *mcast = op->group->mcast;
+    if (!begin(&run, op, source, arrival, NULL) ||
         run.flow.to + (size_t)mcast->landing_psn * run.flow.chunk_bytes != mcast->landing_at) {
-        return 0;
+        return (struct co_run_taken){0};
     }
     run.flow.is_genuine = is_genuine_landed;
     run.flow.first_immediate = -(int64_t)mcast->landing_psn;
@@ -126,7 +134,5 @@ unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_a
     bool has_last = !had_last && co_chunk_bitmap_has(run.block->arrived, run.block->chunks - 1);
     uint64_t placed = run.flow.placed;
     size_t bytes = placed * run.flow.chunk_bytes - (has_last ? run.flow.full_bytes - run.flow.last_bytes : 0);
-    co_deliver_conclude(op, source, &run.flow,
-                        (struct co_placed_chunks){.chunks = placed, .bytes = bytes, .landed = placed}, taken);
-    return taken;
+    return end(&run, taken, (struct co_placed_chunks){.chunks = placed, .bytes = bytes, .landed = placed});
 }

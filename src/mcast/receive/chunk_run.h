@@ -6,10 +6,17 @@
 
 #include "mcast/endpoint.h"
 
-// `arrival` is the first of `count`, and was placed as a first transmission from `source` in `op` (NULL:
-// it was not). Takes those behind it that are more of the same; returns how many. land: of
-// co_dispatcher_deliver_landed.
-unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
-unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival, unsigned count);
+struct co_run_taken {
+    unsigned count;  // of arrivals
+    unsigned placed; // of them, chunks that are new
+};
+
+// `arrival` is the first of `count`, two at least, and was placed as a first transmission from `source` in `op`. Takes
+// those behind it that are more of the same. by_lane: what a lane says of the first, and so on; NULL: nothing.
+// land: of chunks whose payload stands in its place.
+struct co_run_taken co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_arrival *arrival,
+                                       unsigned count, const struct co_lane_datagram *by_lane);
+struct co_run_taken co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_arrival *arrival,
+                                      unsigned count);
 
 #endif

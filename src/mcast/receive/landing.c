@@ -5,9 +5,9 @@
 // datagram would have to be put together again to be verified. Nothing of the buffer behind the highest PSN has
 // arrived, so whatever is written there by mistake, or by malice, is overwritten before the operation can be complete.
 // In an allgather that is collected the own part stands there and may have to be sent again: that one is copied. Hot.
-#include "mcast/endpoint.h"
-#include "mcast/receive/dispatcher.h"
 #include "mcast/receive/landing.h"
+
+#include "mcast/endpoint.h"
 
 #define CHUNKS_LEFT 8 // fewer are not worth it
 
@@ -16,7 +16,7 @@ static const struct co_receive_block *block_of(const struct co_mcast *mcast)
     return &mcast->stream->blocks[0];
 }
 
-static bool expects(void *arg, unsigned subgroup, struct co_landing *landing)
+bool co_landing_expects(void *arg, unsigned subgroup, struct co_landing *landing)
 {
     struct co_mcast *mcast = arg;
     const struct co_mcast_op *op = mcast->stream;
@@ -26,6 +26,12 @@ static bool expects(void *arg, unsigned subgroup, struct co_landing *landing)
     }
     const struct co_receive_block *block = block_of(mcast);
     size_t done = (size_t)block->next_psn * mcast->config.chunk_bytes;
+    struct co_chunk first = {.source = (uint16_t)op->root,
+                             .chunk_bytes = (uint16_t)mcast->config.chunk_bytes,
+                             .team = (uint32_t)op->group->team_id,
+                             .operation = op->number,
+                             .block_bytes = block->bytes};
+    co_wire_chunk_encode(mcast->landing_head, &first);
     mcast->landing_psn = block->next_psn;
     mcast->landing_at = op->buffer + block->offset + done;
     *landing = (struct co_landing){.at = mcast->landing_at,
@@ -38,25 +44,20 @@ static bool expects(void *arg, unsigned subgroup, struct co_landing *landing)
     return true;
 }
 
-static bool is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t place)
+bool co_landing_is_expected(void *arg, const uint8_t *data, size_t bytes, uint32_t place)
 {
     const struct co_mcast *mcast = arg;
-    const struct co_mcast_op *op = mcast->stream;
-    struct co_chunk chunk;
-    return co_wire_chunk_decode(&chunk, data, bytes - mcast->tag_bytes) == 0 &&
-           chunk.psn == mcast->landing_psn + place && chunk.operation == op->number &&
-           chunk.team == (uint32_t)op->group->team_id && chunk.source == op->root && !chunk.is_repair &&
-           !chunk.is_contribution && chunk.chunk_bytes == mcast->config.chunk_bytes &&
-           chunk.block_bytes == block_of(mcast)->bytes;
+    uint32_t psn = mcast->landing_psn + place;
+    size_t full = mcast->config.chunk_bytes, left = block_of(mcast)->bytes - psn * full;
+    return bytes == CO_WIRE_HEAD_BYTES + (left < full ? left : full) + mcast->tag_bytes &&
+           co_wire_is_first_of(data, mcast->landing_head, psn);
 }
 
-void co_landing_open(struct co_mcast *mcast)
+void co_landing_open(struct co_mcast *mcast, const struct co_lander *lander)
 {
-    static const struct co_lander lander = {
-        .expects = expects, .is_expected = is_expected, .deliver = co_dispatcher_deliver_landed};
     const struct co_transport_ops *ops = mcast->transport->ops;
     mcast->lands = ops->land != NULL && mcast->config.subgroups == 1 && !co_auth_covers_payload(mcast->config.auth) &&
-                   ops->land(mcast->transport, &lander) == 0;
+                   ops->land(mcast->transport, lander) == 0;
 }
 
 void co_landing_follow(struct co_mcast_op *op)

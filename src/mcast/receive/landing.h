@@ -6,7 +6,11 @@
 
 #include "mcast/endpoint.h"
 
-void co_landing_open(struct co_mcast *mcast);   // where the transport can receive to where payload goes
+// What a lander (transport.h) is asked; the argument is the endpoint.
+bool co_landing_expects(void *mcast, unsigned subgroup, struct co_landing *landing);
+bool co_landing_is_expected(void *mcast, const uint8_t *data, size_t bytes, uint32_t place);
+// Where the transport can receive to where payload goes. The lander outlives the transport.
+void co_landing_open(struct co_mcast *mcast, const struct co_lander *lander);
 void co_landing_begin(struct co_mcast_op *op);  // its chunks may come next
 void co_landing_follow(struct co_mcast_op *op); // one of them has come
 void co_landing_forget(const struct co_mcast_op *op);

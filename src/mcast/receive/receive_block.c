@@ -104,17 +104,3 @@ void co_receive_block_told(struct co_receive_block *block, uint32_t sent, uint64
         block->gap_since_ns = block->last_ns = now_ns;
     }
 }
-
-uint32_t co_loss_detector_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns)
-{
-    uint32_t lost = 0;
-    if (block->noticed_below > block->counted_below && now_ns >= block->noticed_ns + reorder_ns) {
-        lost = co_chunk_bitmap_count_clear(block->arrived, block->counted_below, block->noticed_below);
-        block->counted_below = block->noticed_below;
-    }
-    if (block->noticed_below == block->counted_below && block->next_psn > block->noticed_below) {
-        block->noticed_below = block->next_psn;
-        block->noticed_ns = now_ns;
-    }
-    return lost;
-}

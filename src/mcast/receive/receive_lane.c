@@ -17,22 +17,31 @@ static struct co_lane_sender *slot_of(struct co_receive_lane *lane, uint32_t wir
 
 static void verify(struct co_receive_lane *lane, struct co_lane_datagram *datagram)
 {
-    struct co_chunk chunk;
-    size_t bytes = datagram->bytes - lane->tag_bytes;
-    if (co_wire_kind(datagram->data, bytes) != CO_WIRE_CHUNK ||
-        co_wire_chunk_decode(&chunk, datagram->data, bytes) < 0 || chunk.is_repair) {
-        return;
-    }
-    const struct co_lane_sender *sender = slot_of(lane, chunk.team, chunk.source);
-    if (!sender->is_known || sender->wire_team != chunk.team || sender->source != chunk.source) {
+    const struct co_chunk *chunk = &datagram->chunk;
+    const struct co_lane_sender *sender = slot_of(lane, chunk->team, chunk->source);
+    if (!sender->is_known || sender->wire_team != chunk->team || sender->source != chunk->source) {
         return;
     }
     uint8_t nonce[CO_AUTH_NONCE_BYTES];
-    co_wire_chunk_nonce(nonce, &chunk);
+    co_wire_chunk_nonce(nonce, chunk);
     datagram->team_id = sender->team_id;
     datagram->rank = sender->rank;
-    datagram->is_verified =
-        co_auth_verify(lane->auth, CO_AUTH_CHUNK, sender->rank, sender->team_id, nonce, datagram->data, bytes);
+    datagram->is_verified = co_auth_verify(lane->auth, CO_AUTH_CHUNK, sender->rank, sender->team_id, nonce,
+                                           datagram->data, datagram->bytes - lane->tag_bytes);
+}
+
+// Who takes it looks at the head of a chunk no more.
+static void decode(struct co_receive_lane *lane, struct co_lane_datagram *datagram)
+{
+    size_t bytes = datagram->bytes - lane->tag_bytes;
+    datagram->kind = co_wire_kind(datagram->data, bytes);
+    bool is_chunk = datagram->kind == CO_WIRE_CHUNK || datagram->kind == CO_WIRE_CONTRIBUTION;
+    if (is_chunk && co_wire_chunk_decode(&datagram->chunk, datagram->data, bytes) < 0) {
+        datagram->kind = -EPROTO;
+    }
+    if (datagram->kind == CO_WIRE_CHUNK && !datagram->chunk.is_repair) {
+        verify(lane, datagram);
+    }
 }
 
 static void hold(void *arg, const struct co_arrival *arrivals, unsigned count)
@@ -40,9 +49,12 @@ static void hold(void *arg, const struct co_arrival *arrivals, unsigned count)
     struct co_receive_lane *lane = arg;
     for (unsigned i = 0; i < count && lane->count < CO_LANE_DATAGRAMS; i++) { // else many tiny ones: dropped as if the
         struct co_lane_datagram *datagram = &lane->datagrams[lane->count++];  // socket had been full
-        *datagram = (struct co_lane_datagram){.data = arrivals[i].data, .bytes = arrivals[i].bytes};
+        datagram->data = arrivals[i].data;
+        datagram->bytes = arrivals[i].bytes;
+        datagram->kind = -EPROTO;
+        datagram->is_verified = false;
         if (datagram->bytes >= lane->tag_bytes) {
-            verify(lane, datagram);
+            decode(lane, datagram);
         }
     }
 }

@@ -32,7 +32,9 @@ struct co_lane_sender {
 struct co_lane_datagram {
     const uint8_t *data;
     size_t bytes;
-    bool is_verified; // as a chunk of `rank` in team `team_id`
+    int kind;              // co_wire_kind, or -EPROTO: no datagram of ours
+    struct co_chunk chunk; // of a chunk and of a contribution
+    bool is_verified;      // as a chunk of `rank` in team `team_id`
     uint64_t team_id;
     int rank;
 };

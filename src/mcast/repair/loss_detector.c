@@ -5,8 +5,9 @@
 // gather, so that many go into one request. Both ways keep at most the budget of chunks outstanding, so that
 // black-holed blocks stream from the neighbour at the pace of its answers. Of blocks that only wait for their sources
 // to begin one alone is asked for again by the clock: they are many where somebody is late, and have one patience.
+#include "mcast/repair/loss_detector.h"
+
 #include "base/chunk_bitmap.h"
-#include "mcast/receive/receive_block.h"
 #include "mcast/wire/serial.h"
 
 // A block of which nothing has come is more often late than lost: its sender may not have begun.
@@ -299,4 +300,18 @@ unsigned co_loss_detector_find(struct co_receive_block *block, const struct co_l
         watch(block);
     }
     return request->count;
+}
+
+uint32_t co_loss_detector_count_lost(struct co_receive_block *block, uint64_t reorder_ns, uint64_t now_ns)
+{
+    uint32_t lost = 0;
+    if (block->noticed_below > block->counted_below && now_ns >= block->noticed_ns + reorder_ns) {
+        lost = co_chunk_bitmap_count_clear(block->arrived, block->counted_below, block->noticed_below);
+        block->counted_below = block->noticed_below;
+    }
+    if (block->noticed_below == block->counted_below && block->next_psn > block->noticed_below) {
+        block->noticed_below = block->next_psn;
+        block->noticed_ns = now_ns;
+    }
+    return lost;
 }

@@ -9,6 +9,7 @@
 #include "mcast/endpoint.h"
 #include "mcast/group.h"
 #include "mcast/operation.h"
+#include "mcast/repair/loss_detector.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/rdma_repair_read.h"
 #include "mcast/send/control_send.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "mcast/endpoint.h"
-#include "mcast/ack/ack.h"
 #include "mcast/operation.h"
+#include "mcast/repair/loss_detector.h"
 #include "mcast/repair/rdma_repair_read.h"
 
 bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request)
@@ -46,18 +46,14 @@ void co_rdma_repair_cancel(struct co_mcast_op *op)
     }
 }
 
-void co_rdma_repair_poll(struct co_mcast_op *op)
+bool co_rdma_repair_have_ended(struct co_mcast_op *op)
 {
     const struct co_reads *reads = op->group->mcast->transport->reads;
-    if (!op->awaits_reads || reads->ops->is_under_way(reads, op->last_read)) {
-        return;
+    if (reads->ops->is_under_way(reads, op->last_read)) {
+        return false;
     }
     co_rdma_repair_cancel(op);
-    op->group->mcast->events++;
-    if (op->blocks_missing == 0 && op->state == 0) {
-        op->group->mcast->advances++;
-        co_ack_operation_done(op);
-    }
+    return true;
 }
 
 // False: no more of them now.

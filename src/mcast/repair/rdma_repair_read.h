@@ -8,7 +8,7 @@
 
 bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request);
 void co_rdma_repair_receive_offer(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
-void co_rdma_repair_poll(struct co_mcast_op *op);   // whether they have ended
-void co_rdma_repair_cancel(struct co_mcast_op *op); // what they bring comes too late
+bool co_rdma_repair_have_ended(struct co_mcast_op *op); // of one that awaits some (awaits_reads)
+void co_rdma_repair_cancel(struct co_mcast_op *op);     // what they bring comes too late
 
 #endif

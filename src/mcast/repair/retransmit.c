@@ -273,6 +273,14 @@ void co_retransmit_forward(struct co_mcast_op *op, int source, uint32_t psn)
     }
 }
 
+// A deaf neighbour gets at once what the others hear.
+void co_retransmit_forward_sent(struct co_mcast_op *op, uint32_t first)
+{
+    for (uint32_t psn = first; psn < op->next_psn && op->wanted != NULL; psn++) {
+        co_retransmit_forward(op, op->group->self, psn);
+    }
+}
+
 static int send_parked(const struct co_retransmit *repair)
 {
     uint8_t body[CO_CONTROL_MAX];

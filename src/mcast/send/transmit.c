@@ -8,9 +8,7 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
-#include "mcast/ack/ack.h"
 #include "mcast/operation.h"
-#include "mcast/repair/retransmit.h"
 #include "mcast/send/control_send.h"
 
 #define PACED_LEAST 4 // chunks: fewer are not worth a turn
@@ -229,8 +227,7 @@ static bool next_part(struct co_mcast_op *op, struct co_send_part *part)
     return true;
 }
 
-// True: all of it has left.
-static bool account(const struct co_send_part *part)
+bool co_transmit_account(const struct co_send_part *part)
 {
     struct co_mcast_op *op = part->op;
     struct co_mcast *mcast = op->group->mcast;
@@ -240,10 +237,6 @@ static bool account(const struct co_send_part *part)
     uint32_t sent = (uint32_t)part->sent;
     co_counter_add(CO_COUNT_DATA_SENT, sent);
     co_counter_add(CO_COUNT_DATA_SENT_BYTES, bytes_of(op, part->first, sent, mcast->config.chunk_bytes));
-    for (uint32_t i = 0; i < sent && op->wanted != NULL; i++) {
-        co_retransmit_forward(op, op->group->self,
-                              part->first + i); // a deaf neighbour gets at once what the others hear
-    }
     op->group->mcast->sent_turn++;
     op->next_psn += sent;
     co_send_window_sent(&op->group->window, (uint32_t)co_operation_senders(op), sent, op->group->delivered,
@@ -269,7 +262,7 @@ void co_operation_transmit(struct co_mcast_op *op)
         struct co_destination to = {CO_TO_GROUP, part.subgroup};
         struct co_chunk as = own_chunk(&part);
         part.sent = send_some(op, own_block(op), &as, part.first, part.count, to);
-        if (!account(&part)) {
+        if (!co_transmit_account(&part)) {
             return;
         }
     }
@@ -295,19 +288,4 @@ void co_mcast_send_run(struct co_mcast *mcast)
     struct co_chunk as = own_chunk(part);
     fill_batch(&mcast->sender_batch, part->op, own_block(part->op), &as, part->first, part->count);
     part->sent = mcast->transport->ops->send(mcast->transport, to, mcast->sender_batch.datagrams, part->count);
-}
-
-bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
-{
-    struct co_mcast_op *op = mcast->part.op;
-    mcast->now_ns = now_ns;
-    op->is_sending = false;
-    bool has_room = account(&mcast->part);
-    if (!has_room) {
-        co_counter_add(CO_COUNT_BACKPRESSURE, 1);
-    }
-    mcast->part.op = NULL;
-    co_ack_credit(op->group, false); // which may have come before we knew what it is for
-    co_operation_part_sent(op);
-    return has_room;
 }

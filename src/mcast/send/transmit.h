@@ -34,7 +34,8 @@ struct co_send_part {
     int sent; // datagrams taken, or -errno
 };
 
-void co_operation_transmit(struct co_mcast_op *op); // own block, as far as window and queue allow
+void co_operation_transmit(struct co_mcast_op *op);        // own block, as far as window and queue allow
+bool co_transmit_account(const struct co_send_part *part); // of what was sent of it. True: all of it has left
 void co_operation_announce_end(struct co_mcast_op *op);
 // From `first` on, as far as the queue allows; returns how many chunks left.
 uint32_t co_contribution_send(struct co_mcast_op *op, const struct co_receive_block *part, uint32_t first);

@@ -142,6 +142,17 @@ int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t byt
     return bytes - CO_WIRE_HEAD_BYTES == expected ? 0 : -EPROTO;
 }
 
+bool co_wire_is_first_of(const uint8_t *head, const uint8_t *other, uint32_t psn)
+{
+    struct wire_chunk wire, expected;
+    memcpy(&wire, head, sizeof(wire));
+    memcpy(&expected, other, sizeof(expected));
+    expected.how = wire.how; // when credit is wanted changes from chunk to chunk
+    expected.psn = htole32(psn);
+    return !co_wire_is_repair(head) && wire.how >> 1 <= CO_WIRE_CREDIT_SHIFT_MAX &&
+           memcmp(&wire, &expected, sizeof(wire)) == 0;
+}
+
 void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_control *control, size_t body_bytes)
 {
     struct wire_control wire = {

@@ -156,6 +156,10 @@ void co_wire_chunk_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_chun
 // -EPROTO.
 int co_wire_chunk_decode(struct co_chunk *chunk, const uint8_t *data, size_t bytes);
 
+// Whether a head, of bytes that may be anybody's, is that of this PSN of the block of which `other` is a chunk's head;
+// both are first transmissions. Says as much as decoding it would, but for the size of the datagram.
+bool co_wire_is_first_of(const uint8_t *head, const uint8_t *other, uint32_t psn);
+
 void co_wire_control_encode(uint8_t head[CO_WIRE_HEAD_BYTES], const struct co_control *control, size_t body_bytes);
 // `bytes`: head and body without the tag. Body and entries must agree with the type. 0 or -EPROTO.
 int co_wire_control_decode(struct co_control *control, const uint8_t *data, size_t bytes);

@@ -17,7 +17,7 @@
 #include "mcast/receive/receive_lane.h"
 #include "mcast_world.h"
 #include "mcast/receive/deliver.h"
-#include "mcast/receive/dispatcher.h"
+#include "mcast/mcast_receive.h"
 
 enum { MEMBERS = 3, SELF = 1, PAYLOAD = 100, CHUNKS = 8, BYTES = CHUNKS * PAYLOAD, ROOM = 160 };
 
@@ -25,8 +25,8 @@ static struct world world;
 static struct co_mcast_op *op;
 static unsigned char buffer[BYTES];
 static alignas(8) uint8_t datagrams[CHUNKS][ROOM];
-static struct co_arrival arrivals[CHUNKS];
-static struct co_lane_datagram said[CHUNKS]; // by the lane
+static struct co_receive_lane lane; // as if its thread had filled it
+static struct co_lane_datagram *const said = lane.datagrams;
 
 static int open_world(void **state)
 {
@@ -46,9 +46,13 @@ static int open_world(void **state)
         co_auth_seal(world.auth[0], CO_AUTH_CHUNK, 0, group->team_id, nonce, data, CO_WIRE_HEAD_BYTES + PAYLOAD, NULL,
                      0, data + CO_WIRE_HEAD_BYTES + PAYLOAD);
         size_t bytes = CO_WIRE_HEAD_BYTES + PAYLOAD + world.mcast[SELF]->tag_bytes;
-        arrivals[psn] = (struct co_arrival){.data = data, .bytes = bytes};
-        said[psn] = (struct co_lane_datagram){
-            .data = data, .bytes = bytes, .is_verified = true, .team_id = group->team_id, .rank = 0};
+        said[psn] = (struct co_lane_datagram){.data = data,
+                                              .bytes = bytes,
+                                              .kind = CO_WIRE_CHUNK,
+                                              .chunk = chunk,
+                                              .is_verified = true,
+                                              .team_id = group->team_id,
+                                              .rank = 0};
     }
     return 0;
 }
@@ -63,12 +67,11 @@ static int close_world(void **state)
 }
 
 // How many were dropped for their tags.
-static uint64_t deliver(unsigned first, unsigned count)
+static uint64_t deliver(unsigned count)
 {
     uint64_t forged = co_counter_read(CO_COUNT_DROP_FORGED);
-    world.mcast[SELF]->lane_datagram = said + first;
-    co_dispatcher_deliver(world.mcast[SELF], arrivals + first, count);
-    world.mcast[SELF]->lane_datagram = NULL;
+    lane.count = count;
+    co_mcast_deliver_lane(world.mcast[SELF], &lane);
     return co_counter_read(CO_COUNT_DROP_FORGED) - forged;
 }
 
@@ -87,7 +90,7 @@ static void forged_alone(void **state)
 {
     (void)state;
     forge(0);
-    assert_int_equal(deliver(0, 1), 1);
+    assert_int_equal(deliver(1), 1);
     assert_false(co_chunk_bitmap_has(op->blocks[0].arrived, 0));
 }
 
@@ -96,7 +99,7 @@ static void forged_in_a_run(void **state)
     (void)state;
     uint64_t in_runs = co_counter_read(CO_COUNT_DATA_IN_RUNS);
     forge(3);
-    assert_int_equal(deliver(0, CHUNKS), 1);
+    assert_int_equal(deliver(CHUNKS), 1);
     co_deliver_count(world.mcast[SELF]);
     assert_true(co_counter_read(CO_COUNT_DATA_IN_RUNS) - in_runs >= CHUNKS - 3);
     for (unsigned psn = 0; psn < CHUNKS; psn++) {
@@ -113,7 +116,7 @@ static void verified_as_another_ones(void **state)
         said[psn].team_id += psn % 2 ? UINT64_C(1) << 32 : 0;
         said[psn].rank = psn % 2 ? 0 : 2;
     }
-    assert_int_equal(deliver(0, CHUNKS), CHUNKS - 1);
+    assert_int_equal(deliver(CHUNKS), CHUNKS - 1);
     assert_true(has_come(0));
 }
 
@@ -124,7 +127,7 @@ static void verified_once(void **state)
     for (unsigned psn = 0; psn < CHUNKS; psn++) {
         datagrams[psn][CO_WIRE_HEAD_BYTES + PAYLOAD] ^= 1; // the tag, after the lane has seen it
     }
-    assert_int_equal(deliver(0, CHUNKS), 0);
+    assert_int_equal(deliver(CHUNKS), 0);
     for (unsigned psn = 0; psn < CHUNKS; psn++) {
         assert_true(has_come(psn));
     }

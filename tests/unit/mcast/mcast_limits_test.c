@@ -14,7 +14,7 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
-#include "mcast/receive/dispatcher.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/repair/retransmit.h"
 
 enum { MEMBERS = 4, SELF = 1, BYTES = 60000, CHUNKS = BYTES / 100 };
@@ -45,7 +45,7 @@ static void deliver_chunk(uint64_t team, int rank, struct co_chunk chunk)
     co_wire_chunk_nonce(nonce, &chunk);
     co_auth_seal(world.auth[rank], CO_AUTH_CHUNK, rank, team, nonce, data, bytes, NULL, 0, data + bytes);
     struct co_arrival arrival = {.data = data, .bytes = bytes + world.mcast[SELF]->tag_bytes};
-    co_dispatcher_deliver(world.mcast[SELF], &arrival, 1);
+    co_mcast_deliver(world.mcast[SELF], &arrival, 1);
 }
 
 static void a_member_behind_the_last_one(void **state)

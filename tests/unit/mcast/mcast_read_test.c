@@ -16,7 +16,7 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/send/control_send.h"
 
 #define MEMBERS 5
@@ -205,7 +205,7 @@ static void the_owner_is_told_when_nothing_is_read_any_more(void **state)
                                  .block_bytes = BYTES,
                                  .is_repair = true};
         size_t bytes = BYTES - psn * 100U < 100 ? BYTES - psn * 100U : 100;
-        co_deliver_chunk(op, &chunk, pair->data[0] + psn * 100U, bytes);
+        co_mcast_take_chunk(op, &chunk, pair->data[0] + psn * 100U, bytes);
     }
     assert_true(co_receive_block_is_complete(block));
     assert_int_equal(op->blocks_missing, 1);

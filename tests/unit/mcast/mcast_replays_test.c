@@ -15,7 +15,7 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
-#include "mcast/receive/dispatcher.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/send/control_send.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -64,7 +64,7 @@ static void send_again(struct co_mcast *to, const struct heard *heard, int times
 {
     struct co_arrival arrival = {.data = heard->data, .bytes = heard->bytes};
     for (int i = 0; i < times; i++) {
-        co_dispatcher_deliver(to, &arrival, 1);
+        co_mcast_deliver(to, &arrival, 1);
     }
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
+#include "mcast/receive/early_chunks.h"
 #include "transport/fault/lossy.h"
 #include "mcast_tape.h"
 #include "mcast_world.h"

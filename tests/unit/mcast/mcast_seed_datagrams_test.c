@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "mcast_seeds.h"
-#include "mcast/receive/dispatcher.h"
+#include "mcast/mcast_receive.h"
 
 #define ALIKE UINT64_C(0x300000009) // on the wire
 
@@ -37,7 +37,7 @@ static void deliver(struct job *job, struct co_auth *auth, uint64_t team, int so
 {
     unsigned char datagram[9000];
     size_t bytes = make_chunk(datagram, auth, team, source, psn, job->world.options.chunk_bytes);
-    co_dispatcher_deliver(job->world.mcast[0], &(struct co_arrival){.data = datagram, .bytes = (uint32_t)bytes}, 1);
+    co_mcast_deliver(job->world.mcast[0], &(struct co_arrival){.data = datagram, .bytes = (uint32_t)bytes}, 1);
 }
 
 static void forged_ones_open_nothing(void **state)

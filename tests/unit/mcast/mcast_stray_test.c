@@ -14,7 +14,7 @@
 #include "base/counters.h"
 #include "mcast/endpoint.h"
 #include "mcast_world.h"
-#include "mcast/receive/dispatcher.h"
+#include "mcast/mcast_receive.h"
 #include "mcast/send/control_send.h"
 
 enum { MEMBERS = 8, COLLECTOR = 0x1234567800000007 % MEMBERS, LATE = 3, BYTES = 40 };
@@ -239,10 +239,10 @@ static void what_was_said_to_another_is_not_taken(void **state)
     co_auth_seal(world.auth[0], CO_AUTH_CONTROL, 0, team, nonce, data, CO_WIRE_HEAD_BYTES, NULL, 0,
                  data + CO_WIRE_HEAD_BYTES);
     struct co_arrival arrival = {.data = data, .bytes = bytes};
-    co_dispatcher_deliver(world.mcast[2], &arrival, 1);
+    co_mcast_deliver(world.mcast[2], &arrival, 1);
     assert_int_equal(world.group[2]->broken, 0);
     assert_int_equal(co_counter_read(CO_COUNT_DROP_FORGED) - forged, 1);
-    co_dispatcher_deliver(world.mcast[1], &arrival, 1);
+    co_mcast_deliver(world.mcast[1], &arrival, 1);
     assert_true(world.group[1]->broken != 0);
     world_close(&world);
 }

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/receive/receive_block.h"
+#include "mcast/repair/loss_detector.h"
 
 #define CHUNKS_MAX 2048
 #define ROOM 128

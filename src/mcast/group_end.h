@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Private to src/mcast. The ways out of a group (group_end.c).
+#ifndef CASTOFF_MCAST_GROUP_END_H
+#define CASTOFF_MCAST_GROUP_END_H
+
+#include "mcast/endpoint.h"
+
+void co_group_free(struct co_mcast_group *group); // without operations; with its seed
+// A closed one that has nothing left to do; the eldest of those lingering may be freed for it.
+void co_group_linger(struct co_mcast_group *group);
+void co_group_break(struct co_mcast_group *group, int error); // once; tells the others
+
+#endif
