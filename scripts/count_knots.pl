@@ -12,7 +12,6 @@ use warnings;
 # Files of the largest knot of a folder, which is what all its files have in common; elsewhere there is none. These
 # numbers may only fall: whoever cuts a knot writes the new one.
 my %most = (
-    'src/base' => 3,
     'src/mcast' => 18,
     'src/onesided' => 5,
     'src/onesided/group' => 5,

@@ -6,16 +6,10 @@
 #define CASTOFF_BASE_SETTINGS_PRINT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/settings.h"
-
-#define CO_SETTING_NUMBER_MAX 32
-
-// Writes a number as a user would write it in a setting of this type: 65536 as 64K, 200000 as 200us. CHOICE as a
-// position.
-void co_setting_number_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_type type, int64_t number);
+#include "base/settings/settings_number.h"
 
 // Value in force, as a user would write it; `text` holds it where it is not the text of the user or the default.
 const char *co_setting_value_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_id id);
