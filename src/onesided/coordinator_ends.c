@@ -10,6 +10,16 @@
 
 enum { TEXT = CO_CONTROL_TEXT_MAX };
 
+struct member *co_coordinator_group_member(struct group *group, unsigned client)
+{
+    for (unsigned i = 0; i < group->member_count; i++) {
+        if (group->members[i].client == client && group->members[i].state != MEMBER_LOST) {
+            return &group->members[i];
+        }
+    }
+    return NULL;
+}
+
 static bool is_settled(const struct group *group, uint64_t now_ns)
 {
     for (unsigned i = 0; i < group->part_count; i++) {

@@ -72,16 +72,6 @@ static struct group *make_group(struct co_coordinator *coordinator, const char *
     return group;
 }
 
-struct member *co_coordinator_group_member(struct group *group, unsigned client)
-{
-    for (unsigned i = 0; i < group->member_count; i++) {
-        if (group->members[i].client == client && group->members[i].state != MEMBER_LOST) {
-            return &group->members[i];
-        }
-    }
-    return NULL;
-}
-
 // What is wrong with the group's ends, as text; false: nothing.
 static bool find_fault(const struct co_coordinator *coordinator, const struct group *group, uint8_t *reason,
                        char text[TEXT])
