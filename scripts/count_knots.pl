@@ -14,9 +14,6 @@ use warnings;
 my %most = (
     'src/mcast' => 18,
     'src/shm' => 4,
-    'src/transport/loopback' => 2,
-    'src/transport/udp' => 2,
-    'src/transport/verbs' => 5,
     'src/p2p/channel' => 2,
     'src/p2p/channel/rc' => 2,
     'src/pmpi' => 4,

@@ -200,8 +200,8 @@ int co_udp_lane_descriptor(struct co_transport *transport, unsigned index);
 bool co_udp_lane_is_quiet(const struct co_transport *transport, unsigned index);
 void co_udp_lane_close(struct co_udp *udp, unsigned index);
 
-// udp_receive.c, for udp_lane.c: delivers the datagrams that the kernel has joined into one message, counts them, and
-// says what an errno of a receive means: 0, or -errno when the descriptor is broken for good.
+// udp_segments.c: delivers the datagrams that the kernel has joined into one message, counts them, and says what an
+// errno of a receive means: 0, or -errno when the descriptor is broken for good.
 size_t co_udp_segment_bytes(struct mmsghdr *message); // of the datagrams inside; the message's own when it is one
 void co_udp_segments_deliver(const uint8_t *data, size_t bytes, size_t segment, struct co_udp_taken *taken,
                              co_deliver_fn deliver, void *arg);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The two reliable connections of the ring of nodes: made at start of what all ranks have told each other, so nobody
-// has to be asked. The left one of a rank leads to the right one of its left neighbour. Cold.
+// has to be asked. The left one of a rank leads to the right one of its left neighbour. Cold, but for finding one.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +28,52 @@ int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link)
     }
     link->first_number = (uint32_t)(co_clock_now_ns() >> 6) & CO_VERBS_NUMBER_MASK;
     return co_verbs_connection_init(link->queue_pair, verbs->port);
+}
+
+struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer)
+{
+    struct co_verbs_link *link = all->links;
+    while (link != all->links + CO_VERBS_LINKS && !(link->is_up && link->peer == peer)) {
+        link++;
+    }
+    return link != all->links + CO_VERBS_LINKS && all->verbs->broken == 0 ? link : NULL;
+}
+
+bool co_verbs_links_are_used(const struct co_verbs_reads *all)
+{
+    return all->links[0].is_up || all->links[1].is_up;
+}
+
+struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair)
+{
+    for (unsigned i = 0; i < CO_VERBS_LINKS; i++) {
+        if (queue_pair != NULL && verbs->reads.links[i].queue_pair == queue_pair) {
+            return &verbs->reads.links[i];
+        }
+    }
+    return NULL;
+}
+
+// Without its queue pair the device writes to none of its slots any more, but for what has ended.
+void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why)
+{
+    struct co_verbs_reads *all = &verbs->reads;
+    char text[200];
+    if (!link->is_up) {
+        return;
+    }
+    link->is_up = false;
+    ibv_destroy_qp(link->queue_pair);
+    link->queue_pair = NULL;
+    for (unsigned slot = 0; slot < CO_VERBS_READS; slot++) {
+        if (all->slots[slot].number != 0 && all->slots[slot].link == link && !all->slots[slot].has_ended) {
+            verbs->config.count(CO_VERBS_FLUSHED, 1);
+            co_verbs_read_free(all, slot);
+        }
+    }
+    snprintf(text, sizeof text, "verbs on %s: memory of rank %d cannot be read any more: %s; repairs are sent",
+             verbs->device, link->peer, why);
+    verbs->config.warn(text);
 }
 
 static uint8_t mtu_of(const struct co_verbs *verbs)

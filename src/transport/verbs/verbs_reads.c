@@ -5,7 +5,6 @@
 // device never writes to the program's memory, and what it brings late harms nobody. A connection that fails is not
 // made again. Warm: only what was lost is read.
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -16,20 +15,6 @@
 static struct co_verbs_reads *of(struct co_reads *reads)
 {
     return (struct co_verbs_reads *)reads;
-}
-
-struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer)
-{
-    struct co_verbs_link *link = all->links;
-    while (link != all->links + CO_VERBS_LINKS && !(link->is_up && link->peer == peer)) {
-        link++;
-    }
-    return link != all->links + CO_VERBS_LINKS && all->verbs->broken == 0 ? link : NULL;
-}
-
-bool co_verbs_links_are_used(const struct co_verbs_reads *all)
-{
-    return all->links[0].is_up || all->links[1].is_up;
 }
 
 static bool is_connected(const struct co_reads *reads, int peer)
@@ -126,34 +111,6 @@ static bool is_under_way(const struct co_reads *reads, uint64_t number)
     return slot < CO_VERBS_READS && all->verbs->broken == 0;
 }
 
-static void free_slot(struct co_verbs_reads *all, unsigned slot)
-{
-    all->slots[slot].number = 0;
-    all->free_slots[all->free_count++] = (uint16_t)slot;
-}
-
-// Without its queue pair the device writes to none of its slots any more, but for what has ended.
-void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why)
-{
-    struct co_verbs_reads *all = &verbs->reads;
-    char text[200];
-    if (!link->is_up) {
-        return;
-    }
-    link->is_up = false;
-    ibv_destroy_qp(link->queue_pair);
-    link->queue_pair = NULL;
-    for (unsigned slot = 0; slot < CO_VERBS_READS; slot++) {
-        if (all->slots[slot].number != 0 && all->slots[slot].link == link && !all->slots[slot].has_ended) {
-            verbs->config.count(CO_VERBS_FLUSHED, 1);
-            free_slot(all, slot);
-        }
-    }
-    snprintf(text, sizeof text, "verbs on %s: memory of rank %d cannot be read any more: %s; repairs are sent",
-             verbs->device, link->peer, why);
-    verbs->config.warn(text);
-}
-
 static struct co_verbs_read *oldest(struct co_verbs_reads *all)
 {
     struct co_verbs_read *found = NULL;
@@ -207,16 +164,6 @@ static void take(struct co_verbs *verbs, const struct ibv_wc *done)
     }
 }
 
-struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair)
-{
-    for (unsigned i = 0; i < CO_VERBS_LINKS; i++) {
-        if (queue_pair != NULL && verbs->reads.links[i].queue_pair == queue_pair) {
-            return &verbs->reads.links[i];
-        }
-    }
-    return NULL;
-}
-
 bool co_verbs_reads_reap(struct co_verbs *verbs)
 {
     struct co_verbs_reads *all = &verbs->reads;
@@ -250,7 +197,7 @@ unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, v
         }
         deliver(arg, arrivals, count);
         for (unsigned i = 0; i < count; i++) {
-            free_slot(all, all->ended[delivered + i]);
+            co_verbs_read_free(all, all->ended[delivered + i]);
         }
         verbs->config.count(CO_VERBS_READS_DONE, count);
         verbs->config.count(CO_VERBS_READ_BYTES, bytes);

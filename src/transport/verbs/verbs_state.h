@@ -162,6 +162,12 @@ static inline struct co_verbs_ring *co_verbs_own_ring(struct co_verbs *verbs)
     return &verbs->rings[verbs->group_count];
 }
 
+static inline void co_verbs_read_free(struct co_verbs_reads *all, unsigned slot)
+{
+    all->slots[slot].number = 0;
+    all->free_slots[all->free_count++] = (uint16_t)slot;
+}
+
 // verbs_device.c: from the interface's address to an open device; 0 or -errno with the reason.
 int co_verbs_device_open(struct co_verbs *verbs, char *why, size_t why_room);
 void co_verbs_device_close(struct co_verbs *verbs);
@@ -188,9 +194,6 @@ void co_verbs_ring_stop(struct co_verbs *verbs, struct co_verbs_ring *ring); // 
 int co_verbs_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                   unsigned count);
 void co_verbs_reap(struct co_verbs *verbs); // slots of what has left are free again
-size_t co_verbs_bytes_of(const struct co_tx_datagram *datagram);
-// What of it is copied, one after the other; payload that stands in a region is not. How many bytes.
-uint32_t co_verbs_fill(uint8_t *slot, const struct co_tx_datagram *datagram);
 
 // verbs_regions.c
 int co_verbs_regions_open(struct co_verbs *verbs);
@@ -216,10 +219,6 @@ bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some, or words, are t
 unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
 uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs); // when to look for those that last too long, 0: none
 void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns);
-struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair); // NULL: of none
-struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer);                    // NULL: there is none
-bool co_verbs_links_are_used(const struct co_verbs_reads *all);
-void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why);
 
 // verbs_words.c
 int co_verbs_words_open(struct co_verbs *verbs, struct co_verbs_link *link, uint8_t *memory); // 0 or -errno
@@ -232,15 +231,21 @@ unsigned co_verbs_words_deliver(struct co_verbs *verbs, co_deliver_fn deliver, v
 int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link); // 0 or -errno
 void co_verbs_links_tell(struct co_verbs *verbs, struct co_verbs_address *mine);
 void co_verbs_links_connect(struct co_verbs *verbs, const int neighbours[CO_VERBS_LINKS]);
+struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair); // NULL: of none
+struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer);                    // NULL: there is none
+bool co_verbs_links_are_used(const struct co_verbs_reads *all);
+void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why);
 void co_verbs_links_describe(const struct co_verbs *verbs, char *text, size_t room); // what is appended
 
-// verbs_health.c: a completion with an error, of "a send" and the like; `said` has the bits of what was named before.
+// verbs_failures.c: a completion with an error, of "a send" and the like; `said` has the bits of what was named before.
 void co_verbs_failed(struct co_verbs *verbs, struct co_verbs_ring *ring, const struct ibv_wc *completion,
                      const char *what, uint64_t *said);
 void co_verbs_ring_fail(struct co_verbs *verbs, struct co_verbs_ring *ring);
+void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for good
+
+// verbs_health.c
 // Hears the device now and then, at once with must_look, and sets up what has failed; is_drained: no completion waits.
 void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained);
-uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs);            // 0: whenever something happens
-void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for good
+uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs); // 0: whenever something happens
 
 #endif

@@ -87,7 +87,7 @@ static bool is_late(const struct co_verbs_words *words, uint64_t now_ns)
 bool co_verbs_word_send(struct co_verbs *verbs, int peer, const struct co_tx_datagram *datagram)
 {
     struct co_verbs_link *link = co_verbs_link_to(&verbs->reads, peer);
-    size_t bytes = co_verbs_bytes_of(datagram);
+    size_t bytes = co_tx_datagram_bytes(datagram);
     if (link == NULL || bytes > CO_VERBS_WORD_BYTES || datagram->region != NULL) {
         return false;
     }
@@ -95,7 +95,7 @@ bool co_verbs_word_send(struct co_verbs *verbs, int peer, const struct co_tx_dat
     if (!has_room(&link->words, 1) || is_late(&link->words, now_ns)) { // one is left for an empty one
         return false;
     }
-    co_verbs_fill(sent_slot(link, link->words.sent & SLOT_MASK), datagram);
+    co_tx_datagram_copy(sent_slot(link, link->words.sent & SLOT_MASK), datagram);
     if (!post(verbs, link, (uint32_t)bytes, now_ns)) {
         return false;
     }
