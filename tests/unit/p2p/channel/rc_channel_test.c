@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Point-to-point over connections: bodies are read once where they lie, go in pieces where memory cannot be registered,
-// wait for a connection, and end with an error, on both sides, when the connection is lost. What is not what it says it
-// is, or comes from somebody else, is left out.
+// Point-to-point over connections: payloads are read once where they lie, go in pieces where memory cannot be
+// registered, wait for a connection, and end with an error, on both sides, when the connection is lost. What is not
+// what it says it is, or comes from somebody else, is left out.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "p2p/channel/rc_channel_state.h"
-#include "fake_links.h"
+#include "fake_rc.h"
 #include "p2p_letters.h"
 
 enum { MANY = 100 };
@@ -26,7 +26,7 @@ static int open_hosts(void **state)
                                         .credit = 1 << 20,
                                         .matcher = {64, 64, 16},
                                         .node_ranks = 1,
-                                        .has_links = true};
+                                        .has_rc = true};
     p2p_world_open(&world, &options);
     for (size_t i = 0; i < LARGE; i++) {
         sent[i] = (unsigned char)(i * 13 + i / 251);
@@ -38,7 +38,7 @@ static int open_hosts(void **state)
 static int close_hosts(void **state)
 {
     (void)state;
-    p2p_world_close(&world); // no memory is lent any more
+    p2p_world_close(&world); // no memory is exported any more
     return 0;
 }
 
@@ -52,46 +52,46 @@ static void check_large_arrives(size_t bytes)
     assert_true(co_p2p_send_is_done(&send));
     assert_int_equal(send.result, 0);
     check_received(&receive, 0, 7, bytes);
-    assert_true(co_rc_channel_is_idle(world.carriers[0]) && co_rc_channel_is_idle(world.carriers[1]));
+    assert_true(co_rc_channel_is_idle(world.remote_channels[0]) && co_rc_channel_is_idle(world.remote_channels[1]));
 }
 
 static void a_large_message_is_read_once(void **state)
 {
     (void)state;
     check_large_arrives(LARGE - 1);
-    assert_int_equal(fake_links_net.reads, 1);
-    assert_int_equal(fake_links_net.lent, 1);
-    assert_true(fake_links_net.frames <= 4); // request, clearance, offer, taken
+    assert_int_equal(fake_rc_net.reads, 1);
+    assert_int_equal(fake_rc_net.exported, 1);
+    assert_true(fake_rc_net.packets <= 4); // request, clearance, offer, taken
 }
 
-static void what_cannot_be_lent_goes_in_pieces(void **state)
+static void what_cannot_be_exported_goes_in_pieces(void **state)
 {
     (void)state;
-    fake_links_net.refuses_lending[0] = 2;
+    fake_rc_net.refuses_export[0] = 2;
     check_large_arrives(100000);
-    assert_int_equal(fake_links_net.reads, 0);
-    assert_true(fake_links_net.frames > 100000 / FAKE_FRAME_BYTES);
+    assert_int_equal(fake_rc_net.reads, 0);
+    assert_true(fake_rc_net.packets > 100000 / FAKE_PACKET_BYTES);
 }
 
 static void what_cannot_be_read_goes_in_pieces(void **state)
 {
     (void)state;
-    fake_links_net.refuses_reading[1] = 2;
+    fake_rc_net.refuses_reading[1] = 2;
     check_large_arrives(100000);
-    assert_int_equal(fake_links_net.reads, 0);
-    assert_int_equal(fake_links_net.lent, 1);
+    assert_int_equal(fake_rc_net.reads, 0);
+    assert_int_equal(fake_rc_net.exported, 1);
 }
 
 static void messages_wait_for_their_connection(void **state)
 {
     (void)state;
-    fake_links_net.polls_to_connect = 10;
+    fake_rc_net.polls_to_connect = 10;
     static struct co_p2p_send sends[MANY];
     for (int i = 0; i < MANY; i++) {
         sends[i] = send_of(0, 1, i, 64);
         co_p2p_send(&sends[i]);
     }
-    assert_int_equal(fake_links_net.frames, 0);
+    assert_int_equal(fake_rc_net.packets, 0);
     for (int i = 0; i < MANY; i++) { // in order
         struct co_p2p_receive receive = receive_at(1, 64);
         co_p2p_receive(&receive, CO_P2P_ANY, CO_P2P_ANY);
@@ -103,14 +103,14 @@ static void messages_wait_for_their_connection(void **state)
 static void both_sides_learn_of_a_lost_connection(void **state)
 {
     (void)state;
-    fake_links_net.holds_reads[1] = true;
+    fake_rc_net.holds_reads[1] = true;
     struct co_p2p_send send = send_of(0, 1, 7, LARGE);
     struct co_p2p_receive receive = receive_at(1, LARGE);
     co_p2p_receive(&receive, 0, 7);
     co_p2p_send(&send);
     p2p_world_settle(&world);
     assert_false(co_p2p_send_is_done(&send) || co_p2p_receive_is_done(&receive));
-    fake_links_break(0, 1);
+    fake_rc_break(0, 1);
     p2p_world_settle(&world);
     assert_true(co_p2p_send_is_done(&send) && send.result == -ECONNRESET);
     assert_true(co_p2p_receive_is_done(&receive) && receive.result == -ECONNRESET);
@@ -123,16 +123,16 @@ static void both_sides_learn_of_a_lost_connection(void **state)
 static void nothing_is_written_for_who_was_given_up(void **state)
 {
     (void)state;
-    fake_links_net.holds_reads[1] = true;
+    fake_rc_net.holds_reads[1] = true;
     struct co_p2p_send send = send_of(0, 1, 7, LARGE);
     struct co_p2p_receive receive = receive_at(1, LARGE);
     co_p2p_receive(&receive, 0, 7);
     co_p2p_send(&send);
     p2p_world_settle(&world);
-    assert_int_equal(fake_links_net.reads, 1);
+    assert_int_equal(fake_rc_net.reads, 1);
     co_p2p_lose(world.ranks[1], 0);
     assert_true(co_p2p_receive_is_done(&receive) && receive.result == -ECONNRESET);
-    fake_links_net.holds_reads[1] = false;
+    fake_rc_net.holds_reads[1] = false;
     p2p_world_settle(&world);
     assert_int_equal(received[0], 0xee);
     assert_true(co_p2p_send_is_done(&send) && send.result == -ECONNRESET);
@@ -141,16 +141,16 @@ static void nothing_is_written_for_who_was_given_up(void **state)
 static void a_device_that_is_taken_away_is_given_back_and_ends_everything(void **state)
 {
     (void)state;
-    fake_links_net.holds_reads[1] = true;
+    fake_rc_net.holds_reads[1] = true;
     struct co_p2p_send send = send_of(0, 1, 7, LARGE);
     struct co_p2p_receive receive = receive_at(1, LARGE);
     co_p2p_receive(&receive, 0, 7);
     co_p2p_send(&send);
     p2p_world_settle(&world);
-    co_rc_channel_let_go(world.carriers[1]);
-    assert_false(fake_links_has_let_go(1)); // whoever polls does it
+    co_rc_channel_let_go(world.remote_channels[1]);
+    assert_false(fake_rc_has_let_go(1)); // whoever polls does it
     p2p_world_settle(&world);
-    assert_true(fake_links_has_let_go(1) && !fake_links_has_let_go(0));
+    assert_true(fake_rc_has_let_go(1) && !fake_rc_has_let_go(0));
     assert_true(co_p2p_receive_is_done(&receive) && receive.result == -ECONNRESET);
     assert_true(co_p2p_send_is_done(&send) && send.result == -ECONNRESET);
 }
@@ -165,9 +165,9 @@ static bool refuse(void *arg, int peer, const struct co_packet *packet, const un
 // To rank 1, which hears it at once, without its engine.
 static void tell(int from, unsigned kind, const void *words, size_t words_bytes, const void *rest, size_t rest_bytes)
 {
-    assert_true(
-        co_rc_channel_send(co_rc_channel_of(world.carriers[from]), 1, kind, words, words_bytes, rest, rest_bytes));
-    world.carriers[1]->ops->poll(world.carriers[1], CO_RC_PENDING, refuse, NULL);
+    assert_true(co_rc_channel_send(co_rc_channel_of(world.remote_channels[from]), 1, kind, words, words_bytes, rest,
+                                   rest_bytes));
+    world.remote_channels[1]->ops->poll(world.remote_channels[1], CO_RC_PENDING, refuse, NULL);
 }
 
 static void tell_piece(int from, uint32_t number, bool is_last, size_t bytes)
@@ -176,7 +176,7 @@ static void tell_piece(int from, uint32_t number, bool is_last, size_t bytes)
     tell(from, CO_RC_PACKET_PIECE, &piece, sizeof piece, sent, bytes);
 }
 
-static void bodies_that_are_not_what_was_expected(void **state)
+static void payloads_that_are_not_what_was_expected(void **state)
 {
     enum { BYTES = 100 };
     static const struct {
@@ -185,7 +185,7 @@ static void bodies_that_are_not_what_was_expected(void **state)
     } wrong[] = {{BYTES + 1, true}, {BYTES + 1, false}, {BYTES - 1, true}, {BYTES, false}};
     enum { WRONG = sizeof wrong / sizeof *wrong };
     (void)state;
-    struct co_channel *channel = world.carriers[1];
+    struct co_channel *channel = world.remote_channels[1];
     struct co_channel_end over;
     for (int way = 0; way <= WRONG; way++) {
         uint32_t number = channel->ops->expect(channel, 0, received, BYTES, received);
@@ -208,24 +208,24 @@ static void bodies_that_are_not_what_was_expected(void **state)
         assert_true(over.owner == received && over.was_expected && over.result == -EPROTO);
         assert_int_equal(received[0], 0xee);
     }
-    assert_int_equal(fake_links_net.reads, 0);
+    assert_int_equal(fake_rc_net.reads, 0);
 }
 
-static void frames_that_are_not_as_long_as_they_say(void **state)
+static void packets_that_are_not_as_long_as_they_say(void **state)
 {
     (void)state;
-    struct co_channel *channel = world.carriers[0];
+    struct co_channel *channel = world.remote_channels[0];
     struct co_packet packet = {.context = 1, .tag = 7, .kind = CO_PACKET_EAGER};
     for (unsigned bytes = 99; bytes <= 101; bytes += 2) {
         packet.bytes = bytes;
         assert_true(channel->ops->send(channel, 1, &packet, sent, 100, NULL, 0));
-        world.carriers[1]->ops->poll(world.carriers[1], CO_RC_PENDING, refuse, NULL);
+        world.remote_channels[1]->ops->poll(world.remote_channels[1], CO_RC_PENDING, refuse, NULL);
     }
     check_large_arrives(100000);
 }
 
 // As a ring would be said to be broken, which would give the peer up.
-static void a_frame_of_no_kind(void **state)
+static void a_packet_of_no_kind(void **state)
 {
     (void)state;
     tell(0, CO_PACKET_BROKEN, sent, 100, NULL, 0);
@@ -236,16 +236,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_large_message_is_read_once, open_hosts, close_hosts),
-        cmocka_unit_test_setup_teardown(what_cannot_be_lent_goes_in_pieces, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(what_cannot_be_exported_goes_in_pieces, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(what_cannot_be_read_goes_in_pieces, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(messages_wait_for_their_connection, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(both_sides_learn_of_a_lost_connection, open_hosts, close_hosts),
         cmocka_unit_test_setup_teardown(a_device_that_is_taken_away_is_given_back_and_ends_everything, open_hosts,
                                         close_hosts),
         cmocka_unit_test_setup_teardown(nothing_is_written_for_who_was_given_up, open_hosts, close_hosts),
-        cmocka_unit_test_setup_teardown(bodies_that_are_not_what_was_expected, open_hosts, close_hosts),
-        cmocka_unit_test_setup_teardown(frames_that_are_not_as_long_as_they_say, open_hosts, close_hosts),
-        cmocka_unit_test_setup_teardown(a_frame_of_no_kind, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(payloads_that_are_not_what_was_expected, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(packets_that_are_not_as_long_as_they_say, open_hosts, close_hosts),
+        cmocka_unit_test_setup_teardown(a_packet_of_no_kind, open_hosts, close_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

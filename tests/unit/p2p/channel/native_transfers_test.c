@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies of the channel between hosts: in parts, more of them than there are places, owners that go; and failures of
+// Transfers of the channel between hosts: in parts, more of them than there are places, owners that go; and failures of
 // either kind.
 #include <errno.h>
 #include <setjmp.h>
@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
-#include "carrier_rig.h"
+#include "native_rig.h"
 
-static unsigned char body[LARGE], room[SIZE][LARGE];
+static unsigned char payload[LARGE], room[SIZE][LARGE];
 
 static void check_end(int rank, void *owner, int peer, bool was_expected, int result)
 {
@@ -31,31 +31,31 @@ static void check_no_end(int rank)
     assert_false(channels[rank]->ops->next_end(channels[rank], &end));
 }
 
-static void fill_body(void)
+static void fill_payload(void)
 {
     for (size_t i = 0; i < LARGE; i++) {
-        body[i] = byte_of(5, 6, i);
+        payload[i] = byte_of(5, 6, i);
     }
     memset(room, 0, sizeof(room));
 }
 
-static void bodies_in_parts(void **state)
+static void transfers_in_parts(void **state)
 {
     (void)state;
-    fill_body();
+    fill_payload();
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE - 1, &room[1]);
     assert_true(number > 0);
-    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE - 1, number, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 1, payload, LARGE - 1, number, &payload));
     uint64_t before = co_native_channel_advances(channels[1]);
     assert_false(co_native_channel_is_idle(channels[1])); // who waits for it must not sleep
     settle();
     assert_true(co_native_channel_is_idle(channels[1]));
     assert_int_equal(co_native_channel_advances(channels[1]) - before, (LARGE - 2) / 4096 + 1);
     check_end(1, &room[1], 0, true, 0);
-    check_end(0, &body, 1, false, 0);
+    check_end(0, &payload, 1, false, 0);
     check_no_end(0);
     check_no_end(1);
-    assert_memory_equal(room[1], body, LARGE - 1);
+    assert_memory_equal(room[1], payload, LARGE - 1);
     assert_int_equal(room[1][LARGE - 1], 0);
 }
 
@@ -66,26 +66,27 @@ static int open_in_parts(void **state)
     return 0;
 }
 
-static void bodies_are_bounded(void **state)
+static void transfers_are_bounded(void **state)
 {
     (void)state;
-    uint32_t numbers[BODIES];
-    fill_body();
-    for (int i = 0; i < BODIES; i++) {
+    uint32_t numbers[TRANSFERS];
+    fill_payload();
+    for (int i = 0; i < TRANSFERS; i++) {
         numbers[i] = channels[1]->ops->expect(channels[1], 0, &room[1][i], 1, &room[1][i]);
         assert_true(numbers[i] > 0);
     }
-    assert_int_equal(channels[1]->ops->expect(channels[1], 0, &room[1][BODIES], 1, &room[1]), 0);
-    for (int i = BODIES; i-- > 0;) {
-        assert_true(channels[0]->ops->transfer(channels[0], 1, &body[i], 1, numbers[i], &body[i]));
+    assert_int_equal(channels[1]->ops->expect(channels[1], 0, &room[1][TRANSFERS], 1, &room[1]), 0);
+    for (int i = TRANSFERS; i-- > 0;) {
+        assert_true(channels[0]->ops->transfer(channels[0], 1, &payload[i], 1, numbers[i], &payload[i]));
     }
-    assert_false(channels[0]->ops->transfer(channels[0], 1, body, 1, 1, &body));
-    assert_true(channels[1]->ops->transfer(channels[1], 2, body, 1, 1, &body)); // the other direction has places left
+    assert_false(channels[0]->ops->transfer(channels[0], 1, payload, 1, 1, &payload));
+    assert_true(
+        channels[1]->ops->transfer(channels[1], 2, payload, 1, 1, &payload)); // the other direction has places left
     settle();
-    assert_memory_equal(room[1], body, BODIES);
+    assert_memory_equal(room[1], payload, TRANSFERS);
     struct co_channel_end end;
     int expected = 0;
-    for (int i = 0; i < BODIES; i++) {
+    for (int i = 0; i < TRANSFERS; i++) {
         assert_true(channels[0]->ops->next_end(channels[0], &end) && !end.was_expected && end.result == 0);
     }
     check_no_end(0);
@@ -93,8 +94,8 @@ static void bodies_are_bounded(void **state)
         assert_int_equal(end.result, 0);
         expected += end.was_expected;
     }
-    assert_int_equal(expected, BODIES);
-    assert_true(channels[1]->ops->expect(channels[1], 0, &room[1][BODIES], 1, &room[1]) > 0);
+    assert_int_equal(expected, TRANSFERS);
+    assert_true(channels[1]->ops->expect(channels[1], 0, &room[1][TRANSFERS], 1, &room[1]) > 0);
     channels[1]->ops->forget(channels[1], 0);
     channels[1]->ops->forget(channels[1], 2);
     settle();
@@ -119,9 +120,9 @@ static void sends_fail(void **state)
     assert_true(say(0, 2, 0));
     settle();
     check_lost(0, 2);
-    assert_true(channels[0]->ops->transfer(channels[0], 2, body, LARGE, 1, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 2, payload, LARGE, 1, &payload));
     settle();
-    check_end(0, &body, 2, false, -EIO);
+    check_end(0, &payload, 2, false, -EIO);
 }
 
 static void receives_fail(void **state)
@@ -131,7 +132,7 @@ static void receives_fail(void **state)
     settle();
     assert_int_equal(heard[1].count, 1);
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
-    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE / 2, number, &body)); // less than expected
+    assert_true(channels[0]->ops->transfer(channels[0], 1, payload, LARGE / 2, number, &payload)); // less than expected
     settle();
     check_end(1, &room[1], 0, true, -EIO);
     fake_net.breaks_receives[1] = true;
@@ -150,21 +151,21 @@ static void receives_fail(void **state)
 static void owners_go(void **state)
 {
     (void)state;
-    fill_body();
+    fill_payload();
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
     uint32_t other = channels[1]->ops->expect(channels[1], 2, room[2], LARGE, &room[2]);
     settle();
     channels[1]->ops->forget(channels[1], 0);
     settle();
     assert_int_equal(fake_net.cancelled, 1);
-    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE, number, &body));
-    assert_true(channels[2]->ops->transfer(channels[2], 1, body, LARGE, other, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 1, payload, LARGE, number, &payload));
+    assert_true(channels[2]->ops->transfer(channels[2], 1, payload, LARGE, other, &payload));
     settle();
     assert_int_equal(room[1][0], 0);
-    assert_memory_equal(room[2], body, LARGE);
+    assert_memory_equal(room[2], payload, LARGE);
     check_end(1, &room[2], 2, true, 0);
     check_no_end(1);
-    for (int i = 0; i < BODIES; i++) {
+    for (int i = 0; i < TRANSFERS; i++) {
         assert_true(channels[1]->ops->expect(channels[1], 0, &room[1][i], 1, &room[1][i]) > 0);
     }
     channels[1]->ops->forget(channels[1], 0);
@@ -177,11 +178,11 @@ static void owners_go(void **state)
 static void owners_go_in_the_middle(void **state)
 {
     (void)state;
-    fill_body();
+    fill_payload();
     fake_net.buffered = 0;
     fake_net.is_slow[0] = true;
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
-    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE, number, &body));
+    assert_true(channels[0]->ops->transfer(channels[0], 1, payload, LARGE, number, &payload));
     settle();
     channels[1]->ops->forget(channels[1], 0);
     settle();
@@ -191,17 +192,17 @@ static void owners_go_in_the_middle(void **state)
     channels[1]->ops->forget(channels[1], 0); // once more
     uint32_t other = channels[1]->ops->expect(channels[1], 2, room[2], LARGE, &room[2]);
     assert_int_not_equal(other, number);
-    assert_true(channels[2]->ops->transfer(channels[2], 1, body, LARGE, other, &body));
+    assert_true(channels[2]->ops->transfer(channels[2], 1, payload, LARGE, other, &payload));
     settle();
-    assert_memory_equal(room[2], body, LARGE);
+    assert_memory_equal(room[2], payload, LARGE);
     check_end(1, &room[2], 2, true, 0);
     fake_net.is_slow[0] = false; // it was not dead
     settle();
     check_no_end(1);
     assert_true(co_native_channel_is_idle(channels[1]));
-    assert_memory_equal(room[1], body, 4096); // the part that was on its way
+    assert_memory_equal(room[1], payload, 4096); // the part that was on its way
     assert_int_equal(room[1][4096], 0);
-    for (int i = 0; i < BODIES; i++) {
+    for (int i = 0; i < TRANSFERS; i++) {
         assert_true(channels[1]->ops->expect(channels[1], 2, &room[1][i], 1, &room[1][i]) > 0);
     }
     channels[1]->ops->forget(channels[1], 2);
@@ -215,20 +216,20 @@ static void the_end_in_the_middle(void **state)
     (void)state;
     fake_net.is_slow[0] = true;
     uint32_t number = channels[1]->ops->expect(channels[1], 0, room[1], LARGE, &room[1]);
-    assert_true(channels[0]->ops->transfer(channels[0], 1, body, LARGE, number, &body));
-    assert_true(say(0, 2, 0)); // a frame, too
+    assert_true(channels[0]->ops->transfer(channels[0], 1, payload, LARGE, number, &payload));
+    assert_true(say(0, 2, 0)); // a packet, too
     settle();
     channels[1]->ops->forget(channels[1], 0);
     settle();
     close_channels(NULL);
-    assert_int_equal(fake_net.abandoned, 3); // the body at both ends, the frame where it goes
+    assert_int_equal(fake_net.abandoned, 3); // the payload at both ends, the packet where it goes
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(bodies_in_parts, open_in_parts, close_channels),
-        cmocka_unit_test_setup_teardown(bodies_are_bounded, open_channels, close_channels),
+        cmocka_unit_test_setup_teardown(transfers_in_parts, open_in_parts, close_channels),
+        cmocka_unit_test_setup_teardown(transfers_are_bounded, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(sends_fail, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(receives_fail, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(owners_go, open_channels, close_channels),

@@ -210,9 +210,9 @@ static void native_fails(void **state)
     p2p_world_open(&world, &options);
     struct co_p2p_receive under_way = receive_at(0, LARGE), posted = receive_at(0, LARGE), near = receive_at(1, LARGE),
                           far = receive_at(3, LARGE), any = receive_at(0, LARGE);
-    struct co_p2p_send body = send_of(2, 0, 1, LARGE), rts = send_of(0, 2, 1, LARGE), last = send_of(0, 2, 1, 8);
+    struct co_p2p_send payload = send_of(2, 0, 1, LARGE), rts = send_of(0, 2, 1, LARGE), last = send_of(0, 2, 1, 8);
     fake_net.buffered = 4096 + 100;
-    co_p2p_send(&body);
+    co_p2p_send(&payload);
     co_p2p_receive(&under_way, 2, 1);
     p2p_world_move(&world, 0);
     p2p_world_move(&world, 0); // it has asked for the bytes
@@ -242,7 +242,7 @@ static void native_fails(void **state)
     assert_true(co_p2p_receive_is_done(&far) && far.result == 0);
     assert_true(co_p2p_receive_is_done(&any) && any.result == 0 && any.source == 3);
     co_p2p_lose(world.ranks[2], 0);
-    assert_true(co_p2p_send_is_done(&body));
+    assert_true(co_p2p_send_is_done(&payload));
     p2p_world_close(&world);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Two blocks of two messages, one after the other, over the same receives: a lane begins its message of the second block
-// when the whole first block has ended (co_match_batch_end before co_match_batch_begin).
+// Two batches of two messages, one after the other, over the same receives: a lane begins its message of the second batch
+// when the whole first batch has ended (co_match_batch_end before co_match_batch_begin).
 //   -DRECEIVES   the size of the space
 //   -DROLLING    the known-wrong variant: a lane goes on to its next message as soon as its own is matched
 #ifndef RECEIVES
@@ -39,15 +39,15 @@ inline wait_for_done(first, end)
 
 proctype lane(byte i)
 {
-    byte block = 0, candidate, m, j;
+    byte batch = 0, candidate, m, j;
     bool bad;
 
     go;
     do
-    :: block < 2 ->
-        m = block * LANES + i;
+    :: batch < 2 ->
+        m = batch * LANES + i;
 #ifndef ROLLING
-        wait_for_done(0, block * LANES);
+        wait_for_done(0, batch * LANES);
 #endif
         search(m);
         if
@@ -71,7 +71,7 @@ proctype lane(byte i)
         conflict[m] = bad;
         has_judged[m] = true;
         if
-        :: bad -> wait_for_done(block * LANES, m); search(m)
+        :: bad -> wait_for_done(batch * LANES, m); search(m)
         :: else
         fi;
         atomic {
@@ -82,7 +82,7 @@ proctype lane(byte i)
         }
         found[m] = candidate;
         is_done[m] = true;
-        block++
+        batch++
     :: else -> break
     od
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets of the channel between hosts: each sender's in order though others' are slow, a window that never grows, a
-// peer that takes nothing and does not keep frames from the others, credit, calls from inside native's progress, the
+// peer that takes nothing and does not keep packets from the others, credit, calls from inside native's progress, the
 // end.
 #include <errno.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "carrier_rig.h"
+#include "native_rig.h"
 
 static void each_in_order(void **state)
 {
@@ -24,7 +24,7 @@ static void each_in_order(void **state)
         fake_net.is_slow[0] = turn % 7 > 2;
         fake_net.buffered = turn % 5 == 0 ? 0 : EAGER;
         move(turn % SIZE);
-        assert_true(fake_net_receives(2) <= FRAMES);
+        assert_true(fake_net_receives(2) <= PACKETS);
     }
     fake_net.is_slow[0] = false;
     settle();
@@ -32,7 +32,7 @@ static void each_in_order(void **state)
     check_order(2, 1, MANY);
 }
 
-static void nobody_keeps_all_frames(void **state)
+static void nobody_keeps_all_packets(void **state)
 {
     (void)state;
     int said = 0;
@@ -43,7 +43,7 @@ static void nobody_keeps_all_frames(void **state)
         said++;
         move(0);
     }
-    assert_int_equal(said, FRAMES / 2);
+    assert_int_equal(said, PACKETS / 2);
     for (int i = 0; i < MANY; i++) { // the other one is reached meanwhile
         for (int tries = 0; !say(0, 2, i); tries++) {
             assert_true(tries < ROUNDS);
@@ -66,7 +66,7 @@ static void receiver_without_memory(void **state)
 {
     (void)state;
     heard[1].takes_nothing = true;
-    for (int i = 0; i < 3 * FRAMES; i++) {
+    for (int i = 0; i < 3 * PACKETS; i++) {
         while (!say(0, 1, i)) {
             move(0);
         }
@@ -77,7 +77,7 @@ static void receiver_without_memory(void **state)
     assert_int_equal(fake_net_receives(1), 0);
     heard[1].takes_nothing = false;
     settle();
-    check_order(1, 0, 3 * FRAMES);
+    check_order(1, 0, 3 * PACKETS);
 }
 
 static void credit_comes_back(void **state)
@@ -90,7 +90,7 @@ static void credit_comes_back(void **state)
     settle();
     assert_int_equal(channels[0]->ops->given_back(channels[0], 1), 1 << 17);
     assert_int_equal(channels[2]->ops->given_back(channels[2], 1), 0);
-    fake_net.is_stopped[0] = true; // no frame is free: it is told later
+    fake_net.is_stopped[0] = true; // no packet is free: it is told later
     fake_net.buffered = 0;
     for (int i = 0; say(1, 0, i); i++) {
     }
@@ -122,7 +122,7 @@ static void native_comes_back(void **state)
     check_order(1, 0, MANY);
 }
 
-// Every outer call moves native, which calls back once, in vain: frames that have left are accounted for all the same.
+// Every outer call moves native, which calls back once, in vain: packets that have left are accounted for all the same.
 static void idle_though_native_comes_back(void **state)
 {
     (void)state;
@@ -161,7 +161,7 @@ static void inside_alone(void **state)
     check_order(1, 0, MANY);
 }
 
-// The frames that native still has are left to it.
+// The packets that native still has are left to it.
 static void ends_in_the_middle(void **state)
 {
     (void)state;
@@ -175,10 +175,10 @@ static void ends_in_the_middle(void **state)
     move(2);
     close_channels(NULL);
     assert_int_equal(fake_net.abandoned, 1);
-    assert_int_equal(fake_net.cancelled, SIZE * FRAMES + 1);
+    assert_int_equal(fake_net.cancelled, SIZE * PACKETS + 1);
 }
 
-static void frames_that_are_not_what_they_say(void **state)
+static void packets_that_are_not_what_they_say(void **state)
 {
     static unsigned char bytes[101];
     (void)state;
@@ -213,13 +213,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(each_in_order, open_channels, close_channels),
-        cmocka_unit_test_setup_teardown(nobody_keeps_all_frames, open_channels, close_channels),
+        cmocka_unit_test_setup_teardown(nobody_keeps_all_packets, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(receiver_without_memory, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(credit_comes_back, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(native_comes_back, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(idle_though_native_comes_back, open_channels, close_channels),
         cmocka_unit_test_setup_teardown(inside_alone, open_channels, close_channels),
-        cmocka_unit_test_setup_teardown(frames_that_are_not_what_they_say, open_channels, close_channels),
+        cmocka_unit_test_setup_teardown(packets_that_are_not_what_they_say, open_channels, close_channels),
         cmocka_unit_test_setup(ends_in_the_middle, open_channels),
         cmocka_unit_test(too_little_memory),
     };

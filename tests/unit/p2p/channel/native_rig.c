@@ -11,21 +11,24 @@
 
 #include <cmocka.h>
 
-#include "carrier_rig.h"
+#include "native_rig.h"
 
 struct co_channel *channels[SIZE];
-struct carrier_heard heard[SIZE];
+struct native_heard heard[SIZE];
 
 void open_with(size_t credit, size_t bytes_most)
 {
-    // A frame has a head of two times 32 bytes, beside the eager bytes, and ends at a line.
-    size_t frame = (EAGER + 64 + 63) / 64 * 64;
+    // A packet has a head of two times 32 bytes, beside the eager bytes, and ends at a line.
+    size_t packet = (EAGER + 64 + 63) / 64 * 64;
     memset(heard, 0, sizeof(heard));
     fake_net_open(SIZE);
     fake_net.bytes_most = bytes_most;
     for (int rank = 0; rank < SIZE; rank++) {
-        struct co_native_channel_config config = {
-            .native = fake_native(rank), .size = SIZE, .memory = 2 * FRAMES * frame, .eager = EAGER, .credit = credit};
+        struct co_native_channel_config config = {.native = fake_native(rank),
+                                                  .size = SIZE,
+                                                  .memory = 2 * PACKETS * packet,
+                                                  .eager = EAGER,
+                                                  .credit = credit};
         assert_int_equal(co_native_channel_open(&channels[rank], &config), 0);
         assert_true(channels[rank]->payload_most >= EAGER + sizeof(struct co_packet_cts));
     }
@@ -92,7 +95,7 @@ bool say(int from, int to, int tag)
 
 void take(int rank)
 {
-    channels[rank]->ops->poll(channels[rank], FRAMES, hear, &rank);
+    channels[rank]->ops->poll(channels[rank], PACKETS, hear, &rank);
 }
 
 void move(int rank)
