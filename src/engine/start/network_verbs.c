@@ -139,7 +139,7 @@ static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
         facts[rank].datagram_bytes = facts[rank].verbs_datagram_bytes;
         facts[rank].receive_buffer_bytes = facts[rank].verbs_receive_bytes;
     }
-    const int neighbours[CO_VERBS_LINKS] = {find_neighbour(engine, -1), find_neighbour(engine, 1)};
+    const int neighbours[CO_VERBS_NEIGHBOURS] = {find_neighbour(engine, -1), find_neighbour(engine, 1)};
     int error =
         engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank, neighbours);
     free(addresses);

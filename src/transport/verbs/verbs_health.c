@@ -53,7 +53,7 @@ static struct co_verbs_ring *ring_of(struct co_verbs *verbs, const struct ibv_qp
 static void take_event(struct co_verbs *verbs, const struct ibv_async_event *event)
 {
     struct co_verbs_ring *ring = NULL;
-    struct co_verbs_link *link = NULL;
+    struct co_verbs_rc *rc = NULL;
     switch (event->event_type) {
     case IBV_EVENT_DEVICE_FATAL:
         co_verbs_break(verbs, -ENODEV, ibv_event_type_str(event->event_type));
@@ -65,7 +65,7 @@ static void take_event(struct co_verbs *verbs, const struct ibv_async_event *eve
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
         ring = ring_of(verbs, event->element.qp);
-        link = co_verbs_link_of(verbs, event->element.qp);
+        rc = co_verbs_rc_of(verbs, event->element.qp);
         break;
     default: // the port is asked for its state, others say nothing of us
         break;
@@ -73,8 +73,8 @@ static void take_event(struct co_verbs *verbs, const struct ibv_async_event *eve
     if (ring != NULL) {
         co_verbs_ring_fail(verbs, ring);
     }
-    if (link != NULL) {
-        link->bad_news =
+    if (rc != NULL) {
+        rc->bad_news =
             ibv_event_type_str(event->event_type); // its queue pair cannot go before the event is acknowledged
     }
 }

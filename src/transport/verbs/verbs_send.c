@@ -152,7 +152,7 @@ int co_verbs_send(struct co_transport *transport, struct co_destination to, cons
         co_verbs_reap(verbs);
     }
     if (error == 0 && count == 1 && batch->by_connection && to.kind == CO_TO_PEER &&
-        co_verbs_word_send(verbs, (int)to.index, batch)) {
+        co_verbs_rc_datagram_send(verbs, (int)to.index, batch)) {
         return 1;
     }
     while (error == 0 && done < count) {
