@@ -18,7 +18,7 @@
 #include "engine/start/cores.h"
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/messages_channels.h"
-#include "engine/start/signs_of_life.h"
+#include "engine/start/liveness_proof.h"
 #include "engine/start/transports.h"
 #include "shm/shm.h"
 
@@ -155,7 +155,7 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     co_trials_open(engine);
     bool has_threads = engine->uses_threads && open_workers(engine);
     co_messages_share(engine);
-    co_signs_agree(engine, has_threads);
+    co_liveness_proof_agree(engine, has_threads);
     *out = engine;
     return 0;
 }

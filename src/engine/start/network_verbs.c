@@ -17,7 +17,7 @@
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/job_facts.h"
 #include "engine/start/network_text.h"
-#include "transport/signs.h"
+#include "transport/transport_liveness.h"
 #include "transport/transport.h"
 #include "transport/udp/udp.h"
 #include "transport/verbs.h"
@@ -143,7 +143,9 @@ static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
     int error =
         engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank, neighbours);
     free(addresses);
-    error = error == 0 ? co_signs_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns) : error;
+    error = error == 0
+                ? co_transport_liveness_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns)
+                : error;
     if (error == 0) {
         engine->verbs_module->describe(engine->verbs, engine->verbs_text, sizeof(engine->verbs_text));
         engine->transport = with_signs;

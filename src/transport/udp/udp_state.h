@@ -106,7 +106,7 @@ struct co_udp_refusals {
 };
 
 // To the kernel of a peer's host; rank CO_UDP_NOBODY: none.
-struct co_udp_question {
+struct co_udp_liveness_probe {
     int fd, rank;
     uint64_t asked_ns;
     bool has_answer; // it came at once
@@ -141,7 +141,7 @@ struct co_udp {
     // not tell when there is room again, so nobody tries before then. 0: it was not.
     _Atomic uint64_t pause_until_ns;
     _Atomic bool has_told_refusal;
-    struct co_udp_question questions[CO_TRANSPORT_HOSTS_ASKED];
+    struct co_udp_liveness_probe probes[CO_TRANSPORT_HOSTS_ASKED];
     struct co_udp_receiver receiver;
     _Atomic uint32_t woken;    // bits for the next poll, 0: it has to ask itself
     _Atomic uint64_t woken_ns; // when they were found
@@ -224,10 +224,10 @@ void co_udp_unreachable_note(struct co_udp *udp);
 int co_udp_unreachable_tell(struct co_transport *transport);
 int co_udp_given_up_tell(struct co_transport *transport);
 
-// udp_hosts.c
-void co_udp_hosts_open(struct co_udp *udp);
-void co_udp_hosts_close(struct co_udp *udp);
-int co_udp_host_ask(struct co_transport *transport, int rank);
-int co_udp_host_tell(struct co_transport *transport);
+// udp_liveness.c
+void co_udp_liveness_open(struct co_udp *udp);
+void co_udp_liveness_close(struct co_udp *udp);
+int co_udp_liveness_query(struct co_transport *transport, int rank);
+int co_udp_liveness_poll(struct co_transport *transport);
 
 #endif

@@ -35,7 +35,7 @@ static uint64_t next_event_ns(struct co_transport *transport)
 
 static int dead_peer(struct co_transport *transport)
 {
-    (void)transport; // datagrams tell nothing of a process that has ended (transport/signs.h)
+    (void)transport; // datagrams tell nothing of a process that has ended (transport/transport_liveness.h)
     return -1;
 }
 

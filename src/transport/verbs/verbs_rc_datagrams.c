@@ -11,8 +11,9 @@
 
 #define LATE_NS (UINT64_C(100) * CO_NS_PER_MS) // without an answer of the device beyond: datagrams may be faster
 
-enum { IS_RECEIVED = 1 << 9, LINK_AT = 8, SLOT_MASK = CO_VERBS_RC_DATAGRAMS - 1 };
-_Static_assert((CO_VERBS_RC_DATAGRAMS & SLOT_MASK) == 0 && CO_VERBS_RC_DATAGRAMS <= 1 << LINK_AT, "numbers of slots");
+enum { IS_RECEIVED = 1 << 9, NEIGHBOUR_AT = 8, SLOT_MASK = CO_VERBS_RC_DATAGRAMS - 1 };
+_Static_assert((CO_VERBS_RC_DATAGRAMS & SLOT_MASK) == 0 && CO_VERBS_RC_DATAGRAMS <= 1 << NEIGHBOUR_AT,
+               "numbers of slots");
 
 static unsigned number_of(const struct co_verbs *verbs, const struct co_verbs_rc *rc)
 {
@@ -34,7 +35,8 @@ static int receive_into(struct co_verbs *verbs, struct co_verbs_rc *rc, unsigned
     struct ibv_sge place = {.addr = (uintptr_t)received_slot(rc, slot),
                             .length = CO_VERBS_RC_DATAGRAM_BYTES,
                             .lkey = verbs->reads.region->lkey};
-    struct ibv_recv_wr request = {.wr_id = CO_VERBS_RC_DATAGRAM | IS_RECEIVED | number_of(verbs, rc) << LINK_AT | slot,
+    struct ibv_recv_wr request = {.wr_id =
+                                      CO_VERBS_RC_DATAGRAM | IS_RECEIVED | number_of(verbs, rc) << NEIGHBOUR_AT | slot,
                                   .sg_list = &place,
                                   .num_sge = 1},
                        *bad;
@@ -57,7 +59,7 @@ static bool post(struct co_verbs *verbs, struct co_verbs_rc *rc, uint32_t bytes,
     struct co_verbs_rc_datagrams *datagrams = &rc->datagrams;
     unsigned slot = datagrams->sent & SLOT_MASK;
     struct ibv_sge piece = {.addr = (uintptr_t)sent_slot(rc, slot), .length = bytes, .lkey = verbs->reads.region->lkey};
-    struct ibv_send_wr request = {.wr_id = CO_VERBS_RC_DATAGRAM | number_of(verbs, rc) << LINK_AT | slot,
+    struct ibv_send_wr request = {.wr_id = CO_VERBS_RC_DATAGRAM | number_of(verbs, rc) << NEIGHBOUR_AT | slot,
                                   .sg_list = &piece,
                                   .num_sge = bytes > 0,
                                   .opcode = IBV_WR_SEND_WITH_IMM,
@@ -126,7 +128,7 @@ static void give_back(struct co_verbs *verbs, struct co_verbs_rc *rc, unsigned s
 void co_verbs_rc_datagram_take(struct co_verbs *verbs, const struct ibv_wc *done)
 {
     struct co_verbs_reads *all = &verbs->reads;
-    struct co_verbs_rc *rc = &all->rc[done->wr_id >> LINK_AT & 1];
+    struct co_verbs_rc *rc = &all->rc[done->wr_id >> NEIGHBOUR_AT & 1];
     unsigned slot = done->wr_id & SLOT_MASK;
     if (!rc->is_up) {
         return; // it was given up

@@ -14,12 +14,12 @@
 
 #include "deliver_each.h"
 #include "transport/loopback/loopback.h"
-#include "transport/signs.h"
+#include "transport/transport_liveness.h"
 
 enum { RANKS = 3 };
 
 static struct co_loopback_hub *below, *beside;
-static struct co_transport *signs, *others[RANKS], *others_beside[RANKS];
+static struct co_transport *liveness, *others[RANKS], *others_beside[RANKS];
 static uint64_t now_ns;
 static int heard_below, heard_beside;
 
@@ -50,14 +50,14 @@ static int open_all(void **state)
         assert_int_equal(co_loopback_endpoint_open(&others[rank], below, rank), 0);
         assert_int_equal(co_loopback_endpoint_open(&others_beside[rank], beside, rank), 0);
     }
-    assert_int_equal(co_signs_open(&signs, others[0], others_beside[0], RANKS, now), 0);
+    assert_int_equal(co_transport_liveness_open(&liveness, others[0], others_beside[0], RANKS, now), 0);
     return 0;
 }
 
 static int close_all(void **state)
 {
     (void)state;
-    signs->ops->close(signs);
+    liveness->ops->close(liveness);
     for (int rank = 1; rank < RANKS; rank++) {
         others[rank]->ops->close(others[rank]);
         others_beside[rank]->ops->close(others_beside[rank]);
@@ -70,7 +70,7 @@ static int close_all(void **state)
 static void send_to(unsigned rank)
 {
     const struct co_tx_datagram datagram = {.head = "word", .head_bytes = 4};
-    assert_int_equal(signs->ops->send(signs, (struct co_destination){CO_TO_PEER, rank}, &datagram, 1), 1);
+    assert_int_equal(liveness->ops->send(liveness, (struct co_destination){CO_TO_PEER, rank}, &datagram, 1), 1);
 }
 
 static void hear_all(unsigned rank)
@@ -89,27 +89,27 @@ static void bytes_are_few(void **state)
     for (int i = 0; i < 20; i++) {
         send_to(1);
         hear_all(1);
-        now_ns += CO_SIGNS_EVERY_NS / 4;
+        now_ns += CO_TRANSPORT_LIVENESS_EVERY_NS / 4;
     }
     assert_int_equal(heard_below, 20);
     assert_int_equal(heard_beside, 5);
-    assert_int_equal(signs->ops->refused_peer(signs), -1);
+    assert_int_equal(liveness->ops->refused_peer(liveness), -1);
 }
 
 static void each_refusal_is_told_once(void **state)
 {
     (void)state;
     co_loopback_kill(beside, 2);
-    assert_int_equal(signs->ops->refused_peer(signs), -1);
+    assert_int_equal(liveness->ops->refused_peer(liveness), -1);
     int told = -1;
     for (int i = 0; i < 10 && told < 0; i++) {
         send_to(2);
         hear_all(1);
-        now_ns += CO_SIGNS_EVERY_NS;
-        told = signs->ops->refused_peer(signs);
+        now_ns += CO_TRANSPORT_LIVENESS_EVERY_NS;
+        told = liveness->ops->refused_peer(liveness);
     }
     assert_int_equal(told, 2);
-    assert_int_equal(signs->ops->refused_peer(signs), -1);
+    assert_int_equal(liveness->ops->refused_peer(liveness), -1);
 }
 
 static void break_below(void)
@@ -121,7 +121,7 @@ static void break_below(void)
     datagram.region = region;
     assert_int_equal(others[0]->ops->send(others[0], (struct co_destination){CO_TO_PEER, 1}, &datagram, 1), 1);
     others[0]->ops->region_close(others[0], region);
-    assert_true(signs->ops->poll(signs, 1, DELIVER_EACH(hear, &heard_below)) < 0);
+    assert_true(liveness->ops->poll(liveness, 1, DELIVER_EACH(hear, &heard_below)) < 0);
 }
 
 static void last_words_go_beside(void **state)
@@ -132,9 +132,9 @@ static void last_words_go_beside(void **state)
     hear_all(1);
     assert_int_equal(heard_below, 0);
     assert_int_equal(heard_beside, 1);
-    signs->ops->hang_up(signs);
-    assert_int_equal(signs->ops->refused_peer(signs), -1);
-    assert_true(signs->ops->host_ask(signs, 1) < 0);
+    liveness->ops->hang_up(liveness);
+    assert_int_equal(liveness->ops->refused_peer(liveness), -1);
+    assert_true(liveness->ops->host_ask(liveness, 1) < 0);
     const struct co_tx_datagram knock = {.head = "", .head_bytes = 1};
     others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &knock, 1);
     hear_all(1);
@@ -149,8 +149,8 @@ static void last_words_of_others_are_heard(void **state)
     others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &knock, 1);
     others_beside[1]->ops->send(others_beside[1], (struct co_destination){CO_TO_PEER, 0}, &word, 1);
     co_loopback_advance(beside, co_loopback_now_ns(beside) + 1000);
-    for (int i = 0; i <= CO_SIGNS_POLLS && heard == 0; i++) {
-        taken = signs->ops->poll(signs, 100, DELIVER_EACH(hear, &heard));
+    for (int i = 0; i <= CO_TRANSPORT_LIVENESS_POLLS && heard == 0; i++) {
+        taken = liveness->ops->poll(liveness, 100, DELIVER_EACH(hear, &heard));
     }
     assert_int_equal(heard, 1);
     assert_true(taken > 0);
@@ -162,7 +162,7 @@ static void groups_go_below_alone(void **state)
     const struct co_tx_datagram datagram = {.head = "word", .head_bytes = 4};
     assert_int_equal(others[1]->ops->join(others[1], 0), 0);
     assert_int_equal(others_beside[1]->ops->join(others_beside[1], 0), 0);
-    assert_int_equal(signs->ops->send(signs, (struct co_destination){CO_TO_GROUP, 0}, &datagram, 1), 1);
+    assert_int_equal(liveness->ops->send(liveness, (struct co_destination){CO_TO_GROUP, 0}, &datagram, 1), 1);
     hear_all(1);
     assert_int_equal(heard_below, 1);
     assert_int_equal(heard_beside, 0);

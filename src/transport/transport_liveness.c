@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Everything goes to the transport below, but for the questions who is alive.
-#include "transport/signs.h"
+#include "transport/transport_liveness.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#define SIGN_BYTES 1 // of a datagram that only shows who is there; words are longer
+#define KNOCK_BYTES 1 // of a datagram that only shows who is there; words are longer
 #define WORDS_AT_ONCE 64
 
-struct signs {
+struct liveness {
     struct co_transport transport;       // first: ops get a pointer to it
     struct co_transport *below, *beside; // beside: NULL once hung up
     bool is_broken;                      // below
@@ -22,7 +22,7 @@ struct signs {
 
 static struct co_transport *below(const struct co_transport *transport)
 {
-    return ((const struct signs *)transport)->below;
+    return ((const struct liveness *)transport)->below;
 }
 
 struct words {
@@ -36,7 +36,7 @@ static void deliver_words(void *arg, const struct co_arrival *arrivals, unsigned
     struct co_arrival longer[CO_DELIVER_AT_ONCE];
     unsigned found = 0;
     for (unsigned i = 0; i < count && found < CO_DELIVER_AT_ONCE; i++) {
-        if (arrivals[i].bytes > SIGN_BYTES) {
+        if (arrivals[i].bytes > KNOCK_BYTES) {
             longer[found++] = arrivals[i];
         }
     }
@@ -46,29 +46,29 @@ static void deliver_words(void *arg, const struct co_arrival *arrivals, unsigned
 }
 
 // The refusal comes back to the socket, and is found by the next call that uses it.
-static void knock(struct signs *signs, unsigned rank)
+static void knock(struct liveness *liveness, unsigned rank)
 {
-    uint64_t now_ns = signs->now_ns();
-    if (rank >= (unsigned)signs->peers || now_ns - signs->told_ns[rank] < CO_SIGNS_EVERY_NS) {
+    uint64_t now_ns = liveness->now_ns();
+    if (rank >= (unsigned)liveness->peers || now_ns - liveness->told_ns[rank] < CO_TRANSPORT_LIVENESS_EVERY_NS) {
         return;
     }
-    const uint8_t byte = (uint8_t)++signs->knocks; // each another one, so that refusals can be told apart
-    const struct co_tx_datagram datagram = {.head = &byte, .head_bytes = SIGN_BYTES};
-    signs->told_ns[rank] = now_ns;
-    signs->beside->ops->send(signs->beside, (struct co_destination){CO_TO_PEER, rank}, &datagram, 1);
+    const uint8_t byte = (uint8_t)++liveness->knocks; // each another one, so that refusals can be told apart
+    const struct co_tx_datagram datagram = {.head = &byte, .head_bytes = KNOCK_BYTES};
+    liveness->told_ns[rank] = now_ns;
+    liveness->beside->ops->send(liveness->beside, (struct co_destination){CO_TO_PEER, rank}, &datagram, 1);
 }
 
 static int send_below(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                       unsigned count)
 {
-    struct signs *signs = (struct signs *)transport;
-    if (to.kind == CO_TO_PEER && signs->beside != NULL) {
-        if (signs->is_broken) {
-            return signs->beside->ops->send(signs->beside, to, batch, count);
+    struct liveness *liveness = (struct liveness *)transport;
+    if (to.kind == CO_TO_PEER && liveness->beside != NULL) {
+        if (liveness->is_broken) {
+            return liveness->beside->ops->send(liveness->beside, to, batch, count);
         }
-        knock(signs, to.index);
+        knock(liveness, to.index);
     }
-    return signs->below->ops->send(signs->below, to, batch, count);
+    return liveness->below->ops->send(liveness->below, to, batch, count);
 }
 
 static int region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
@@ -100,34 +100,34 @@ static void leave(struct co_transport *transport, unsigned index)
 }
 
 // What others say there they say because they have no other way left. What is wrong there is no matter here.
-static int poll_beside(struct signs *signs, co_deliver_fn deliver, void *arg)
+static int poll_beside(struct liveness *liveness, co_deliver_fn deliver, void *arg)
 {
     struct words words = {deliver, arg};
     int count = 0;
-    if (signs->beside != NULL && ++signs->polls >= CO_SIGNS_POLLS) {
-        signs->polls = 0;
-        count = signs->beside->ops->poll(signs->beside, WORDS_AT_ONCE, deliver_words, &words);
+    if (liveness->beside != NULL && ++liveness->polls >= CO_TRANSPORT_LIVENESS_POLLS) {
+        liveness->polls = 0;
+        count = liveness->beside->ops->poll(liveness->beside, WORDS_AT_ONCE, deliver_words, &words);
     }
     return count > 0 ? count : 0;
 }
 
 static int poll_below(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg)
 {
-    struct signs *signs = (struct signs *)transport;
-    int beside = poll_beside(signs, deliver, arg);
-    int count = signs->below->ops->poll(signs->below, budget, deliver, arg);
-    signs->is_broken = signs->is_broken || count < 0;
+    struct liveness *liveness = (struct liveness *)transport;
+    int beside = poll_beside(liveness, deliver, arg);
+    int count = liveness->below->ops->poll(liveness->below, budget, deliver, arg);
+    liveness->is_broken = liveness->is_broken || count < 0;
     return count < 0 ? count : count + beside;
 }
 
 static int descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write)
 {
-    struct signs *signs = (struct signs *)transport;
-    int count = signs->below->ops->descriptors(signs->below, fds, room, want_write);
-    if (count >= 0 && count < room && signs->beside != NULL) {
-        int beside = signs->beside->ops->descriptors(signs->beside, fds + count, room - count, 0);
+    struct liveness *liveness = (struct liveness *)transport;
+    int count = liveness->below->ops->descriptors(liveness->below, fds, room, want_write);
+    if (count >= 0 && count < room && liveness->beside != NULL) {
+        int beside = liveness->beside->ops->descriptors(liveness->beside, fds + count, room - count, 0);
         count += beside > 0 ? beside : 0;
-        signs->polls = CO_SIGNS_POLLS; // whoever has slept looks
+        liveness->polls = CO_TRANSPORT_LIVENESS_POLLS; // whoever has slept looks
     }
     return count;
 }
@@ -139,52 +139,52 @@ static uint64_t next_event_ns(struct co_transport *transport)
 
 static int dead_peer(struct co_transport *transport)
 {
-    const struct signs *signs = (const struct signs *)transport;
-    int rank = signs->beside != NULL ? signs->beside->ops->dead_peer(signs->beside) : -1;
-    return rank >= 0 ? rank : signs->below->ops->dead_peer(signs->below);
+    const struct liveness *liveness = (const struct liveness *)transport;
+    int rank = liveness->beside != NULL ? liveness->beside->ops->dead_peer(liveness->beside) : -1;
+    return rank >= 0 ? rank : liveness->below->ops->dead_peer(liveness->below);
 }
 
 static int refused_peer(struct co_transport *transport)
 {
-    struct co_transport *beside = ((struct signs *)transport)->beside;
+    struct co_transport *beside = ((struct liveness *)transport)->beside;
     return beside != NULL && beside->ops->refused_peer != NULL ? beside->ops->refused_peer(beside) : -1;
 }
 
 static int host_ask(struct co_transport *transport, int rank)
 {
-    struct co_transport *beside = ((struct signs *)transport)->beside;
+    struct co_transport *beside = ((struct liveness *)transport)->beside;
     return beside != NULL && beside->ops->host_ask != NULL ? beside->ops->host_ask(beside, rank) : -ENOTSUP;
 }
 
 static int host_told(struct co_transport *transport)
 {
-    struct co_transport *beside = ((struct signs *)transport)->beside;
+    struct co_transport *beside = ((struct liveness *)transport)->beside;
     return beside != NULL && beside->ops->host_told != NULL ? beside->ops->host_told(beside) : -1;
 }
 
 static void hang_up(struct co_transport *transport)
 {
-    struct signs *signs = (struct signs *)transport;
-    if (signs->below->ops->hang_up != NULL) {
-        signs->below->ops->hang_up(signs->below);
+    struct liveness *liveness = (struct liveness *)transport;
+    if (liveness->below->ops->hang_up != NULL) {
+        liveness->below->ops->hang_up(liveness->below);
     }
-    if (signs->beside != NULL) {
-        signs->beside->ops->close(signs->beside);
-        signs->beside = NULL;
+    if (liveness->beside != NULL) {
+        liveness->beside->ops->close(liveness->beside);
+        liveness->beside = NULL;
     }
 }
 
 static void close_both(struct co_transport *transport)
 {
-    struct signs *signs = (struct signs *)transport;
-    signs->below->ops->close(signs->below);
-    if (signs->beside != NULL) {
-        signs->beside->ops->close(signs->beside);
+    struct liveness *liveness = (struct liveness *)transport;
+    liveness->below->ops->close(liveness->below);
+    if (liveness->beside != NULL) {
+        liveness->beside->ops->close(liveness->beside);
     }
-    free(signs);
+    free(liveness);
 }
 
-static const struct co_transport_ops ops = {.name = "signs",
+static const struct co_transport_ops ops = {.name = "liveness",
                                             .join = join,
                                             .leave = leave,
                                             .send = send_below,
@@ -201,19 +201,19 @@ static const struct co_transport_ops ops = {.name = "signs",
                                             .hang_up = hang_up,
                                             .close = close_both};
 
-int co_signs_open(struct co_transport **out, struct co_transport *below_it, struct co_transport *beside, int peers,
-                  uint64_t (*now_ns)(void))
+int co_transport_liveness_open(struct co_transport **out, struct co_transport *below_it, struct co_transport *beside,
+                               int peers, uint64_t (*now_ns)(void))
 {
-    struct signs *signs = calloc(1, sizeof *signs + (size_t)peers * sizeof signs->told_ns[0]);
-    if (signs == NULL) {
+    struct liveness *liveness = calloc(1, sizeof *liveness + (size_t)peers * sizeof liveness->told_ns[0]);
+    if (liveness == NULL) {
         return -ENOMEM;
     }
-    signs->transport = *below_it;
-    signs->transport.ops = &ops;
-    signs->below = below_it;
-    signs->beside = beside;
-    signs->now_ns = now_ns;
-    signs->peers = peers;
-    *out = &signs->transport;
+    liveness->transport = *below_it;
+    liveness->transport.ops = &ops;
+    liveness->below = below_it;
+    liveness->beside = beside;
+    liveness->now_ns = now_ns;
+    liveness->peers = peers;
+    *out = &liveness->transport;
     return 0;
 }

@@ -4,7 +4,7 @@
 // asks its kernel: nobody listens there, so the kernel refuses at once, as one that is computing, stopped or swapping
 // does as well; a host without power, or behind a cut link, says nothing. Only silence means something: whoever else
 // has that port may accept, which is an answer, too. Not by UDP, for a kernel sends one "port unreachable" a second.
-// Descriptors are held while questions are open, which is while somebody waits. By the holder of the engine; cold.
+// Descriptors are held while probes are open, which is while somebody waits. By the holder of the engine; cold.
 #define _GNU_SOURCE // struct mmsghdr in udp_state.h
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,30 +13,30 @@
 #include "base/clock.h"
 #include "transport/udp/udp_state.h"
 
-#define AGAIN_NS (CO_NS_PER_S / 4) // sooner than the kernel itself repeats a lost question
+#define AGAIN_NS (CO_NS_PER_S / 4) // sooner than the kernel itself repeats a lost probe
 
 #ifndef IP_BIND_ADDRESS_NO_PORT
 #define IP_BIND_ADDRESS_NO_PORT 24
 #endif
 
-static void end(struct co_udp_question *question)
+static void end(struct co_udp_liveness_probe *probe)
 {
-    if (question->fd >= 0) {
-        close(question->fd);
+    if (probe->fd >= 0) {
+        close(probe->fd);
     }
-    *question = (struct co_udp_question){.fd = -1, .rank = CO_UDP_NOBODY};
+    *probe = (struct co_udp_liveness_probe){.fd = -1, .rank = CO_UDP_NOBODY};
 }
 
 // The one to this rank, or a free one, or the oldest.
-static struct co_udp_question *choose(struct co_udp *udp, int rank)
+static struct co_udp_liveness_probe *choose(struct co_udp *udp, int rank)
 {
-    struct co_udp_question *best = &udp->questions[0];
+    struct co_udp_liveness_probe *best = &udp->probes[0];
     for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
-        struct co_udp_question *question = &udp->questions[i];
-        if (question->rank == rank) {
-            return question;
+        struct co_udp_liveness_probe *probe = &udp->probes[i];
+        if (probe->rank == rank) {
+            return probe;
         }
-        best = question->asked_ns < best->asked_ns ? question : best; // free ones have 0
+        best = probe->asked_ns < best->asked_ns ? probe : best; // free ones have 0
     }
     return best;
 }
@@ -79,73 +79,73 @@ static int judge(int error)
     }
 }
 
-int co_udp_host_ask(struct co_transport *transport, int rank)
+int co_udp_liveness_query(struct co_transport *transport, int rank)
 {
     struct co_udp *udp = (struct co_udp *)transport;
     uint64_t now_ns = co_clock_now_ns();
     if (rank < 0 || rank >= udp->peer_count) {
         return -EINVAL;
     }
-    struct co_udp_question *question = choose(udp, rank);
-    if (question->has_answer || now_ns - question->asked_ns < AGAIN_NS) { // give it time, whosever it is
-        return question->rank == rank ? 0 : -EAGAIN;
+    struct co_udp_liveness_probe *probe = choose(udp, rank);
+    if (probe->has_answer || now_ns - probe->asked_ns < AGAIN_NS) { // give it time, whosever it is
+        return probe->rank == rank ? 0 : -EAGAIN;
     }
-    end(question);
+    end(probe);
     int fd = open_socket(udp);
     if (fd < 0) {
         return fd;
     }
     const struct sockaddr_in *peer = &udp->peers[rank];
     int error = connect(fd, (const struct sockaddr *)peer, sizeof *peer) == 0 ? 0 : errno, said = judge(error);
-    *question = (struct co_udp_question){.fd = fd, .rank = rank, .asked_ns = now_ns, .has_answer = said > 0};
+    *probe = (struct co_udp_liveness_probe){.fd = fd, .rank = rank, .asked_ns = now_ns, .has_answer = said > 0};
     if (said <= 0 && error != EINPROGRESS) {
-        end(question); // the next one may leave this host
+        end(probe); // the next one may leave this host
     }
     return said < 0 ? said : 1;
 }
 
 // True: an answer has come. A connection that has failed otherwise makes room.
-static bool look_at(struct co_udp_question *question)
+static bool look_at(struct co_udp_liveness_probe *probe)
 {
-    struct pollfd connection = {.fd = question->fd, .events = POLLOUT};
+    struct pollfd connection = {.fd = probe->fd, .events = POLLOUT};
     int error = ETIMEDOUT;
     socklen_t length = sizeof error;
-    if (question->has_answer || poll(&connection, 1, 0) <= 0) {
-        return question->has_answer;
+    if (probe->has_answer || poll(&connection, 1, 0) <= 0) {
+        return probe->has_answer;
     }
-    getsockopt(question->fd, SOL_SOCKET, SO_ERROR, &error, &length); // told once
+    getsockopt(probe->fd, SOL_SOCKET, SO_ERROR, &error, &length); // told once
     if (judge(error) <= 0) {
-        end(question);
+        end(probe);
         return false;
     }
     return true;
 }
 
-int co_udp_host_tell(struct co_transport *transport)
+int co_udp_liveness_poll(struct co_transport *transport)
 {
     struct co_udp *udp = (struct co_udp *)transport;
     for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
-        struct co_udp_question *question = &udp->questions[i];
-        if (question->fd >= 0 && look_at(question)) {
-            int rank = question->rank;
-            end(question);
+        struct co_udp_liveness_probe *probe = &udp->probes[i];
+        if (probe->fd >= 0 && look_at(probe)) {
+            int rank = probe->rank;
+            end(probe);
             return rank;
         }
     }
     return -1;
 }
 
-void co_udp_hosts_open(struct co_udp *udp)
+void co_udp_liveness_open(struct co_udp *udp)
 {
     for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
-        udp->questions[i].fd = -1;
-        end(&udp->questions[i]);
+        udp->probes[i].fd = -1;
+        end(&udp->probes[i]);
     }
 }
 
-void co_udp_hosts_close(struct co_udp *udp)
+void co_udp_liveness_close(struct co_udp *udp)
 {
     for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
-        end(&udp->questions[i]);
+        end(&udp->probes[i]);
     }
 }

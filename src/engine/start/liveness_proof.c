@@ -3,7 +3,7 @@
 // Whose silence proves that a peer is gone. Where all ranks have worker threads, its own. Where some do not, a rank
 // that computes is silent, and its host has to speak for it: each host asks the next one, so that all have been heard
 // once, and answers that a firewall keeps back are not missed later. Collective, start-up only.
-#include "engine/start/signs_of_life.h"
+#include "engine/start/liveness_proof.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -62,7 +62,7 @@ static enum co_signs agree_on_hosts(struct co_engine *engine)
     return CO_SIGNS_NONE;
 }
 
-void co_signs_agree(struct co_engine *engine, bool all_have_threads)
+void co_liveness_proof_agree(struct co_engine *engine, bool all_have_threads)
 {
     if (engine->mcast == NULL) {
         return;

@@ -69,14 +69,14 @@ static int closed_and_open_ports_answer(void)
     struct co_transport *udp = opened(&port);
     int left = descriptors_left();
     namespace_require(udp->ops->host_told(udp) == -1, "nobody was asked");
-    namespace_require(udp->ops->host_ask(udp, 1) == 1, "a question");
+    namespace_require(udp->ops->host_ask(udp, 1) == 1, "a probe");
     namespace_require(await_answer(udp) == 1, "a closed port");
     namespace_require(udp->ops->host_told(udp) == -1, "told once");
     int stranger = socket(AF_INET, SOCK_STREAM, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = port, .sin_addr.s_addr = htonl(0x0a010001)};
     namespace_require(bind(stranger, (struct sockaddr *)&address, sizeof address) == 0 && listen(stranger, 1) == 0,
                       "a stranger's service");
-    namespace_require(udp->ops->host_ask(udp, 1) == 1, "another question");
+    namespace_require(udp->ops->host_ask(udp, 1) == 1, "another probe");
     namespace_require(await_answer(udp) == 1, "an open port");
     close(stranger);
     namespace_require(descriptors_left() == left, "descriptors are given back");
@@ -88,8 +88,8 @@ static int silence_is_no_answer(void)
 {
     uint16_t port;
     struct co_transport *udp = opened(&port);
-    namespace_require(udp->ops->host_ask(udp, GONE) == 1, "refused here, so it is a question without an answer");
-    namespace_require(udp->ops->host_ask(udp, SILENT) == 1, "a question");
+    namespace_require(udp->ops->host_ask(udp, GONE) == 1, "refused here, so it is a probe without an answer");
+    namespace_require(udp->ops->host_ask(udp, SILENT) == 1, "a probe");
     while (udp->ops->host_ask(udp, SILENT) == 0) { // an open one, until it is worth another
         namespace_require(udp->ops->host_told(udp) == -1, "nobody is there");
     }
@@ -98,14 +98,14 @@ static int silence_is_no_answer(void)
     return 0;
 }
 
-// Of more hosts than questions may be open each gets time to answer; who has had it makes room.
+// Of more hosts than probes may be open each gets time to answer; who has had it makes room.
 static int questions_make_room(void)
 {
     uint16_t port;
     struct co_transport *udp = opened(&port);
     int left = descriptors_left(), asked;
     for (int i = 0; i < CO_TRANSPORT_HOSTS_ASKED; i++) {
-        namespace_require(udp->ops->host_ask(udp, SILENT + i) == 1, "a question");
+        namespace_require(udp->ops->host_ask(udp, SILENT + i) == 1, "a probe");
     }
     namespace_require(descriptors_left() == left - CO_TRANSPORT_HOSTS_ASKED, "a descriptor for each");
     namespace_require(udp->ops->host_ask(udp, 1) == -EAGAIN, "no room for another");
