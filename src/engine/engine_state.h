@@ -42,7 +42,7 @@ struct co_workers;
 struct co_engine {
     struct co_bootstrap bootstrap;
     int *node_of_rank;  // by world rank: its node,
-    int *place_of_rank; // and its rank on that node
+    int *local_rank_of; // and its rank on that node
     int cores;          // of this node that its ranks may run on
     int descriptors;    // that we may still open
     bool is_oversubscribed;

@@ -60,7 +60,7 @@ static int take_seat(struct co_team_seed *seed, struct co_engine *engine, const 
     if (ours->count < 2 || engine->shm == NULL) {
         return 0;
     }
-    int seat = co_shm_seat_take(engine->shm, seed->id, engine->place_of_rank[ours->first], ours->count);
+    int seat = co_shm_seat_take(engine->shm, seed->id, engine->local_rank_of[ours->first], ours->count);
     seed->seat = seat < 0 ? CO_SHM_NO_SEAT : seat;
     return seat < 0 ? seat : 0;
 }

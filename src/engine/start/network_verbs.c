@@ -104,13 +104,13 @@ static void say_why_not(struct co_engine *engine, const struct co_rank_facts *fa
     }
 }
 
-int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int ranks, int nodes, int rank,
+int co_network_neighbour(const int *node_of_rank, const int *local_rank_of, int ranks, int nodes, int rank,
                          int direction)
 {
     for (int step = 1; step < nodes; step++) {
         int node = (node_of_rank[rank] + direction * step + nodes) % nodes;
         for (int other = 0; other < ranks; other++) {
-            if (node_of_rank[other] == node && place_of_rank[other] == place_of_rank[rank]) {
+            if (node_of_rank[other] == node && local_rank_of[other] == local_rank_of[rank]) {
                 return other;
             }
         }
@@ -121,7 +121,7 @@ int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int 
 static int find_neighbour(const struct co_engine *engine, int direction)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    return co_network_neighbour(engine->node_of_rank, engine->place_of_rank, bootstrap->world_size,
+    return co_network_neighbour(engine->node_of_rank, engine->local_rank_of, bootstrap->world_size,
                                 bootstrap->node_count, bootstrap->world_rank, direction);
 }
 

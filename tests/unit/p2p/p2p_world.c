@@ -129,12 +129,12 @@ static struct co_channel *wrapped(const struct p2p_world_options *options, struc
 
 static void open_rank(struct p2p_world *world, const struct p2p_world_options *options, int rank, int node_ranks)
 {
-    int peers[P2P_WORLD_MOST] = {0, 1, 2, 3}, places[P2P_WORLD_MOST], first = rank / node_ranks * node_ranks;
+    int peers[P2P_WORLD_MOST] = {0, 1, 2, 3}, local_ranks[P2P_WORLD_MOST], first = rank / node_ranks * node_ranks;
     for (int peer = 0; peer < world->size; peer++) {
-        places[peer] = peer / node_ranks == rank / node_ranks ? peer - first : -1;
+        local_ranks[peer] = peer / node_ranks == rank / node_ranks ? peer - first : -1;
     }
     struct co_p2p_config config = {.channel = wrapped(options, world->channels[rank], rank, first),
-                                   .places = places,
+                                   .local_ranks = local_ranks,
                                    .remote_channel = wrapped(options, world->remote_channels[rank], rank, 0),
                                    .size = world->size,
                                    .self = rank,
