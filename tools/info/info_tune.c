@@ -10,8 +10,7 @@
 #include "base/settings.h"
 #include "engine/decide/tune_table.h"
 
-// 0 or -errno with the cause, as the start of a job has it.
-static int load(struct co_tune_table *table, char *why, size_t why_room)
+int co_info_tune_load(struct co_tune_table *table, char *why, size_t why_room)
 {
     const char *path = co_setting_text(CO_SET_TUNE);
     if (*path) {
@@ -24,7 +23,7 @@ static int load(struct co_tune_table *table, char *why, size_t why_room)
 int co_info_tune_check(char *why, size_t why_room)
 {
     struct co_tune_table *table = calloc(1, sizeof *table);
-    int failed = table ? load(table, why, why_room) : 0;
+    int failed = table ? co_info_tune_load(table, why, why_room) : 0;
     free(table);
     return failed;
 }
@@ -34,7 +33,7 @@ int co_info_tune_print(FILE *stream)
     enum { ROOM = CO_TUNE_ROWS_MAX * CO_TUNE_ROW_TEXT_MAX + 1 };
     struct co_tune_table *table = calloc(1, sizeof *table);
     char *text = malloc(ROOM), why[512];
-    int failed = table && text ? load(table, why, sizeof why) : -ENOMEM;
+    int failed = table && text ? co_info_tune_load(table, why, sizeof why) : -ENOMEM;
     if (!failed) {
         const char *path = co_setting_text(CO_SET_TUNE);
         co_tune_table_print(table, text, ROOM);

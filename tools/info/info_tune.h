@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "engine/decide/tune_table.h"
+
+// The table in force. 0 or -errno with the cause, as the start of a job has it.
+int co_info_tune_load(struct co_tune_table *table, char *why, size_t why_room);
+
 // Whether the file of CASTOFF_TUNE can be used: 0, or -errno with the cause, which names it.
 int co_info_tune_check(char *why, size_t why_room);
 

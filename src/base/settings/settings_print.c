@@ -112,6 +112,23 @@ void co_settings_print_values(FILE *stream, bool all)
     }
 }
 
+unsigned co_settings_print_changed(FILE *stream, const char *head)
+{
+    unsigned count = 0;
+
+    for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
+        char text[CO_SETTING_NUMBER_MAX];
+        const struct co_setting_row *row = co_setting_row(id);
+        if (!co_setting_is_default(id)) {
+            fprintf(stream, "%s%s=", head, row->name);
+            co_plain_put(stream, co_setting_value_print(text, id));
+            fprintf(stream, " (default: %s)\n", *row->value ? row->value : "empty");
+            count++;
+        }
+    }
+    return count;
+}
+
 // A leading dot or apostrophe would be a macro, a backslash an escape, a hyphen a typographic one.
 static void print_man_text(FILE *stream, const char *text)
 {

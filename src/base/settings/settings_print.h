@@ -24,6 +24,9 @@ void co_settings_print_template(FILE *stream);
 // of the others what is not the default. Needs co_settings_load.
 void co_settings_print_values(FILE *stream, bool all);
 
+// Those that are not at their default, a line each behind `head`; how many. Needs co_settings_load.
+unsigned co_settings_print_changed(FILE *stream, const char *head);
+
 // The rows of the section ENVIRONMENT of castoff(7), in man macros.
 void co_settings_print_man(FILE *stream);
 

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The decision, asked for jobs that could be: as many ranks on this host as it has cores, and a few hosts with one rank
+// each. Cold.
+#include "info_job.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/settings.h"
+#include "engine/decide/decide.h"
+#include "engine/decide/tune_table.h"
+#include "info_tune.h"
+
+enum { HOSTS = 4, POWERS = 31, TEXT = 48 }; // sizes: 1 byte to 1 GiB
+
+static bool is_usable(const struct co_transport_state states[CO_TRANSPORTS], const char *name)
+{
+    for (int i = 0; i < CO_TRANSPORTS; i++) {
+        if (strcmp(states[i].name, name) == 0) {
+            return states[i].is_usable;
+        }
+    }
+    return false;
+}
+
+// Of the setting with the call's name.
+static int policy_of(enum co_call call)
+{
+    char name[64] = "CASTOFF_";
+    size_t used = strlen(name);
+    for (const char *at = co_call_word(call); *at != '\0' && used + 1 < sizeof name; at++) {
+        name[used++] = (char)toupper((unsigned char)*at);
+    }
+    name[used] = '\0';
+    for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
+        if (strcmp(co_setting_row(id)->name, name) == 0) {
+            return (int)co_setting_number(id);
+        }
+    }
+    return CO_AUTO;
+}
+
+static void print_size(char text[16], int power)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB"};
+    snprintf(text, 16, "%d %s", 1 << power % 10, units[power / 10]);
+}
+
+// "16 B to 64 KiB, 1 MiB and more"; of what is never taken the reason.
+static void print_sizes(char text[TEXT], const struct co_tune_table *table, const struct co_team_facts *facts,
+                        enum co_call call)
+{
+    enum co_reason reason = CO_TAKE;
+    int policy = policy_of(call), first = -1;
+    size_t used = 0;
+    *text = '\0';
+    for (int power = 0; power <= POWERS && used < TEXT; power++) {
+        enum co_reason here =
+            power == POWERS ? CO_TOO_LARGE : co_decide(table, facts, call, (size_t)1 << power, policy);
+        char low[16], high[16];
+        reason = power == 0 ? here : reason;
+        if (here == CO_TAKE) {
+            first = first < 0 ? power : first;
+        } else if (first >= 0) {
+            print_size(low, first);
+            print_size(high, power - 1);
+            const char *joint = used > 0 ? ", " : "";
+            if (power == POWERS) {
+                used += (size_t)snprintf(text + used, TEXT - used, first == 0 ? "all" : "%s%s and more", joint, low);
+            } else {
+                used += (size_t)snprintf(text + used, TEXT - used, "%s%s to %s", joint, low, high);
+            }
+            first = -1;
+        }
+    }
+    if (used == 0) {
+        snprintf(text, TEXT, "none: %s", co_reason_text(reason));
+    }
+}
+
+static void print_messages(char text[TEXT], const struct co_team_facts *facts, bool is_open)
+{
+    struct co_message_ways ways = {.is_open = is_open, .has_remote_channel = true};
+    enum co_reason reason = co_decide_messages(facts, &ways, (int)co_setting_number(CO_SET_P2P));
+    snprintf(text, TEXT, reason == CO_TAKE ? "all" : "none: %s", co_reason_text(reason));
+}
+
+static void print_table(FILE *stream, const struct co_tune_table *table, const struct co_team_facts *node,
+                        const struct co_team_facts *hosts, bool has_messages)
+{
+    char here[TEXT], there[TEXT];
+    snprintf(here, sizeof here, "%d ranks on this host", node->ranks);
+    snprintf(there, sizeof there, "%d hosts, a rank each", hosts->ranks);
+    fprintf(stream, "%-20s  %-36s  %s\n", "would take", here, there);
+    for (enum co_call call = 0; call < CO_CALL_COUNT; call++) {
+        print_sizes(here, table, node, call);
+        print_sizes(there, table, hosts, call);
+        fprintf(stream, "%-20s  %-36s  %s\n", co_call_text(call), here, there);
+    }
+    print_messages(here, node, has_messages);
+    print_messages(there, hosts, has_messages);
+    fprintf(stream, "%-20s  %-36s  %s\n", "messages", here, there);
+}
+
+void co_info_job_print(FILE *stream, const struct co_transport_state states[CO_TRANSPORTS])
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    bool has_shm = is_usable(states, "shm"), has_verbs = is_usable(states, "verbs");
+    struct co_team_facts node = {.ranks = cores > 1 ? (int)cores : 2,
+                                 .nodes = 1,
+                                 .max_ranks_per_node = cores > 1 ? (int)cores : 2,
+                                 .transport = CO_TRANSPORT_SHM,
+                                 .has_shm = has_shm};
+    struct co_team_facts hosts = {.ranks = HOSTS,
+                                  .nodes = HOSTS,
+                                  .max_ranks_per_node = 1,
+                                  .transport = has_verbs ? CO_TRANSPORT_VERBS : CO_TRANSPORT_UDP,
+                                  .has_multicast = has_verbs || is_usable(states, "udp"),
+                                  .has_shm = has_shm};
+    struct co_tune_table *table = calloc(1, sizeof *table);
+    char why[512];
+    if (table != NULL && co_info_tune_load(table, why, sizeof why) == 0) { // else a warning has said it
+        print_table(stream, table, &node, &hosts, is_usable(states, "p2p"));
+    }
+    free(table);
+}
