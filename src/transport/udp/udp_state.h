@@ -152,12 +152,6 @@ struct co_udp {
 int co_udp_interface_choose(struct co_udp_interface *interface, const char *name, uint32_t near_ip, char *why,
                             size_t why_room);
 
-// May the interface be used, by its name or, without one, because it is up, can multicast and is not loopback? Entries
-// without an IPv4 address never.
-bool co_udp_interface_fits(const struct ifaddrs *entry, const char *name);
-// The own address from which packets to an address would leave; 0: no way.
-uint32_t co_udp_interface_source(uint32_t near_ip);
-
 // udp_groups.c: 0, or -EINVAL with the reason. Depends on its arguments alone, so that all hosts agree.
 int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64_t job_tag, unsigned count, char *why,
                          size_t why_room);

@@ -1,18 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The decision, asked for jobs that could be: as many ranks on this host as it has cores, and a few hosts with one rank
-// each. Cold.
-#include "info_job.h"
+// The part of castoff info about decisions: the tune table that a job of these settings would use; and the decision,
+// asked for jobs that could be: as many ranks on this host as it has cores, and a few hosts with one rank each. Cold.
+#include "info_decisions.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plain_text.h"
 #include "base/settings.h"
 #include "engine/decide/decide.h"
 #include "engine/decide/tune_table.h"
-#include "info_tune.h"
+
+// 0 or -errno with the cause, as the start of a job has it.
+static int load(struct co_tune_table *table, char *why, size_t why_room)
+{
+    const char *path = co_setting_text(CO_SET_TUNE);
+    if (*path) {
+        return co_tune_table_load(table, path, why, why_room);
+    }
+    co_tune_table_built_in(table);
+    return 0;
+}
+
+int co_info_tune_check(char *why, size_t why_room)
+{
+    struct co_tune_table *table = calloc(1, sizeof *table);
+    int failed = table ? load(table, why, why_room) : 0;
+    free(table);
+    return failed;
+}
+
+int co_info_tune_print(FILE *stream)
+{
+    enum { ROOM = CO_TUNE_ROWS_MAX * CO_TUNE_ROW_TEXT_MAX + 1 };
+    struct co_tune_table *table = calloc(1, sizeof *table);
+    char *text = malloc(ROOM), why[512];
+    int failed = table && text ? load(table, why, sizeof why) : -ENOMEM;
+    if (!failed) {
+        const char *path = co_setting_text(CO_SET_TUNE);
+        co_tune_table_print(table, text, ROOM);
+        fputs("# The table of ", stream);
+        co_plain_put(stream, *path ? path : "this release");
+        fprintf(stream, "\n%s%s", co_tune_table_head, text);
+    }
+    free(text);
+    free(table);
+    return failed;
+}
 
 enum { HOSTS = 4, POWERS = 31, TEXT = 48 }; // sizes: 1 byte to 1 GiB
 
@@ -122,7 +160,7 @@ void co_info_job_print(FILE *stream, const struct co_transport_state states[CO_T
                                   .has_shm = has_shm};
     struct co_tune_table *table = calloc(1, sizeof *table);
     char why[512];
-    if (table != NULL && co_info_tune_load(table, why, sizeof why) == 0) { // else a warning has said it
+    if (table != NULL && load(table, why, sizeof why) == 0) { // else a warning has said it
         print_table(stream, table, &node, &hosts, is_usable(states, "p2p"));
     }
     free(table);
