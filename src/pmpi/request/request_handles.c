@@ -2,7 +2,7 @@
 //
 // The pool grows by blocks and never shrinks before the end. Writers hold a short lock, never across a native call;
 // readers follow the published table, whose predecessors stay valid until the end because someone may be in them.
-#include "pmpi/request/placeholders.h"
+#include "pmpi/request/request_handles.h"
 
 #include "base/turns.h"
 #include "pmpi/request/requests.h"
@@ -47,7 +47,7 @@ static size_t cell_of(MPI_Request handle, size_t mask)
     return (size_t)(((uint64_t)(uintptr_t)handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
 }
 
-struct co_mpi_request *co_placeholders_find(MPI_Request handle)
+struct co_mpi_request *co_request_handles_find(MPI_Request handle)
 {
     struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
     if (table == NULL) {
@@ -64,7 +64,7 @@ struct co_mpi_request *co_placeholders_find(MPI_Request handle)
     }
 }
 
-void co_placeholders_fetch(const MPI_Request handles[], int count)
+void co_request_handles_fetch(const MPI_Request handles[], int count)
 {
     struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
     if (table == NULL || count <= FETCH_AHEAD) {
@@ -117,7 +117,7 @@ static int add_block_locked(struct block *block)
 {
     int error = reserve_locked();
     for (int i = 0; error == 0 && i < BLOCK_REQUESTS; i++) {
-        if (co_placeholders_find(block->requests[i].handle) != NULL) {
+        if (co_request_handles_find(block->requests[i].handle) != NULL) {
             // Two equal handles. Those inserted so far stay in the table, so the block stays, too; none is handed out.
             error = -ENOTUNIQ;
         } else {
@@ -193,19 +193,19 @@ static MPI_Request learn_done(void)
     return is_shared ? known : co_next.request_null;
 }
 
-int co_placeholders_open(MPI_Comm self)
+int co_request_handles_open(MPI_Comm self)
 {
     pool.self = self;
     pool.done = learn_done();
     return add_block();
 }
 
-MPI_Request co_placeholders_done(void)
+MPI_Request co_request_handles_done(void)
 {
     return pool.done;
 }
 
-void co_placeholders_close(void)
+void co_request_handles_close(void)
 {
     struct handle_table *table = co_load_acquire(&pool.table); // acquire P1
     co_store_release(&pool.table, NULL);                       // release P1
@@ -235,7 +235,7 @@ static struct co_mpi_request *take_free(void)
     return request;
 }
 
-struct co_mpi_request *co_placeholders_take(void)
+struct co_mpi_request *co_request_handles_take(void)
 {
     struct co_mpi_request *request = take_free();
     while (request == NULL) {
@@ -247,7 +247,7 @@ struct co_mpi_request *co_placeholders_take(void)
     return request;
 }
 
-void co_placeholders_give(struct co_mpi_request *request)
+void co_request_handles_give(struct co_mpi_request *request)
 {
     co_turns_take(&pool.lock);
     request->next = pool.free;
@@ -255,7 +255,7 @@ void co_placeholders_give(struct co_mpi_request *request)
     co_turns_drop(&pool.lock);
 }
 
-void co_placeholders_visit(void (*visit)(struct co_mpi_request *request, void *arg), void *arg)
+void co_request_handles_visit(void (*visit)(struct co_mpi_request *request, void *arg), void *arg)
 {
     co_turns_take(&pool.lock);
     struct block *block = pool.blocks; // blocks are only ever put in front, so the rest of the list stands still

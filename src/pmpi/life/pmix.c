@@ -3,7 +3,7 @@
 // The marks, by the client functions of the PMIx library that Open MPI loads anyway. The library is opened by name
 // and the part of its stable interface that is used here is declared here, so that castoff neither links nor needs
 // it. The value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
-#include "pmpi/life/presence.h"
+#include "pmpi/life/pmix.h"
 
 #include "base/settings.h"
 
@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PRESENCE_KEY "castoff.presence"
+#define MARK_KEY "castoff.presence"
 // Ranks of different marks must not meet: raise it when the exchanges at start change.
-#define PRESENCE_MARK UINT64_C(3)
+#define MARK UINT64_C(3)
 
 #define PMIX_OK 0
 #define PMIX_SCOPE_GLOBAL 3
@@ -73,7 +73,7 @@ static int find_library(void)
     return 0;
 }
 
-int co_presence_announce(void)
+int co_pmix_announce(void)
 {
     // Without a launcher that speaks PMIx there is no server to connect to.
     if (co_environment("PMIX_NAMESPACE") == NULL || co_environment("PMIX_RANK") == NULL) {
@@ -88,14 +88,14 @@ int co_presence_announce(void)
         return -ENOTCONN;
     }
     is_held = true;
-    struct pmix_value mark = {.type = PMIX_TYPE_UINT64, .data.number = PRESENCE_MARK};
-    if (pmix.put(PMIX_SCOPE_GLOBAL, PRESENCE_KEY, &mark) != PMIX_OK || pmix.commit() != PMIX_OK) {
+    struct pmix_value mark = {.type = PMIX_TYPE_UINT64, .data.number = MARK};
+    if (pmix.put(PMIX_SCOPE_GLOBAL, MARK_KEY, &mark) != PMIX_OK || pmix.commit() != PMIX_OK) {
         return -EIO;
     }
     return 0;
 }
 
-void co_presence_settle(void)
+void co_pmix_settle(void)
 {
     if (is_held) {
         is_held = false;
@@ -109,15 +109,15 @@ static bool has_mark(int rank)
     struct pmix_info local_only = {.key = "pmix.optional", .value = {.type = PMIX_TYPE_BOOL, .data.flag = true}};
     struct pmix_value *value = NULL;
     proc.rank = (uint32_t)rank;
-    if (pmix.get(&proc, PRESENCE_KEY, &local_only, 1, &value) != PMIX_OK || value == NULL) {
+    if (pmix.get(&proc, MARK_KEY, &local_only, 1, &value) != PMIX_OK || value == NULL) {
         return false;
     }
-    bool is_ours = value->type == PMIX_TYPE_UINT64 && value->data.number == PRESENCE_MARK;
+    bool is_ours = value->type == PMIX_TYPE_UINT64 && value->data.number == MARK;
     free(value);
     return is_ours;
 }
 
-int co_presence_first_absent(int world_size)
+int co_pmix_first_absent(int world_size)
 {
     for (int rank = 0; rank < world_size; rank++) {
         if (!has_mark(rank)) {
@@ -127,7 +127,7 @@ int co_presence_first_absent(int world_size)
     return -1;
 }
 
-int co_presence_first_present(int world_size)
+int co_pmix_first_present(int world_size)
 {
     int rank = 0;
     while (rank < world_size && !has_mark(rank)) {

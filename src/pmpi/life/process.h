@@ -2,8 +2,8 @@
 //
 // The one castoff of this process: off, or on with its engine and private communicators. Every wrapper asks here
 // first. Written by start and stop only (one thread, inside MPI_Init and MPI_Finalize); read by all threads, hot.
-#ifndef CASTOFF_PMPI_LIFE_LAYER_H
-#define CASTOFF_PMPI_LIFE_LAYER_H
+#ifndef CASTOFF_PMPI_LIFE_PROCESS_H
+#define CASTOFF_PMPI_LIFE_PROCESS_H
 
 #include <stdbool.h>
 
@@ -11,13 +11,13 @@
 #include "engine/engine.h"
 #include "mpi_below/next_mpi.h"
 
-enum co_layer_state {
-    CO_LAYER_UNRESOLVED, // no MPI call yet
-    CO_LAYER_OFF,        // every wrapper hands on
-    CO_LAYER_ON          // calls are looked at: taken, or declined and counted
+enum co_process_state {
+    CO_PROCESS_UNRESOLVED, // no MPI call yet
+    CO_PROCESS_OFF,        // every wrapper hands on
+    CO_PROCESS_ON          // calls are looked at: taken, or declined and counted
 };
 
-struct co_layer {
+struct co_process {
     _Atomic int state;
     struct co_engine *engine;   // NULL: nothing is taken, `idle_reason` says why
     enum co_reason idle_reason; // for the report of a job that asked for one but runs native
@@ -29,34 +29,34 @@ struct co_layer {
     int node_index, node_count;
 };
 
-extern struct co_layer co_layer;
+extern struct co_process co_process;
 
 // First MPI call of the process: finds the library underneath.
-void co_layer_wake(void);
+void co_process_wake(void);
 
-static inline bool co_layer_is_off(void)
+static inline bool co_process_is_off(void)
 {
     // acquire O1: whoever sees ON sees all that start wrote before its release O1.
-    int state = co_load_acquire(&co_layer.state);
-    if (__builtin_expect(state == CO_LAYER_OFF, 1)) {
+    int state = co_load_acquire(&co_process.state);
+    if (__builtin_expect(state == CO_PROCESS_OFF, 1)) {
         return true;
     }
-    if (state == CO_LAYER_UNRESOLVED) {
-        co_layer_wake();
+    if (state == CO_PROCESS_UNRESOLVED) {
+        co_process_wake();
         return true;
     }
     return false;
 }
 
-static inline bool co_layer_is_serving(void)
+static inline bool co_process_is_serving(void)
 {
-    return !co_layer_is_off() && co_layer.engine != NULL;
+    return !co_process_is_off() && co_process.engine != NULL;
 }
 
-void co_layer_turn_on(void);
-void co_layer_turn_off(void);
+void co_process_turn_on(void);
+void co_process_turn_off(void);
 
 // Forked children never touch the engine; called by pthread_atfork.
-void co_layer_abandon(void);
+void co_process_abandon(void);
 
 #endif
