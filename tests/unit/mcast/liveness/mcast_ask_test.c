@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
 #include "mcast_world.h"
 
 enum { RANKS = 3, ASKS = 0, LIVES = 1, GOES = 2 };

@@ -12,7 +12,6 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
 #include "mcast_world.h"
 #include "mcast/repair/retransmit.h"
 

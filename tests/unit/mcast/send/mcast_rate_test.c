@@ -15,7 +15,6 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
-#include "mcast/endpoint.h"
 #include "mcast_world.h"
 
 enum { CHUNK = 1400, TIMES = 4 };
