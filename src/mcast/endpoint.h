@@ -193,7 +193,7 @@ struct co_probe {
     uint64_t patience_ns, interval_ns, deadline_ns, next_ns;
 };
 
-struct co_placed_chunks {
+struct co_onesided_chunks {
     uint64_t chunks, bytes;
     uint64_t landed;  // of the chunks: without a copy
     uint64_t in_runs; // of the chunks: by the datapath kernel
@@ -227,11 +227,11 @@ struct co_mcast {
     bool is_behind;       // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
-    struct co_placed_chunks placed; // and not counted yet
-    bool lands;                     // what is broadcast here may be received to its place
-    struct co_mcast_op *stream;     // whose chunks came last; NULL: of none that can land
-    uint32_t landing_psn;           // its next chunk
-    uint8_t *landing_at;            // where that one goes
+    struct co_onesided_chunks placed; // and not counted yet
+    bool lands;                       // what is broadcast here may be received to its place
+    struct co_mcast_op *stream;       // whose chunks came last; NULL: of none that can land
+    uint32_t landing_psn;             // its next chunk
+    uint8_t *landing_at;              // where that one goes
     struct co_probe probe;
     struct co_retransmit repairs[CO_RETRANSMIT_QUEUE];
     unsigned repair_head, repair_tail;        // free-running

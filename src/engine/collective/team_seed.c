@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/settings.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -131,8 +131,8 @@ co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts
 {
     int policy = engine->policy[call];
     // The table compares the other ways with stock.
-    if (co_placed_is_for(engine->placed, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
-        co_placed_fits(facts)) {
+    if (co_onesided_collective_is_for(engine->placed, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
+        co_onesided_collective_fits(facts)) {
         policy = CO_YES;
     }
     return co_decide(&engine->tune, facts, call, bytes, policy);

@@ -50,12 +50,12 @@ void co_deliver_count(struct co_mcast *mcast)
         co_counter_add(CO_COUNT_DATA_PLACED_BYTES, mcast->placed.bytes);
         co_counter_add(CO_COUNT_DATA_LANDED, mcast->placed.landed);
         co_counter_add(CO_COUNT_DATA_IN_RUNS, mcast->placed.in_runs);
-        mcast->placed = (struct co_placed_chunks){0};
+        mcast->placed = (struct co_onesided_chunks){0};
     }
 }
 
-void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
-                         unsigned taken)
+void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow,
+                         struct co_onesided_chunks placed, unsigned taken)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;

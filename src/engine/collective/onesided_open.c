@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Whether collectives can be placed in this job: asked of each rank once, answered alike on all. Start-up only.
-#include "engine/collective/placed_open.h"
+#include "engine/collective/onesided_open.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/engine_state.h"
 #include "engine/start/descriptor_budget.h"
 
@@ -32,11 +32,11 @@ static const char *set_or_null(enum co_setting_id id)
 }
 
 // NULL, and the reason in placed_text.
-static struct co_placed *make(struct co_engine *engine, uint64_t job_tag, int *error)
+static struct co_onesided_collective *make(struct co_engine *engine, uint64_t job_tag, int *error)
 {
     char *why = engine->placed_text;
     size_t room = sizeof(engine->placed_text);
-    struct co_placed *placed = calloc(1, sizeof(*placed));
+    struct co_onesided_collective *placed = calloc(1, sizeof(*placed));
     if (placed == NULL) {
         *error = -ENOMEM;
         snprintf(why, room, "no memory");
@@ -77,13 +77,13 @@ static int find_refusal(const struct co_engine *engine, const int32_t *errors)
     return rank;
 }
 
-void co_placed_open(struct co_engine *engine, uint64_t job_tag)
+void co_onesided_collective_open(struct co_engine *engine, uint64_t job_tag)
 {
     int error = 0;
     if (co_setting_text(CO_SET_COORDINATOR)[0] == '\0' || !engine->has_multicast) {
         return; // on all ranks
     }
-    struct co_placed *placed = make(engine, job_tag, &error);
+    struct co_onesided_collective *placed = make(engine, job_tag, &error);
     int32_t mine = error, *all = engine->exchange;
     int exchanged = engine->bootstrap.allgather(engine->bootstrap.arg, &mine, all, sizeof(mine));
     int refusing = exchanged == 0 ? find_refusal(engine, all) : 0;
@@ -105,7 +105,7 @@ void co_placed_open(struct co_engine *engine, uint64_t job_tag)
     snprintf(engine->placed_text, sizeof(engine->placed_text), "not used, %.200s", why);
 }
 
-void co_placed_close(struct co_engine *engine)
+void co_onesided_collective_close(struct co_engine *engine)
 {
     free(engine->placed);
     engine->placed = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Bells for sleeping callers: each hears every ring while it has its bell, whatever the others take; a bell that was
-// given back is silent; who comes when all are taken gets none. And the workers beside them: one that was stopped is
-// not started again by a word that comes late.
+// Descriptors for sleeping callers: each hears every signal while it has its own, whatever the others take; one that
+// was given back is silent; who comes when all are taken gets none. And the workers beside them: one that was stopped
+// is not started again by a word that comes late.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,49 +12,49 @@
 
 #include <cmocka.h>
 
-#include "engine/progress/bells.h"
+#include "engine/progress/wake_fds.h"
 #include "engine/progress/worker.h"
 
-static bool has_rung(struct co_bells *bells, int bell)
+static bool has_rung(struct co_wake_fds *wake_fds, int wake_fd)
 {
-    struct pollfd descriptor = {.fd = co_bells_descriptor(bells, bell), .events = POLLIN};
+    struct pollfd descriptor = {.fd = co_wake_fds_descriptor(wake_fds, wake_fd), .events = POLLIN};
     return poll(&descriptor, 1, 0) == 1;
 }
 
 static void everybody_hears_a_ring(void **state)
 {
     (void)state;
-    struct co_bells bells;
-    assert_int_equal(co_bells_open(&bells, CO_BELLS), 0);
-    int first = co_bells_take(&bells), second = co_bells_take(&bells);
+    struct co_wake_fds wake_fds;
+    assert_int_equal(co_wake_fds_open(&wake_fds, CO_WAKE_FDS), 0);
+    int first = co_wake_fds_take(&wake_fds), second = co_wake_fds_take(&wake_fds);
     assert_int_not_equal(first, second);
-    assert_false(has_rung(&bells, first));
-    co_bells_ring(&bells);
-    assert_true(has_rung(&bells, first));
-    co_bells_give(&bells, first, true); // wakes, looks, sleeps again, before the other one has come to run
-    first = co_bells_take(&bells);
-    assert_false(has_rung(&bells, first));
-    assert_true(has_rung(&bells, second));
-    co_bells_give(&bells, second, true);
-    co_bells_ring(&bells);
-    second = co_bells_take(&bells);
-    assert_true(has_rung(&bells, first));
-    assert_false(has_rung(&bells, second));
-    co_bells_close(&bells);
+    assert_false(has_rung(&wake_fds, first));
+    co_wake_fds_signal(&wake_fds);
+    assert_true(has_rung(&wake_fds, first));
+    co_wake_fds_give(&wake_fds, first, true); // wakes, looks, sleeps again, before the other one has come to run
+    first = co_wake_fds_take(&wake_fds);
+    assert_false(has_rung(&wake_fds, first));
+    assert_true(has_rung(&wake_fds, second));
+    co_wake_fds_give(&wake_fds, second, true);
+    co_wake_fds_signal(&wake_fds);
+    second = co_wake_fds_take(&wake_fds);
+    assert_true(has_rung(&wake_fds, first));
+    assert_false(has_rung(&wake_fds, second));
+    co_wake_fds_close(&wake_fds);
 }
 
 static void there_may_be_none_left(void **state)
 {
     (void)state;
-    struct co_bells bells;
-    assert_int_equal(co_bells_open(&bells, CO_BELLS), 0);
-    for (int i = 0; i < CO_BELLS; i++) {
-        assert_true(co_bells_take(&bells) >= 0);
+    struct co_wake_fds wake_fds;
+    assert_int_equal(co_wake_fds_open(&wake_fds, CO_WAKE_FDS), 0);
+    for (int i = 0; i < CO_WAKE_FDS; i++) {
+        assert_true(co_wake_fds_take(&wake_fds) >= 0);
     }
-    assert_int_equal(co_bells_take(&bells), -1);
-    co_bells_give(&bells, 3, false);
-    assert_int_equal(co_bells_take(&bells), 3);
-    co_bells_close(&bells);
+    assert_int_equal(co_wake_fds_take(&wake_fds), -1);
+    co_wake_fds_give(&wake_fds, 3, false);
+    assert_int_equal(co_wake_fds_take(&wake_fds), 3);
+    co_wake_fds_close(&wake_fds);
 }
 
 static _Atomic int turns;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "engine_job.h"

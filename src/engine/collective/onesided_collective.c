@@ -4,7 +4,7 @@
 // each all say what became of it. The same words reach everybody, so all go the same way: what one of them lacks, all
 // do again the ordinary way, on the same buffers. The words are a small allgather of the team: a member that has died
 // ends it with an error, as it would end any other.
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "base/counters.h"
 #include "base/log.h"
 #include "engine/collective/calls.h"
-#include "engine/collective/placed_transfer.h"
+#include "engine/collective/onesided_transfer.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 
@@ -34,16 +34,16 @@ struct call {
     const char *name;
     size_t bytes;
     bool counts; // one member does
-    struct co_placed_transfer transfer;
+    struct co_onesided_transfer transfer;
     bool has_turn, has_thread;
     int first; // of the members that said no
     struct word words[];
 };
 
-bool co_placed_fits(const struct co_team_facts *facts)
+bool co_onesided_collective_fits(const struct co_team_facts *facts)
 {
     return facts->nodes > 1 && facts->max_ranks_per_node == 1 && facts->has_multicast &&
-           facts->ranks <= CO_PLACED_RANKS_MOST;
+           facts->ranks <= CO_ONESIDED_RANKS_MOST;
 }
 
 static void count(const struct call *call, enum co_counter_id id, uint64_t amount)
@@ -52,19 +52,19 @@ static void count(const struct call *call, enum co_counter_id id, uint64_t amoun
 }
 
 // Not to try it in vain again and again. On all members alike.
-static void skip_some(struct co_placed_team *state)
+static void skip_some(struct co_onesided_team *state)
 {
     state->skip = state->skip == 0 ? SKIP_LEAST : 2 * state->skip;
     state->skip = state->skip > SKIP_MOST ? SKIP_MOST : state->skip;
     state->to_skip = state->skip;
 }
 
-static bool is_resting(struct co_placed *placed)
+static bool is_resting(struct co_onesided_collective *placed)
 {
     return co_clock_now_ns() < co_load_relaxed(&placed->rest_until_ns); // relaxed: a guess
 }
 
-static void rest(struct co_placed *placed)
+static void rest(struct co_onesided_collective *placed)
 {
     uint64_t before = co_load_relaxed(&placed->rest_ns), now = before == 0 ? REST_LEAST_NS : 2 * before;
     now = now > REST_MOST_NS ? REST_MOST_NS : now;
@@ -75,7 +75,7 @@ static void rest(struct co_placed *placed)
 // Whether this member can. What it can not must not keep the others from asking.
 static int get_ready(struct call *call)
 {
-    struct co_placed *placed = call->team->engine->placed;
+    struct co_onesided_collective *placed = call->team->engine->placed;
     call->has_turn = co_trylock_take(&placed->turn);
     if (!call->has_turn) {
         return -EBUSY;
@@ -83,7 +83,7 @@ static int get_ready(struct call *call)
     if (is_resting(placed)) {
         return -EAGAIN;
     }
-    int error = co_placed_transfer_open(&call->transfer, placed);
+    int error = co_onesided_transfer_open(&call->transfer, placed);
     call->has_thread = error == 0;
     return error == -EAGAIN || error == -EBUSY ? -ENOMEM : error; // those two say something else here
 }
@@ -91,7 +91,7 @@ static int get_ready(struct call *call)
 static void end(struct call *call)
 {
     if (call->has_thread) {
-        co_placed_transfer_close(&call->transfer);
+        co_onesided_transfer_close(&call->transfer);
     }
     if (call->has_turn) {
         co_trylock_drop(&call->team->engine->placed->turn);
@@ -137,19 +137,19 @@ static void decline(struct call *call, int verdict)
            call->name, call->bytes, call->first, strerror(-verdict));
 }
 
-// CO_PLACED_WHOLE and *out: all members can; it is to be ended. CO_PLACED_NOT or -errno otherwise.
+// CO_ONESIDED_WHOLE and *out: all members can; it is to be ended. CO_ONESIDED_NOT or -errno otherwise.
 static int begin(struct call **out, struct co_team *team, const char *name, size_t bytes, bool counts)
 {
-    struct co_placed_team *state = &team->placed;
+    struct co_onesided_team *state = &team->placed;
     int verdict;
-    if (!co_placed_fits(&team->facts)) {
+    if (!co_onesided_collective_fits(&team->facts)) {
         co_counter_add(CO_COUNT_PLACED_NO_LAYOUT, counts && team->facts.nodes > 1);
-        return CO_PLACED_NOT;
+        return CO_ONESIDED_NOT;
     }
     if (state->to_skip > 0) {
         state->to_skip--;
         co_counter_add(CO_COUNT_PLACED_RESTING, counts);
-        return CO_PLACED_NOT;
+        return CO_ONESIDED_NOT;
     }
     struct call *call = calloc(1, sizeof(*call) + (size_t)team->size * sizeof(struct word));
     if (call == NULL) {
@@ -163,7 +163,7 @@ static int begin(struct call **out, struct co_team *team, const char *name, size
     int error = agree(call, get_ready(call), &verdict);
     if (error == 0 && verdict == 0) {
         *out = call;
-        return CO_PLACED_WHOLE;
+        return CO_ONESIDED_WHOLE;
     }
     if (error == 0) {
         decline(call, verdict);
@@ -175,7 +175,7 @@ static int begin(struct call **out, struct co_team *team, const char *name, size
 // Once in a process aloud, by the first member that has something to say.
 static void tell(struct call *call)
 {
-    struct co_placed *placed = call->team->engine->placed;
+    struct co_onesided_collective *placed = call->team->engine->placed;
     bool is_loud = call->first == call->team->rank && !co_load_relaxed(&placed->has_told); // relaxed: for people
     if (call->words[call->team->rank].error == 0) {
         return;
@@ -191,7 +191,7 @@ static void tell(struct call *call)
 static void note(struct call *call, int root, int verdict)
 {
     struct co_team *team = call->team;
-    struct co_placed *placed = team->engine->placed;
+    struct co_onesided_collective *placed = team->engine->placed;
     if (verdict == 0) {
         team->placed.skip = 0;
         co_store_relaxed(&placed->rest_ns, 0); // relaxed: as above
@@ -210,7 +210,7 @@ static void note(struct call *call, int root, int verdict)
 static int carry(struct call *call, int root, void *buffer, int *verdict)
 {
     struct co_team *team = call->team;
-    struct co_placed_transfer *transfer = &call->transfer;
+    struct co_onesided_transfer *transfer = &call->transfer;
     transfer->is_sender = team->rank == root;
     transfer->members = (unsigned)team->size - 1;
     transfer->buffer = buffer;
@@ -218,7 +218,7 @@ static int carry(struct call *call, int root, void *buffer, int *verdict)
     snprintf(transfer->group, sizeof(transfer->group), "%016llx.%llx.%u",
              (unsigned long long)team->engine->placed->job_tag, (unsigned long long)team->id, team->placed.transfers++);
     snprintf(transfer->name, sizeof(transfer->name), "rank%d", team->rank);
-    int mine = co_placed_transfer_carry(transfer, team->engine, call->name);
+    int mine = co_onesided_transfer_carry(transfer, team->engine, call->name);
     int error = agree(call, mine, verdict);
     if (error == 0) {
         note(call, root, *verdict);
@@ -226,27 +226,27 @@ static int carry(struct call *call, int root, void *buffer, int *verdict)
     return error;
 }
 
-int co_placed_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
+int co_onesided_collective_bcast(struct co_team *team, int root, void *buffer, size_t bytes)
 {
     struct call *call;
     int verdict, status = begin(&call, team, "MPI_Bcast", bytes, team->rank == root);
-    if (status != CO_PLACED_WHOLE) {
+    if (status != CO_ONESIDED_WHOLE) {
         return status;
     }
     int error = carry(call, root, buffer, &verdict);
     count(call, CO_COUNT_PLACED, error == 0 && verdict == 0);
     end(call);
-    return error != 0 ? error : verdict == 0 ? CO_PLACED_WHOLE : CO_PLACED_NOT;
+    return error != 0 ? error : verdict == 0 ? CO_ONESIDED_WHOLE : CO_ONESIDED_NOT;
 }
 
 // One sender after the other: a member has one queue pair at a time, whatever the number of ranks.
-int co_placed_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
+int co_onesided_collective_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes)
 {
     struct call *call;
     unsigned char *own = (unsigned char *)all + (size_t)team->rank * block_bytes;
     int error = 0, verdict = 0;
     int status = begin(&call, team, "MPI_Allgather", block_bytes, team->rank == 0);
-    if (status != CO_PLACED_WHOLE) {
+    if (status != CO_ONESIDED_WHOLE) {
         return status;
     }
     if (mine != NULL && mine != own) {
@@ -257,5 +257,5 @@ int co_placed_allgather(struct co_team *team, const void *mine, void *all, size_
         count(call, CO_COUNT_PLACED_BLOCKS, error == 0 && verdict == 0);
     }
     end(call);
-    return error != 0 ? error : verdict == 0 ? CO_PLACED_WHOLE : CO_PLACED_NOT;
+    return error != 0 ? error : verdict == 0 ? CO_ONESIDED_WHOLE : CO_ONESIDED_NOT;
 }

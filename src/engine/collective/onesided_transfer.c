@@ -3,27 +3,27 @@
 // A group from opening to closing, beside the thread that has called MPI. Nothing of the engine is touched in here.
 // Cold: what it takes to set up a group is worth it for large buffers only.
 #define _GNU_SOURCE
-#include "engine/collective/placed_transfer.h"
+#include "engine/collective/onesided_transfer.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 
 #include "base/log.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/engine.h"
 
-static void enter(struct co_placed_transfer *transfer, const char *stage)
+static void enter(struct co_onesided_transfer *transfer, const char *stage)
 {
     co_store_relaxed(&transfer->stage, stage); // relaxed: text of the program, for people
 }
 
-static void keep_why(struct co_placed_transfer *transfer)
+static void keep_why(struct co_onesided_transfer *transfer)
 {
     snprintf(transfer->why, sizeof(transfer->why), "%s", transfer->placed->library.why());
 }
 
-static int use(struct co_placed_transfer *transfer, struct castoff_group *group)
+static int use(struct co_onesided_transfer *transfer, struct castoff_group *group)
 {
     const struct co_group_library *library = &transfer->placed->library;
     int error = 0;
@@ -36,7 +36,7 @@ static int use(struct co_placed_transfer *transfer, struct castoff_group *group)
 }
 
 // Closed in any case before the buffer may be used for anything else.
-static int carry(struct co_placed_transfer *transfer)
+static int carry(struct co_onesided_transfer *transfer)
 {
     const struct co_group_library *library = &transfer->placed->library;
     struct castoff_group_options options = transfer->placed->options;
@@ -65,7 +65,7 @@ static int carry(struct co_placed_transfer *transfer)
 
 static void *work(void *arg)
 {
-    struct co_placed_transfer *transfer = arg;
+    struct co_onesided_transfer *transfer = arg;
     for (;;) {
         while (sem_wait(&transfer->ordered) != 0) { // interrupted
         }
@@ -77,7 +77,7 @@ static void *work(void *arg)
     }
 }
 
-int co_placed_transfer_open(struct co_placed_transfer *transfer, const struct co_placed *placed)
+int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *placed)
 {
     sigset_t all, before;
     transfer->placed = placed;
@@ -99,13 +99,13 @@ int co_placed_transfer_open(struct co_placed_transfer *transfer, const struct co
 
 static void describe(const void *waited_for, char *text, size_t room)
 {
-    const struct co_placed_transfer *transfer = waited_for;
+    const struct co_onesided_transfer *transfer = waited_for;
     snprintf(text, room, "%s of group %s by RDMA writes, %zu bytes: %s",
              transfer->is_sender ? "the sender" : "a member", transfer->group, transfer->bytes,
-             co_load_relaxed(&((struct co_placed_transfer *)waited_for)->stage)); // relaxed: for people
+             co_load_relaxed(&((struct co_onesided_transfer *)waited_for)->stage)); // relaxed: for people
 }
 
-int co_placed_transfer_carry(struct co_placed_transfer *transfer, struct co_engine *engine, const char *call)
+int co_onesided_transfer_carry(struct co_onesided_transfer *transfer, struct co_engine *engine, const char *call)
 {
     struct co_wait wait = {.call = call, .describe = describe, .waited_for = transfer};
     co_store_relaxed(&transfer->is_done, false); // relaxed: the thread has its order behind this
@@ -116,7 +116,7 @@ int co_placed_transfer_carry(struct co_placed_transfer *transfer, struct co_engi
     return transfer->result;
 }
 
-void co_placed_transfer_close(struct co_placed_transfer *transfer)
+void co_onesided_transfer_close(struct co_onesided_transfer *transfer)
 {
     transfer->must_end = true;
     sem_post(&transfer->ordered);
