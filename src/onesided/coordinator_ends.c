@@ -82,13 +82,7 @@ static void tell_the_end(struct co_coordinator *coordinator, struct group *group
 static void say_go(struct co_coordinator *coordinator, struct group *group)
 {
     group->state = GROUP_OPEN;
-    coordinator->message.setup = (struct co_control_setup){.ip = group->ip,
-                                                           .psn = group->sender_open.end.psn,
-                                                           .qpn = group->qpn,
-                                                           .key = group->key,
-                                                           .mtu = group->mtu,
-                                                           .members = group->member_count,
-                                                           .bytes = group->sender_open.bytes};
+    coordinator->message.setup = co_coordinator_setup(group, group->ip);
     co_coordinator_say(coordinator, group->sender, CO_SAY_GO);
     co_coordinator_log(coordinator, "group %s: open, %u members", group->name, group->member_count);
 }

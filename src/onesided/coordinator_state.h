@@ -76,6 +76,18 @@ struct co_coordinator {
     struct co_control_message message; // to send: too large for the stack
 };
 
+// What an end is told of the group: the address that it writes to, or is written from.
+static inline struct co_control_setup co_coordinator_setup(const struct group *group, uint32_t ip)
+{
+    return (struct co_control_setup){.ip = ip,
+                                     .psn = group->sender_open.end.psn,
+                                     .qpn = group->qpn,
+                                     .key = group->key,
+                                     .mtu = group->mtu,
+                                     .members = group->member_count,
+                                     .bytes = group->sender_open.bytes};
+}
+
 // coordinator_output.c
 void co_coordinator_log(struct co_coordinator *coordinator, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
