@@ -76,6 +76,10 @@ check_knots() {
     perl scripts/count_knots.pl <"$log.code"
 }
 
+check_externals() {
+    perl scripts/count_externals.pl <"$log.code"
+}
+
 check_words() {
     perl scripts/check_words.pl <"$log.code"
 }
@@ -108,7 +112,7 @@ check_documents() {
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers folders layers knots words doors braces headers exports documents)
+checks=(format licence names length leftovers folders layers knots externals words doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

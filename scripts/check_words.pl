@@ -19,8 +19,15 @@ my @rules = (
     ['src/p2p/', 'far|(?<!under_)ways?', 'remote, route'],
     ['src/p2p/', 'links|doors?|invitations?|invites?', 'rc, connection request'],
     ['src/p2p/', 'lend|lent', 'exported region'],
+    ['src/engine/progress/', 'bells?', 'wake_fds'],
+    ['src/engine/', 'co_placed', 'onesided'],
+    ['src/pmpi/', 'layers?|placeholders?|presence', 'process, request_handle, pmix'],
+    ['src/(engine|p2p)/', 'places?_of_rank|peer_of_place', 'local rank'],
+    ['src/transport/', 'signs?', 'liveness'],
+    ['src/transport/verbs/', 'links|words?', 'rc, rc_datagram'],
+    ['tests/unit/p2p/', 'carriers?|bod(y|ies)|frames?|links', 'native channel, payload, packet, rc'],
 );
-my %stays = map { $_ => 1 } qw(co_rc_packet_read_offer co_rc_read_offer CO_RC_PACKET_READ_OFFER CO_RC_TO_OFFER read_offer_receive
+my %stays = map { $_ => 1 } qw(co_rc_packet_read_offer co_rc_read_offer CO_RC_PACKET_READ_OFFER CO_RC_TO_OFFER CO_VERBS_WORDS_SENT read_offer_receive
     transfer_send_read_offer);
 
 my $failed = 0;

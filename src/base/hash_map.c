@@ -120,3 +120,14 @@ void *co_hash_map_next(const struct co_hash_map *map, size_t *position, uint64_t
     }
     return NULL;
 }
+
+void co_hash_map_close_free(struct co_hash_map *map)
+{
+    size_t position = 0;
+    void *value;
+
+    while ((value = co_hash_map_next(map, &position, NULL)) != NULL) {
+        free(value);
+    }
+    co_hash_map_close(map);
+}

@@ -21,8 +21,9 @@ struct co_hash_map {
 
 // Takes no memory: maps that stay empty cost nothing.
 void co_hash_map_open(struct co_hash_map *map);
-// The values are the caller's business.
+// The values are the caller's business; _free: they are of malloc, and freed.
 void co_hash_map_close(struct co_hash_map *map);
+void co_hash_map_close_free(struct co_hash_map *map);
 
 // Any key; `value` must not be NULL. -EEXIST: the key is there, nothing has changed. -ENOMEM, likewise.
 int co_hash_map_put(struct co_hash_map *map, uint64_t key, void *value);

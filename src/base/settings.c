@@ -84,6 +84,19 @@ static bool is_foreign(const char *name)
            strncmp(name, PREFIX "TEST_", PREFIX_LENGTH + 5) == 0;
 }
 
+// Of an entry of the environment, NAME=value, the setting that may have been meant.
+static const char *nearest_of(const char *entry, size_t length)
+{
+    char name[CO_WORD_MAX + PREFIX_LENGTH];
+
+    if (length >= sizeof name) {
+        return NULL; // nothing is near
+    }
+    memcpy(name, entry, length);
+    name[length] = '\0';
+    return co_settings_nearest(name);
+}
+
 static void find_unknown_names(void)
 {
     for (char **entry = environ; entry && *entry; entry++) {
@@ -94,7 +107,7 @@ static void find_unknown_names(void)
         }
         char *sentence = next_complaint();
         if (sentence) {
-            co_complaint_name(sentence, CO_COMPLAINT_MAX, *entry, length);
+            co_complaint_name(sentence, CO_COMPLAINT_MAX, *entry, length, nearest_of(*entry, length));
         }
     }
 }

@@ -18,7 +18,7 @@
 #include "engine/start/cores.h"
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/messages_channels.h"
-#include "engine/start/signs_of_life.h"
+#include "engine/start/liveness_proof.h"
 #include "engine/start/transports.h"
 #include "shm/shm.h"
 
@@ -67,7 +67,7 @@ static int agree_on_decisions(struct co_engine *engine, int status, char *why, s
 static void free_engine(struct co_engine *engine)
 {
     free(engine->node_of_rank);
-    free(engine->place_of_rank);
+    free(engine->local_rank_of);
     free(engine->is_gone);
     free(engine->exchange);
     free(engine);
@@ -80,11 +80,11 @@ static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
     int *ranks_seen = calloc((size_t)bootstrap->node_count, sizeof(int));
     if (engine != NULL) {
         engine->node_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
-        engine->place_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
+        engine->local_rank_of = calloc((size_t)bootstrap->world_size, sizeof(int));
         engine->is_gone = calloc((size_t)bootstrap->node_size, sizeof(*engine->is_gone));
         engine->exchange = calloc((size_t)bootstrap->world_size, CO_EXCHANGE_BYTES);
     }
-    if (ranks_seen == NULL || engine == NULL || engine->node_of_rank == NULL || engine->place_of_rank == NULL ||
+    if (ranks_seen == NULL || engine == NULL || engine->node_of_rank == NULL || engine->local_rank_of == NULL ||
         engine->is_gone == NULL || engine->exchange == NULL) {
         free(ranks_seen);
         if (engine != NULL) {
@@ -94,7 +94,7 @@ static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
     }
     for (int rank = 0; rank < bootstrap->world_size; rank++) {
         engine->node_of_rank[rank] = bootstrap->node_of_rank[rank];
-        engine->place_of_rank[rank] = ranks_seen[bootstrap->node_of_rank[rank]]++;
+        engine->local_rank_of[rank] = ranks_seen[bootstrap->node_of_rank[rank]]++;
     }
     free(ranks_seen);
     engine->bootstrap = *bootstrap;
@@ -155,7 +155,7 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     co_trials_open(engine);
     bool has_threads = engine->uses_threads && open_workers(engine);
     co_messages_share(engine);
-    co_signs_agree(engine, has_threads);
+    co_liveness_proof_agree(engine, has_threads);
     *out = engine;
     return 0;
 }

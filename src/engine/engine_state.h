@@ -7,7 +7,7 @@
 //   progress/workers_open.c   threads, how many        worker_roles.c   what each does in a turn
 //   collective/blocking.c     placed or not            decide/trials.c  which side is faster, as the job finds out
 //   collective/team_seed.c    communicators from their beginning
-//   collective/placed*.c      by RDMA writes to a group
+//   collective/onesided_*.c   by RDMA writes to a group
 //   collective/calls.c        on the caller's stack, or as a task
 //   progress/wait.c           spin, yield, sleep
 //   progress/progress.c       the conductor: it alone moves the parts, and does what follows
@@ -15,7 +15,7 @@
 //   collective/task.c         queue, life of operations
 //   collective/collective.c   what they consist of     team.c      communicators once they are used
 //   progress/team_failure.c   what is told to whom when something breaks
-//   progress/workers.c        words to worker threads  worker.c    one thread      bells.c   what callers sleep on
+//   progress/workers.c        words to worker threads  worker.c    one thread      wake_fds.c   what callers sleep on
 #ifndef CASTOFF_ENGINE_ENGINE_STATE_H
 #define CASTOFF_ENGINE_ENGINE_STATE_H
 
@@ -33,7 +33,7 @@ struct co_auth;
 struct co_channel;
 struct co_mcast;
 struct co_p2p;
-struct co_placed;
+struct co_onesided_collective;
 struct co_shm_node;
 struct co_transport;
 struct co_verbs_module;
@@ -42,7 +42,7 @@ struct co_workers;
 struct co_engine {
     struct co_bootstrap bootstrap;
     int *node_of_rank;  // by world rank: its node,
-    int *place_of_rank; // and its rank on that node
+    int *local_rank_of; // and its rank on that node
     int cores;          // of this node that its ranks may run on
     int descriptors;    // that we may still open
     bool is_oversubscribed;
@@ -80,9 +80,9 @@ struct co_engine {
     struct co_transport *transport;
     struct co_auth *auth;
     struct co_mcast *mcast;
-    struct co_p2p *p2p;       // NULL: messages stay native
-    struct co_placed *placed; // NULL: no collective is placed, on no rank
-    char placed_text[240];    // why not, or with which coordinator; empty: none is set
+    struct co_p2p *p2p;                    // NULL: messages stay native
+    struct co_onesided_collective *placed; // NULL: no collective is placed, on no rank
+    char placed_text[240];                 // why not, or with which coordinator; empty: none is set
 
     struct co_trylock lock; // holder moves the engine
     struct co_mpsc_queue submissions;

@@ -152,7 +152,7 @@ extern _Atomic bool co_next_is_resolved;
 // Fills co_next; ends the process with a clear line when there is no MPI underneath. Idempotent; any thread.
 void co_next_mpi_resolve(void);
 
-// For calls that may be the first of the process; the hot ones ask co_layer_is_off, which resolves too.
+// For calls that may be the first of the process; the hot ones ask co_process_is_off, which resolves too.
 static inline const struct co_next_mpi *co_next_mpi_get(void)
 {
     if (!co_load_acquire(&co_next_is_resolved)) { // acquire N1

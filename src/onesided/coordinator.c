@@ -4,7 +4,6 @@
 #include "onesided/coordinator.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,31 +42,6 @@ void co_coordinator_close(struct co_coordinator *coordinator)
         free(coordinator->clients[i].report);
     }
     free(coordinator);
-}
-
-void co_coordinator_log(struct co_coordinator *coordinator, const char *format, ...)
-{
-    char line[512];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    coordinator->output.log(coordinator->output.context, line);
-}
-
-void co_coordinator_say(struct co_coordinator *coordinator, unsigned client, uint16_t kind)
-{
-    coordinator->message.kind = kind;
-    coordinator->output.say(coordinator->output.context, client, &coordinator->message);
-}
-
-void co_coordinator_answer(struct co_coordinator *coordinator, unsigned client, uint16_t kind, uint8_t reason,
-                           const char *text)
-{
-    struct co_control_answer *answer = &coordinator->message.answer;
-    *answer = (struct co_control_answer){.reason = reason};
-    snprintf(answer->text, sizeof answer->text, "%s", text);
-    co_coordinator_say(coordinator, client, kind);
 }
 
 void co_coordinator_joined(struct co_coordinator *coordinator, unsigned client, const char *place, uint64_t now_ns)
@@ -113,6 +87,18 @@ static void take_report(struct co_coordinator *coordinator, unsigned client, con
     co_coordinator_say(coordinator, client, CO_SAY_HEARTBEAT);
 }
 
+static void take_answer(struct co_coordinator *coordinator, unsigned client, const struct co_control_message *message,
+                        uint64_t now_ns)
+{
+    char text[CO_CONTROL_TEXT_MAX];
+    struct group *group = co_coordinator_hops_answered(coordinator, client, message, text);
+    if (group != NULL && *text != '\0') {
+        co_coordinator_group_end(coordinator, group, message->answer.reason, text, now_ns);
+    } else if (group != NULL) {
+        co_coordinator_group_settle(coordinator, group, now_ns);
+    }
+}
+
 // False: no message for a hop to send.
 static bool hear_hop(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message,
                      uint64_t now_ns)
@@ -123,7 +109,7 @@ static bool hear_hop(struct co_coordinator *coordinator, unsigned client, struct
         return true;
     case CO_SAY_DONE:
     case CO_SAY_REFUSED:
-        co_coordinator_hops_answered(coordinator, client, message, now_ns);
+        take_answer(coordinator, client, message, now_ns);
         return true;
     default:
         return false;
@@ -179,12 +165,26 @@ void co_coordinator_heard(struct co_coordinator *coordinator, unsigned client, s
     }
 }
 
+static void lose_hop(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
+{
+    const struct client *hop = &coordinator->clients[client];
+    co_coordinator_log(coordinator, "hop %s at %s: lost; its rules end within %.3g s", hop->name, hop->place,
+                       (double)coordinator->config.lease_ns / 1e9);
+    for (unsigned i = coordinator->group_count; i-- > 0;) { // from the end: a group may go meanwhile
+        struct group *group = coordinator->groups[i];
+        if (co_coordinator_hops_lose(coordinator, group, client) && group->state == GROUP_INSTALLING) {
+            co_coordinator_group_end(coordinator, group, CO_REASON_NO_HOP, "the hop was lost while it took the rules",
+                                     now_ns);
+        }
+    }
+}
+
 void co_coordinator_left(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
 {
     struct client *who = &coordinator->clients[client];
     who->is_there = false;
     if (who->role == CO_ROLE_HOP) {
-        co_coordinator_hops_lost(coordinator, client, now_ns);
+        lose_hop(coordinator, client, now_ns);
     } else if (who->group != NULL) {
         co_coordinator_group_leave(coordinator, client, true, now_ns);
     }

@@ -10,6 +10,16 @@
 
 enum { TEXT = CO_CONTROL_TEXT_MAX };
 
+struct member *co_coordinator_group_member(struct group *group, unsigned client)
+{
+    for (unsigned i = 0; i < group->member_count; i++) {
+        if (group->members[i].client == client && group->members[i].state != MEMBER_LOST) {
+            return &group->members[i];
+        }
+    }
+    return NULL;
+}
+
 static bool is_settled(const struct group *group, uint64_t now_ns)
 {
     for (unsigned i = 0; i < group->part_count; i++) {
@@ -72,13 +82,7 @@ static void tell_the_end(struct co_coordinator *coordinator, struct group *group
 static void say_go(struct co_coordinator *coordinator, struct group *group)
 {
     group->state = GROUP_OPEN;
-    coordinator->message.setup = (struct co_control_setup){.ip = group->ip,
-                                                           .psn = group->sender_open.end.psn,
-                                                           .qpn = group->qpn,
-                                                           .key = group->key,
-                                                           .mtu = group->mtu,
-                                                           .members = group->member_count,
-                                                           .bytes = group->sender_open.bytes};
+    coordinator->message.setup = co_coordinator_setup(group, group->ip);
     co_coordinator_say(coordinator, group->sender, CO_SAY_GO);
     co_coordinator_log(coordinator, "group %s: open, %u members", group->name, group->member_count);
 }

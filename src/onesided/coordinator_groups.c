@@ -72,16 +72,6 @@ static struct group *make_group(struct co_coordinator *coordinator, const char *
     return group;
 }
 
-struct member *co_coordinator_group_member(struct group *group, unsigned client)
-{
-    for (unsigned i = 0; i < group->member_count; i++) {
-        if (group->members[i].client == client && group->members[i].state != MEMBER_LOST) {
-            return &group->members[i];
-        }
-    }
-    return NULL;
-}
-
 // What is wrong with the group's ends, as text; false: nothing.
 static bool find_fault(const struct co_coordinator *coordinator, const struct group *group, uint8_t *reason,
                        char text[TEXT])
@@ -112,13 +102,7 @@ static bool find_fault(const struct co_coordinator *coordinator, const struct gr
 static void say_setup(struct co_coordinator *coordinator, const struct group *group)
 {
     for (unsigned i = 0; i < group->member_count; i++) {
-        coordinator->message.setup = (struct co_control_setup){.ip = group->sender_open.end.ip,
-                                                               .psn = group->sender_open.end.psn,
-                                                               .qpn = group->qpn,
-                                                               .key = group->key,
-                                                               .mtu = group->mtu,
-                                                               .members = group->member_count,
-                                                               .bytes = group->sender_open.bytes};
+        coordinator->message.setup = co_coordinator_setup(group, group->sender_open.end.ip);
         co_coordinator_say(coordinator, group->members[i].client, CO_SAY_SETUP);
     }
 }

@@ -199,66 +199,50 @@ void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned clie
     }
 }
 
-static void lose_part(struct co_coordinator *coordinator, struct group *group, unsigned hop, uint64_t until_ns,
-                      uint64_t now_ns)
+bool co_coordinator_hops_lose(struct co_coordinator *coordinator, struct group *group, unsigned hop)
 {
     struct part *part = part_of(group, hop, false);
     if (part == NULL) {
-        return;
+        return false;
     }
+    // The hop counts its lease from the sending of a report that was heard here at heard_ns or before.
+    uint64_t until_ns = coordinator->clients[hop].heard_ns + coordinator->config.lease_ns + CO_COORDINATOR_MARGIN_NS;
     if (part->has_rule && until_ns > group->limbo_until_ns) {
         group->limbo_until_ns = until_ns;
     }
     *part = group->parts[--group->part_count];
-    if (group->state == GROUP_INSTALLING) {
-        co_coordinator_group_end(coordinator, group, CO_REASON_NO_HOP, "the hop was lost while it took the rules",
-                                 now_ns);
-    }
+    return true;
 }
 
-void co_coordinator_hops_lost(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
-{
-    const struct client *who = &coordinator->clients[client];
-    co_coordinator_log(coordinator, "hop %s at %s: lost; its rules end within %.3g s", who->name, who->place,
-                       (double)coordinator->config.lease_ns / 1e9);
-    for (unsigned i = coordinator->group_count; i-- > 0;) {
-        // The hop counts its lease from the sending of a report that was heard here at heard_ns or before.
-        uint64_t until_ns = who->heard_ns + coordinator->config.lease_ns + CO_COORDINATOR_MARGIN_NS;
-        lose_part(coordinator, coordinator->groups[i], client, until_ns, now_ns);
-    }
-}
-
-static void take_answer(struct co_coordinator *coordinator, struct group *group, struct part *part,
-                        const struct co_control_message *message, uint64_t now_ns)
+static void take_answer(struct co_coordinator *coordinator, const struct group *group, struct part *part,
+                        const struct co_control_message *message, char text[CO_CONTROL_TEXT_MAX])
 {
     const struct client *hop = &coordinator->clients[part->hop];
-    char text[CO_CONTROL_TEXT_MAX];
     part->request = 0;
+    *text = '\0';
     if (message->kind == CO_SAY_DONE) {
         part->has_rule =
             part->has_rule && group->state != GROUP_ENDING && list_targets(coordinator, group, part->hop) > 0;
-        co_coordinator_group_settle(coordinator, group, now_ns);
         return;
     }
-    snprintf(text, sizeof text, "hop %s: %.180s", hop->name, message->answer.text);
+    snprintf(text, CO_CONTROL_TEXT_MAX, "hop %s: %.180s", hop->name, message->answer.text);
     co_coordinator_log(coordinator, "group %s: %s", group->name, text);
     if (group->state == GROUP_ENDING) { // it had no such rule
         part->has_rule = false;
-        co_coordinator_group_settle(coordinator, group, now_ns);
-    } else {
-        co_coordinator_group_end(coordinator, group, message->answer.reason, text, now_ns);
+        *text = '\0';
     }
 }
 
-void co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
-                                  const struct co_control_message *message, uint64_t now_ns)
+struct group *co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
+                                           const struct co_control_message *message, char text[CO_CONTROL_TEXT_MAX])
 {
     for (unsigned i = 0; i < coordinator->group_count; i++) {
-        struct part *part = part_of(coordinator->groups[i], client, false);
+        struct group *group = coordinator->groups[i];
+        struct part *part = part_of(group, client, false);
         if (part != NULL && part->request != 0 && part->request == message->answer.request) {
-            take_answer(coordinator, coordinator->groups[i], part, message, now_ns);
-            return;
+            take_answer(coordinator, group, part, message, text);
+            return group;
         }
     }
-    // Of a request that a later one has overtaken, or whose group is gone.
+    return NULL; // of a request that a later one has overtaken, or whose group is gone
 }

@@ -76,7 +76,19 @@ struct co_coordinator {
     struct co_control_message message; // to send: too large for the stack
 };
 
-// coordinator.c
+// What an end is told of the group: the address that it writes to, or is written from.
+static inline struct co_control_setup co_coordinator_setup(const struct group *group, uint32_t ip)
+{
+    return (struct co_control_setup){.ip = ip,
+                                     .psn = group->sender_open.end.psn,
+                                     .qpn = group->qpn,
+                                     .key = group->key,
+                                     .mtu = group->mtu,
+                                     .members = group->member_count,
+                                     .bytes = group->sender_open.bytes};
+}
+
+// coordinator_output.c
 void co_coordinator_log(struct co_coordinator *coordinator, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void co_coordinator_say(struct co_coordinator *coordinator, unsigned client, uint16_t kind); // coordinator->message
@@ -90,9 +102,9 @@ void co_coordinator_group_ready(struct co_coordinator *coordinator, unsigned cli
 void co_coordinator_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns);
 void co_coordinator_group_pass_on(struct co_coordinator *coordinator, unsigned client,
                                   struct co_control_message *message);
-struct member *co_coordinator_group_member(struct group *group, unsigned client);
 
 // coordinator_ends.c
+struct member *co_coordinator_group_member(struct group *group, unsigned client);
 // Ends it: rules go first, then everybody is told why.
 void co_coordinator_group_end(struct co_coordinator *coordinator, struct group *group, uint8_t reason, const char *text,
                               uint64_t now_ns);
@@ -102,9 +114,11 @@ void co_coordinator_group_check_deadline(struct co_coordinator *coordinator, str
 
 // coordinator_hops.c
 void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
-void co_coordinator_hops_lost(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
-void co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
-                                  const struct co_control_message *message, uint64_t now_ns);
+// A hop is gone: the group has nothing of it any more but what its lease keeps. False: it had nothing before.
+bool co_coordinator_hops_lose(struct co_coordinator *coordinator, struct group *group, unsigned hop);
+// Of which group the answer is, NULL: of none that waits for it. text: why the group has to end; empty: it goes on.
+struct group *co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
+                                           const struct co_control_message *message, char text[CO_CONTROL_TEXT_MAX]);
 // The hop that leads to an address, or CO_COORDINATOR_CLIENTS.
 unsigned co_coordinator_hops_for(const struct co_coordinator *coordinator, uint32_t ip);
 // Tells the hops what the group's members now need.

@@ -265,8 +265,3 @@ struct pollfd co_hop_control_watch(const struct co_hop_control *control)
     }
     return (struct pollfd){.fd = control->link.socket, .events = co_tcp_events(&control->link)};
 }
-
-bool co_hop_control_is_connected(const struct co_hop_control *control)
-{
-    return control->is_logged_in;
-}

@@ -30,6 +30,5 @@ void co_hop_control_close(struct co_hop_control *control);
 struct pollfd co_hop_control_watch(const struct co_hop_control *control);
 // Sends, receives, reports, connects. When its descriptor is ready, and every 250 ms.
 void co_hop_control_move(struct co_hop_control *control, uint64_t now_ns);
-bool co_hop_control_is_connected(const struct co_hop_control *control); // and logged in
 
 #endif

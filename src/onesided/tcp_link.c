@@ -295,13 +295,3 @@ int co_tcp_say(struct co_tcp_link *link, struct co_control_message *message)
     int error = co_session_say(link->session, message);
     return error != 0 ? error : co_tcp_send(link);
 }
-
-uint32_t co_tcp_own_ip(const struct co_tcp_link *link)
-{
-    struct sockaddr_in own;
-    socklen_t bytes = sizeof own;
-    if (getsockname(link->socket, (struct sockaddr *)&own, &bytes) != 0 || own.sin_family != AF_INET) {
-        return 0;
-    }
-    return ntohl(own.sin_addr.s_addr);
-}

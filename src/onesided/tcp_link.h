@@ -45,7 +45,4 @@ int co_tcp_await(struct co_tcp_link *link, struct co_control_message *message, u
 // Queues a message and sends what the socket takes. As co_session_say otherwise: the peer's HELLO has to have come.
 int co_tcp_say(struct co_tcp_link *link, struct co_control_message *message);
 
-// The address of this end, in host order; 0 where it is not IPv4.
-uint32_t co_tcp_own_ip(const struct co_tcp_link *link);
-
 #endif

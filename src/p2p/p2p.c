@@ -38,13 +38,13 @@ static void peer_open(struct co_p2p *p2p, int number)
 {
     const struct co_p2p_config *config = &p2p->config;
     struct co_p2p_peer *peer = &p2p->peers[number];
-    int place = config->places == NULL ? number : config->places[number];
-    peer->is_remote = place < 0;
+    int local_rank = config->local_ranks == NULL ? number : config->local_ranks[number];
+    peer->is_remote = local_rank < 0;
     peer->channel = peer->is_remote ? config->remote_channel : config->channel;
-    peer->place = peer->is_remote ? number : place;
+    peer->number = peer->is_remote ? number : local_rank;
     peer->eager_most = (uint32_t)(peer->is_remote ? config->remote_eager_most : config->eager_most);
     if (!peer->is_remote) {
-        p2p->peer_of_place[place] = number;
+        p2p->peer_of_local_rank[local_rank] = number;
     }
     co_p2p_queue_open(&peer->answers);
     co_p2p_queue_open(&peer->urgent);
@@ -79,7 +79,7 @@ static void p2p_free(struct co_p2p *p2p)
     if (p2p != NULL) {
         co_p2p_batch_close(p2p->batch);
         free(p2p->peers);
-        free(p2p->peer_of_place);
+        free(p2p->peer_of_local_rank);
     }
     free(p2p);
 }
@@ -91,13 +91,14 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
         *p2p = (struct co_p2p){.lock = CO_TRYLOCK_INIT,
                                .config = *config,
                                .peers = calloc((size_t)config->size, sizeof(struct co_p2p_peer)),
-                               .peer_of_place = calloc((size_t)config->size, sizeof(int)),
+                               .peer_of_local_rank = calloc((size_t)config->size, sizeof(int)),
                                .batch = config->lanes > 1 ? co_p2p_batch_open(config->lanes) : NULL,
                                .last_read = &p2p->first_read,
                                .last_cts = &p2p->first_cts,
                                .probed = -1};
     }
-    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_place == NULL || (config->lanes > 1 && p2p->batch == NULL)) {
+    if (p2p == NULL || p2p->peers == NULL || p2p->peer_of_local_rank == NULL ||
+        (config->lanes > 1 && p2p->batch == NULL)) {
         p2p_free(p2p);
         return -ENOMEM;
     }
@@ -108,9 +109,9 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
     for (int peer = 0; peer < config->size; peer++) {
         peer_open(p2p, peer);
     }
-    p2p->config.places = NULL; // the caller's
+    p2p->config.local_ranks = NULL; // the caller's
     p2p->config.now_ns = config->now_ns != NULL ? config->now_ns : co_clock_now_ns;
-    p2p->routes[0] = (struct co_p2p_route){p2p, config->channel, p2p->peer_of_place};
+    p2p->routes[0] = (struct co_p2p_route){p2p, config->channel, p2p->peer_of_local_rank};
     p2p->routes[1] = (struct co_p2p_route){p2p, config->remote_channel, NULL};
     co_hash_map_open(&p2p->contexts);
     co_p2p_context_forget_last(p2p);

@@ -9,7 +9,7 @@
 
 struct co_p2p_config {
     struct co_channel *channel; // inside the node; closed with it; NULL: nobody else is there
-    const int *places;          // of each peer in `channel`, negative: `remote_channel` reaches it; NULL: as numbered
+    const int *local_ranks;     // of each peer in `channel`, negative: `remote_channel` reaches it; NULL: as numbered
     struct co_channel *remote_channel; // to other hosts, numbered as peers; closed with it; NULL: there are none
     int size, self;                    // peers
     size_t eager_most;                 // bytes of a message that is sent at once; bounded by the channel's payloads

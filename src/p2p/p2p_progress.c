@@ -97,10 +97,10 @@ void co_p2p_lose(struct co_p2p *p2p, int peer)
 static bool ring_take_all(struct co_p2p *p2p, int peer)
 {
     const struct co_p2p_peer *from = &p2p->peers[peer];
-    for (int i = 0; i < POLLS_MOST && from->channel->ops->has_more(from->channel, from->place); i++) {
+    for (int i = 0; i < POLLS_MOST && from->channel->ops->has_more(from->channel, from->number); i++) {
         channels_poll(p2p, POLLS_MOST);
     }
-    return !from->channel->ops->has_more(from->channel, from->place);
+    return !from->channel->ops->has_more(from->channel, from->number);
 }
 
 // Senders of what streams that may have stopped; how many streams have moved.

@@ -42,7 +42,7 @@ struct co_p2p {
     struct co_p2p_config config;
     struct co_p2p_peer *peers;                   // [config.size]
     struct co_p2p_route routes[2];               // inside the node, to other hosts
-    int *peer_of_place;                          // [config.size], of the channel inside the node
+    int *peer_of_local_rank;                     // [config.size], of the channel inside the node
     bool is_closing;                             // nothing moves any more
     int waiting;                                 // of them
     int streams;                                 // receives

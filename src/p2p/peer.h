@@ -9,7 +9,7 @@
 
 struct co_p2p_peer {
     struct co_channel *channel; // to it; NULL: ourselves
-    int place;                  // its number there
+    int number;                 // its own there
     bool is_remote;             // on another host
     uint32_t eager_most;
     struct co_p2p_queue answers;  // they never wait for what else has to wait

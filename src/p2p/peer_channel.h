@@ -15,7 +15,7 @@ static inline bool co_p2p_transmit(struct co_p2p *p2p, int peer, const struct co
                                    size_t first_bytes, const void *second, size_t second_bytes)
 {
     const struct co_p2p_peer *to = &p2p->peers[peer];
-    bool has_room = to->channel->ops->send(to->channel, to->place, packet, first, first_bytes, second, second_bytes);
+    bool has_room = to->channel->ops->send(to->channel, to->number, packet, first, first_bytes, second, second_bytes);
     p2p->transmitted += has_room;
     return has_room;
 }
@@ -23,7 +23,7 @@ static inline bool co_p2p_transmit(struct co_p2p *p2p, int peer, const struct co
 static inline _Atomic uint64_t *co_p2p_gate(struct co_p2p *p2p, int peer, bool is_writer)
 {
     const struct co_p2p_peer *other = &p2p->peers[peer];
-    return other->channel->ops->gate(other->channel, other->place, is_writer);
+    return other->channel->ops->gate(other->channel, other->number, is_writer);
 }
 
 static inline size_t co_p2p_cost_of(size_t bytes)
@@ -36,7 +36,7 @@ static inline bool co_p2p_has_credit(const struct co_p2p *p2p, int peer, size_t 
     const struct co_p2p_peer *to = &p2p->peers[peer];
     uint64_t owed = to->charged + co_p2p_cost_of(bytes);
     return owed <= p2p->config.credit ||
-           owed - to->channel->ops->given_back(to->channel, to->place) <= p2p->config.credit;
+           owed - to->channel->ops->given_back(to->channel, to->number) <= p2p->config.credit;
 }
 
 static inline void co_p2p_charge(struct co_p2p *p2p, int peer, size_t bytes)
@@ -49,7 +49,7 @@ static inline void co_p2p_charge(struct co_p2p *p2p, int peer, size_t bytes)
 static inline void co_p2p_give_back(struct co_p2p *p2p, int peer, size_t bytes)
 {
     const struct co_p2p_peer *from = &p2p->peers[peer];
-    from->channel->ops->give_back(from->channel, from->place, co_p2p_cost_of(bytes));
+    from->channel->ops->give_back(from->channel, from->number, co_p2p_cost_of(bytes));
 }
 
 #endif

@@ -2,7 +2,67 @@
 //
 // The waits and tests, recorded: which requests of the array they completed, and what the statuses say. Tests in vain
 // are counted. Hot; any thread.
-#include "record/completion.h"
+#include "record/recorder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FEW = 32 };
+
+// Handles as they were before the call, which destroys them, and statuses where the program wants none.
+struct array {
+    int count; // 0: nothing is known of the handles
+    MPI_Request *handles;
+    MPI_Status *statuses; // the program's or ours; MPI_STATUSES_IGNORE: there was no memory
+    void *memory;         // NULL: few are enough
+    MPI_Request few_handles[FEW];
+    MPI_Status few_statuses[FEW];
+};
+
+// `statuses`: as the program gave them; where it gave none, `wants_statuses` says whether we need them.
+static void array_open(struct array *array, int count, const MPI_Request *handles, MPI_Status *statuses,
+                       bool wants_statuses)
+{
+    bool lacks = wants_statuses && statuses == MPI_STATUSES_IGNORE;
+    size_t number = count > 0 && handles != NULL ? (size_t)count : 0;
+    array->memory = NULL;
+    array->statuses = lacks ? array->few_statuses : statuses;
+    array->handles = array->few_handles;
+    if (number > FEW) {
+        array->memory = malloc(number * (sizeof(MPI_Request) + (lacks ? sizeof(MPI_Status) : 0)));
+        if (array->memory == NULL) {
+            number = 0;
+            array->statuses = statuses;
+        } else {
+            array->statuses = lacks ? array->memory : statuses;
+            array->handles = (MPI_Request *)((char *)array->memory + (lacks ? number * sizeof(MPI_Status) : 0));
+        }
+    }
+    array->count = (int)number;
+    if (number > 0) {
+        memcpy(array->handles, handles, number * sizeof(MPI_Request));
+    }
+}
+
+static void array_close(struct array *array)
+{
+    free(array->memory);
+}
+
+// The request at `index` has been completed, as `status` says (NULL: nobody knows). Null handles are left out.
+static void put_completed(struct co_recorded *call, const struct array *array, int index, const MPI_Status *status)
+{
+    if (index < 0 || index >= array->count || array->handles[index] == co_next.request_null) {
+        return;
+    }
+    int64_t *row = co_record_row(call);
+    row[0] = index;
+    row[1] = co_record_handle_of(array->handles[index]);
+    row[2] = status == NULL ? CO_TRACE_NOT_KNOWN : status->MPI_SOURCE;
+    row[3] = status == NULL ? CO_TRACE_NOT_KNOWN : status->MPI_TAG;
+    row[4] = status == NULL ? CO_TRACE_NOT_KNOWN : (int64_t)status->_ucount;
+    row[5] = status != NULL && status->_cancelled != 0;
+}
 
 int PMPI_Wait(MPI_Request *handle, MPI_Status *status)
 {
@@ -57,14 +117,14 @@ int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 }
 
 // All of the array, or those that a failure left complete.
-static void note_all(struct co_recorded *call, const struct co_record_array *array, int code)
+static void note_all(struct co_recorded *call, const struct array *array, int code)
 {
     bool has_statuses = array->statuses != MPI_STATUSES_IGNORE;
     for (int i = 0; i < array->count; i++) {
         const MPI_Status *status = has_statuses ? &array->statuses[i] : NULL;
         if (code == MPI_SUCCESS ||
             (code == MPI_ERR_IN_STATUS && status != NULL && status->MPI_ERROR != MPI_ERR_PENDING)) {
-            co_record_completed(call, array, i, status);
+            put_completed(call, array, i, status);
         }
     }
 }
@@ -72,28 +132,28 @@ static void note_all(struct co_recorded *call, const struct co_record_array *arr
 int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
 {
     struct co_recorded call;
-    struct co_record_array array;
+    struct array array;
     if (!co_record_begin(&call, CO_TRACE_Waitall)) {
         return co_record_below()->Waitall(count, handles, statuses);
     }
-    co_record_array_open(&array, count, handles, statuses, true);
+    array_open(&array, count, handles, statuses, true);
     int code = co_recorder.below.Waitall(count, handles, array.statuses);
     co_record_returned(&call, code);
     co_record_value(&call, count);
     note_all(&call, &array, code);
     co_record_end(&call);
-    co_record_array_close(&array);
+    array_close(&array);
     return code;
 }
 
 int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
 {
     struct co_recorded call;
-    struct co_record_array array;
+    struct array array;
     if (!co_record_begin(&call, CO_TRACE_Testall)) {
         return co_record_below()->Testall(count, handles, flag, statuses);
     }
-    co_record_array_open(&array, count, handles, statuses, true);
+    array_open(&array, count, handles, statuses, true);
     int code = co_recorder.below.Testall(count, handles, flag, array.statuses);
     co_record_returned(&call, code);
     co_record_value(&call, count);
@@ -102,95 +162,94 @@ int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuse
         note_all(&call, &array, code);
     }
     co_record_end(&call);
-    co_record_array_close(&array);
+    array_close(&array);
     return code;
 }
 
 int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *status)
 {
     struct co_recorded call;
-    struct co_record_array array;
+    struct array array;
     MPI_Status own = CO_RECORD_NO_STATUS;
     if (!co_record_begin(&call, CO_TRACE_Waitany)) {
         return co_record_below()->Waitany(count, handles, index, status);
     }
-    co_record_array_open(&array, count, handles, NULL, false);
+    array_open(&array, count, handles, NULL, false);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     int code = co_recorder.below.Waitany(count, handles, index, status);
     co_record_returned(&call, code);
     co_record_value(&call, count);
     if (code == MPI_SUCCESS) {
-        co_record_completed(&call, &array, *index, status); // MPI_UNDEFINED is no index
+        put_completed(&call, &array, *index, status); // MPI_UNDEFINED is no index
     }
     co_record_end(&call);
-    co_record_array_close(&array);
+    array_close(&array);
     return code;
 }
 
 int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
     struct co_recorded call;
-    struct co_record_array array;
+    struct array array;
     MPI_Status own = CO_RECORD_NO_STATUS;
     if (!co_record_begin(&call, CO_TRACE_Testany)) {
         return co_record_below()->Testany(count, handles, index, flag, status);
     }
-    co_record_array_open(&array, count, handles, NULL, false);
+    array_open(&array, count, handles, NULL, false);
     status = status == MPI_STATUS_IGNORE ? &own : status;
     int code = co_recorder.below.Testany(count, handles, index, flag, status);
     co_record_returned(&call, code);
     co_record_value(&call, count);
     co_record_in_vain_unless(&call, flag);
     if (code == MPI_SUCCESS && *flag) {
-        co_record_completed(&call, &array, *index, status);
+        put_completed(&call, &array, *index, status);
     }
     co_record_end(&call);
-    co_record_array_close(&array);
+    array_close(&array);
     return code;
 }
 
 // Entry i of the statuses belongs to the i-th index.
-static void note_some(struct co_recorded *call, const struct co_record_array *array, int code, int done,
-                      const int indices[])
+static void note_some(struct co_recorded *call, const struct array *array, int code, int done, const int indices[])
 {
     bool has_statuses = array->statuses != MPI_STATUSES_IGNORE;
     for (int i = 0; (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS) && i < done; i++) {
-        co_record_completed(call, array, indices[i], has_statuses ? &array->statuses[i] : NULL);
+        put_completed(call, array, indices[i], has_statuses ? &array->statuses[i] : NULL);
     }
 }
 
 int PMPI_Waitsome(int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[])
 {
     struct co_recorded call;
-    struct co_record_array array;
+    struct array array;
     if (!co_record_begin(&call, CO_TRACE_Waitsome)) {
         return co_record_below()->Waitsome(count, handles, done, indices, statuses);
     }
-    co_record_array_open(&array, count, handles, statuses, true);
+    array_open(&array, count, handles, statuses, true);
     int code = co_recorder.below.Waitsome(count, handles, done, indices, array.statuses);
     co_record_returned(&call, code);
     co_record_value(&call, count);
     note_some(&call, &array, code, done == NULL ? 0 : *done, indices);
     co_record_end(&call);
-    co_record_array_close(&array);
+    array_close(&array);
     return code;
 }
 
 int PMPI_Testsome(int count, MPI_Request handles[], int *done, int indices[], MPI_Status statuses[])
 {
     struct co_recorded call;
-    struct co_record_array array;
+    struct array array;
     if (!co_record_begin(&call, CO_TRACE_Testsome)) {
         return co_record_below()->Testsome(count, handles, done, indices, statuses);
     }
-    co_record_array_open(&array, count, handles, statuses, true);
+    array_open(&array, count, handles, statuses, true);
     int code = co_recorder.below.Testsome(count, handles, done, indices, array.statuses);
     co_record_returned(&call, code);
     co_record_value(&call, count);
     co_record_in_vain_unless(&call, done);
     note_some(&call, &array, code, done == NULL ? 0 : *done, indices);
     co_record_end(&call);
-    co_record_array_close(&array);
+    array_close(&array);
     return code;
 }
 

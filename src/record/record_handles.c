@@ -1,14 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Tables from handles to numbers, and the records that say what a number means. Under a lock; not hot.
+// Tables from handles to numbers, and the records that say what a number means: who is in a communicator, by rank in
+// MPI_COMM_WORLD, as runs of ranks with an equal distance (a row is first, step, count), and how types are called.
+// Under a lock; not hot.
 #include "record/record_handles.h"
 
 #include "base/hash_map.h"
-#include "record/members.h"
+#include "mpi_below/next_mpi.h"
 #include "record/recorder.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static struct {
+    __typeof__(PMPI_Comm_remote_size) *Comm_remote_size;
+    __typeof__(PMPI_Comm_remote_group) *Comm_remote_group;
+    __typeof__(PMPI_Type_get_name) *Type_get_name;
+} ask;
+
+static void members_open(void)
+{
+    *(void **)&ask.Comm_remote_size = co_next_mpi_find("PMPI_Comm_remote_size");
+    *(void **)&ask.Comm_remote_group = co_next_mpi_find("PMPI_Comm_remote_group");
+    *(void **)&ask.Type_get_name = co_next_mpi_find("PMPI_Type_get_name");
+}
+
+static int count_peers(MPI_Comm comm, bool is_between_groups)
+{
+    int size = 0;
+    if (is_between_groups) {
+        ask.Comm_remote_size(comm, &size);
+    } else {
+        co_next.Comm_size(comm, &size);
+    }
+    return size;
+}
+
+static void read_type_name(MPI_Datatype type, char name[MPI_MAX_OBJECT_NAME], int *length)
+{
+    *length = 0;
+    ask.Type_get_name(type, name, length);
+    if (*length > CO_TRACE_TEXT_MAX) {
+        *length = CO_TRACE_TEXT_MAX;
+    }
+}
+
+// Ranks in MPI_COMM_WORLD, -1 for members of other jobs; NULL: they cannot be told.
+static int *translate(MPI_Comm comm, const struct co_record_known *known)
+{
+    size_t size = (size_t)known->size;
+    int *members = malloc(2 * (size + 1) * sizeof(int));
+    MPI_Group group, world;
+    if (members == NULL || co_next.Comm_group(co_next.comm_world, &world) != MPI_SUCCESS) {
+        free(members);
+        return NULL;
+    }
+    int code = known->is_between_groups ? ask.Comm_remote_group(comm, &group) : co_next.Comm_group(comm, &group);
+    if (code == MPI_SUCCESS) {
+        for (int i = 0; i < known->size; i++) {
+            members[size + (size_t)i] = i;
+        }
+        code = co_next.Group_translate_ranks(group, known->size, members + size, world, members);
+        co_next.Group_free(&group);
+    }
+    co_next.Group_free(&world);
+    if (code != MPI_SUCCESS) {
+        free(members);
+        return NULL;
+    }
+    for (size_t i = 0; i < size; i++) {
+        members[i] = members[i] < 0 ? -1 : members[i];
+    }
+    return members;
+}
+
+static int run_length(const int *members, int count)
+{
+    int length = count < 2 ? count : 2;
+    while (length < count && members[length] - members[length - 1] == members[1] - members[0]) {
+        length++;
+    }
+    return length;
+}
+
+static void put_members(struct co_trace_stream *stream, struct co_trace_record *record, MPI_Comm comm,
+                        const struct co_record_known *known)
+{
+    int *members = translate(comm, known);
+    for (int i = 0, length; members != NULL && i < known->size; i += length) {
+        length = run_length(members + i, known->size - i);
+        if (record->row_count == CO_TRACE_ROWS_MAX) {
+            co_trace_stream_put(stream, record);
+            record->flags |= CO_TRACE_CONTINUED;
+            record->row_count = record->text_bytes = 0;
+        }
+        int64_t *row = record->rows[record->row_count++];
+        row[0] = members[i];
+        row[1] = length > 1 ? members[i + 1] - members[i] : 0;
+        row[2] = length;
+    }
+    co_trace_stream_put(stream, record);
+    free(members);
+}
 
 struct table {
     pthread_mutex_t lock;
@@ -77,6 +170,7 @@ static uint32_t forget(struct table *table, const void *handle)
 
 void co_record_handles_open(void)
 {
+    members_open();
     co_hash_map_open(&communicators.map);
     co_hash_map_open(&types.map);
 }
@@ -88,7 +182,7 @@ static void tell_type(struct co_record_thread *thread, const struct co_record_kn
     MPI_Count size = 0;
     int length = 0;
     co_next.Type_size_x(type, &size);
-    co_record_name_type(type, name, &length);
+    read_type_name(type, name, &length);
     struct co_trace_record record = {.kind = CO_TRACE_TYPE,
                                      .begin_ns = now_ns,
                                      .end_ns = now_ns,
@@ -127,7 +221,7 @@ static void tell_communicator(struct co_record_thread *thread, const struct co_r
         record.text_bytes = (uint16_t)strlen(record.text);
     }
     if (comm != co_next.comm_null) {
-        co_record_members(thread->stream, &record, comm, known);
+        put_members(thread->stream, &record, comm, known);
     } else {
         co_trace_stream_put(thread->stream, &record);
     }
@@ -139,7 +233,7 @@ static void measure(struct co_record_known *known, MPI_Comm comm)
     co_next.Comm_test_inter(comm, &is_inter);
     co_next.Comm_rank(comm, &known->rank);
     known->is_between_groups = is_inter;
-    known->size = co_record_peers(comm, is_inter);
+    known->size = count_peers(comm, is_inter);
 }
 
 const struct co_record_known *co_record_communicator(struct co_record_thread *thread, MPI_Comm comm, uint64_t now_ns)

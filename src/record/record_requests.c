@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What starts persistent requests, and what ends requests otherwise than by completing them, recorded. Hot.
-#include "record/completion.h"
+#include "record/recorder.h"
 
 // The handle as it was before.
 #define ON_REQUEST(name)                                                                                               \

@@ -7,7 +7,6 @@
 #include "base/fnv.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "record/members.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -166,7 +165,6 @@ void co_record_open(void)
         return;
     }
     co_record_handles_open();
-    co_record_members_open();
     pthread_atfork(NULL, NULL, turn_off_in_child);
     co_store_release(&co_recorder.is_on, true); // release R2
 }

@@ -104,6 +104,18 @@ static inline void co_record_end(struct co_recorded *call)
     call->thread->depth--;
 }
 
+// A further row; what is full is written.
+static inline int64_t *co_record_row(struct co_recorded *call)
+{
+    struct co_trace_record *record = &call->record;
+    if (record->row_count == CO_TRACE_ROWS_MAX) {
+        co_trace_stream_put(call->thread->stream, record);
+        record->flags |= CO_TRACE_CONTINUED;
+        record->row_count = 0;
+    }
+    return record->rows[record->row_count++];
+}
+
 static inline void co_record_value(struct co_recorded *call, int64_t value)
 {
     *call->next++ = value;

@@ -97,6 +97,7 @@ struct co_shm_op {
     uint64_t number;        // among the team's operations with bytes, from 1
     uint64_t stream;        // among those through the bulk ring
     unsigned looks;         // of a caller that waits for it
+    bool has_met_other;     // a stream of the root's of another length: not to be waited for
     // Of a bcast whose root has more than this member has room for: what took all of the root's bytes. The caller's to
     // free when the operation is over; else NULL.
     char *whole;

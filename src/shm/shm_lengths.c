@@ -7,13 +7,11 @@
 // The length chooses the path, so such a member waits where nobody writes. It cannot take another operation's bytes for
 // its own: a slot is full for one number and one length only, and of a stream it looks at the first tick. Who waits
 // long looks at the other's next slots of the other rings, which stay until it has read them, and at what is remembered
-// of the last streams. Off the hot path.
+// of the last streams; what follows from that is shm_start.c's. Off the hot path.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "shm/shm_team.h"
-
-#define LOOK_EVERY 64 // turns of a waiting caller
 
 #define NUMBER_BITS (64 - CO_SHM_STREAM_BITS)
 
@@ -76,7 +74,7 @@ static int truncating_step(struct co_shm_op *op)
     return state;
 }
 
-static void truncate_at_end(struct co_shm_op *op)
+void co_shm_op_truncate_at_end(struct co_shm_op *op)
 {
     if (op->whole != NULL) {
         op->whole_step = op->step;
@@ -84,7 +82,7 @@ static void truncate_at_end(struct co_shm_op *op)
     }
 }
 
-static int take_length(struct co_shm_op *op, size_t bytes)
+int co_shm_op_take_length(struct co_shm_op *op, size_t bytes)
 {
     if (bytes > op->bytes) {
         op->whole = malloc(bytes);
@@ -96,66 +94,5 @@ static int take_length(struct co_shm_op *op, size_t bytes)
         op->target = op->whole;
     }
     op->bytes = bytes;
-    return 0;
-}
-
-int co_shm_op_resize(struct co_shm_op *op, size_t bytes)
-{
-    int error = take_length(op, bytes);
-
-    truncate_at_end(op);
-    return error;
-}
-
-static int no_memory_step(struct co_shm_op *op)
-{
-    (void)op;
-    return -ENOMEM;
-}
-
-void co_shm_op_adopt(struct co_shm_op *op, size_t bytes)
-{
-    struct co_shm_team *team = op->team;
-
-    team->clock[op->ring] = op->tick;
-    team->sequence -= co_shm_op_is_large(op);
-    team->streams -= op->ring == CO_SHM_BULK;
-    if (take_length(op, bytes) != 0) {
-        op->step = no_memory_step;
-        return;
-    }
-    co_shm_op_begin(op);
-    truncate_at_end(op);
-}
-
-// Whose bytes it waits for, or -1: it only waits until others are done.
-static int awaited(const struct co_shm_op *op)
-{
-    int self = op->team->self, member = op->call == CO_SHM_BCAST || op->root != self ? op->root : op->peer;
-
-    return member == self ? -1 : member;
-}
-
-int co_shm_op_look_at_lengths(struct co_shm_op *op)
-{
-    bool is_past;
-    int member = awaited(op);
-
-    if (++op->looks % LOOK_EVERY != 0 || member < 0) {
-        return 0;
-    }
-    size_t bytes = co_shm_length_of(op, member, &is_past);
-    if (is_past) { // all that it gave for this operation is there, if it took our path
-        uint64_t before = co_shm_op_moved(op);
-        int state = co_shm_op_progress(op);
-        return state == 0 && co_shm_op_moved(op) == before ? -EMSGSIZE : state;
-    }
-    if (bytes == 0 || bytes == op->bytes) {
-        return 0;
-    }
-    if (op->call != CO_SHM_BCAST) {
-        return -EMSGSIZE;
-    }
-    co_shm_op_adopt(op, bytes);
     return 0;
 }

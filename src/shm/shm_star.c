@@ -90,9 +90,10 @@ static void leaf_claim(struct co_shm_op *op)
 // The centre has come, with another length: it does not help this leaf, which meets it again with that length.
 static int leaf_resize(struct co_shm_op *op, size_t bytes)
 {
-    int error = op->call == CO_SHM_BCAST ? co_shm_op_resize(op, bytes) : -EMSGSIZE;
+    int error = op->call == CO_SHM_BCAST ? co_shm_op_take_length(op, bytes) : -EMSGSIZE;
 
     if (error == 0) {
+        co_shm_op_truncate_at_end(op);
         leaf_claim(op);
     }
     return error;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The start of an operation, where its path is chosen from its size alone, so that all members choose the same. Hot.
+// The start of an operation, where its path is chosen from its size alone, so that all members choose the same; and its
+// start anew where they do not, because the program has called them with different lengths (shm_lengths.c). Hot.
 #include "shm/shm_team.h"
 
 #include <errno.h>
 #include <stdio.h>
+
+#define LOOK_EVERY 64 // turns of a waiting caller
 
 static int nothing_left_step(struct co_shm_op *op)
 {
@@ -38,11 +41,6 @@ static unsigned ring_for(const struct co_shm_team *team, size_t bytes)
     return bytes <= team->shape.ring[CO_SHM_LINES].payload  ? CO_SHM_LINES
            : bytes <= team->shape.ring[CO_SHM_MAIL].payload ? CO_SHM_MAIL
                                                             : CO_SHM_BULK;
-}
-
-bool co_shm_op_is_large(const struct co_shm_op *op)
-{
-    return op->sequence != 0;
 }
 
 static void choose_path(struct co_shm_op *op)
@@ -89,7 +87,7 @@ static void touch_new(struct co_shm_op *op)
     }
 }
 
-void co_shm_op_begin(struct co_shm_op *op)
+static void begin(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
 
@@ -99,6 +97,7 @@ void co_shm_op_begin(struct co_shm_op *op)
     op->position = 0;
     op->stuck = 0;
     op->was_refused = false;
+    op->has_met_other = false;
     op->asked = 0;
     op->peer = team->self + 1 == team->count ? 0 : team->self + 1;
     op->helped_peer = op->root;
@@ -121,7 +120,7 @@ static void start(struct co_shm_op *op)
         return;
     }
     op->number = ++op->team->number;
-    co_shm_op_begin(op);
+    begin(op);
 }
 
 void co_shm_bcast_start(struct co_shm_op *op, struct co_shm_team *team, int root, void *buffer, size_t bytes)
@@ -156,6 +155,60 @@ void co_shm_gather_start(struct co_shm_op *op, struct co_shm_team *team, int roo
     op->target = all;
     op->bytes = bytes;
     start(op);
+}
+
+static int no_memory_step(struct co_shm_op *op)
+{
+    (void)op;
+    return -ENOMEM;
+}
+
+// Of a bcast of which nothing was read: begins it anew with the root's length, on the path of that length.
+static void adopt(struct co_shm_op *op, size_t bytes)
+{
+    struct co_shm_team *team = op->team;
+
+    team->clock[op->ring] = op->tick;
+    team->sequence -= co_shm_op_is_large(op);
+    team->streams -= op->ring == CO_SHM_BULK;
+    if (co_shm_op_take_length(op, bytes) != 0) {
+        op->step = no_memory_step;
+        return;
+    }
+    begin(op);
+    co_shm_op_truncate_at_end(op);
+}
+
+// Whose bytes it waits for, or -1: it only waits until others are done.
+static int awaited(const struct co_shm_op *op)
+{
+    int self = op->team->self, member = op->call == CO_SHM_BCAST || op->root != self ? op->root : op->peer;
+
+    return member == self ? -1 : member;
+}
+
+int co_shm_op_look_at_lengths(struct co_shm_op *op)
+{
+    bool is_past;
+    int member = awaited(op);
+
+    if (member < 0 || (!op->has_met_other && ++op->looks % LOOK_EVERY != 0)) {
+        return 0;
+    }
+    size_t bytes = co_shm_length_of(op, member, &is_past);
+    if (is_past) { // all that it gave for this operation is there, if it took our path
+        uint64_t before = co_shm_op_moved(op);
+        int state = co_shm_op_progress(op);
+        return state == 0 && co_shm_op_moved(op) == before ? -EMSGSIZE : state;
+    }
+    if (bytes == 0 || bytes == op->bytes) {
+        return 0;
+    }
+    if (op->call != CO_SHM_BCAST) {
+        return -EMSGSIZE;
+    }
+    adopt(op, bytes);
+    return 0;
 }
 
 void co_shm_op_abandon(struct co_shm_op *op)

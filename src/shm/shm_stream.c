@@ -138,8 +138,8 @@ static uint64_t stream_word(const struct co_shm_op *op)
     return op->number << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK);
 }
 
-// The first tick of a block has come, if it is this operation's. False: there is none, or the root has another length
-// and the operation began anew.
+// The first tick of a block has come, and is this operation's. False: there is none, or the root has another length,
+// to which the operation goes over before it comes here again (co_shm_op_look_at_lengths).
 static bool meet_root(struct co_shm_op *op)
 {
     struct co_shm_control *control = co_shm_control(op->team, op->root);
@@ -152,11 +152,8 @@ static bool meet_root(struct co_shm_op *op)
         return true;
     }
     size_t bytes = co_shm_length_of(op, op->root, &is_past);
-    if (bytes == 0 || bytes == op->bytes) {
-        return true;
-    }
-    co_shm_op_adopt(op, bytes);
-    return false;
+    op->has_met_other = bytes != 0 && bytes != op->bytes;
+    return !op->has_met_other;
 }
 
 // The root's block.

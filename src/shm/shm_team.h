@@ -160,17 +160,19 @@ static inline void co_shm_grant_from_allgather(struct co_shm_op *op)
 // Makes the pages of a ring in our lane exist; -ENOMEM when /dev/shm is full.
 int co_shm_touch_ring(struct co_shm_team *team, unsigned ring);
 
-// shm_start.c: chooses the path by op->bytes and takes its ticks.
-void co_shm_op_begin(struct co_shm_op *op);
-bool co_shm_op_is_large(const struct co_shm_op *op); // straight between processes
+// Straight between processes.
+static inline bool co_shm_op_is_large(const struct co_shm_op *op)
+{
+    return op->sequence != 0;
+}
 
 // shm_lengths.c: the bytes that `member` gives in this operation. 0: it has not come to it, or is past it by so many
 // streams that it is forgotten (`is_past`).
 size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
-// Of a bcast of which nothing was read: goes on with the root's length. adopt begins it anew, on the path of that
-// length; resize leaves it on its path, and fails with -ENOMEM.
-void co_shm_op_adopt(struct co_shm_op *op, size_t bytes);
-int co_shm_op_resize(struct co_shm_op *op, size_t bytes);
+// Of a bcast of which nothing was read: goes on with the root's length. More than there is room for needs memory of its
+// own, or -ENOMEM, from which the caller gets what fits: truncate_at_end, when the step is chosen.
+int co_shm_op_take_length(struct co_shm_op *op, size_t bytes);
+void co_shm_op_truncate_at_end(struct co_shm_op *op);
 
 // shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "transport/arrival.h"
 
@@ -38,6 +39,26 @@ struct co_tx_datagram {
     // another way.
     bool by_connection;
 };
+
+static inline size_t co_tx_datagram_bytes(const struct co_tx_datagram *datagram)
+{
+    return (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
+}
+
+// Its pieces one after the other. How many bytes.
+static inline uint32_t co_tx_datagram_copy(uint8_t *to, const struct co_tx_datagram *datagram)
+{
+    const void *const pieces[] = {datagram->head, datagram->payload, datagram->tail};
+    const uint32_t sizes[] = {datagram->head_bytes, datagram->payload_bytes, datagram->tail_bytes};
+    uint32_t bytes = 0;
+    for (int i = 0; i < 3; i++) {
+        if (sizes[i] > 0) { // else there may be no piece
+            memcpy(to + bytes, pieces[i], sizes[i]);
+            bytes += sizes[i];
+        }
+    }
+    return bytes;
+}
 
 // Called during poll or lane_receive with the datagrams that came together, at least one, in the order in which they
 // came. During poll they are valid until it returns and must not be kept; it may send, join and leave, but not poll.

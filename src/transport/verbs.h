@@ -15,7 +15,7 @@
 
 #define CO_VERBS_MODULE_VERSION 5
 #define CO_VERBS_GROUPS_MAX 16
-#define CO_VERBS_LINKS 2 // to the left and the right neighbour
+#define CO_VERBS_NEIGHBOURS 2 // to the left and the right neighbour
 
 // What peers must know to send to this process; exchanged by the bootstrap. Host byte order.
 struct co_verbs_address {
@@ -26,7 +26,7 @@ struct co_verbs_address {
     uint8_t reads; // that one of them does at a time; 0: there are none
     struct {
         uint32_t queue_pair, first_number;
-    } links[CO_VERBS_LINKS];
+    } rc[CO_VERBS_NEIGHBOURS];
 };
 
 // Where it is, for others who want to use the same.
@@ -81,7 +81,7 @@ struct co_verbs_module {
     // The addresses of all ranks, indexed by world rank (copied). Once. With the neighbours it connects, -1: none; of
     // two ranks each is left of the other or neither, so that their connections meet.
     int (*connect)(struct co_transport *verbs, const struct co_verbs_address *peers, int count, int self,
-                   const int neighbours[CO_VERBS_LINKS]);
+                   const int neighbours[CO_VERBS_NEIGHBOURS]);
     // "rxe0 port 1, 10.77.0.1, group 239.192.7.4, mtu 4096, 512 slots" for info and the report.
     void (*describe)(const struct co_transport *verbs, char *text, size_t room);
     void (*port)(const struct co_transport *verbs, struct co_verbs_port *port);

@@ -54,8 +54,8 @@ check violated matching/models/lanes -DLANES=2 -DRECEIVES=3 -DCANCELLED -DMUTANT
 check holds matching/models/store
 check holds matching/models/store -DCLAIM
 check violated matching/models/store -DSPLIT
-check holds matching/models/blocks -DRECEIVES=3
-check violated matching/models/blocks -DROLLING
+check holds matching/models/batches -DRECEIVES=3
+check violated matching/models/batches -DROLLING
 check holds p2p/models/gate
 for mutant in 1 2 3 4 5; do
     check violated p2p/models/gate "-DMUTANT=$mutant"

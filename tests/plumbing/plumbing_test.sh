@@ -140,10 +140,11 @@ test_style() {
     mkdir -p "$tree/src/p2p"
     printf '%s\n// An offer, in a sentence.\nint co_p2p_push_offer, co_p2p_keeper, is_under_way;\n' "$licence" >"$tree/src/p2p/words.c"
     sed -i "s/'src\/engine' => [0-9]*/'src\/engine' => 1/" "$tree/scripts/count_knots.pl"
+    sed -i "s/'engine' => [0-9]*/'engine' => 30/" "$tree/scripts/count_externals.pl"
     { echo "$licence" && printf 'int f(void)\n{\n' && yes '    f();' | head -n 60 && echo '}'; } >"$tree/src/base/d.c"
     { echo "$licence" && yes 'extern int x;' | head -n 400; } >"$tree/src/base/e.c"
     (cd "$tree" && bash scripts/check_style.sh) >"$work/output" 2>&1
-    for check in format licence names length leftovers folders layers knots words doors braces headers; do
+    for check in format licence names length leftovers folders layers knots externals words doors braces headers; do
         if [ "$check" = format ] && ! command -v clang-format >/dev/null; then
             continue
         fi
@@ -157,6 +158,7 @@ test_style() {
     check "style: a new knot is counted" says 'src/engine: 2 files call each other in a ring, at most none:'
     check "style: a new knot's files are named" says 'src/engine/second.c'
     check "style: who only calls is in no knot" bash -c '! grep -q src/engine/third.c "$1"' _ "$work/output"
+    check "style: functions that one file calls are counted" says 'src/engine: 1 of 3 functions that leave their file have one calling'
     check "style: a word for which the field has one" says "src/p2p/words.c:3: co_p2p_push_offer: not 'offer' but rts"
     check "style: other words stay" test "$(grep -c 'src/p2p/words.c' "$work/output")" = 1
     check "style: long functions are named" says 'src/base/d.c:3: f has 62 lines'

@@ -79,7 +79,9 @@ ok "the first turn of a sample is not timed" [ "$(awk -F, '$1 == "posted-reverse
 if command -v gnuplot >/dev/null; then
     # shellcheck disable=SC2086
     run "$castoff" bench p2p --stock-only $short --sizes 8 --depths 0,4 --calls latency,posted --svg "$work/b.svg"
-    ok "SVG: both pictures" [ "$(grep -c 'latency stock\|posted castoff' "$work/b.svg")" -eq 2 ]
+    ok "SVG: a panel a call, each with both sides" \
+        [ "$(grep -c '<text>stock<\|<text>castoff<\|<text><tspan[^>]*>stock<\|<text><tspan[^>]*>castoff<' "$work/b.svg")" -eq 4 ]
+    ok "SVG: no raw powers of ten" sh -c '! grep -q "e+0[0-9]" "$1"' - "$work/b.svg"
 else
     skip "SVG" "no gnuplot"
 fi

@@ -29,7 +29,14 @@ ok "info: complaint with suggestion" out_has 'did you mean CASTOFF_LOG?'
 for transport in shm udp verbs p2p placed; do
     ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
 done
-ok "info: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
+ok "info: a changed setting is named" out_has '^setting  *CASTOFF_BCAST=no (default: auto)$'
+ok "info: no other setting" [ "$(grep -c '^setting ' "$work/out")" -eq 1 ]
+ok "info: a call that is off says why" out_has '^MPI_Bcast  *none: disabled_by_setting  *none: '
+ok "info: sizes that would be taken" out_has '^MPI_Allgather  *\(all\|none: [a-z_]*\|[0-9]* [KMG]*i*B \)'
+ok "info: messages" out_has '^messages  *\(all\|none: \)'
+ok "info: a screen" [ "$(wc -l <"$work/out")" -le 30 ]
+CASTOFF_BCAST=no run "$castoff" info --settings
+ok "info --settings: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
 for part in settings transports tune; do
     CASTOFF_LOGG=1 CASTOFF_BCAST=maybe run "$castoff" info "--$part"
     ok "info --$part: an unknown setting is named" err_has '^castoff info: unknown setting CASTOFF_LOGG; did you mean'

@@ -11,19 +11,19 @@
 #include "base/plain_text.h"
 #include "base/settings.h"
 #include "base/settings/settings_print.h"
-#include "info_tune.h"
+#include "info_decisions.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
 #include "info_transports.h"
 
 enum {
-    SHOW_VERSION = 1,
     SHOW_TRANSPORTS = 2,
     SHOW_SETTINGS = 4,
     SHOW_TEMPLATE = 8,
     SHOW_MAN = 16,
     SHOW_TUNE = 32,
-    SHOW_ALL = 64
+    SHOW_ALL = 64,
+    SHOW_SCREEN = 128 // what all of it comes to
 };
 
 static const struct option long_options[] = {
@@ -91,14 +91,28 @@ static void print_version(void)
     }
 }
 
-static void print_transports(void)
+static void print_transports(const struct co_transport_state states[CO_TRANSPORTS])
 {
-    struct co_transport_state states[CO_TRANSPORTS];
-    co_transports_probe(states);
     for (int i = 0; i < CO_TRANSPORTS; i++) {
         printf("%-6s %-11s ", states[i].name, states[i].is_usable ? "usable:" : "not usable:");
         print_line("", states[i].detail);
     }
+}
+
+static void print_screen(void)
+{
+    struct co_transport_state states[CO_TRANSPORTS];
+    co_transports_probe(states);
+    print_version();
+    putchar('\n');
+    print_transports(states);
+    putchar('\n');
+    co_info_job_print(stdout, states);
+    putchar('\n');
+    if (co_settings_print_changed(stdout, "setting     ") == 0) {
+        puts("settings    all at their defaults");
+    }
+    puts("castoff info --settings lists what can be set, --tune the table of decisions; castoff bench measures.");
 }
 
 static json_t *json_settings(void)
@@ -145,13 +159,15 @@ static int print_json(void)
 static int print_parts(int parts)
 {
     int failed = 0;
-    if (parts & SHOW_VERSION) {
-        print_version();
+    if (parts & SHOW_SCREEN) {
+        print_screen();
     } else if (parts & (SHOW_TRANSPORTS | SHOW_SETTINGS | SHOW_TUNE)) {
         tell_warnings();
     }
     if (parts & SHOW_TRANSPORTS) {
-        print_transports();
+        struct co_transport_state states[CO_TRANSPORTS];
+        co_transports_probe(states);
+        print_transports(states);
     }
     if (parts & SHOW_SETTINGS) {
         co_settings_print_values(stdout, parts & SHOW_ALL);
@@ -210,7 +226,7 @@ static int run(int argc, char **argv)
     if (as_json) {
         return print_json();
     }
-    int failed = print_parts(parts ? parts : SHOW_VERSION | SHOW_TRANSPORTS | SHOW_SETTINGS);
+    int failed = print_parts(parts ? parts : SHOW_SCREEN);
     return failed || ferror(stdout) || fflush(stdout) ? TOOL_FAILED : TOOL_OK;
 }
 
@@ -218,8 +234,9 @@ const struct co_command co_command_info = {
     "info",
     run,
     "[OPTION...]",
-    "print version, transports (usable, or why not) and settings (value, default, meaning); wrong settings are named",
-    "  --settings        only the settings, but for those of experts that are at their default\n"
+    "print on a screen: version, transports (usable, or why not), which calls a job here would take, and the settings that "
+    "are not at their default; wrong ones are named",
+    "  --settings        the settings with default and meaning, but for those of experts that are at their default\n"
     "  --all             all settings\n"
     "  --tune            only the table that decides which calls are taken, and what its rows mean\n"
     "  --template        the settings as a file to edit and source (env.example)\n"

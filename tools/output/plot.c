@@ -67,8 +67,7 @@ void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t c
     }
 }
 
-// Inside gnuplot's single quotes, where two of them are one.
-static void put_title(FILE *stream, const char *title)
+void co_plot_put_text(FILE *stream, const char *title)
 {
     char shown[256];
     co_plain_line(shown, sizeof shown, title);
@@ -77,7 +76,13 @@ static void put_title(FILE *stream, const char *title)
     }
 }
 
-static FILE *open_plot(const char *path, const char *title, const char *terminal, char *why, size_t why_room)
+struct page {
+    const char *terminal;
+    int width, height; // pixels
+    const char *head;  // how its title is said
+};
+
+static FILE *open_plot(const char *path, const char *title, struct page page, char *why, size_t why_room)
 {
     char gnuplot[PATH_MAX];
     if (co_program_find(gnuplot, "gnuplot", co_environment("PATH"))) {
@@ -99,21 +104,28 @@ static FILE *open_plot(const char *path, const char *title, const char *terminal
         snprintf(why, why_room, "gnuplot cannot be started: %s", strerror(errno));
         return NULL;
     }
-    fprintf(stream, "set terminal %s size 900,520 noenhanced background rgb 'white'\nset output '%s'\nset title '",
-            terminal, path);
-    put_title(stream, title);
+    fprintf(stream, "set terminal %s size %d,%d noenhanced background rgb 'white'\nset output '%s'\n%s '",
+            page.terminal, page.width, page.height, path, page.head);
+    co_plot_put_text(stream, title);
     fputs("'\nset grid\n", stream);
     return stream;
 }
 
 FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t why_room)
 {
-    return open_plot(path, title, "svg", why, why_room);
+    return open_plot(path, title, (struct page){"svg", 900, 520, "set title"}, why, why_room);
+}
+
+FILE *co_plot_panels_open(const char *path, const char *title, int columns, int rows, char *why, size_t why_room)
+{
+    struct page page = {"svg", CO_PLOT_PANEL * (columns > 1 ? columns : 2), CO_PLOT_PANEL * rows,
+                        "set multiplot title"};
+    return open_plot(path, title, page, why, why_room);
 }
 
 FILE *co_plot_png_open(const char *path, const char *title, char *why, size_t why_room)
 {
-    return open_plot(path, title, "pngcairo", why, why_room);
+    return open_plot(path, title, (struct page){"pngcairo", 900, 520, "set title"}, why, why_room);
 }
 
 int co_plot_svg_close(FILE *gnuplot)

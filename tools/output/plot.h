@@ -28,6 +28,11 @@ void co_plot_ratios_print(FILE *stream, const struct co_plot_row *rows, size_t c
 // in why when there is no gnuplot or the file cannot be written.
 FILE *co_plot_svg_open(const char *path, const char *title, char *why, size_t why_room);
 FILE *co_plot_png_open(const char *path, const char *title, char *why, size_t why_room);
+// A picture of panels, rows and columns of them, under one title: the caller places them.
+#define CO_PLOT_PANEL 480 // pixels of a side
+FILE *co_plot_panels_open(const char *path, const char *title, int columns, int rows, char *why, size_t why_room);
+// Inside gnuplot's single quotes, where two of them are one.
+void co_plot_put_text(FILE *gnuplot, const char *text);
 int co_plot_svg_close(FILE *gnuplot); // 0, or -EIO when gnuplot failed
 
 #endif

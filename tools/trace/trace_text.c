@@ -16,21 +16,11 @@ void co_trace_text_open(struct co_trace_text *text, const struct co_trace_file *
     co_hash_map_open(&text->communicators);
 }
 
-static void close_names(struct co_hash_map *names)
-{
-    size_t position = 0;
-    void *name;
-    while ((name = co_hash_map_next(names, &position, NULL)) != NULL) {
-        free(name);
-    }
-    co_hash_map_close(names);
-}
-
 void co_trace_text_close(struct co_trace_text *text)
 {
     co_trace_links_close(&text->links);
-    close_names(&text->types);
-    close_names(&text->communicators);
+    co_hash_map_close_free(&text->types);
+    co_hash_map_close_free(&text->communicators);
 }
 
 // Names come from the traced program: what would disturb a terminal is left out.

@@ -10,7 +10,7 @@
 
 #include "base/settings/fault_plan.h"
 #include "base/settings/settings_nearest.h"
-#include "base/settings/settings_print.h"
+#include "base/settings/settings_number.h"
 
 enum { SHOWN_MAX = 64 };
 
@@ -167,13 +167,11 @@ void co_complaint_value(char *sentence, size_t size, const struct co_setting_row
     append(sentence, size, ")");
 }
 
-void co_complaint_name(char *sentence, size_t size, const char *name, size_t name_length)
+void co_complaint_name(char *sentence, size_t size, const char *name, size_t name_length, const char *nearest)
 {
     char shown[SHOWN_MAX + 1];
-    const char *nearest;
 
     show(shown, name, name_length);
-    nearest = co_settings_nearest(shown);
     if (nearest) {
         snprintf(sentence, size, "unknown setting %s; did you mean %s?", shown, nearest);
     } else {

@@ -5,6 +5,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,10 +16,11 @@ struct unit {
     int64_t factor;
 };
 
+// The largest first: a number is written with the first one that divides it.
 static const struct unit size_units[] = {
-    {"", 1}, {"K", INT64_C(1) << 10}, {"M", INT64_C(1) << 20}, {"G", INT64_C(1) << 30}, {NULL, 0}};
+    {"G", INT64_C(1) << 30}, {"M", INT64_C(1) << 20}, {"K", INT64_C(1) << 10}, {"", 1}, {NULL, 0}};
 static const struct unit time_units[] = {
-    {"ns", 1}, {"us", INT64_C(1000)}, {"ms", INT64_C(1000000)}, {"s", INT64_C(1000000000)}, {NULL, 0}};
+    {"s", INT64_C(1000000000)}, {"ms", INT64_C(1000000)}, {"us", INT64_C(1000)}, {"ns", 1}, {NULL, 0}};
 static const struct unit no_units[] = {{"", 1}, {NULL, 0}};
 
 static int find_unit(const struct unit *units, const char *name, int64_t *factor)
@@ -59,18 +62,20 @@ static bool in_range(const struct co_setting_row *row, int64_t number)
     return (row->min == 0 && row->max == 0) || (number >= row->min && number <= row->max);
 }
 
+static const struct unit *units_of(enum co_setting_type type)
+{
+    return type == CO_SETTING_SIZE ? size_units : type == CO_SETTING_TIME ? time_units : no_units;
+}
+
 int co_setting_number_parse(const struct co_setting_row *row, const char *text, int64_t *number)
 {
-    const struct unit *units = row->type == CO_SETTING_SIZE   ? size_units
-                               : row->type == CO_SETTING_TIME ? time_units
-                                                              : no_units;
     int64_t value;
 
     if (strcmp(row->value, "auto") == 0 && strcasecmp(text, "auto") == 0) {
         *number = -1;
         return 0;
     }
-    int result = parse_quantity(text, units, &value);
+    int result = parse_quantity(text, units_of(row->type), &value);
     if (result == 0 && row->type != CO_SETTING_INT && value < 0) {
         result = -ERANGE;
     }
@@ -81,4 +86,18 @@ int co_setting_number_parse(const struct co_setting_row *row, const char *text, 
         *number = value;
     }
     return result;
+}
+
+void co_setting_number_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_type type, int64_t number)
+{
+    const struct unit *unit = number > 0 ? units_of(type) : no_units;
+
+    if (type == CO_SETTING_BOOL) {
+        snprintf(text, CO_SETTING_NUMBER_MAX, "%s", number ? "yes" : "no");
+        return;
+    }
+    while (number % unit->factor != 0) {
+        unit++;
+    }
+    snprintf(text, CO_SETTING_NUMBER_MAX, "%" PRId64 "%s", number / unit->factor, unit->name);
 }

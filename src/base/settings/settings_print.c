@@ -4,35 +4,9 @@
 // tests. Not hot.
 #include "base/settings/settings_print.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "base/plain_text.h"
-
-struct unit {
-    int64_t factor;
-    const char *name;
-};
-
-static const struct unit sizes[] = {{INT64_C(1) << 30, "G"}, {INT64_C(1) << 20, "M"}, {INT64_C(1) << 10, "K"}, {1, ""}};
-static const struct unit times[] = {
-    {INT64_C(1000000000), "s"}, {INT64_C(1000000), "ms"}, {INT64_C(1000), "us"}, {1, "ns"}};
-
-void co_setting_number_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_type type, int64_t number)
-{
-    const struct unit *units = type == CO_SETTING_TIME ? times : sizes;
-
-    if (type == CO_SETTING_BOOL) {
-        snprintf(text, CO_SETTING_NUMBER_MAX, "%s", number ? "yes" : "no");
-    } else if ((type == CO_SETTING_SIZE || type == CO_SETTING_TIME) && number > 0) {
-        while (number % units->factor != 0) {
-            units++;
-        }
-        snprintf(text, CO_SETTING_NUMBER_MAX, "%" PRId64 "%s", number / units->factor, units->name);
-    } else {
-        snprintf(text, CO_SETTING_NUMBER_MAX, "%" PRId64, number);
-    }
-}
 
 const char *co_setting_value_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_id id)
 {
@@ -136,6 +110,23 @@ void co_settings_print_values(FILE *stream, bool all)
         int shown = (int)co_plain_put(stream, co_setting_value_print(text, id));
         fprintf(stream, "%*s  %-*s  %s\n", value_width - shown, "", default_width, row->value, row->help);
     }
+}
+
+unsigned co_settings_print_changed(FILE *stream, const char *head)
+{
+    unsigned count = 0;
+
+    for (enum co_setting_id id = 0; id < CO_SETTING_COUNT; id++) {
+        char text[CO_SETTING_NUMBER_MAX];
+        const struct co_setting_row *row = co_setting_row(id);
+        if (!co_setting_is_default(id)) {
+            fprintf(stream, "%s%s=", head, row->name);
+            co_plain_put(stream, co_setting_value_print(text, id));
+            fprintf(stream, " (default: %s)\n", *row->value ? row->value : "empty");
+            count++;
+        }
+    }
+    return count;
 }
 
 // A leading dot or apostrophe would be a macro, a backslash an escape, a hyphen a typographic one.

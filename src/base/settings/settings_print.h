@@ -6,16 +6,10 @@
 #define CASTOFF_BASE_SETTINGS_PRINT_H
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 
 #include "base/settings.h"
-
-#define CO_SETTING_NUMBER_MAX 32
-
-// Writes a number as a user would write it in a setting of this type: 65536 as 64K, 200000 as 200us. CHOICE as a
-// position.
-void co_setting_number_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_type type, int64_t number);
+#include "base/settings/settings_number.h"
 
 // Value in force, as a user would write it; `text` holds it where it is not the text of the user or the default.
 const char *co_setting_value_print(char text[CO_SETTING_NUMBER_MAX], enum co_setting_id id);
@@ -29,6 +23,9 @@ void co_settings_print_template(FILE *stream);
 // Aligned table of value, default and help; a star marks what is not the default. Without `all`: those for users, and
 // of the others what is not the default. Needs co_settings_load.
 void co_settings_print_values(FILE *stream, bool all);
+
+// Those that are not at their default, a line each behind `head`; how many. Needs co_settings_load.
+unsigned co_settings_print_changed(FILE *stream, const char *head);
 
 // The rows of the section ENVIRONMENT of castoff(7), in man macros.
 void co_settings_print_man(FILE *stream);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Blocking collectives of a team, by the thread of the call: what is large enough for it is placed (placed.c), all
-// else, and what could not be placed, goes the ordinary way (calls.c). Hot: without placed collectives it costs two
-// loads.
+// Blocking collectives of a team, by the thread of the call: what is large enough for it is placed
+// (onesided_collective.c), all else, and what could not be placed, goes the ordinary way (calls.c). Hot: without placed
+// collectives it costs two loads.
 #include <stddef.h>
 
 #include "engine/collective/calls.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 
@@ -14,23 +14,23 @@
 static __attribute__((noinline)) int place_bcast(struct co_team *team, int root, void *buffer, size_t bytes,
                                                  size_t *came)
 {
-    int placed = co_placed_bcast(team, root, buffer, bytes);
-    if (placed == CO_PLACED_NOT) {
+    int placed = co_onesided_collective_bcast(team, root, buffer, bytes);
+    if (placed == CO_ONESIDED_NOT) {
         return co_team_run_bcast(team, root, buffer, bytes, came);
     }
     if (came != NULL) {
         *came = bytes;
     }
-    return placed == CO_PLACED_WHOLE ? 0 : placed;
+    return placed == CO_ONESIDED_WHOLE ? 0 : placed;
 }
 
 static __attribute__((noinline)) int place_allgather(struct co_team *team, const void *mine, void *all, size_t bytes)
 {
-    int placed = co_placed_allgather(team, mine, all, bytes);
-    if (placed == CO_PLACED_NOT) {
+    int placed = co_onesided_collective_allgather(team, mine, all, bytes);
+    if (placed == CO_ONESIDED_NOT) {
         return co_team_run_allgather(team, mine, all, bytes, "MPI_Allgather");
     }
-    return placed == CO_PLACED_WHOLE ? 0 : placed;
+    return placed == CO_ONESIDED_WHOLE ? 0 : placed;
 }
 
 int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, size_t *came)
@@ -39,7 +39,7 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
     if (broken != 0) {
         return broken;
     }
-    if (co_placed_is_for(team->engine->placed, bytes)) {
+    if (co_onesided_collective_is_for(team->engine->placed, bytes)) {
         return place_bcast(team, root, buffer, bytes, came);
     }
     return co_team_run_bcast(team, root, buffer, bytes, came);
@@ -51,7 +51,7 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
     if (broken != 0) {
         return broken;
     }
-    if (co_placed_is_for(team->engine->placed, block_bytes)) {
+    if (co_onesided_collective_is_for(team->engine->placed, block_bytes)) {
         return place_allgather(team, mine, all, block_bytes);
     }
     return co_team_run_allgather(team, mine, all, block_bytes, "MPI_Allgather");

@@ -26,7 +26,7 @@ static void free_team(struct co_team *team)
 }
 
 // Numbers the nodes by the first member that sits on each, and the members on each node by rank.
-static void place_ranks(struct co_team *team, const int *world_ranks, int *nodes_seen)
+static void number_ranks(struct co_team *team, const int *world_ranks, int *nodes_seen)
 {
     const struct co_engine *engine = team->engine;
     int nodes = 0;
@@ -44,7 +44,7 @@ static void place_ranks(struct co_team *team, const int *world_ranks, int *nodes
     }
 }
 
-static void derive_place(struct co_team *team)
+static void derive_local_rank(struct co_team *team)
 {
     const struct co_engine *engine = team->engine;
     const struct co_team_facts *facts = &team->facts;
@@ -81,7 +81,7 @@ static int open_shm(struct co_team *team, const int *world_ranks, int seat)
     }
     for (int rank = 0; rank < team->size; rank++) {
         if (team->rank_node[rank] == team->node) {
-            team->neighbours[team->rank_slot[rank]] = engine->place_of_rank[world_ranks[rank]];
+            team->neighbours[team->rank_slot[rank]] = engine->local_rank_of[world_ranks[rank]];
         }
     }
     return seat == CO_SHM_NO_SEAT
@@ -129,8 +129,8 @@ int co_team_open(struct co_team **out, struct co_engine *engine, const struct co
     team->newest = &team->oldest;
     int status = allocate(team);
     if (status == 0) {
-        place_ranks(team, world_ranks, nodes_seen);
-        derive_place(team);
+        number_ranks(team, world_ranks, nodes_seen);
+        derive_local_rank(team);
         status = open_group(team, seed->net);
     }
     if (status == 0) {

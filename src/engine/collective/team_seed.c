@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/settings.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/engine_state.h"
 #include "mcast/mcast.h"
 #include "shm/shm.h"
@@ -60,7 +60,7 @@ static int take_seat(struct co_team_seed *seed, struct co_engine *engine, const 
     if (ours->count < 2 || engine->shm == NULL) {
         return 0;
     }
-    int seat = co_shm_seat_take(engine->shm, seed->id, engine->place_of_rank[ours->first], ours->count);
+    int seat = co_shm_seat_take(engine->shm, seed->id, engine->local_rank_of[ours->first], ours->count);
     seed->seat = seat < 0 ? CO_SHM_NO_SEAT : seat;
     return seat < 0 ? seat : 0;
 }
@@ -131,8 +131,8 @@ co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts
 {
     int policy = engine->policy[call];
     // The table compares the other ways with stock.
-    if (co_placed_is_for(engine->placed, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
-        co_placed_fits(facts)) {
+    if (co_onesided_collective_is_for(engine->placed, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
+        co_onesided_collective_fits(facts)) {
         policy = CO_YES;
     }
     return co_decide(&engine->tune, facts, call, bytes, policy);

@@ -14,7 +14,7 @@
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine/collective/calls.h"
-#include "engine/collective/placed.h"
+#include "engine/collective/onesided_collective.h"
 #include "engine/collective/team.h"
 #include "engine/decide/adapt.h"
 #include "engine/engine_state.h"
@@ -51,7 +51,7 @@ void co_team_trials_open(struct co_team *team, unsigned class)
 
 static bool is_placed(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
 {
-    return co_placed_is_for(engine->placed, bytes) && co_placed_fits(facts);
+    return co_onesided_collective_is_for(engine->placed, bytes) && co_onesided_collective_fits(facts);
 }
 
 // Nothing stands in the way of either side, and no setting says which.

@@ -53,10 +53,10 @@ void co_messages_let_go(struct co_engine *engine)
     }
 }
 
-void co_messages_lose(struct co_engine *engine, int place)
+void co_messages_lose(struct co_engine *engine, int local_rank)
 {
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
-        if (engine->place_of_rank[rank] == place && engine->node_of_rank[rank] == engine->bootstrap.node_index) {
+        if (engine->local_rank_of[rank] == local_rank && engine->node_of_rank[rank] == engine->bootstrap.node_index) {
             co_p2p_lose(engine->p2p, rank);
         }
     }

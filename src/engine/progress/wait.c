@@ -19,7 +19,7 @@
 #include "base/stack_trace.h"
 #include "engine/collective/task.h"
 #include "engine/engine_state.h"
-#include "engine/progress/bells.h"
+#include "engine/progress/wake_fds.h"
 #include "engine/progress/messages_progress.h"
 #include "engine/progress/peer_failure.h"
 #include "engine/progress/workers.h"
@@ -66,36 +66,36 @@ void co_wait_woken(struct co_engine *engine, const struct pollfd *descriptors, i
     }
 }
 
-// Where workers are split. -1: no bell, the timer has to do.
-static int take_bell(struct co_engine *engine, struct pollfd *descriptor)
+// Where workers are split. -1: no descriptor, the timer has to do.
+static int take_wake_fd(struct co_engine *engine, struct pollfd *descriptor)
 {
-    struct co_bells *bells = co_workers_bells(engine);
-    int bell = bells == NULL ? -1 : co_bells_take(bells);
-    if (bell >= 0) {
-        *descriptor = (struct pollfd){.fd = co_bells_descriptor(bells, bell), .events = POLLIN};
+    struct co_wake_fds *wake_fds = co_workers_wake_fds(engine);
+    int wake_fd = wake_fds == NULL ? -1 : co_wake_fds_take(wake_fds);
+    if (wake_fd >= 0) {
+        *descriptor = (struct pollfd){.fd = co_wake_fds_descriptor(wake_fds, wake_fd), .events = POLLIN};
     }
-    return bell;
+    return wake_fd;
 }
 
-static void give_bell(struct co_engine *engine, int bell, bool was_woken)
+static void give_wake_fd(struct co_engine *engine, int wake_fd, bool was_woken)
 {
-    if (bell >= 0) {
-        co_bells_give(co_workers_bells(engine), bell, was_woken);
+    if (wake_fd >= 0) {
+        co_wake_fds_give(co_workers_wake_fds(engine), wake_fd, was_woken);
     }
 }
 
 // Sleeps until a datagram, room to send, a timer or `most_ns`. True: one of the first two.
 static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t seen_completed)
 {
-    struct pollfd descriptors[DESCRIPTORS_MAX], of_bell;
-    int count = 0, of_network = 0, ready = 0, bell = take_bell(engine, &of_bell);
+    struct pollfd descriptors[DESCRIPTORS_MAX], of_wake_fd;
+    int count = 0, of_network = 0, ready = 0, wake_fd = take_wake_fd(engine, &of_wake_fd);
     // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_callers_ring.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
         of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
     }
-    if (count >= 0 && bell >= 0) {
-        descriptors[count++] = of_bell;
+    if (count >= 0 && wake_fd >= 0) {
+        descriptors[count++] = of_wake_fd;
         most_ns = atomic_load(&engine->completed) == seen_completed ? most_ns : 0;
     }
     if (count >= 0 && most_ns > 0) {
@@ -109,7 +109,7 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
         sched_yield(); // somebody moves the engine
     }
     co_sub_acq_rel(&engine->sleepers, 1);
-    give_bell(engine, bell, ready > 0);
+    give_wake_fd(engine, wake_fd, ready > 0);
     return ready > 0;
 }
 
@@ -121,15 +121,15 @@ void co_sleep_for_event(struct co_engine *engine, uint64_t most_ns)
 // The workers move a long operation: they wake us at its end.
 static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
 {
-    struct pollfd of_bell;
-    int ready = 0, bell = take_bell(engine, &of_bell);
+    struct pollfd of_wake_fd;
+    int ready = 0, wake_fd = take_wake_fd(engine, &of_wake_fd);
     atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_callers_ring
     if (atomic_load(&engine->completed) == wait->seen_completed) {
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
-        ready = co_poll(&of_bell, bell >= 0 ? 1 : 0, SLEEP_MOST_NS);
+        ready = co_poll(&of_wake_fd, wake_fd >= 0 ? 1 : 0, SLEEP_MOST_NS);
     }
     co_sub_acq_rel(&engine->sleepers, 1);
-    give_bell(engine, bell, ready > 0);
+    give_wake_fd(engine, wake_fd, ready > 0);
     wait->seen_completed = atomic_load(&engine->completed);
 }
 

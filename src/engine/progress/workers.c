@@ -5,7 +5,7 @@
 #include "engine/progress/workers.h"
 
 #include "engine/engine_state.h"
-#include "engine/progress/bells.h"
+#include "engine/progress/wake_fds.h"
 #include "mcast/mcast.h"
 
 #define LONG_BYTES (1024 * 1024) // blocking operations from here on are left to the workers, where they are several
@@ -20,9 +20,9 @@ bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t 
     return crosses_nodes && bytes >= LONG_BYTES && co_workers_are_split(engine);
 }
 
-struct co_bells *co_workers_bells(const struct co_engine *engine)
+struct co_wake_fds *co_workers_wake_fds(const struct co_engine *engine)
 {
-    return co_workers_are_split(engine) ? &engine->workers->bells : NULL;
+    return co_workers_are_split(engine) ? &engine->workers->wake_fds : NULL;
 }
 
 // Sequentially consistent on both sides: a caller counts itself among the sleepers and then looks whether anything
@@ -31,7 +31,7 @@ struct co_bells *co_workers_bells(const struct co_engine *engine)
 void co_callers_ring(struct co_engine *engine)
 {
     if (co_workers_are_split(engine) && atomic_load(&engine->sleepers) > 0) {
-        co_bells_ring(&engine->workers->bells);
+        co_wake_fds_signal(&engine->workers->wake_fds);
     }
 }
 

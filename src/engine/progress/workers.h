@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/progress/bells.h"
+#include "engine/progress/wake_fds.h"
 #include "engine/progress/worker.h"
 #include "mcast/mcast.h"
 
@@ -20,8 +20,8 @@ struct co_workers {
     struct co_worker sender;
     struct co_worker receivers[CO_MCAST_LANES_MAX]; // by subgroup; number 0 is the first worker's, too
     unsigned lanes;
-    bool has_bells;
-    struct co_bells bells; // callers sleep on them
+    bool has_wake_fds;
+    struct co_wake_fds wake_fds; // callers sleep on them
 };
 
 void co_workers_wake(struct co_engine *engine);   // an operation that they shall start at once
@@ -30,8 +30,8 @@ void co_workers_send(struct co_engine *engine);   // lock held: wakes the sendin
 bool co_workers_are_split(const struct co_engine *engine);
 // A blocking operation that they should move while its caller sleeps.
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
-// Wakes callers that sleep on a bell: something has come or ended.
+// Wakes callers that sleep: something has come or ended.
 void co_callers_ring(struct co_engine *engine);
-struct co_bells *co_workers_bells(const struct co_engine *engine); // NULL where the workers are not split
+struct co_wake_fds *co_workers_wake_fds(const struct co_engine *engine); // NULL where the workers are not split
 
 #endif

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
-#include "engine/progress/bells.h"
+#include "engine/progress/wake_fds.h"
 #include "engine/progress/worker_roles.h"
 #include "engine/progress/workers.h"
 #include "engine/start/descriptor_budget.h"
@@ -30,7 +30,8 @@ static int64_t count_wanted(const struct co_engine *engine)
     return engine->cores > 3 * ranks ? (engine->cores - ranks) / ranks : 2;
 }
 
-// Threads of a split engine: no more than there are subgroups and descriptors for, one for each to sleep on and a bell.
+// Threads of a split engine: no more than there are subgroups and descriptors for, one for each to sleep on and one for
+// callers.
 static int64_t count_split(const struct co_engine *engine)
 {
     int64_t wanted = count_wanted(engine), subgroups = co_setting_number(CO_SET_UDP_SUBGROUPS);
@@ -54,7 +55,7 @@ static int add(struct co_worker *worker, struct co_engine *engine, co_worker_tur
 // Without all of them the first worker does everything: what is open already does no harm.
 static int split(struct co_engine *engine, struct co_workers *workers, unsigned lanes)
 {
-    int status = co_bells_open(&workers->bells, engine->descriptors - (int)lanes);
+    int status = co_wake_fds_open(&workers->wake_fds, engine->descriptors - (int)lanes);
     status = status < 0 ? status : co_worker_start(&workers->first);
     for (unsigned i = 0; status == 0 && i < lanes; i++) {
         status = co_mcast_lane_open(engine->mcast, i);
@@ -92,7 +93,7 @@ int co_workers_open(struct co_engine *engine)
     if (threads >= 2) {
         co_trylock_wait(&engine->lock); // the threads are there at once, and look
         status = split(engine, workers, (unsigned)threads - 1);
-        workers->has_bells = true;
+        workers->has_wake_fds = true;
         co_trylock_drop(&engine->lock);
         if (status < 0) {
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "one worker thread for everything (error %d)", -status);
@@ -120,8 +121,8 @@ void co_workers_close(struct co_engine *engine)
         co_worker_close(&workers->receivers[i]);
     }
     engine->workers = NULL;
-    if (workers->has_bells) {
-        co_bells_close(&workers->bells);
+    if (workers->has_wake_fds) {
+        co_wake_fds_close(&workers->wake_fds);
     }
     free(workers);
 }

@@ -58,7 +58,7 @@ static void share_among_nodes(struct exchange *exchange)
     size_t bytes = (size_t)bootstrap->node_count * SEALED_BYTES;
     memset(exchange->sealed, 0, bytes);
     for (int rank = 1; exchange->status == 0 && bootstrap->world_rank == 0 && rank < bootstrap->world_size; rank++) {
-        if (engine->place_of_rank[rank] == 0) {
+        if (engine->local_rank_of[rank] == 0) {
             seal(exchange, engine->node_of_rank[rank], rank);
         }
     }
@@ -80,7 +80,7 @@ static void share_in_node(struct exchange *exchange)
         if (engine->node_of_rank[rank] == bootstrap->node_index) {
             first = rank;
             if (bootstrap->node_rank == 0 && exchange->status == 0 && rank != bootstrap->world_rank) {
-                seal(exchange, engine->place_of_rank[rank], rank);
+                seal(exchange, engine->local_rank_of[rank], rank);
             }
         }
     }

@@ -29,7 +29,7 @@
 static int read_peer(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
 {
     const struct co_engine *engine = arg;
-    return co_shm_node_read(engine->shm, engine->place_of_rank[peer], local, remote, bytes);
+    return co_shm_node_read(engine->shm, engine->local_rank_of[peer], local, remote, bytes);
 }
 
 static uint32_t power_of_two(uint32_t least)
@@ -50,13 +50,13 @@ static size_t stream_most(const struct co_engine *engine)
     return engine->is_oversubscribed && most > STREAM_MOST_CROWDED ? STREAM_MOST_CROWDED : most;
 }
 
-static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel, const int *places)
+static struct co_p2p_config config_of(struct co_engine *engine, struct co_channel *channel, const int *local_ranks)
 {
     uint32_t most = (uint32_t)co_setting_number(CO_SET_MATCH_TABLE);
     uint32_t entries = most < PLACES_FIRST ? most : PLACES_FIRST;
     return (struct co_p2p_config){
         .channel = channel,
-        .places = places,
+        .local_ranks = local_ranks,
         .remote_channel = engine->native_channel,
         .size = engine->bootstrap.world_size,
         .self = engine->bootstrap.world_rank,
@@ -129,22 +129,23 @@ static int native_channel_open(struct co_engine *engine)
 }
 
 // By world rank: its number among the ranks of our node, -1 elsewhere.
-static int *make_places(const struct co_engine *engine)
+static int *local_ranks_of_peers(const struct co_engine *engine)
 {
     int size = engine->bootstrap.world_size;
-    int *places = malloc((size_t)size * sizeof(int));
-    for (int rank = 0; places != NULL && rank < size; rank++) {
-        places[rank] = engine->node_of_rank[rank] == engine->bootstrap.node_index ? engine->place_of_rank[rank] : -1;
+    int *local_ranks = malloc((size_t)size * sizeof(int));
+    for (int rank = 0; local_ranks != NULL && rank < size; rank++) {
+        local_ranks[rank] =
+            engine->node_of_rank[rank] == engine->bootstrap.node_index ? engine->local_rank_of[rank] : -1;
     }
-    return places;
+    return local_ranks;
 }
 
 static int open_p2p(struct co_engine *engine, struct co_channel *channel)
 {
-    int *places = make_places(engine);
-    struct co_p2p_config config = config_of(engine, channel, places);
-    int error = places == NULL ? -ENOMEM : co_p2p_open(&engine->p2p, &config);
-    free(places);
+    int *local_ranks = local_ranks_of_peers(engine);
+    struct co_p2p_config config = config_of(engine, channel, local_ranks);
+    int error = local_ranks == NULL ? -ENOMEM : co_p2p_open(&engine->p2p, &config);
+    free(local_ranks);
     return error;
 }
 

@@ -17,7 +17,7 @@
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/job_facts.h"
 #include "engine/start/network_text.h"
-#include "transport/signs.h"
+#include "transport/transport_liveness.h"
 #include "transport/transport.h"
 #include "transport/udp/udp.h"
 #include "transport/verbs.h"
@@ -104,13 +104,13 @@ static void say_why_not(struct co_engine *engine, const struct co_rank_facts *fa
     }
 }
 
-int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int ranks, int nodes, int rank,
+int co_network_neighbour(const int *node_of_rank, const int *local_rank_of, int ranks, int nodes, int rank,
                          int direction)
 {
     for (int step = 1; step < nodes; step++) {
         int node = (node_of_rank[rank] + direction * step + nodes) % nodes;
         for (int other = 0; other < ranks; other++) {
-            if (node_of_rank[other] == node && place_of_rank[other] == place_of_rank[rank]) {
+            if (node_of_rank[other] == node && local_rank_of[other] == local_rank_of[rank]) {
                 return other;
             }
         }
@@ -121,7 +121,7 @@ int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int 
 static int find_neighbour(const struct co_engine *engine, int direction)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    return co_network_neighbour(engine->node_of_rank, engine->place_of_rank, bootstrap->world_size,
+    return co_network_neighbour(engine->node_of_rank, engine->local_rank_of, bootstrap->world_size,
                                 bootstrap->node_count, bootstrap->world_rank, direction);
 }
 
@@ -139,11 +139,13 @@ static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
         facts[rank].datagram_bytes = facts[rank].verbs_datagram_bytes;
         facts[rank].receive_buffer_bytes = facts[rank].verbs_receive_bytes;
     }
-    const int neighbours[CO_VERBS_LINKS] = {find_neighbour(engine, -1), find_neighbour(engine, 1)};
+    const int neighbours[CO_VERBS_NEIGHBOURS] = {find_neighbour(engine, -1), find_neighbour(engine, 1)};
     int error =
         engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank, neighbours);
     free(addresses);
-    error = error == 0 ? co_signs_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns) : error;
+    error = error == 0
+                ? co_transport_liveness_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns)
+                : error;
     if (error == 0) {
         engine->verbs_module->describe(engine->verbs, engine->verbs_text, sizeof(engine->verbs_text));
         engine->transport = with_signs;

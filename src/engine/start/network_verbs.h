@@ -14,7 +14,7 @@ void co_network_open_verbs(struct co_engine *engine, const struct co_job_offer *
 // -errno: it was to, and cannot.
 int co_network_choose_verbs(struct co_engine *engine, struct co_rank_facts *facts);
 // On the ring of nodes the rank of the same place on the next node, in a direction (1, -1), that has one; -1: none.
-int co_network_neighbour(const int *node_of_rank, const int *place_of_rank, int ranks, int nodes, int rank,
+int co_network_neighbour(const int *node_of_rank, const int *local_rank_of, int ranks, int nodes, int rank,
                          int direction);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/auth/auth.h"
 #include "base/log.h"
 #include "base/settings.h"
-#include "engine/collective/placed_open.h"
+#include "engine/collective/onesided_open.h"
 #include "engine/engine_state.h"
 #include "engine/start/descriptor_budget.h"
 #include "engine/start/job_facts.h"
@@ -197,13 +197,13 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
         snprintf(why, why_room, "the ranks could not compare their transports (%s)", strerror(-status));
         return status;
     }
-    co_placed_open(engine, offer.tag);
+    co_onesided_collective_open(engine, offer.tag);
     return conclude(engine, why, why_room);
 }
 
 void co_transports_close(struct co_engine *engine)
 {
-    co_placed_close(engine);
+    co_onesided_collective_close(engine);
     co_network_close(engine);
     co_messages_close(engine);
     if (engine->shm != NULL) {

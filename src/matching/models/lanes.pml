@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One block of messages matched by lanes (match_lane.c), step by step in every order, against the greedy match of the
+// One batch of messages matched by lanes (match_lane.c), step by step in every order, against the greedy match of the
 // messages one after the other. Receives are numbered in the order of posting; some may have been cancelled before.
 // Keys stand for sources: a receive names one or takes any; every key has a bin of its own.
 //   -DLANES, -DRECEIVES   the size of the space
-//   -DCANCELLED           any of the receives may have been cancelled before the block
+//   -DCANCELLED           any of the receives may have been cancelled before the batch
 //   -DEARLY               look past what an earlier lane has booked
 //   -DMUTANT=1..4         the known-wrong variants, numbered as CO_MATCH_MUTANT
 #ifndef LANES
@@ -72,7 +72,7 @@ inline in_run(i, into)
         fi
     fi
 #else
-    // One step: what it reads does not change during a block.
+    // One step: what it reads does not change during a batch.
     d_step {
         into = candidate;
         j = 0;

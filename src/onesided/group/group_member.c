@@ -14,18 +14,6 @@
 // something is missing. Too short costs a chunk that is written twice.
 enum { GRACE_MS = 20, STEP_MS = 5, BATCH = 64 };
 
-int co_onesided_member_post(struct castoff_group *group, unsigned count)
-{
-    struct ibv_recv_wr request = {.num_sge = 0}, *bad; // immediate data needs no memory
-    for (unsigned i = 0; i < count; i++) {
-        int error = ibv_post_recv(group->pair, &request, &bad);
-        if (error != 0) {
-            return co_onesided_fail(-error, "no more receives can be posted: %s", strerror(error));
-        }
-    }
-    return 0;
-}
-
 // Marks what has come; the number of completions, or -errno.
 static int look(struct castoff_group *group)
 {
@@ -69,7 +57,7 @@ static int report(struct castoff_group *group, uint32_t round)
     struct co_control_missing *what = &group->message.missing;
     int error = look_patiently(group);
     if (error == 0) { // before the sender may write again
-        error = missing(group) > 0 ? co_onesided_pair_revive(group) : co_onesided_member_post(group, group->consumed);
+        error = missing(group) > 0 ? co_onesided_pair_revive(group) : co_onesided_receives_post(group, group->consumed);
         group->consumed = 0;
     }
     if (error != 0) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The front of libcastoff-group.so: opening, closing, and what went wrong.
+// The front of libcastoff-group.so: opening and closing.
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +11,6 @@
 #include "onesided/group/group_state.h"
 
 enum { PATIENCE_MS = 30000 };
-
-static _Thread_local char why[320];
-
-const char *castoff_group_why(void)
-{
-    return why;
-}
-
-int co_onesided_fail(int error, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(why, sizeof why, format, arguments);
-    va_end(arguments);
-    return error != 0 ? error : -EIO;
-}
 
 static int take_names(struct castoff_group *group, const struct castoff_group_options *options)
 {
@@ -101,10 +84,10 @@ static int open_end(struct castoff_group **out, const struct castoff_group_optio
         error = open_all(group, options);
     }
     if (error != 0) {
-        char kept[sizeof why];
-        memcpy(kept, why, sizeof kept);
+        char kept[CO_ONESIDED_WHY_MAX];
+        snprintf(kept, sizeof kept, "%s", castoff_group_why());
         castoff_group_close(group);
-        memcpy(why, kept, sizeof why);
+        co_onesided_fail(error, "%s", kept);
         return error;
     }
     if (options->rate > 0) {

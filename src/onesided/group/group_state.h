@@ -53,7 +53,9 @@ struct castoff_group {
     struct castoff_group_counts counts;
 };
 
-// The sentence of castoff_group_why; returns `error`.
+#define CO_ONESIDED_WHY_MAX 320
+
+// group_why.c: the sentence of castoff_group_why; returns `error`.
 int co_onesided_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 // group_verbs.c
@@ -64,6 +66,7 @@ int co_onesided_pair_connect(struct castoff_group *group); // as setup says
 // one has broken off behind its first packet: the packet that starts the next one is refused because the last never
 // ended.
 int co_onesided_pair_revive(struct castoff_group *group);
+int co_onesided_receives_post(struct castoff_group *group, unsigned count); // of a member
 // -errno: the device has not given something back. The buffer is out of its reach all the same: the kernel takes what a
 // context holds when the context is closed.
 int co_onesided_device_close(struct castoff_group *group);
@@ -78,6 +81,5 @@ int co_onesided_leave(struct castoff_group *group);
 // group_sender.c, group_member.c
 int co_onesided_sender_complete(struct castoff_group *group);
 int co_onesided_member_complete(struct castoff_group *group);
-int co_onesided_member_post(struct castoff_group *group, unsigned count); // receives
 
 #endif

@@ -114,6 +114,18 @@ int co_onesided_device_open(struct castoff_group *group, const struct castoff_gr
     return 0;
 }
 
+int co_onesided_receives_post(struct castoff_group *group, unsigned count)
+{
+    struct ibv_recv_wr request = {.num_sge = 0}, *bad; // immediate data needs no memory
+    for (unsigned i = 0; i < count; i++) {
+        int error = ibv_post_recv(group->pair, &request, &bad);
+        if (error != 0) {
+            return co_onesided_fail(-error, "no more receives can be posted: %s", strerror(error));
+        }
+    }
+    return 0;
+}
+
 static int say_registration(int error, uint64_t bytes)
 {
     struct rlimit limit = {0};
@@ -182,7 +194,7 @@ int co_onesided_pair_make(struct castoff_group *group)
     group->end.psn = randombytes_uniform(CO_ROCE_PSN_MASK + 1);
     group->end.rkey = group->region->rkey;
     group->end.address = (uint64_t)(uintptr_t)group->buffer;
-    return group->is_sender ? 0 : co_onesided_member_post(group, depth);
+    return group->is_sender ? 0 : co_onesided_receives_post(group, depth);
 }
 
 static enum ibv_mtu mtu_of(uint32_t bytes)
@@ -225,7 +237,7 @@ int co_onesided_pair_revive(struct castoff_group *group)
     if (error != 0) {
         return co_onesided_fail(error, "the queue pair cannot begin anew: %s", strerror(-error));
     }
-    error = co_onesided_member_post(group, RECEIVE_DEPTH);
+    error = co_onesided_receives_post(group, RECEIVE_DEPTH);
     return error != 0 ? error : co_onesided_pair_connect(group);
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Messages that stream from one rank to another (stream_send.c, stream_receive.c): an offer, its early pieces
-// unasked, the others when they have been asked for; and a receiver that loses its patience at any moment and reads
-// the rest from the sender's buffer. The gate keeps the two apart. Each side is one process, since it moves under its
-// own lock; a piece is one step, and what a piece or a read takes out of the buffer is checked:
+// Messages that stream from one rank to another (stream_send.c, stream_receive.c): a request to send (RTS), its first
+// pieces uncleared, the others when the receiver has cleared them (CTS); and a receiver that loses its patience at any
+// moment and reads the rest from the sender's buffer. The gate keeps the two apart. Each side is one process, since it
+// moves under its own lock; a piece is one step, and what a piece or a read takes out of the buffer is checked:
 //   every piece arrives once, in order, and every operation ends;
 //   nobody reads a buffer whose send is done;
 //   the sender looks at no buffer whose message its receiver has, since the program may have been told so.
-//   -DMESSAGES, -DPIECES   the size of the space; one piece of each message is early
+//   -DMESSAGES, -DPIECES   the size of the space; one piece of each message is a first one
 //   -DMUTANT=1..5          known-wrong variants
 //     1  the receiver reads without looking first at what is in the ring
 //     2  the receiver gives the gate back when it has read
@@ -24,12 +24,12 @@
 #define MUTANT 0
 #endif
 
-#define EARLY_PIECES 1
+#define FIRST_PIECES 1
 #define OPEN 0
 #define WRITING 255
 #define NAME(m) ((m) + 1) // of a message, in the gate
 
-mtype = { RTS, EARLY, DATA, CTS, FIN };
+mtype = { RTS, FIRST, DATA, CTS, FIN };
 
 chan ring = [2] of { mtype, byte, byte };                // what, of which message, which piece
 chan answers = [2 * MESSAGES] of { mtype, byte, byte };  // what, to which message, how much is wanted
@@ -41,13 +41,13 @@ bool received[MESSAGES];    // and so may it be from here on
 
 // The sender's.
 byte streamed[MESSAGES], wanted_there[MESSAGES];
-bool is_offered[MESSAGES], is_asked[MESSAGES];
+bool is_announced[MESSAGES], is_cleared[MESSAGES];
 byte head;                  // of the messages that wait their turn
 
 // The receiver's.
 bool is_posted[MESSAGES], has_come[MESSAGES], is_streamed[MESSAGES];
 byte got[MESSAGES], wanted[MESSAGES];
-byte early_of;              // the last offer's, since early pieces have no name
+byte first_of;              // the last RTS's, since first pieces have no name
 
 inline look_at_buffer(m)
 {
@@ -88,7 +88,7 @@ inline push(m, kind, end)
     fi
 }
 
-#define TURN_IS_OVER(m) (sent[m] || (is_offered[m] && streamed[m] >= EARLY_PIECES))
+#define TURN_IS_OVER(m) (sent[m] || (is_announced[m] && streamed[m] >= FIRST_PIECES))
 
 proctype sender()
 {
@@ -97,20 +97,20 @@ proctype sender()
 
     do
     :: head < MESSAGES && TURN_IS_OVER(head) -> head++
-    :: head < MESSAGES && !is_offered[head] && nfull(ring) -> ring!RTS, head, 0; is_offered[head] = true
-    :: head < MESSAGES && is_offered[head] && !sent[head] && streamed[head] < EARLY_PIECES && nfull(ring) &&
+    :: head < MESSAGES && !is_announced[head] && nfull(ring) -> ring!RTS, head, 0; is_announced[head] = true
+    :: head < MESSAGES && is_announced[head] && !sent[head] && streamed[head] < FIRST_PIECES && nfull(ring) &&
        (gate == OPEN || MUTANT == 4) ->
-        push(head, EARLY, EARLY_PIECES);
+        push(head, FIRST, FIRST_PIECES);
         if
-        :: is_asked[head] && streamed[head] >= wanted_there[head] -> sent[head] = true
+        :: is_cleared[head] && streamed[head] >= wanted_there[head] -> sent[head] = true
         :: else
         fi
-    :: m = 0; // any of those that have been asked for
+    :: m = 0; // any of those that have been cleared
         do
         :: m < MESSAGES - 1 -> m++
         :: break
         od;
-        can_push = is_asked[m] && !sent[m] && streamed[m] >= EARLY_PIECES && (gate == OPEN || MUTANT == 4);
+        can_push = is_cleared[m] && !sent[m] && streamed[m] >= FIRST_PIECES && (gate == OPEN || MUTANT == 4);
         if
         :: can_push ->
             push(m, DATA, wanted_there[m]);
@@ -121,10 +121,10 @@ proctype sender()
         :: else
         fi
     :: answers?CTS, m, want ->
-        is_asked[m] = true;
+        is_cleared[m] = true;
         wanted_there[m] = want;
         if
-        :: streamed[m] >= EARLY_PIECES && streamed[m] >= want -> sent[m] = true
+        :: streamed[m] >= FIRST_PIECES && streamed[m] >= want -> sent[m] = true
         :: else
         fi
     :: answers?FIN, m, _ ->
@@ -152,7 +152,7 @@ inline accept(m)
 {
     if
     :: wanted[m] = pieces[m]
-    :: wanted[m] = EARLY_PIECES
+    :: wanted[m] = FIRST_PIECES
     fi;
     if
     :: got[m] == wanted[m] -> received[m] = true; answers!FIN, m, 0
@@ -180,12 +180,12 @@ inline take_packet()
     if
     :: kind == RTS ->
         has_come[m] = true;
-        early_of = m;
+        first_of = m;
         if
         :: is_posted[m] -> accept(m)
         :: else
         fi
-    :: kind == EARLY -> assert(m == early_of); take(m, piece)
+    :: kind == FIRST -> assert(m == first_of); take(m, piece)
     :: kind == DATA -> assert(is_streamed[m] || received[m]); take(m, piece)
     fi
 }
@@ -261,7 +261,7 @@ init
         do
         :: i < MESSAGES ->
             if
-            :: pieces[i] = EARLY_PIECES
+            :: pieces[i] = FIRST_PIECES
             :: pieces[i] = PIECES
             fi;
             i++

@@ -3,7 +3,7 @@
 // MPI_Allgather. Hot.
 #include "pmpi/life/failure.h"
 #include "pmpi/collective/gather_buffers.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 static int take(const struct co_gather_call *call, MPI_Comm comm)
 {
@@ -28,7 +28,7 @@ static int take(const struct co_gather_call *call, MPI_Comm comm)
 int PMPI_Allgather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
                    MPI_Datatype receive_type, MPI_Comm comm)
 {
-    if (co_layer_is_off()) {
+    if (co_process_is_off()) {
         return co_next.Allgather(send, send_count, send_type, receive, receive_count, receive_type, comm);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER);

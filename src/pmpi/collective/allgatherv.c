@@ -34,7 +34,7 @@ static int take(const struct co_gatherv_call *call, MPI_Comm comm)
 int PMPI_Allgatherv(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
                     const int places[], MPI_Datatype receive_type, MPI_Comm comm)
 {
-    if (co_layer_is_off()) {
+    if (co_process_is_off()) {
         return co_next.Allgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV);

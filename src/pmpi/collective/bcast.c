@@ -3,7 +3,7 @@
 // MPI_Bcast. Hot.
 #include "pmpi/life/failure.h"
 #include "pmpi/collective/bcast_buffers.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 static int take(const struct co_bcast_call *call, MPI_Comm comm)
 {
@@ -26,7 +26,7 @@ static int take(const struct co_bcast_call *call, MPI_Comm comm)
 
 int PMPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    if (co_layer_is_off()) {
+    if (co_process_is_off()) {
         return co_next.Bcast(buffer, count, type, root, comm);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST);

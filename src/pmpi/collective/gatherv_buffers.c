@@ -49,7 +49,7 @@ enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enu
     }
     // Without trials, whose classes are of equal blocks. All members know all counts, so all see that they are equal.
     enum co_call equal = co_call_is_nonblocking(which) ? CO_CALL_IALLGATHER : CO_CALL_ALLGATHER;
-    return co_team_decide_as(co_layer.engine, &call->communicator->seed.facts, which, call->is_equal ? equal : which,
+    return co_team_decide_as(co_process.engine, &call->communicator->seed.facts, which, call->is_equal ? equal : which,
                              call->block_bytes);
 }
 

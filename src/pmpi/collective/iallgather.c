@@ -43,7 +43,7 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
 int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
                     MPI_Datatype receive_type, MPI_Comm comm, MPI_Request *handle)
 {
-    if (co_layer_is_off()) {
+    if (co_process_is_off()) {
         return co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHER);

@@ -48,7 +48,7 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
 int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
                      const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Request *handle)
 {
-    if (co_layer_is_off()) {
+    if (co_process_is_off()) {
         return co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHERV);

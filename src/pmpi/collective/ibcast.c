@@ -43,7 +43,7 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
 
 int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *handle)
 {
-    if (co_layer_is_off()) {
+    if (co_process_is_off()) {
         return co_next.Ibcast(buffer, count, type, root, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IBCAST);

@@ -89,7 +89,7 @@ int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, M
     if (error != 0) {
         return co_failure_raise(comm, kind->request.call, error);
     }
-    struct co_mpi_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_request_handles_take();
     struct co_nonblocking *started = NULL;
     error = -ENOMEM;
     if (request != NULL) {
@@ -97,7 +97,7 @@ int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, M
     }
     if (started == NULL) {
         if (request != NULL) {
-            co_placeholders_give(request);
+            co_request_handles_give(request);
         }
         co_team_give_up(communicator->team, error);
         return co_failure_raise(comm, kind->request.call, error);

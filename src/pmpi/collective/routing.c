@@ -12,7 +12,7 @@
 static bool is_valid_to_send(int count, MPI_Datatype type)
 {
     static char anything;
-    return co_next.Send(&anything, count, type, MPI_PROC_NULL, 0, co_layer.self) == MPI_SUCCESS;
+    return co_next.Send(&anything, count, type, MPI_PROC_NULL, 0, co_process.self) == MPI_SUCCESS;
 }
 
 bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_datatype *facts)
@@ -47,7 +47,7 @@ enum co_reason co_route_first_calls(struct co_communicator *communicator, enum c
         }
         communicator->trials = CO_TRIALS_NONE; // the others have been told, and their exchange fails
     }
-    return co_team_decide(co_layer.engine, &communicator->seed.facts, call, bytes);
+    return co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
 }
 
 enum co_reason co_route_explain(enum co_reason reason, MPI_Comm comm, int code)

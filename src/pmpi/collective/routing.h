@@ -7,13 +7,13 @@
 #include "pmpi/report/call_counts.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/datatype/datatypes.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 // CO_TAKE and a communicator with a team, or the reason that stands in the way whatever the arguments are.
 static inline enum co_reason co_route_communicator(MPI_Comm comm, struct co_communicator **communicator)
 {
-    if (co_layer.engine == NULL) {
-        return co_layer.idle_reason;
+    if (co_process.engine == NULL) {
+        return co_process.idle_reason;
     }
     struct co_communicator *found = co_communicators_find(comm);
     if (found == NULL) {
@@ -53,7 +53,7 @@ static inline enum co_reason co_route_choose(struct co_communicator *communicato
                                              uint64_t *trial_ns)
 {
     if (communicator->trials == CO_TRIALS_NONE) {
-        return co_team_decide(co_layer.engine, &communicator->seed.facts, call, bytes);
+        return co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
     }
     return communicator->trials == CO_TRIALS_OPEN ? co_team_choose(communicator->team, call, bytes, trial_ns)
                                                   : co_route_first_calls(communicator, call, bytes, trial_ns);
@@ -65,7 +65,7 @@ static inline enum co_reason co_route_choose_at_once(const struct co_communicato
 {
     return communicator->trials == CO_TRIALS_OPEN
                ? co_team_choose_at_once(communicator->team, call, bytes)
-               : co_team_decide(co_layer.engine, &communicator->seed.facts, call, bytes);
+               : co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
 }
 
 // An error handler may have freed the communicator.

@@ -5,11 +5,11 @@
 #include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/communicator/communicator_hint.h"
 #include "pmpi/communicator/communicators.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 static int follow_if(int code, const MPI_Comm *created, bool wants_off)
 {
-    if (code == MPI_SUCCESS && co_layer_is_serving()) {
+    if (code == MPI_SUCCESS && co_process_is_serving()) {
         co_communicator_follow(*created, wants_off);
     }
     return code;
@@ -18,7 +18,7 @@ static int follow_if(int code, const MPI_Comm *created, bool wants_off)
 // A duplicate carries the hints of its parent (MPI 3.1, section 6.4.2).
 static bool is_switched_off(MPI_Comm comm)
 {
-    if (!co_layer_is_serving()) {
+    if (!co_process_is_serving()) {
         return false;
     }
     struct co_communicator *entry = co_communicators_find(comm);
@@ -27,7 +27,7 @@ static bool is_switched_off(MPI_Comm comm)
 
 static bool says_off(MPI_Info info)
 {
-    return co_layer_is_serving() && co_communicator_hint_read(info) == CO_HINT_SAYS_OFF;
+    return co_process_is_serving() && co_communicator_hint_read(info) == CO_HINT_SAYS_OFF;
 }
 
 int PMPI_Comm_dup(MPI_Comm comm, MPI_Comm *newcomm)
@@ -49,7 +49,7 @@ static bool may_follow(MPI_Comm parent, const MPI_Comm *created)
 
 static int follow_group_if(int code, MPI_Comm parent, const MPI_Comm *created)
 {
-    if (code == MPI_SUCCESS && co_layer_is_serving() && !may_follow(parent, created)) {
+    if (code == MPI_SUCCESS && co_process_is_serving() && !may_follow(parent, created)) {
         return code;
     }
     return follow_if(code, created, false);

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
     (void)key;
     (void)extra;
     // At MPI_Finalize the last communicators go after the engine did: their entries are gone already.
-    if (co_layer_is_serving() && co_communicators_find(comm) == attribute) {
+    if (co_process_is_serving() && co_communicators_find(comm) == attribute) {
         co_communicators_remove(attribute);
     }
     return MPI_SUCCESS;
@@ -99,8 +99,8 @@ static uint64_t next_id(void)
     uint32_t number = co_add_relaxed(&ids_given, 1) + 1; // relaxed: only its uniqueness matters
     // The wire carries the low half. Where that is the same for two halves of a split, each would take the other's
     // datagrams for forged ones; multiples of this constant stay far apart.
-    uint32_t low = number + (uint32_t)co_layer.rank * UINT32_C(0x9E3779B1);
-    return ((uint64_t)co_layer.rank + 1) << 32 | low;
+    uint32_t low = number + (uint32_t)co_process.rank * UINT32_C(0x9E3779B1);
+    return ((uint64_t)co_process.rank + 1) << 32 | low;
 }
 
 static bool agree(MPI_Comm comm, struct proposal *proposal)
@@ -121,10 +121,10 @@ static bool all_could(MPI_Comm comm, bool could)
 static int open_messages(struct co_communicator *entry, const int *members)
 {
     if (co_load_relaxed(&entry->is_switched_off) ||
-        co_messages_decide(co_layer.engine, &entry->seed.facts) != CO_TAKE) {
+        co_messages_decide(co_process.engine, &entry->seed.facts) != CO_TAKE) {
         return 0;
     }
-    entry->messages = co_messages_open_context(co_layer.engine, &entry->seed, members);
+    entry->messages = co_messages_open_context(co_process.engine, &entry->seed, members);
     return entry->messages == NULL ? -ENOMEM : 0;
 }
 
@@ -140,19 +140,19 @@ static void close_messages(struct co_communicator *entry)
 static void drop(struct co_communicator *entry)
 {
     close_messages(entry);
-    co_team_seed_close(&entry->seed, co_layer.engine);
+    co_team_seed_close(&entry->seed, co_process.engine);
     free(entry);
 }
 
 // Takes the entry over: on failure it is freed.
 static int set_up(struct co_communicator *entry, const int *members, uint64_t id, int size, int rank)
 {
-    int error = co_team_seed_open(&entry->seed, co_layer.engine, id, members, size, rank);
+    int error = co_team_seed_open(&entry->seed, co_process.engine, id, members, size, rank);
     if (error != 0) {
         free(entry);
         return error;
     }
-    entry->trials = co_trials_are_for(co_layer.engine, &entry->seed.facts) ? CO_TRIALS_COUNTED : CO_TRIALS_NONE;
+    entry->trials = co_trials_are_for(co_process.engine, &entry->seed.facts) ? CO_TRIALS_COUNTED : CO_TRIALS_NONE;
     error = open_messages(entry, members);
     if (error == 0) {
         error = co_communicators_add(entry);
@@ -181,13 +181,13 @@ int co_communicator_open_team(struct co_communicator *entry)
     }
     error = -ENOMEM;
     if (members != NULL && co_next.Comm_group(entry->comm, &group) == MPI_SUCCESS) {
-        translate(group, 0, size, co_layer.world_group, members);
+        translate(group, 0, size, co_process.world_group, members);
         co_next.Group_free(&group);
-        error = co_team_open(&entry->team, co_layer.engine, &entry->seed, members);
+        error = co_team_open(&entry->team, co_process.engine, &entry->seed, members);
     }
     free(members);
     if (error != 0) {
-        co_team_seed_break(&entry->seed, co_layer.engine, error);
+        co_team_seed_break(&entry->seed, co_process.engine, error);
     }
     return error;
 }
@@ -217,7 +217,7 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off)
 {
     int is_inter = 0, size = 0, rank = 0;
     MPI_Group group;
-    if (!co_layer_is_serving() || comm == co_next.comm_null) {
+    if (!co_process_is_serving() || comm == co_next.comm_null) {
         return;
     }
     co_next.Comm_test_inter(comm, &is_inter);
@@ -227,10 +227,10 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off)
     }
     co_next.Comm_rank(comm, &rank);
     // A communicator with members of other jobs stays native.
-    if (is_part_of(group, size, co_layer.world_group)) {
+    if (is_part_of(group, size, co_process.world_group)) {
         int *members = malloc((size_t)size * sizeof(int));
         if (members != NULL) {
-            translate(group, 0, size, co_layer.world_group, members);
+            translate(group, 0, size, co_process.world_group, members);
         }
         follow_members(comm, size, rank, members, wants_off);
         free(members);

@@ -5,7 +5,7 @@
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/p2p/freed_receives.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 #include "pmpi/request/requests.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void wait_for_messages(struct co_p2p_context *context)
 {
     struct co_wait wait = {.call = "MPI_Comm_disconnect", .for_message = true, .describe = describe};
     while (co_p2p_context_is_busy(context)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
     co_freed_receives_finish();
 }
@@ -34,7 +34,7 @@ static void wait_for_messages(struct co_p2p_context *context)
 // Unlike MPI_Comm_free it returns only when everything pending on the communicator has ended.
 int PMPI_Comm_disconnect(MPI_Comm *comm)
 {
-    if (co_layer_is_serving()) {
+    if (co_process_is_serving()) {
         struct co_communicator *entry = co_communicators_find(*comm);
         if (entry != NULL) {
             co_requests_drain(entry);

@@ -5,7 +5,7 @@
 #include "pmpi/communicator/communicator_hint.h"
 
 #include "pmpi/communicator/communicators.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <strings.h>
 
@@ -45,7 +45,7 @@ static void change_side(struct co_communicator *entry, MPI_Info info)
 int PMPI_Comm_set_info(MPI_Comm comm, MPI_Info info)
 {
     int code = co_next_mpi_get()->Comm_set_info(comm, info);
-    if (code == MPI_SUCCESS && co_layer_is_serving()) {
+    if (code == MPI_SUCCESS && co_process_is_serving()) {
         struct co_communicator *entry = co_communicators_find(comm);
         if (entry != NULL && entry->reason == CO_TAKE) {
             change_side(entry, info);

@@ -5,7 +5,7 @@
 #include "pmpi/communicator/communicators.h"
 
 #include "p2p/p2p.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 #include "pmpi/report/report_trials.h"
 
 #include <errno.h>
@@ -132,7 +132,7 @@ static void close_entry(struct co_communicator *entry)
         co_team_close(entry->team);
         entry->team = NULL;
     } else {
-        co_team_seed_close(&entry->seed, co_layer.engine);
+        co_team_seed_close(&entry->seed, co_process.engine);
     }
     entry->comm = co_next.comm_null;
     co_communicator_drop(entry);

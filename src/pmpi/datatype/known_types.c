@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 struct co_known_type_cell co_known_type_cells[CO_KNOWN_TYPE_CELLS];
 

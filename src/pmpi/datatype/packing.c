@@ -6,7 +6,7 @@
 #include "pmpi/datatype/packing.h"
 
 #include "base/order.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -44,7 +44,7 @@ int co_packing_tag(void)
 static int send_to_self(const void *from, MPI_Datatype from_type, void *to, MPI_Datatype to_type)
 {
     int tag = co_packing_tag();
-    int code = co_next.Sendrecv(from, 1, from_type, 0, tag, to, 1, to_type, 0, tag, co_layer.self, MPI_STATUS_IGNORE);
+    int code = co_next.Sendrecv(from, 1, from_type, 0, tag, to, 1, to_type, 0, tag, co_process.self, MPI_STATUS_IGNORE);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 
@@ -78,9 +78,9 @@ static int move(char *packed, char *buffer, size_t count, MPI_Datatype type, con
         char *elements = buffer + (ptrdiff_t)done * facts->extent;
         char *place = packed + done * facts->bytes;
         if (packs) {
-            code = co_next.Pack(elements, (int)piece, type, place, bytes, &position, co_layer.self);
+            code = co_next.Pack(elements, (int)piece, type, place, bytes, &position, co_process.self);
         } else {
-            code = co_next.Unpack(place, bytes, &position, elements, (int)piece, type, co_layer.self);
+            code = co_next.Unpack(place, bytes, &position, elements, (int)piece, type, co_process.self);
         }
         if (code != MPI_SUCCESS) {
             return -EIO;

@@ -28,7 +28,7 @@ static inline bool co_packing_is_needed(const void *buffer, size_t count, MPI_Da
            (__builtin_expect(co_device_memory_is_taken, 0) && co_packing_is_on_device(buffer, count, type, facts));
 }
 
-// For a native message to ourselves (co_layer.self): each has its own, for several threads may do so at once.
+// For a native message to ourselves (co_process.self): each has its own, for several threads may do so at once.
 int co_packing_tag(void);
 
 #endif

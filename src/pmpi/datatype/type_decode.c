@@ -4,7 +4,7 @@
 // down to the predefined types. Loops of runs that touch become one run, loops of one turn vanish.
 #include <stdlib.h>
 
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 #include "pmpi/datatype/type_map_state.h"
 
 enum { BLOCKS_LEAST = 16, BLOCKS_MOST = 4096, BYTES_OF_BLOCK = 64, DEPTH_MOST = 32 };

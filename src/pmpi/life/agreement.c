@@ -6,7 +6,7 @@
 
 #include "base/fnv.h"
 #include "base/settings.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -15,14 +15,14 @@
 int co_agreement_any(int mine)
 {
     int any = mine;
-    co_next.Allreduce(&mine, &any, 1, co_next.integer, co_next.maximum, co_layer.world);
+    co_next.Allreduce(&mine, &any, 1, co_next.integer, co_next.maximum, co_process.world);
     return any;
 }
 
 int co_agreement_all(int mine)
 {
     int all = 0;
-    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_layer.world) == MPI_SUCCESS && all;
+    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_process.world) == MPI_SUCCESS && all;
 }
 
 static uint64_t digest_setting(enum co_setting_id id)
@@ -39,7 +39,7 @@ static uint64_t digest_setting(enum co_setting_id id)
 // least[i] and the complement of least[count + i] become the extremes over the ranks.
 static int reduce(const uint64_t *mine, uint64_t *least, int count)
 {
-    int code = co_next.Allreduce(mine, least, 2 * count, co_next.uint64, co_next.minimum, co_layer.world);
+    int code = co_next.Allreduce(mine, least, 2 * count, co_next.uint64, co_next.minimum, co_process.world);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Do all ranks run with the same settings? Ranks that decide differently would wait for each other for ever. Start
-// only; collective over co_layer.world.
+// only; collective over co_process.world.
 #ifndef CASTOFF_PMPI_LIFE_AGREEMENT_H
 #define CASTOFF_PMPI_LIFE_AGREEMENT_H
 

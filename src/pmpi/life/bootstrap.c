@@ -7,7 +7,7 @@
 #include "base/settings.h"
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/life/agreement.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 #include "pmpi/p2p/native_transfers.h"
 #include "pmpi/life/progress_hook.h"
 
@@ -38,15 +38,15 @@ static int duplicate(MPI_Comm comm, MPI_Group group, MPI_Comm *copy)
 int co_bootstrap_open(void)
 {
     MPI_Group self = NULL;
-    int error = to_errno(co_next.Comm_group(co_next.comm_world, &co_layer.world_group));
+    int error = to_errno(co_next.Comm_group(co_next.comm_world, &co_process.world_group));
     if (error == 0) {
-        error = duplicate(co_next.comm_world, co_layer.world_group, &co_layer.world);
+        error = duplicate(co_next.comm_world, co_process.world_group, &co_process.world);
     }
     if (error == 0) {
         error = to_errno(co_next.Comm_group(co_next.comm_self, &self));
     }
     if (error == 0) {
-        error = duplicate(co_next.comm_self, self, &co_layer.self);
+        error = duplicate(co_next.comm_self, self, &co_process.self);
         co_next.Group_free(&self);
     }
     return error;
@@ -63,12 +63,12 @@ static void release(MPI_Comm *comm)
 void co_bootstrap_close(void)
 {
     co_native_transfers_close();
-    release(&co_layer.node);
-    release(&co_layer.self);
-    release(&co_layer.world);
-    if (co_layer.world_group != NULL) {
-        co_next.Group_free(&co_layer.world_group);
-        co_layer.world_group = NULL;
+    release(&co_process.node);
+    release(&co_process.self);
+    release(&co_process.world);
+    if (co_process.world_group != NULL) {
+        co_next.Group_free(&co_process.world_group);
+        co_process.world_group = NULL;
     }
 }
 
@@ -79,45 +79,45 @@ static int exchange_allgather(void *arg, const void *mine, void *all, size_t byt
         return -EINVAL;
     }
     int bytes = (int)bytes_each;
-    return to_errno(co_next.Allgather(mine, bytes, co_next.byte, all, bytes, co_next.byte, co_layer.world));
+    return to_errno(co_next.Allgather(mine, bytes, co_next.byte, all, bytes, co_next.byte, co_process.world));
 }
 
 static int exchange_broadcast(void *arg, int root, void *data, size_t bytes)
 {
     (void)arg;
-    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_layer.world));
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, root, co_process.world));
 }
 
 static int exchange_minimum(void *arg, int *values, int count)
 {
     (void)arg;
-    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_layer.world));
+    return to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer, co_next.minimum, co_process.world));
 }
 
 static int exchange_barrier(void *arg)
 {
     (void)arg;
-    return to_errno(co_next.Barrier(co_layer.world));
+    return to_errno(co_next.Barrier(co_process.world));
 }
 
 static int exchange_node_barrier(void *arg)
 {
     (void)arg;
-    return to_errno(co_next.Barrier(co_layer.node));
+    return to_errno(co_next.Barrier(co_process.node));
 }
 
 static int exchange_node_minimum(void *arg, int mine)
 {
     int least = 0;
     (void)arg;
-    int code = co_next.Allreduce(&mine, &least, 1, co_next.integer, co_next.minimum, co_layer.node);
+    int code = co_next.Allreduce(&mine, &least, 1, co_next.integer, co_next.minimum, co_process.node);
     return code == MPI_SUCCESS ? least : -EIO;
 }
 
 static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
 {
     (void)arg;
-    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_layer.node));
+    return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_process.node));
 }
 
 // Turns the first world rank of each rank's node into the number of its node, in place; returns the nodes.
@@ -147,29 +147,30 @@ static int cut_node(MPI_Comm *node, int most_ranks)
 
 static int find_nodes(int *node_of_rank)
 {
-    int first = co_layer.rank, most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS);
-    if (co_next.Comm_split_type(co_layer.world, MPI_COMM_TYPE_SHARED, co_layer.rank, co_next.info_null,
-                                &co_layer.node) != MPI_SUCCESS) {
-        co_layer.node = NULL;
+    int first = co_process.rank, most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS);
+    if (co_next.Comm_split_type(co_process.world, MPI_COMM_TYPE_SHARED, co_process.rank, co_next.info_null,
+                                &co_process.node) != MPI_SUCCESS) {
+        co_process.node = NULL;
         return -EIO;
     }
-    co_next.Comm_set_errhandler(co_layer.node, co_next.errors_return);
-    if (most_ranks > 0 && cut_node(&co_layer.node, most_ranks) < 0) {
+    co_next.Comm_set_errhandler(co_process.node, co_next.errors_return);
+    if (most_ranks > 0 && cut_node(&co_process.node, most_ranks) < 0) {
         return -EIO;
     }
-    if (co_next.Allreduce(&co_layer.rank, &first, 1, co_next.integer, co_next.minimum, co_layer.node) != MPI_SUCCESS ||
-        co_next.Allgather(&first, 1, co_next.integer, node_of_rank, 1, co_next.integer, co_layer.world) !=
+    if (co_next.Allreduce(&co_process.rank, &first, 1, co_next.integer, co_next.minimum, co_process.node) !=
+            MPI_SUCCESS ||
+        co_next.Allgather(&first, 1, co_next.integer, node_of_rank, 1, co_next.integer, co_process.world) !=
             MPI_SUCCESS) {
         return -EIO;
     }
-    co_layer.node_count = number_nodes(node_of_rank, co_layer.size);
-    co_layer.node_index = node_of_rank[co_layer.rank];
+    co_process.node_count = number_nodes(node_of_rank, co_process.size);
+    co_process.node_index = node_of_rank[co_process.rank];
     return 0;
 }
 
 int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
 {
-    int *nodes = malloc((size_t)co_layer.size * sizeof(int));
+    int *nodes = malloc((size_t)co_process.size * sizeof(int));
     if (!co_agreement_all(nodes != NULL)) {
         free(nodes);
         return -ENOMEM;
@@ -178,8 +179,8 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
         free(nodes);
         return -EIO;
     }
-    *bootstrap = (struct co_bootstrap){.world_rank = co_layer.rank,
-                                       .world_size = co_layer.size,
+    *bootstrap = (struct co_bootstrap){.world_rank = co_process.rank,
+                                       .world_size = co_process.size,
                                        .allgather = exchange_allgather,
                                        .broadcast = exchange_broadcast,
                                        .minimum = exchange_minimum,
@@ -187,14 +188,14 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_barrier = exchange_node_barrier,
                                        .node_minimum = exchange_node_minimum,
                                        .node_broadcast = exchange_node_broadcast,
-                                       .node_index = co_layer.node_index,
-                                       .node_count = co_layer.node_count,
+                                       .node_index = co_process.node_index,
+                                       .node_count = co_process.node_count,
                                        .node_of_rank = nodes,
                                        .native_progress = co_progress_native,
                                        .native_takes_device_memory = co_device_memory_is_taken,
-                                       .native = co_native_transfers_open(co_layer.node_count)};
-    co_next.Comm_rank(co_layer.node, &bootstrap->node_rank);
-    co_next.Comm_size(co_layer.node, &bootstrap->node_size);
+                                       .native = co_native_transfers_open(co_process.node_count)};
+    co_next.Comm_rank(co_process.node, &bootstrap->node_rank);
+    co_next.Comm_size(co_process.node, &bootstrap->node_size);
     *node_of_rank = nodes;
     return 0;
 }

@@ -7,7 +7,7 @@
 
 #include "engine/engine.h"
 
-// Makes the private communicators co_layer.world, self and world_group. Collective over MPI_COMM_WORLD, so all
+// Makes the private communicators co_process.world, self and world_group. Collective over MPI_COMM_WORLD, so all
 // ranks must be known to run castoff. 0 or -EIO.
 int co_bootstrap_open(void);
 void co_bootstrap_close(void);

@@ -6,7 +6,7 @@
 #include "pmpi/life/progress_hook.h"
 
 #include "base/counters.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 static bool is_added;
 // Of this thread: native hears of something that has moved; what had moved at its last look in vain.
@@ -15,7 +15,7 @@ static _Thread_local uint64_t seen_moves __attribute__((tls_model("initial-exec"
 
 static int on_native_progress(void)
 {
-    struct co_engine *engine = co_layer.engine;
+    struct co_engine *engine = co_process.engine;
     int events = engine == NULL ? 0 : co_engine_progress_inside(engine);
     if (events > 0) {
         co_counter_add(CO_COUNT_PROGRESS_CALLBACK, 1);
@@ -37,7 +37,7 @@ void co_progress_native(void)
 
 void co_progress_native_in_vain(void)
 {
-    uint64_t moves = co_engine_moves(co_layer.engine);
+    uint64_t moves = co_engine_moves(co_process.engine);
     bool has_moved = moves != seen_moves;
     seen_moves = moves;
     move_native(has_moved);

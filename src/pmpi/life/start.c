@@ -17,9 +17,9 @@
 #include "pmpi/datatype/datatypes.h"
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/datatype/known_types.h"
-#include "pmpi/life/layer.h"
-#include "pmpi/request/placeholders.h"
-#include "pmpi/life/presence.h"
+#include "pmpi/life/process.h"
+#include "pmpi/request/request_handles.h"
+#include "pmpi/life/pmix.h"
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/life/stop.h"
 #include "pmpi/report/report.h"
@@ -48,7 +48,7 @@ void co_start_prepare(void)
     co_settings_load();
     // A rank that will not take part must not be counted on by the others, whose settings may differ.
     if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
-        announced = co_presence_announce();
+        announced = co_pmix_announce();
     }
 }
 
@@ -62,10 +62,10 @@ static bool lacks_recorder(void)
 static void complain(void)
 {
     const char *sentence;
-    for (size_t i = 0; co_layer.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
+    for (size_t i = 0; co_process.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
         co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "%s", sentence);
     }
-    if (co_layer.rank == 0 && lacks_recorder()) {
+    if (co_process.rank == 0 && lacks_recorder()) {
         co_log(
             CO_LOG_WARN, CO_SUBSYS_PMPI,
             "CASTOFF_RECORD: nothing is recorded, since libcastoff-record.so is not preloaded; castoff run --record and "
@@ -78,12 +78,12 @@ static void tell_served(void)
 {
     char lines[1300];
     char *rest = NULL;
-    if (co_layer.rank != 0) {
+    if (co_process.rank != 0) {
         return;
     }
-    co_engine_describe(co_layer.engine, lines, sizeof lines);
-    co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff serves this job: %d ranks, nodes: %d", co_layer.size,
-           co_layer.node_count);
+    co_engine_describe(co_process.engine, lines, sizeof lines);
+    co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff serves this job: %d ranks, nodes: %d", co_process.size,
+           co_process.node_count);
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "%s", line);
     }
@@ -106,7 +106,7 @@ static void tell_native(bool speaks, const char *format, ...)
 // Whether all ranks have announced themselves: the same answer on each of those that have.
 static bool may_exchange(void)
 {
-    bool is_first = co_layer.rank == 0;
+    bool is_first = co_process.rank == 0;
     if (is_left_to_native()) {
         tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
                     co_environment("OMPI_NUM_APP_CTX"));
@@ -117,9 +117,9 @@ static bool may_exchange(void)
                               "start it by mpirun or srun --mpi=pmix");
         return false;
     }
-    int absent = co_presence_first_absent(co_layer.size);
+    int absent = co_pmix_first_absent(co_process.size);
     if (absent >= 0) {
-        tell_native(is_first || (absent == 0 && co_presence_first_present(co_layer.size) == co_layer.rank),
+        tell_native(is_first || (absent == 0 && co_pmix_first_present(co_process.size) == co_process.rank),
                     "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
                     "ranks (castoff mpirun does)",
                     absent);
@@ -133,9 +133,10 @@ static bool may_exchange(void)
 static void show_counters(void)
 {
     const char *job = co_environment("PMIX_NAMESPACE");
-    int error = co_descriptors_left(DESCRIPTORS_PLENTY) < DESCRIPTORS_PLENTY
-                    ? -EMFILE
-                    : co_live_counters_open(job != NULL ? job : "", co_layer.rank, co_layer.size, co_clock_wall_ns());
+    int error =
+        co_descriptors_left(DESCRIPTORS_PLENTY) < DESCRIPTORS_PLENTY
+            ? -EMFILE
+            : co_live_counters_open(job != NULL ? job : "", co_process.rank, co_process.size, co_clock_wall_ns());
     if (error != 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff top cannot see this rank: %s", strerror(-error));
     }
@@ -162,7 +163,7 @@ static int open_engine(struct co_engine **engine, char *why)
 // The parts above the engine that can fail on one rank alone.
 static int open_parts(char *why)
 {
-    int error = co_placeholders_open(co_layer.self);
+    int error = co_request_handles_open(co_process.self);
     if (error == 0) {
         error = co_communicator_follow_open();
     }
@@ -185,8 +186,8 @@ static int open_all(char *why)
         error = open_engine(&engine, why);
     }
     if (error == 0) {
-        co_layer.engine = engine;
-        co_layer.serves_messages = co_engine_has_messages(engine);
+        co_process.engine = engine;
+        co_process.serves_messages = co_engine_has_messages(engine);
         co_progress_hook_add();
     }
     return error;
@@ -194,7 +195,7 @@ static int open_all(char *why)
 
 static void forget_in_child(void)
 {
-    co_layer_abandon();
+    co_process_abandon();
 }
 
 static void start_serving(void)
@@ -202,13 +203,13 @@ static void start_serving(void)
     char why[WHY_MAX] = "unknown";
     int error = -EIO;
     if (co_bootstrap_open() == 0) {
-        co_layer.counts = co_agreement_any(co_report_is_wanted());
+        co_process.counts = co_agreement_any(co_report_is_wanted());
         co_device_memory_is_taken = co_agreement_any(co_device_memory_is_native());
         error = open_all(why);
     }
     if (error != 0) {
-        tell_native(co_layer.rank == 0, "%s", why);
-        if (!co_layer.counts) {
+        tell_native(co_process.rank == 0, "%s", why);
+        if (!co_process.counts) {
             co_stop(why_native);
         }
         return;
@@ -235,7 +236,7 @@ static void turn_on(void)
 {
     int keyval;
     co_report_open();
-    co_layer_turn_on();
+    co_process_turn_on();
     // A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
     if (co_next.Comm_create_keyval(co_communicator_copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
         co_next.Comm_set_attr(co_next.comm_self, keyval, NULL);
@@ -255,12 +256,12 @@ static void see_threads(void)
 static void start_job(void)
 {
     see_threads();
-    co_layer.idle_reason = co_layer.size == 1 ? CO_ONE_RANK : CO_NOT_STARTED;
-    co_layer.counts = co_report_is_wanted();
-    if (co_layer.size > 1 && may_exchange()) {
+    co_process.idle_reason = co_process.size == 1 ? CO_ONE_RANK : CO_NOT_STARTED;
+    co_process.counts = co_report_is_wanted();
+    if (co_process.size > 1 && may_exchange()) {
         start_serving();
     }
-    if (co_layer.engine != NULL || co_layer.counts) {
+    if (co_process.engine != NULL || co_process.counts) {
         turn_on();
     }
 }
@@ -276,23 +277,23 @@ static int rank_by_launcher(void)
 void co_start_finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
-    co_presence_settle();
+    co_pmix_settle();
     if (init_code != MPI_SUCCESS) {
         return;
     }
     if (mismatch != NULL) {
-        co_layer.rank = rank_by_launcher();
+        co_process.rank = rank_by_launcher();
     } else {
-        co_next.Comm_rank(co_next.comm_world, &co_layer.rank);
-        co_next.Comm_size(co_next.comm_world, &co_layer.size);
+        co_next.Comm_rank(co_next.comm_world, &co_process.rank);
+        co_next.Comm_size(co_next.comm_world, &co_process.size);
     }
-    co_log_open(co_layer.rank);
+    co_log_open(co_process.rank);
     complain();
     if (!co_setting_number(CO_SET_ENABLE)) {
         return;
     }
     if (mismatch != NULL) {
-        tell_native(co_layer.rank == 0, "%s", mismatch);
+        tell_native(co_process.rank == 0, "%s", mismatch);
     } else {
         start_job();
     }

@@ -11,9 +11,9 @@
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/p2p/freed_receives.h"
 #include "pmpi/datatype/known_types.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 #include "pmpi/p2p/matched.h"
-#include "pmpi/request/placeholders.h"
+#include "pmpi/request/request_handles.h"
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/report/report.h"
 
@@ -22,7 +22,7 @@
 void co_stop(const char *why_native)
 {
     char transports[1300] = "";
-    struct co_engine *engine = co_layer.engine;
+    struct co_engine *engine = co_process.engine;
     if (engine != NULL) {
         co_engine_describe(engine, transports, sizeof transports);
         co_matched_close();
@@ -33,13 +33,13 @@ void co_stop(const char *why_native)
     } else if (why_native[0] != '\0') {
         snprintf(transports, sizeof transports, "off: %s\n", why_native);
     }
-    co_layer.engine = NULL;
-    co_layer_turn_off();
+    co_process.engine = NULL;
+    co_process_turn_off();
     co_progress_hook_remove();
     co_report_trials_learn();
     co_report_write(engine != NULL, transports);
     co_live_counters_close();
-    co_placeholders_close();
+    co_request_handles_close();
     co_communicator_follow_close();
     co_known_types_close();
     co_bootstrap_close();

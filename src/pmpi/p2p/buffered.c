@@ -49,7 +49,7 @@ void co_buffered_drain(void)
 {
     struct co_wait wait = {.call = "MPI_Buffer_detach", .for_message = true, .describe = describe};
     while (co_load_acquire(&used) != 0) { // acquire B1
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
 }
 
@@ -86,7 +86,7 @@ static bool reserve(size_t cost, bool is_free)
     bool is_reserved = reserve_now(cost);
     int tries = is_free ? 0 : TRIES;
     for (; !is_reserved && co_load_relaxed(&used) > 0 && tries > 0; tries--) { // relaxed: a number
-        if (co_engine_progress(co_layer.engine) == 0) {
+        if (co_engine_progress(co_process.engine) == 0) {
             sched_yield();
         }
         is_reserved = reserve_now(cost);

@@ -24,11 +24,11 @@ int PMPI_Bsend(const void *address, int count, MPI_Datatype type, int destinatio
 static int start(const struct co_message_buffer *buffer, int destination, int tag, struct co_communicator *communicator,
                  MPI_Request *handle)
 {
-    struct co_mpi_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_request_handles_take();
     int error = request == NULL ? -ENOMEM : co_buffered_start(request, buffer, destination, tag, communicator);
     if (error != 0) {
         if (request != NULL) {
-            co_placeholders_give(request);
+            co_request_handles_give(request);
         }
         return co_failure_raise(communicator->comm, "MPI_Ibsend", error);
     }
@@ -61,7 +61,7 @@ int PMPI_Buffer_attach(void *address, int size)
 
 int PMPI_Buffer_detach(void *address, int *size)
 {
-    if (co_layer_is_serving()) {
+    if (co_process_is_serving()) {
         co_buffered_drain();
     }
     int code = co_next_mpi_get()->Buffer_detach(address, size);

@@ -39,7 +39,7 @@ static uint64_t key_of(MPI_Message handle)
 static struct co_matched *add(void)
 {
     struct co_matched *matched = calloc(1, sizeof *matched);
-    if (matched == NULL || co_matched_make(&matched->handle, co_layer.self, 0) != MPI_SUCCESS) {
+    if (matched == NULL || co_matched_make(&matched->handle, co_process.self, 0) != MPI_SUCCESS) {
         free(matched);
         return NULL;
     }

@@ -8,7 +8,7 @@
 
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 struct co_matched {
     MPI_Message handle; // for life
@@ -27,7 +27,7 @@ struct co_matched *co_matched_find_slowly(MPI_Message handle);
 // The one behind a handle, in use or not; NULL: native's.
 static inline struct co_matched *co_matched_find(MPI_Message handle)
 {
-    return co_layer_is_off() || !co_layer.serves_messages ? NULL : co_matched_find_slowly(handle);
+    return co_process_is_off() || !co_process.serves_messages ? NULL : co_matched_find_slowly(handle);
 }
 
 // A native message of no bytes from and to `rank`, which is this one, in `comm`. An MPI error code.

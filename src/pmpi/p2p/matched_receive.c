@@ -11,7 +11,7 @@ static int raise_natively(const struct co_message_buffer *buffer, const struct c
                           bool is_blocking)
 {
     bool has_communicator = communicator->comm != co_next.comm_null;
-    MPI_Comm comm = has_communicator ? communicator->comm : co_layer.self;
+    MPI_Comm comm = has_communicator ? communicator->comm : co_process.self;
     MPI_Message message;
     MPI_Request request = co_next.request_null;
     int code = co_matched_make(&message, comm, has_communicator ? communicator->seed.rank : 0);

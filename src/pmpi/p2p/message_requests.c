@@ -257,7 +257,7 @@ static int conclude(struct co_mpi_request *request, int error, const struct co_c
         return MPI_SUCCESS;
     }
     if (request != NULL) {
-        co_placeholders_give(request);
+        co_request_handles_give(request);
     }
     return co_failure_raise(communicator->comm, call, error);
 }
@@ -265,13 +265,13 @@ static int conclude(struct co_mpi_request *request, int error, const struct co_c
 int co_message_isend(const struct co_message_buffer *buffer, int destination, int tag,
                      struct co_communicator *communicator, bool is_synchronous, const char *call, MPI_Request *handle)
 {
-    MPI_Request done = co_placeholders_done();
+    MPI_Request done = co_request_handles_done();
     if (!is_synchronous && done != co_next.request_null &&
         co_message_leaves_now(buffer, destination, tag, communicator)) {
         *handle = done;
         return MPI_SUCCESS;
     }
-    struct co_mpi_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_request_handles_take();
     int error = request == NULL
                     ? -ENOMEM
                     : co_message_start_send(request, buffer, destination, tag, communicator, is_synchronous);
@@ -281,7 +281,7 @@ int co_message_isend(const struct co_message_buffer *buffer, int destination, in
 int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag, struct co_communicator *communicator,
                      MPI_Request *handle)
 {
-    struct co_mpi_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_request_handles_take();
     if (request != NULL && co_message_lies_in_a_row(buffer) &&
         start_plain(request, buffer->address, buffer->bytes, source, tag, communicator) == 0) {
         *handle = request->handle;
@@ -294,7 +294,7 @@ int co_message_irecv(const struct co_message_buffer *buffer, int source, int tag
 int co_message_imrecv(const struct co_message_buffer *buffer, struct co_p2p_message *message,
                       struct co_communicator *communicator, MPI_Request *handle)
 {
-    struct co_mpi_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_request_handles_take();
     struct co_message_operation *operation;
     int error = request == NULL ? -ENOMEM : make_receive(&operation, request, buffer, communicator);
     if (error == 0) {

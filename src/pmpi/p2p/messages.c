@@ -14,8 +14,8 @@
 
 static bool native_accepts(const struct co_message_buffer *buffer, bool sends)
 {
-    int code = sends ? co_next.Send(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_layer.self)
-                     : co_next.Recv(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_layer.self,
+    int code = sends ? co_next.Send(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_process.self)
+                     : co_next.Recv(buffer->address, buffer->count, buffer->type, MPI_PROC_NULL, 0, co_process.self,
                                     MPI_STATUS_IGNORE);
     return code == MPI_SUCCESS;
 }
@@ -211,7 +211,7 @@ void co_message_wait_sent(const struct co_p2p_send *send, const char *call)
 {
     struct co_wait wait = {.call = call, .for_message = true, .describe = co_message_describe_send, .waited_for = send};
     while (!co_p2p_send_is_done(send)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
 }
 
@@ -220,6 +220,6 @@ void co_message_wait_received(const struct co_p2p_receive *receive, const char *
     struct co_wait wait = {
         .call = call, .for_message = true, .describe = co_message_describe_receive, .waited_for = receive};
     while (!co_p2p_receive_is_done(receive)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
 }

@@ -8,7 +8,7 @@
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/datatype/datatypes.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 // A message's buffer, as the program gave it.
 struct co_message_buffer {
@@ -27,7 +27,7 @@ struct co_message_buffer {
 // The communicator, where castoff serves its messages, or NULL.
 static inline struct co_communicator *co_message_communicator(MPI_Comm comm)
 {
-    if (co_layer_is_off() || !co_layer.serves_messages) {
+    if (co_process_is_off() || !co_process.serves_messages) {
         return NULL;
     }
     struct co_communicator *communicator = co_communicators_find(comm);

@@ -7,7 +7,7 @@
 #include "base/settings.h"
 #include "engine/decide/decide.h"
 #include "pmpi/life/agreement.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 #include "pmpi/life/progress_hook.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ const struct co_native *co_native_transfers_open(int node_count)
     if (!is_wanted(node_count)) {
         return NULL;
     }
-    int code = co_next.Comm_dup(co_layer.world, &transfers.comm);
+    int code = co_next.Comm_dup(co_process.world, &transfers.comm);
     if (code == MPI_SUCCESS) {
         code = co_next.Comm_set_errhandler(transfers.comm, co_next.errors_return);
     } else {

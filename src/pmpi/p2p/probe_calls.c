@@ -51,7 +51,7 @@ static int find_or_move(struct look *look, int *flag)
 {
     bool is_found = find(look);
     if (!is_found) {
-        co_engine_glance(co_layer.engine);
+        co_engine_glance(co_process.engine);
         is_found = find(look);
     }
     int error = 0;
@@ -75,7 +75,7 @@ static int wait_until_found(struct look *look, const char *call)
     bool is_found;
     int error;
     while ((error = find_unless_ended(look, &is_found)) == 0 && !is_found) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
     return error;
 }

@@ -31,87 +31,40 @@ static int send(struct co_message_buffer *buffer, int destination, int tag, stru
     return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, call, error);
 }
 
-int PMPI_Send(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
-{
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
-    if (communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Send, comm, destination,
-                                   co_next_mpi_get()->Send(address, count, type, destination, tag, comm));
-    }
-    co_message_taken(CO_MESSAGE_Send, buffer.bytes);
-    return send(&buffer, destination, tag, communicator, false, "MPI_Send");
-}
+#define SEND(name, is_synchronous)                                                                                     \
+    int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)        \
+    {                                                                                                                  \
+        struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};       \
+        struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);                 \
+        if (communicator == NULL) {                                                                                    \
+            return co_message_declined(CO_MESSAGE_##name, comm, destination,                                           \
+                                       co_next_mpi_get()->name(address, count, type, destination, tag, comm));         \
+        }                                                                                                              \
+        co_message_taken(CO_MESSAGE_##name, buffer.bytes);                                                             \
+        return send(&buffer, destination, tag, communicator, is_synchronous, "MPI_" #name);                            \
+    }                                                                                                                  \
+    CO_EXPORT(name)
 
-int PMPI_Rsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
-{
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
-    if (communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Rsend, comm, destination,
-                                   co_next_mpi_get()->Rsend(address, count, type, destination, tag, comm));
-    }
-    co_message_taken(CO_MESSAGE_Rsend, buffer.bytes);
-    return send(&buffer, destination, tag, communicator, false, "MPI_Rsend");
-}
+SEND(Send, false);
+SEND(Rsend, false);
+SEND(Ssend, true);
 
-int PMPI_Ssend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm)
-{
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator = co_message_route_send(&buffer, destination, tag, comm);
-    if (communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Ssend, comm, destination,
-                                   co_next_mpi_get()->Ssend(address, count, type, destination, tag, comm));
-    }
-    co_message_taken(CO_MESSAGE_Ssend, buffer.bytes);
-    return send(&buffer, destination, tag, communicator, true, "MPI_Ssend");
-}
+#define ISEND(name, is_synchronous)                                                                                    \
+    int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,        \
+                    MPI_Request *handle)                                                                               \
+    {                                                                                                                  \
+        struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};       \
+        struct co_communicator *communicator =                                                                         \
+            handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);                            \
+        if (communicator == NULL) {                                                                                    \
+            return co_message_declined(CO_MESSAGE_##name, comm, destination,                                           \
+                                       co_next_mpi_get()->name(address, count, type, destination, tag, comm, handle)); \
+        }                                                                                                              \
+        co_message_taken(CO_MESSAGE_##name, buffer.bytes);                                                             \
+        return co_message_isend(&buffer, destination, tag, communicator, is_synchronous, "MPI_" #name, handle);        \
+    }                                                                                                                  \
+    CO_EXPORT(name)
 
-int PMPI_Isend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-               MPI_Request *handle)
-{
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator =
-        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
-    if (communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Isend, comm, destination,
-                                   co_next_mpi_get()->Isend(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Isend, buffer.bytes);
-    return co_message_isend(&buffer, destination, tag, communicator, false, "MPI_Isend", handle);
-}
-
-int PMPI_Irsend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                MPI_Request *handle)
-{
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator =
-        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
-    if (communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Irsend, comm, destination,
-                                   co_next_mpi_get()->Irsend(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Irsend, buffer.bytes);
-    return co_message_isend(&buffer, destination, tag, communicator, false, "MPI_Irsend", handle);
-}
-
-int PMPI_Issend(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                MPI_Request *handle)
-{
-    struct co_message_buffer buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type};
-    struct co_communicator *communicator =
-        handle == NULL ? NULL : co_message_route_send(&buffer, destination, tag, comm);
-    if (communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Issend, comm, destination,
-                                   co_next_mpi_get()->Issend(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Issend, buffer.bytes);
-    return co_message_isend(&buffer, destination, tag, communicator, true, "MPI_Issend", handle);
-}
-
-CO_EXPORT(Send);
-CO_EXPORT(Rsend);
-CO_EXPORT(Ssend);
-CO_EXPORT(Isend);
-CO_EXPORT(Irsend);
-CO_EXPORT(Issend);
+ISEND(Isend, false);
+ISEND(Irsend, false);
+ISEND(Issend, true);

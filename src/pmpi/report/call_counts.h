@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "engine/decide/decide.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #define CO_LATENCY_STEPS 256 // four to each power of two of nanoseconds
 
@@ -29,7 +29,7 @@ struct co_call_ticket {
 // When a call begins; costs one load when nothing is counted.
 static inline struct co_call_ticket co_call_begin(enum co_call call)
 {
-    return (struct co_call_ticket){.call = call, .began_ns = co_layer.counts ? co_clock_now_ns() : 0};
+    return (struct co_call_ticket){.call = call, .began_ns = co_process.counts ? co_clock_now_ns() : 0};
 }
 
 // When it has ended (an Iallgather: when its completion is seen).

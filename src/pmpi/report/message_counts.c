@@ -32,7 +32,7 @@ static enum co_reason reason_of(MPI_Comm comm, int peer, int code)
     struct co_communicator *communicator = NULL;
     enum co_reason reason = co_route_communicator(comm, &communicator);
     if (reason == CO_TAKE && communicator->messages == NULL) {
-        reason = co_messages_decide(co_layer.engine, &communicator->seed.facts);
+        reason = co_messages_decide(co_process.engine, &communicator->seed.facts);
         return reason == CO_TAKE ? CO_HINT_OFF : reason; // by a hint that was taken back since
     }
     if (reason == CO_TAKE) {
@@ -48,8 +48,8 @@ void co_message_count_reason(enum co_message_call call, enum co_reason reason)
 
 enum co_reason co_message_reason_of_handle(void)
 {
-    if (co_layer_is_off()) {
-        return co_layer.idle_reason;
+    if (co_process_is_off()) {
+        return co_process.idle_reason;
     }
     return co_setting_number(CO_SET_P2P) == CO_NO ? CO_DISABLED : CO_NATIVE_HANDLE;
 }

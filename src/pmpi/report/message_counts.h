@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "engine/decide/decide.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #define CO_MESSAGE_CALLS(X)                                                                                            \
     X(Send)                                                                                                            \
@@ -57,7 +57,7 @@ enum co_reason co_message_reason_of_handle(void); // why it is native's, below
 
 static inline void co_message_taken(enum co_message_call call, size_t bytes)
 {
-    if (__builtin_expect(co_layer.counts, 0)) {
+    if (__builtin_expect(co_process.counts, 0)) {
         co_message_count_taken(call, bytes);
     }
 }
@@ -65,7 +65,7 @@ static inline void co_message_taken(enum co_message_call call, size_t bytes)
 // Hands on the code of the native call. `peer`: the rank that the program named.
 static inline int co_message_declined(enum co_message_call call, MPI_Comm comm, int peer, int code)
 {
-    if (__builtin_expect(co_layer.counts, 0)) {
+    if (__builtin_expect(co_process.counts, 0)) {
         co_message_count_declined(call, comm, peer, code);
     }
     return code;
@@ -74,7 +74,7 @@ static inline int co_message_declined(enum co_message_call call, MPI_Comm comm, 
 // Where there is no communicator to ask.
 static inline int co_message_declined_for(enum co_message_call call, enum co_reason reason, int code)
 {
-    if (__builtin_expect(co_layer.counts, 0)) {
+    if (__builtin_expect(co_process.counts, 0)) {
         co_message_count_reason(call, reason);
     }
     return code;
@@ -83,7 +83,7 @@ static inline int co_message_declined_for(enum co_message_call call, enum co_rea
 // Of a request or a message that is native's.
 static inline int co_message_declined_handle(enum co_message_call call, int code)
 {
-    if (__builtin_expect(co_layer.counts, 0)) {
+    if (__builtin_expect(co_process.counts, 0)) {
         co_message_count_reason(call, co_message_reason_of_handle());
     }
     return code;

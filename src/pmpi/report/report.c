@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "base/settings.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -27,9 +27,9 @@ void co_report_open(void)
 // Combines over the ranks; rank 0 has the result in place.
 static void reduce(uint64_t *words, size_t count, MPI_Op operation)
 {
-    bool is_root = co_layer.rank == 0;
+    bool is_root = co_process.rank == 0;
     co_next.Reduce(is_root ? MPI_IN_PLACE : words, is_root ? words : NULL, (int)count, co_next.uint64, operation, 0,
-                   co_layer.world);
+                   co_process.world);
 }
 
 static void gather(struct co_report *report)
@@ -50,8 +50,8 @@ static void gather(struct co_report *report)
     co_call_counts_snapshot(report->calls);
     co_message_counts_snapshot(report->messages);
     report->ranks_counted = 1;
-    if (co_layer.world != NULL) {
-        report->ranks_counted = co_layer.size;
+    if (co_process.world != NULL) {
+        report->ranks_counted = co_process.size;
         reduce((uint64_t *)report->calls, sizeof report->calls / (sizeof(uint64_t)), co_next.sum);
         reduce((uint64_t *)report->messages, sizeof report->messages / (sizeof(uint64_t)), co_next.sum);
         reduce(report->counters, CO_COUNTER_COUNT, co_next.sum);
@@ -94,15 +94,15 @@ static void put(const char *path, const char *text)
 
 void co_report_write(bool has_started, const char *transports)
 {
-    struct co_report report = {.ranks = co_layer.size,
-                               .nodes = co_layer.node_count > 0 ? co_layer.node_count : 1,
+    struct co_report report = {.ranks = co_process.size,
+                               .nodes = co_process.node_count > 0 ? co_process.node_count : 1,
                                .has_started = has_started,
                                .transports = transports};
-    if (!co_layer.counts) {
+    if (!co_process.counts) {
         return;
     }
     gather(&report);
-    if (co_layer.rank == 0) {
+    if (co_process.rank == 0) {
         const char *path = co_setting_text(CO_SET_REPORT);
         char *text = is_json(path) ? co_report_json(&report) : co_report_text(&report);
         if (text != NULL && path[0] != '\0') {

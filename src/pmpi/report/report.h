@@ -32,7 +32,7 @@ bool co_report_is_wanted(void);
 // Before the first call that is counted.
 void co_report_open(void);
 
-// Collective over co_layer.world where there is one: gathers and, on rank 0, writes. Nothing when not asked for.
+// Collective over co_process.world where there is one: gathers and, on rank 0, writes. Nothing when not asked for.
 void co_report_write(bool has_started, const char *transports);
 
 // Of the messages from rank to rank: those that came before their receive; 0: there were none.

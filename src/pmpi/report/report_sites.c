@@ -8,7 +8,7 @@
 #include "base/settings.h"
 #include "base/stack_trace.h"
 #include "pmpi/life/agreement.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static struct {
 void co_report_sites_open(void)
 {
     bool mine = co_setting_number(CO_SET_REPORT_SITES) != 0;
-    table.is_wanted = co_layer.counts && (co_layer.world == NULL ? mine : co_agreement_any(mine) != 0);
+    table.is_wanted = co_process.counts && (co_process.world == NULL ? mine : co_agreement_any(mine) != 0);
 }
 
 static void count_locked(struct site site)
@@ -64,18 +64,18 @@ void co_report_sites_add(enum co_call call, enum co_reason reason)
 static size_t collect(struct co_report_site_row *mine, struct co_report_site_row **all)
 {
     size_t bytes = SITES_MAX * sizeof *mine;
-    size_t ranks = co_layer.world == NULL ? 1 : (size_t)co_layer.size;
-    *all = co_layer.rank == 0 ? calloc(ranks, bytes) : NULL;
-    int possible = co_layer.rank != 0 || *all != NULL;
-    if (co_layer.world == NULL) {
+    size_t ranks = co_process.world == NULL ? 1 : (size_t)co_process.size;
+    *all = co_process.rank == 0 ? calloc(ranks, bytes) : NULL;
+    int possible = co_process.rank != 0 || *all != NULL;
+    if (co_process.world == NULL) {
         if (*all != NULL) {
             memcpy(*all, mine, bytes);
         }
     } else {
         int everybody = 0;
-        co_next.Allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_layer.world);
+        co_next.Allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_process.world);
         if (everybody) {
-            co_next.Gather(mine, (int)bytes, co_next.byte, *all, (int)bytes, co_next.byte, 0, co_layer.world);
+            co_next.Gather(mine, (int)bytes, co_next.byte, *all, (int)bytes, co_next.byte, 0, co_process.world);
         }
     }
     return *all == NULL ? 0 : ranks * SITES_MAX;

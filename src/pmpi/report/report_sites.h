@@ -16,13 +16,13 @@ struct co_report_site_row {
     enum co_reason reason;
 };
 
-// At start, by all ranks that share co_layer.world: if one wants sites, all count them.
+// At start, by all ranks that share co_process.world: if one wants sites, all count them.
 void co_report_sites_open(void);
 
 // For each call that is counted, in the thread and below the frames of the call.
 void co_report_sites_add(enum co_call call, enum co_reason reason);
 
-// Collective over co_layer.world where there is one. Rank 0 gets the rows of all ranks, equal places added up, most
+// Collective over co_process.world where there is one. Rank 0 gets the rows of all ranks, equal places added up, most
 // frequent first, to be freed; the others none. Returns how many.
 size_t co_report_sites_gather(struct co_report_site_row **rows);
 

@@ -8,7 +8,7 @@
 #include "base/order.h"
 #include "base/settings.h"
 #include "engine/decide/tune_table.h"
-#include "pmpi/life/layer.h"
+#include "pmpi/life/process.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -65,8 +65,8 @@ static void add_locked(const struct co_trial_row *row)
 void co_report_trials_add(const struct co_communicator *entry)
 {
     struct co_trial_row row;
-    bool learns = co_layer.rank == 0 && co_setting_text(CO_SET_TUNE_LEARN)[0] != '\0';
-    if ((!co_layer.counts && !learns) || entry->seed.rank != 0) {
+    bool learns = co_process.rank == 0 && co_setting_text(CO_SET_TUNE_LEARN)[0] != '\0';
+    if ((!co_process.counts && !learns) || entry->seed.rank != 0) {
         return;
     }
     co_trylock_wait(&table.lock);
@@ -101,7 +101,7 @@ void co_report_trials_learn(void)
             rows[count++] = learnt(&table.rows[i]);
         }
     }
-    if (co_layer.rank == 0 && path[0] != '\0' && count > 0 &&
+    if (co_process.rank == 0 && path[0] != '\0' && count > 0 &&
         co_tune_table_learn(path, rows, count, why, sizeof why) != 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "what was learnt is not kept: %s (CASTOFF_TUNE_LEARN)", why);
     }
@@ -110,18 +110,18 @@ void co_report_trials_learn(void)
 // Rows of all ranks on rank 0, ROWS_MAX of each; those without calls are empty.
 static size_t collect(struct co_trial_row **all)
 {
-    size_t ranks = co_layer.world == NULL ? 1 : (size_t)co_layer.size;
-    *all = co_layer.rank == 0 ? calloc(ranks, sizeof table.rows) : NULL;
-    int possible = co_layer.rank != 0 || *all != NULL, everybody = 0;
-    if (co_layer.world == NULL) {
+    size_t ranks = co_process.world == NULL ? 1 : (size_t)co_process.size;
+    *all = co_process.rank == 0 ? calloc(ranks, sizeof table.rows) : NULL;
+    int possible = co_process.rank != 0 || *all != NULL, everybody = 0;
+    if (co_process.world == NULL) {
         if (*all != NULL) {
             memcpy(*all, table.rows, sizeof table.rows);
         }
     } else {
-        co_next.Allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_layer.world);
+        co_next.Allreduce(&possible, &everybody, 1, co_next.integer, co_next.minimum, co_process.world);
         if (everybody) {
             co_next.Gather(table.rows, (int)sizeof table.rows, co_next.byte, *all, (int)sizeof table.rows, co_next.byte,
-                           0, co_layer.world);
+                           0, co_process.world);
         }
     }
     return *all == NULL ? 0 : ranks * ROWS_MAX;

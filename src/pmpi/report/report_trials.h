@@ -15,8 +15,8 @@ void co_report_trials_add(const struct co_communicator *entry);
 // one.
 void co_report_trials_learn(void);
 
-// Collective over co_layer.world where there is one. Rank 0 gets the rows of all communicators, those of equal classes
-// added up, by call and bytes, to be freed; the others none. Returns how many.
+// Collective over co_process.world where there is one. Rank 0 gets the rows of all communicators, those of equal
+// classes added up, by call and bytes, to be freed; the others none. Returns how many.
 size_t co_report_trials_gather(struct co_trial_row **rows);
 
 #endif

@@ -40,7 +40,7 @@ int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request)
     co_persistent_release(request->persistent);
     request->persistent = NULL;
     *handle = co_next.request_null;
-    co_placeholders_give(request);
+    co_request_handles_give(request);
     return MPI_SUCCESS;
 }
 
@@ -62,7 +62,7 @@ static int keep_type(struct co_persistent *persistent)
 static int make(const struct co_persistent *template, const char *call, MPI_Request *handle)
 {
     struct co_communicator *communicator = template->communicator;
-    struct co_mpi_request *request = co_placeholders_take();
+    struct co_mpi_request *request = co_request_handles_take();
     struct co_persistent *persistent = malloc(sizeof *persistent);
     int error = -ENOMEM;
     if (request != NULL && persistent != NULL) {
@@ -72,7 +72,7 @@ static int make(const struct co_persistent *template, const char *call, MPI_Requ
     if (error != 0) {
         free(persistent);
         if (request != NULL) {
-            co_placeholders_give(request);
+            co_request_handles_give(request);
         }
         return co_failure_raise(communicator->comm, call, error);
     }
@@ -138,7 +138,7 @@ static bool is_natives(int count, const MPI_Request handles[])
 
 int PMPI_Startall(int count, MPI_Request handles[])
 {
-    if (co_layer_is_off() || is_natives(count, handles)) {
+    if (co_process_is_off() || is_natives(count, handles)) {
         return co_message_declined_handle(CO_MESSAGE_Startall, co_next_mpi_get()->Startall(count, handles));
     }
     int code = MPI_SUCCESS;

@@ -39,7 +39,7 @@ bool co_request_poll(const struct co_mpi_request *request)
     if (co_request_is_done(request)) {
         return true;
     }
-    co_engine_glance(co_layer.engine);
+    co_engine_glance(co_process.engine);
     if (co_request_is_done(request)) {
         return true;
     }
@@ -74,7 +74,7 @@ void co_request_wait(const struct co_mpi_request *request, const char *call)
     }
     struct co_wait wait = wait_of(request, call);
     while (!co_request_is_done(request)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
 }
 
@@ -90,7 +90,7 @@ bool co_request_wait_for(const struct co_mpi_request *request, struct co_wait *w
     }
     uint64_t end_ns = 0; // known with the first look at the clock
     for (unsigned turns = 1;; turns++) {
-        co_engine_wait_turn(co_layer.engine, wait);
+        co_engine_wait_turn(co_process.engine, wait);
         if (co_request_is_done(request)) {
             return true;
         }
@@ -138,7 +138,7 @@ static void unbind(struct co_mpi_request *request)
     co_communicator_drop(communicator);
     co_turns_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist
     if (request->persistent == NULL) {
-        co_placeholders_give(request);
+        co_request_handles_give(request);
     }
 }
 
@@ -271,12 +271,12 @@ static void drain_one(struct co_mpi_request *request, void *arg)
             kind->is_done(request->operation)) {
             return;
         }
-        co_engine_wait_turn(co_layer.engine, &drain->wait);
+        co_engine_wait_turn(co_process.engine, &drain->wait);
     }
 }
 
 void co_requests_drain(const struct co_communicator *communicator)
 {
     struct drain drain = {.communicator = communicator, .wait = {.call = "MPI_Comm_disconnect"}};
-    co_placeholders_visit(drain_one, &drain);
+    co_request_handles_visit(drain_one, &drain);
 }

@@ -12,8 +12,8 @@
 
 #include "base/order.h"
 #include "pmpi/communicator/communicators.h"
-#include "pmpi/life/layer.h"
-#include "pmpi/request/placeholders.h"
+#include "pmpi/life/process.h"
+#include "pmpi/request/request_handles.h"
 
 struct co_persistent;
 
@@ -37,8 +37,8 @@ struct co_request_kind {
 };
 
 struct co_mpi_request {
-    alignas(CO_CACHE_LINE) MPI_Request handle;    // a placeholder, for life
-    struct co_mpi_request *next;                  // free list of the placeholders
+    alignas(CO_CACHE_LINE) MPI_Request handle;    // native, never started, for life
+    struct co_mpi_request *next;                  // free list
     _Atomic(const struct co_request_kind *) kind; // NULL: not in use
     void *operation;
     void *kept;                           // memory of an earlier message, for the next one; NULL: none
@@ -52,7 +52,7 @@ _Static_assert(sizeof(struct co_mpi_request) == CO_CACHE_LINE, "one line");
 
 extern _Atomic size_t co_requests_outstanding;
 
-// Binds an operation to a request (from co_placeholders_take) and holds the communicator.
+// Binds an operation to a request (from co_request_handles_take) and holds the communicator.
 static inline void co_request_start(struct co_mpi_request *request, const struct co_request_kind *kind, void *operation,
                                     struct co_communicator *communicator)
 {
@@ -72,13 +72,13 @@ static inline void co_request_start(struct co_mpi_request *request, const struct
 static inline bool co_requests_exist(void)
 {
     // relaxed: a thread that completes a request has started it or heard of it, so it sees the count of it.
-    return !co_layer_is_off() && co_load_relaxed(&co_requests_outstanding) != 0;
+    return !co_process_is_off() && co_load_relaxed(&co_requests_outstanding) != 0;
 }
 
 // The request in use behind a handle, or NULL.
 static inline struct co_mpi_request *co_request_of(MPI_Request handle)
 {
-    struct co_mpi_request *request = co_placeholders_find(handle);
+    struct co_mpi_request *request = co_request_handles_find(handle);
     return request != NULL && co_load_acquire(&request->kind) != NULL ? request : NULL; // acquire E1
 }
 
@@ -89,7 +89,7 @@ bool co_requests_are_given(int count, const MPI_Request handles[]);
 // The request behind a handle that is ours, in use or a persistent one that is not, or NULL.
 static inline struct co_mpi_request *co_request_behind(MPI_Request handle)
 {
-    return co_layer_is_off() ? NULL : co_placeholders_find(handle);
+    return co_process_is_off() ? NULL : co_request_handles_find(handle);
 }
 
 bool co_request_is_done(const struct co_mpi_request *request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // MPI_Waitall. Ours are finished first, with native progress in every turn; then native finishes the rest, with our
-// engine in its progress loop: neither side can wait for the other in vain. Native sees placeholders as inactive
+// engine in its progress loop: neither side can wait for the other in vain. Native sees our handles as inactive
 // requests, so arrays are handed to it as they are.
 //
 // When a request has failed, native waits for the others no longer, for they may need what the program does about it.
@@ -39,10 +39,10 @@ static bool gets_done_soon(struct all *all, const struct co_mpi_request *request
 // From the front of the array: ours are completed as they get done, and what has no status is left out. Where it ends.
 static int complete_front(struct all *all)
 {
-    MPI_Request done = co_placeholders_done(), null = co_next.request_null;
+    MPI_Request done = co_request_handles_done(), null = co_next.request_null;
     int i = 0;
     while (i < all->count && !has_failed(all)) {
-        co_placeholders_fetch(all->handles + i, all->count - i);
+        co_request_handles_fetch(all->handles + i, all->count - i);
         struct co_mpi_request *request = co_request_of(all->handles[i]);
         if (request != NULL) {
             if (!gets_done_soon(all, request)) {

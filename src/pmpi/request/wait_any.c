@@ -86,7 +86,7 @@ int PMPI_Waitany(int count, MPI_Request handles[], int *index, MPI_Status *statu
     struct any any = {"MPI_Waitany", count, handles, index, status, MPI_SUCCESS};
     struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitany");
     while (!try_both(&any)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
     return any.code;
 }
@@ -99,7 +99,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};
     *flag = try_both(&any);
     if (!*flag) {
-        co_engine_glance(co_layer.engine);
+        co_engine_glance(co_process.engine);
         *flag = try_ours(&any, find_done(count, handles));
     }
     if (!*flag) {

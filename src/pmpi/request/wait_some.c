@@ -103,7 +103,7 @@ int PMPI_Waitsome(int count, MPI_Request handles[], int *outcount, int indices[]
     }
     struct co_wait wait = co_request_wait_of_any(count, handles, "MPI_Waitsome");
     while (!collect(&some)) {
-        co_engine_wait_turn(co_layer.engine, &wait);
+        co_engine_wait_turn(co_process.engine, &wait);
     }
     return some.code;
 }
@@ -114,7 +114,7 @@ int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[]
     if (!co_requests_exist() || !has_ours(&some)) {
         return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
     }
-    co_engine_glance(co_layer.engine);
+    co_engine_glance(co_process.engine);
     if (!collect(&some)) {
         co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
     }

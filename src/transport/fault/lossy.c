@@ -60,7 +60,7 @@ static void count_sent(struct lossy *lossy, struct co_destination to, enum co_fa
 static struct co_tx_datagram damage(struct lossy *lossy, const struct co_tx_datagram *datagram,
                                     const struct co_lossy_fate *fate)
 {
-    uint32_t bytes = co_lossy_flatten(lossy->damaged, datagram);
+    uint32_t bytes = co_tx_datagram_copy(lossy->damaged, datagram);
     if (fate->truncated && bytes > 0) {
         bytes = (uint32_t)(fate->where % bytes);
     }
@@ -97,8 +97,7 @@ static int mistreat(struct lossy *lossy, struct co_destination to, const struct 
 static bool batch_fits(const struct lossy *lossy, const struct co_tx_datagram *batch, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        size_t bytes = (size_t)batch[i].head_bytes + batch[i].payload_bytes + batch[i].tail_bytes;
-        if (bytes > lossy->transport.max_datagram_bytes) {
+        if (co_tx_datagram_bytes(&batch[i]) > lossy->transport.max_datagram_bytes) {
             return false;
         }
     }

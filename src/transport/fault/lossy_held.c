@@ -10,23 +10,10 @@
 
 #define RETRY_NS (100 * CO_NS_PER_US) // until a full queue below is tried again
 
-uint32_t co_lossy_flatten(uint8_t *to, const struct co_tx_datagram *datagram)
-{
-    const void *pieces[] = {datagram->head, datagram->payload, datagram->tail};
-    uint32_t sizes[] = {datagram->head_bytes, datagram->payload_bytes, datagram->tail_bytes}, bytes = 0;
-    for (int i = 0; i < 3; i++) {
-        if (sizes[i] > 0) {
-            memcpy(to + bytes, pieces[i], sizes[i]);
-            bytes += sizes[i];
-        }
-    }
-    return bytes;
-}
-
 bool co_lossy_held_add(struct co_lossy_held *held, struct co_destination to, const struct co_tx_datagram *datagram,
                        uint64_t due_ns)
 {
-    size_t bytes = (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
+    size_t bytes = co_tx_datagram_bytes(datagram);
     if (held->count == CO_LOSSY_HELD_MAX || held->bytes + bytes > CO_LOSSY_HELD_BYTES_MAX) {
         return false;
     }
@@ -37,7 +24,7 @@ bool co_lossy_held_add(struct co_lossy_held *held, struct co_destination to, con
     held->entries[held->count++] = (struct co_lossy_held_entry){
         .due_ns = due_ns,
         .to = to,
-        .bytes = co_lossy_flatten(data, datagram),
+        .bytes = co_tx_datagram_copy(data, datagram),
         .immediate = datagram->immediate,
         .data = data,
     };

@@ -28,9 +28,6 @@ struct co_lossy_held {
     uint64_t next_ns; // earliest due time, 0: nothing held
 };
 
-// The pieces of a datagram joined; returns their length.
-uint32_t co_lossy_flatten(uint8_t *to, const struct co_tx_datagram *datagram);
-
 // Keeps a copy until due_ns; false: no room.
 bool co_lossy_held_add(struct co_lossy_held *held, struct co_destination to, const struct co_tx_datagram *datagram,
                        uint64_t due_ns);

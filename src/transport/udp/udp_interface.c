@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which network interface carries the multicast. Called once at start.
+// Which network interface carries the multicast; which addresses this host has to offer to others, and by which way it
+// would reach theirs, which the ranks of a job compare to find a network that all of their hosts are on. Called at
+// start.
 #define _GNU_SOURCE // struct mmsghdr in udp_state.h
 #include <arpa/inet.h>
 #include <errno.h>
@@ -14,14 +16,20 @@
 
 #define ANY_PORT 9 // nothing is sent there
 
-static uint32_t ip_of(const struct ifaddrs *entry)
+static uint32_t ip_in(const struct sockaddr *address)
 {
-    struct sockaddr_in address;
-    memcpy(&address, entry->ifa_addr, sizeof address);
-    return address.sin_addr.s_addr;
+    struct sockaddr_in inet;
+    memcpy(&inet, address, sizeof inet);
+    return inet.sin_addr.s_addr;
 }
 
-uint32_t co_udp_interface_source(uint32_t near_ip)
+static uint32_t ip_of(const struct ifaddrs *entry)
+{
+    return ip_in(entry->ifa_addr);
+}
+
+// The own address from which packets to an address would leave; 0: no way.
+static uint32_t source_to(uint32_t near_ip)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(ANY_PORT), .sin_addr.s_addr = near_ip};
     socklen_t length = sizeof address;
@@ -44,8 +52,9 @@ static bool can_multicast(const struct ifaddrs *entry)
     return (entry->ifa_flags & needed) == needed && !(entry->ifa_flags & IFF_LOOPBACK);
 }
 
-// Loopback multicasts although it does not say so: named by the user it is taken.
-bool co_udp_interface_fits(const struct ifaddrs *entry, const char *name)
+// May the interface be used, by its name or, without one, because it is up, can multicast and is not loopback? Loopback
+// multicasts although it does not say so: named by the user it is taken. Entries without an IPv4 address never.
+static bool fits(const struct ifaddrs *entry, const char *name)
 {
     if (!entry->ifa_addr || entry->ifa_addr->sa_family != AF_INET) {
         return false;
@@ -56,7 +65,7 @@ bool co_udp_interface_fits(const struct ifaddrs *entry, const char *name)
 static const struct ifaddrs *find(const struct ifaddrs *all, const char *name, uint32_t source_ip)
 {
     for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
-        if (co_udp_interface_fits(entry, name) && (source_ip == 0 || ip_of(entry) == source_ip)) {
+        if (fits(entry, name) && (source_ip == 0 || ip_of(entry) == source_ip)) {
             return entry;
         }
     }
@@ -97,7 +106,7 @@ int co_udp_interface_choose(struct co_udp_interface *interface, const char *name
         snprintf(why, why_room, "the interfaces cannot be listed: %s", strerror(-error));
         return error;
     }
-    uint32_t source_ip = name[0] == '\0' && near_ip != 0 ? co_udp_interface_source(near_ip) : 0;
+    uint32_t source_ip = name[0] == '\0' && near_ip != 0 ? source_to(near_ip) : 0;
     const struct ifaddrs *entry = find(all, name, source_ip);
     if (!entry && source_ip != 0) {
         entry = find(all, name, 0);
@@ -117,4 +126,49 @@ int co_udp_interface_choose(struct co_udp_interface *interface, const char *name
     }
     freeifaddrs(all);
     return error;
+}
+
+int co_udp_candidates(const char *interface, uint32_t *ips, int room)
+{
+    struct ifaddrs *all = NULL;
+    int count = 0;
+    if (getifaddrs(&all) != 0) {
+        return 0;
+    }
+    for (const struct ifaddrs *entry = all; entry && count < room; entry = entry->ifa_next) {
+        if (fits(entry, interface)) {
+            ips[count++] = ip_of(entry);
+        }
+    }
+    freeifaddrs(all);
+    return count;
+}
+
+static bool shares_network(const struct ifaddrs *entry, uint32_t ip)
+{
+    return entry->ifa_netmask && ((ip_of(entry) ^ ip) & ip_in(entry->ifa_netmask)) == 0;
+}
+
+enum co_udp_way co_udp_way_to(const char *interface, uint32_t ip)
+{
+    struct ifaddrs *all = NULL;
+    bool is_named = interface[0] != '\0', is_own = false;
+    uint32_t source = is_named ? 0 : source_to(ip);
+    enum co_udp_way way = is_named ? CO_UDP_WAY_ROUTED : CO_UDP_NO_WAY;
+    if (getifaddrs(&all) != 0) {
+        return CO_UDP_NO_WAY;
+    }
+    for (const struct ifaddrs *entry = all; entry; entry = entry->ifa_next) {
+        is_own = is_own || (entry->ifa_addr && entry->ifa_addr->sa_family == AF_INET && ip_of(entry) == ip);
+        if (!fits(entry, interface) || (!is_named && ip_of(entry) != source)) {
+            continue;
+        }
+        if (shares_network(entry, ip)) {
+            way = CO_UDP_WAY_DIRECT;
+        } else if (way == CO_UDP_NO_WAY) {
+            way = CO_UDP_WAY_ROUTED;
+        }
+    }
+    freeifaddrs(all);
+    return !is_own ? way : is_named ? CO_UDP_WAY_ROUTED : CO_UDP_NO_WAY;
 }

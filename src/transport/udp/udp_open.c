@@ -80,7 +80,7 @@ static void udp_close(struct co_transport *transport)
     if (udp->unicast_fd >= 0) {
         close(udp->unicast_fd);
     }
-    co_udp_hosts_close(udp);
+    co_udp_liveness_close(udp);
     free(udp->receiver.slots);
     free(udp->peers);
     co_udp_told_close(&udp->unreachable);
@@ -106,8 +106,8 @@ static const struct co_transport_ops udp_ops = {
     .next_event_ns = udp_next_event_ns,
     .dead_peer = co_udp_given_up_tell,
     .refused_peer = co_udp_unreachable_tell,
-    .host_ask = co_udp_host_ask,
-    .host_told = co_udp_host_tell,
+    .host_ask = co_udp_liveness_query,
+    .host_told = co_udp_liveness_poll,
     .close = udp_close,
 };
 
@@ -201,7 +201,7 @@ int co_udp_open(struct co_transport **out, const struct co_udp_config *config, s
     }
     udp->transport.ops = &udp_ops;
     udp->unicast_fd = -1;
-    co_udp_hosts_open(udp);
+    co_udp_liveness_open(udp);
     udp->give_up_ns = config->give_up_ns > 0 ? config->give_up_ns : UINT64_MAX;
     udp->receive_buffer_asked = config->receive_buffer_bytes;
     udp->receiver.slots = slots;

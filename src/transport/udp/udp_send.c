@@ -12,11 +12,6 @@
 
 #define RETRIES 8 // of a call, after errors that may belong to earlier datagrams
 
-static uint32_t total_bytes(const struct co_tx_datagram *datagram)
-{
-    return datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
-}
-
 static unsigned add_pieces(struct iovec *pieces, const struct co_tx_datagram *datagram)
 {
     unsigned count = 0;
@@ -33,14 +28,14 @@ static unsigned add_pieces(struct iovec *pieces, const struct co_tx_datagram *da
 // Datagrams from the start of the batch that one offloaded send carries: equal sizes, the last one may be smaller.
 static unsigned offload_run(const struct co_tx_datagram *batch, unsigned count, uint32_t *run_bytes)
 {
-    uint32_t size = total_bytes(&batch[0]);
+    uint32_t size = (uint32_t)co_tx_datagram_bytes(&batch[0]);
     unsigned run = 1;
     *run_bytes = size;
     if (size == 0) {
         return run;
     }
     while (run < count && run < CO_UDP_SEGMENTS_MAX) {
-        uint32_t next = total_bytes(&batch[run]);
+        uint32_t next = (uint32_t)co_tx_datagram_bytes(&batch[run]);
         if (next > size || next == 0 || *run_bytes + next > CO_UDP_PAYLOAD_MAX) {
             break;
         }
@@ -102,7 +97,7 @@ static int send_offloaded(struct co_udp *udp, struct sockaddr_in *to, const stru
     }
     struct msghdr message = {.msg_name = to, .msg_namelen = sizeof *to, .msg_iov = pieces, .msg_iovlen = used};
     if (*run > 1) {
-        uint16_t segment = (uint16_t)total_bytes(&batch[0]);
+        uint16_t segment = (uint16_t)co_tx_datagram_bytes(&batch[0]);
         memset(&control, 0, sizeof control);
         control.header.cmsg_level = IPPROTO_UDP;
         control.header.cmsg_type = UDP_SEGMENT;
@@ -138,7 +133,7 @@ static int send_plain(struct co_udp *udp, struct sockaddr_in *to, const struct c
         return -errno;
     }
     for (int i = 0; i < sent; i++) {
-        bytes += total_bytes(&batch[i]);
+        bytes += co_tx_datagram_bytes(&batch[i]);
     }
     count_sent((unsigned)sent, bytes);
     *run = 1; // an error, if any, concerns the first that was not sent: the next call tells
@@ -148,8 +143,7 @@ static int send_plain(struct co_udp *udp, struct sockaddr_in *to, const struct c
 static bool all_fit(const struct co_udp *udp, const struct co_tx_datagram *batch, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
-        uint64_t bytes = (uint64_t)batch[i].head_bytes + batch[i].payload_bytes + batch[i].tail_bytes;
-        if (bytes > udp->transport.max_datagram_bytes) {
+        if (co_tx_datagram_bytes(&batch[i]) > udp->transport.max_datagram_bytes) {
             return false;
         }
     }

@@ -106,7 +106,7 @@ struct co_udp_refusals {
 };
 
 // To the kernel of a peer's host; rank CO_UDP_NOBODY: none.
-struct co_udp_question {
+struct co_udp_liveness_probe {
     int fd, rank;
     uint64_t asked_ns;
     bool has_answer; // it came at once
@@ -141,7 +141,7 @@ struct co_udp {
     // not tell when there is room again, so nobody tries before then. 0: it was not.
     _Atomic uint64_t pause_until_ns;
     _Atomic bool has_told_refusal;
-    struct co_udp_question questions[CO_TRANSPORT_HOSTS_ASKED];
+    struct co_udp_liveness_probe probes[CO_TRANSPORT_HOSTS_ASKED];
     struct co_udp_receiver receiver;
     _Atomic uint32_t woken;    // bits for the next poll, 0: it has to ask itself
     _Atomic uint64_t woken_ns; // when they were found
@@ -151,12 +151,6 @@ struct co_udp {
 // udp_interface.c: 0, or -ENODEV with the reason.
 int co_udp_interface_choose(struct co_udp_interface *interface, const char *name, uint32_t near_ip, char *why,
                             size_t why_room);
-
-// May the interface be used, by its name or, without one, because it is up, can multicast and is not loopback? Entries
-// without an IPv4 address never.
-bool co_udp_interface_fits(const struct ifaddrs *entry, const char *name);
-// The own address from which packets to an address would leave; 0: no way.
-uint32_t co_udp_interface_source(uint32_t near_ip);
 
 // udp_groups.c: 0, or -EINVAL with the reason. Depends on its arguments alone, so that all hosts agree.
 int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64_t job_tag, unsigned count, char *why,
@@ -200,8 +194,8 @@ int co_udp_lane_descriptor(struct co_transport *transport, unsigned index);
 bool co_udp_lane_is_quiet(const struct co_transport *transport, unsigned index);
 void co_udp_lane_close(struct co_udp *udp, unsigned index);
 
-// udp_receive.c, for udp_lane.c: delivers the datagrams that the kernel has joined into one message, counts them, and
-// says what an errno of a receive means: 0, or -errno when the descriptor is broken for good.
+// udp_segments.c: delivers the datagrams that the kernel has joined into one message, counts them, and says what an
+// errno of a receive means: 0, or -errno when the descriptor is broken for good.
 size_t co_udp_segment_bytes(struct mmsghdr *message); // of the datagrams inside; the message's own when it is one
 void co_udp_segments_deliver(const uint8_t *data, size_t bytes, size_t segment, struct co_udp_taken *taken,
                              co_deliver_fn deliver, void *arg);
@@ -224,10 +218,10 @@ void co_udp_unreachable_note(struct co_udp *udp);
 int co_udp_unreachable_tell(struct co_transport *transport);
 int co_udp_given_up_tell(struct co_transport *transport);
 
-// udp_hosts.c
-void co_udp_hosts_open(struct co_udp *udp);
-void co_udp_hosts_close(struct co_udp *udp);
-int co_udp_host_ask(struct co_transport *transport, int rank);
-int co_udp_host_tell(struct co_transport *transport);
+// udp_liveness.c
+void co_udp_liveness_open(struct co_udp *udp);
+void co_udp_liveness_close(struct co_udp *udp);
+int co_udp_liveness_query(struct co_transport *transport, int rank);
+int co_udp_liveness_poll(struct co_transport *transport);
 
 #endif

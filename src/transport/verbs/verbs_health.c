@@ -19,41 +19,6 @@
 #define WAIT_LEAST_NS CO_NS_PER_MS            // before what has failed again is started anew, doubled each time
 #define WAIT_MOST_NS (UINT64_C(100) * CO_NS_PER_MS)
 
-void co_verbs_break(struct co_verbs *verbs, int error, const char *why)
-{
-    char text[200];
-    if (verbs->broken == 0) {
-        verbs->broken = error;
-        snprintf(text, sizeof text, "verbs on %s: %s (%s)", verbs->device, why, strerror(-error));
-        verbs->config.warn(text);
-    }
-}
-
-void co_verbs_ring_fail(struct co_verbs *verbs, struct co_verbs_ring *ring)
-{
-    if (ring->state == CO_VERBS_RING_RUNS) {
-        ring->state = CO_VERBS_RING_FAILED;
-        verbs->failed_rings++;
-    }
-}
-
-// Each status is said once; what is flushed only follows from something else.
-void co_verbs_failed(struct co_verbs *verbs, struct co_verbs_ring *ring, const struct ibv_wc *completion,
-                     const char *what, uint64_t *said)
-{
-    char text[200];
-    bool is_flushed = completion->status == IBV_WC_WR_FLUSH_ERR;
-    uint64_t bit = UINT64_C(1) << (completion->status % 64);
-    verbs->config.count(is_flushed ? CO_VERBS_FLUSHED : CO_VERBS_FAILED, 1);
-    if (!is_flushed && (*said & bit) == 0) {
-        *said |= bit;
-        snprintf(text, sizeof text, "verbs on %s: %s ended with \"%s\" (vendor %#x): what was under way is lost",
-                 verbs->device, what, ibv_wc_status_str(completion->status), completion->vendor_err);
-        verbs->config.warn(text);
-    }
-    co_verbs_ring_fail(verbs, ring);
-}
-
 static void look_at_port(struct co_verbs *verbs, uint64_t now_ns)
 {
     struct ibv_port_attr facts;
@@ -88,7 +53,7 @@ static struct co_verbs_ring *ring_of(struct co_verbs *verbs, const struct ibv_qp
 static void take_event(struct co_verbs *verbs, const struct ibv_async_event *event)
 {
     struct co_verbs_ring *ring = NULL;
-    struct co_verbs_link *link = NULL;
+    struct co_verbs_rc *rc = NULL;
     switch (event->event_type) {
     case IBV_EVENT_DEVICE_FATAL:
         co_verbs_break(verbs, -ENODEV, ibv_event_type_str(event->event_type));
@@ -100,7 +65,7 @@ static void take_event(struct co_verbs *verbs, const struct ibv_async_event *eve
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
         ring = ring_of(verbs, event->element.qp);
-        link = co_verbs_link_of(verbs, event->element.qp);
+        rc = co_verbs_rc_of(verbs, event->element.qp);
         break;
     default: // the port is asked for its state, others say nothing of us
         break;
@@ -108,8 +73,8 @@ static void take_event(struct co_verbs *verbs, const struct ibv_async_event *eve
     if (ring != NULL) {
         co_verbs_ring_fail(verbs, ring);
     }
-    if (link != NULL) {
-        link->bad_news =
+    if (rc != NULL) {
+        rc->bad_news =
             ibv_event_type_str(event->event_type); // its queue pair cannot go before the event is acknowledged
     }
 }

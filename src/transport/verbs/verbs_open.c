@@ -35,7 +35,7 @@ static uint64_t next_event_ns(struct co_transport *transport)
 
 static int dead_peer(struct co_transport *transport)
 {
-    (void)transport; // datagrams tell nothing of a process that has ended (transport/signs.h)
+    (void)transport; // datagrams tell nothing of a process that has ended (transport/transport_liveness.h)
     return -1;
 }
 
@@ -49,7 +49,7 @@ static void let_go(struct co_verbs *verbs)
         }
     }
     co_verbs_groups_leave(verbs);
-    co_verbs_reads_close(verbs);
+    co_verbs_rc_close(verbs);
     co_verbs_rings_close_queues(verbs);
     if (verbs->registrations != NULL) {
         co_registration_drop_all(verbs->registrations);
@@ -149,13 +149,13 @@ static int open_verbs(struct co_transport **out, const struct co_verbs_config *c
                                              .receive_buffer_bytes = receive_bytes_of(verbs)};
     *mine = (struct co_verbs_address){.queue_pair = co_verbs_own_ring(verbs)->queue_pair->qp_num, .lid = verbs->lid};
     memcpy(mine->gid, &verbs->gid, sizeof mine->gid);
-    co_verbs_reads_open(verbs, mine);
+    co_verbs_rc_open(verbs, mine);
     *out = &verbs->transport;
     return 0;
 }
 
 static int connect_verbs(struct co_transport *transport, const struct co_verbs_address *peers, int count, int self,
-                         const int neighbours[CO_VERBS_LINKS])
+                         const int neighbours[CO_VERBS_NEIGHBOURS])
 {
     struct co_verbs *verbs = (struct co_verbs *)transport;
     if (count < 1 || self < 0 || self >= count || verbs->peers != NULL) {
@@ -169,19 +169,19 @@ static int connect_verbs(struct co_transport *transport, const struct co_verbs_a
         verbs->peers[i].address = peers[i];
     }
     verbs->peer_count = count;
-    co_verbs_links_connect(verbs, neighbours);
+    co_verbs_rc_connect(verbs, neighbours);
     return 0;
 }
 
 static void describe(const struct co_transport *transport, char *text, size_t room)
 {
     const struct co_verbs *verbs = (const struct co_verbs *)transport;
-    char links[60];
-    co_verbs_links_describe(verbs, links, sizeof links);
+    char neighbours[60];
+    co_verbs_rc_describe(verbs, neighbours, sizeof neighbours);
     snprintf(text, room, "%s port %u, %u group%s from %u.%u.%u.%u, mtu %zu, %u slots each%s", verbs->device,
              verbs->port, verbs->group_count, verbs->group_count > 1 ? "s" : "", verbs->config.first_group_ip >> 24,
              verbs->config.first_group_ip >> 16 & 255, verbs->config.first_group_ip >> 8 & 255,
-             verbs->config.first_group_ip & 255, verbs->mtu, verbs->rings[0].count, links);
+             verbs->config.first_group_ip & 255, verbs->mtu, verbs->rings[0].count, neighbours);
 }
 
 static void tell_port(const struct co_transport *transport, struct co_verbs_port *port)

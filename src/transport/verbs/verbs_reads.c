@@ -5,7 +5,6 @@
 // device never writes to the program's memory, and what it brings late harms nobody. A connection that fails is not
 // made again. Warm: only what was lost is read.
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -18,23 +17,9 @@ static struct co_verbs_reads *of(struct co_reads *reads)
     return (struct co_verbs_reads *)reads;
 }
 
-struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer)
-{
-    struct co_verbs_link *link = all->links;
-    while (link != all->links + CO_VERBS_LINKS && !(link->is_up && link->peer == peer)) {
-        link++;
-    }
-    return link != all->links + CO_VERBS_LINKS && all->verbs->broken == 0 ? link : NULL;
-}
-
-bool co_verbs_links_are_used(const struct co_verbs_reads *all)
-{
-    return all->links[0].is_up || all->links[1].is_up;
-}
-
 static bool is_connected(const struct co_reads *reads, int peer)
 {
-    return co_verbs_link_to(of((struct co_reads *)reads), peer) != NULL;
+    return co_verbs_rc_to(of((struct co_reads *)reads), peer) != NULL;
 }
 
 // Pages that have yet to be written must be pinned as such, or those that will be written are others.
@@ -79,8 +64,8 @@ static uint8_t *slot_at(const struct co_verbs_reads *all, unsigned slot)
 static int start(struct co_reads *reads, const struct co_read *read, uint64_t *number)
 {
     struct co_verbs_reads *all = of(reads);
-    struct co_verbs_link *link = co_verbs_link_to(all, read->peer);
-    if (link == NULL) {
+    struct co_verbs_rc *rc = co_verbs_rc_to(all, read->peer);
+    if (rc == NULL) {
         return -ENOTCONN;
     }
     size_t bytes = (size_t)read->head_bytes + read->bytes + read->tail_bytes;
@@ -103,15 +88,12 @@ static int start(struct co_reads *reads, const struct co_read *read, uint64_t *n
                                   .send_flags = IBV_SEND_SIGNALED,
                                   .wr.rdma = {read->address, read->key}},
                        *bad;
-    if (ibv_post_send(link->queue_pair, &request, &bad) != 0) {
+    if (ibv_post_send(rc->queue_pair, &request, &bad) != 0) {
         return -EAGAIN;
     }
     all->free_count--;
-    all->slots[slot] = (struct co_verbs_read){.number = ++all->started,
-                                              .started_ns = co_clock_now_ns(),
-                                              .link = link,
-                                              .bytes = bytes,
-                                              .read_bytes = read->bytes};
+    all->slots[slot] = (struct co_verbs_read){
+        .number = ++all->started, .started_ns = co_clock_now_ns(), .rc = rc, .bytes = bytes, .read_bytes = read->bytes};
     *number = all->started;
     return 0;
 }
@@ -124,34 +106,6 @@ static bool is_under_way(const struct co_reads *reads, uint64_t number)
         slot++;
     }
     return slot < CO_VERBS_READS && all->verbs->broken == 0;
-}
-
-static void free_slot(struct co_verbs_reads *all, unsigned slot)
-{
-    all->slots[slot].number = 0;
-    all->free_slots[all->free_count++] = (uint16_t)slot;
-}
-
-// Without its queue pair the device writes to none of its slots any more, but for what has ended.
-void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why)
-{
-    struct co_verbs_reads *all = &verbs->reads;
-    char text[200];
-    if (!link->is_up) {
-        return;
-    }
-    link->is_up = false;
-    ibv_destroy_qp(link->queue_pair);
-    link->queue_pair = NULL;
-    for (unsigned slot = 0; slot < CO_VERBS_READS; slot++) {
-        if (all->slots[slot].number != 0 && all->slots[slot].link == link && !all->slots[slot].has_ended) {
-            verbs->config.count(CO_VERBS_FLUSHED, 1);
-            free_slot(all, slot);
-        }
-    }
-    snprintf(text, sizeof text, "verbs on %s: memory of rank %d cannot be read any more: %s; repairs are sent",
-             verbs->device, link->peer, why);
-    verbs->config.warn(text);
 }
 
 static struct co_verbs_read *oldest(struct co_verbs_reads *all)
@@ -174,23 +128,23 @@ uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs)
 
 void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns)
 {
-    for (unsigned i = 0; i < CO_VERBS_LINKS; i++) {
-        struct co_verbs_link *link = &verbs->reads.links[i];
-        if (link->bad_news != NULL) {
-            co_verbs_link_fail(verbs, link, link->bad_news);
+    for (unsigned i = 0; i < CO_VERBS_NEIGHBOURS; i++) {
+        struct co_verbs_rc *rc = &verbs->reads.rc[i];
+        if (rc->bad_news != NULL) {
+            co_verbs_rc_fail(verbs, rc, rc->bad_news);
         }
     }
     const struct co_verbs_read *read = oldest(&verbs->reads);
     if (read != NULL && now_ns - read->started_ns >= PATIENCE_NS) {
-        co_verbs_link_fail(verbs, read->link, "no answer for two seconds");
+        co_verbs_rc_fail(verbs, read->rc, "no answer for two seconds");
     }
 }
 
 static void take(struct co_verbs *verbs, const struct ibv_wc *done)
 {
     struct co_verbs_reads *all = &verbs->reads;
-    if (done->wr_id & CO_VERBS_WORD) {
-        co_verbs_word_take(verbs, done);
+    if (done->wr_id & CO_VERBS_RC_DATAGRAM) {
+        co_verbs_rc_datagram_take(verbs, done);
         return;
     }
     unsigned slot = (unsigned)(done->wr_id % CO_VERBS_READS);
@@ -203,25 +157,15 @@ static void take(struct co_verbs *verbs, const struct ibv_wc *done)
         all->ended[all->ended_count++] = (uint16_t)slot;
     } else {
         verbs->config.count(CO_VERBS_FAILED, 1);
-        co_verbs_link_fail(verbs, read->link, ibv_wc_status_str(done->status));
+        co_verbs_rc_fail(verbs, read->rc, ibv_wc_status_str(done->status));
     }
-}
-
-struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair)
-{
-    for (unsigned i = 0; i < CO_VERBS_LINKS; i++) {
-        if (queue_pair != NULL && verbs->reads.links[i].queue_pair == queue_pair) {
-            return &verbs->reads.links[i];
-        }
-    }
-    return NULL;
 }
 
 bool co_verbs_reads_reap(struct co_verbs *verbs)
 {
     struct co_verbs_reads *all = &verbs->reads;
     struct ibv_wc done[CO_VERBS_BATCH];
-    int count = co_verbs_links_are_used(all) ? CO_VERBS_BATCH : 0;
+    int count = co_verbs_rc_is_used(all) ? CO_VERBS_BATCH : 0;
     while (count == CO_VERBS_BATCH) {
         count = ibv_poll_cq(all->done, CO_VERBS_BATCH, done);
         for (int i = 0; i < count; i++) {
@@ -250,7 +194,7 @@ unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, v
         }
         deliver(arg, arrivals, count);
         for (unsigned i = 0; i < count; i++) {
-            free_slot(all, all->ended[delivered + i]);
+            co_verbs_read_free(all, all->ended[delivered + i]);
         }
         verbs->config.count(CO_VERBS_READS_DONE, count);
         verbs->config.count(CO_VERBS_READ_BYTES, bytes);

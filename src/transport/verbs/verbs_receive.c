@@ -149,7 +149,7 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
         }
     } while (count == CO_VERBS_BATCH && taken.datagrams < budget && verbs->broken == 0);
     give_back(verbs, CO_VERBS_BATCH / 4);
-    unsigned read = co_verbs_reads_deliver(verbs, deliver, arg) + co_verbs_words_deliver(verbs, deliver, arg);
+    unsigned read = co_verbs_reads_deliver(verbs, deliver, arg) + co_verbs_rc_datagrams_deliver(verbs, deliver, arg);
     co_verbs_reap(verbs);
     co_verbs_look_after(verbs, has_slept, count < CO_VERBS_BATCH && !was_early);
     if (taken.datagrams > 0) {
@@ -173,7 +173,7 @@ int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int
         return 0;
     }
     arm(verbs, 0, verbs->received);
-    if (co_verbs_links_are_used(&verbs->reads)) {
+    if (co_verbs_rc_is_used(&verbs->reads)) {
         arm(verbs, 2, verbs->reads.done);
     }
     if (want_write) {

@@ -10,45 +10,27 @@
 
 #define TRY_EVERY 64 // datagrams to a peer to whom there was no way: finding that out may take a second
 
-size_t co_verbs_bytes_of(const struct co_tx_datagram *datagram)
-{
-    return (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
-}
-
-uint32_t co_verbs_fill(uint8_t *slot, const struct co_tx_datagram *datagram)
-{
-    uint32_t at = datagram->head_bytes;
-    if (datagram->head_bytes > 0) {
-        memcpy(slot, datagram->head, datagram->head_bytes);
-    }
-    if (datagram->payload_bytes > 0 && datagram->region == NULL) {
-        memcpy(slot + at, datagram->payload, datagram->payload_bytes);
-        at += datagram->payload_bytes;
-    }
-    if (datagram->tail_bytes > 0) {
-        memcpy(slot + at, datagram->tail, datagram->tail_bytes);
-        at += datagram->tail_bytes;
-    }
-    return at;
-}
-
-// Where the pieces are of what has been put into the slot. Returns how many: one, or three where payload stands apart.
+// Puts it into the slot, but for payload that stands apart, and says where its pieces are. Returns how many: one, or
+// three.
 static int gather(const struct co_verbs *verbs, struct ibv_sge *pieces, uint8_t *slot,
                   const struct co_tx_datagram *datagram, uint64_t last)
 {
-    uint32_t filled = co_verbs_fill(slot, datagram), key = verbs->region->lkey;
+    uint32_t key = verbs->region->lkey;
     int count = 0;
     if (datagram->region == NULL || datagram->payload_bytes == 0) {
-        pieces[0] = (struct ibv_sge){.addr = (uintptr_t)slot, .length = filled, .lkey = key};
+        uint32_t bytes = co_tx_datagram_copy(slot, datagram);
+        pieces[0] = (struct ibv_sge){.addr = (uintptr_t)slot, .length = bytes, .lkey = key};
         return 1;
     }
     if (datagram->head_bytes > 0) {
+        memcpy(slot, datagram->head, datagram->head_bytes);
         pieces[count++] = (struct ibv_sge){.addr = (uintptr_t)slot, .length = datagram->head_bytes, .lkey = key};
     }
     pieces[count++] = (struct ibv_sge){.addr = (uintptr_t)datagram->payload,
                                        .length = datagram->payload_bytes,
                                        .lkey = co_verbs_region_use(datagram->region, last)};
     if (datagram->tail_bytes > 0) {
+        memcpy(slot + datagram->head_bytes, datagram->tail, datagram->tail_bytes);
         pieces[count++] = (struct ibv_sge){
             .addr = (uintptr_t)slot + datagram->head_bytes, .length = datagram->tail_bytes, .lkey = key};
     }
@@ -117,7 +99,7 @@ static int post(struct co_verbs *verbs, const struct target *target, const struc
     count = count < room ? count : (unsigned)room;
     for (unsigned i = 0; i < count; i++) {
         uint8_t *slot = verbs->send_slots + (verbs->sent_slots + i) % CO_VERBS_SEND_SLOTS * verbs->slot_bytes;
-        bytes += co_verbs_bytes_of(&batch[i]);
+        bytes += co_tx_datagram_bytes(&batch[i]);
         uncopied += batch[i].region != NULL ? batch[i].payload_bytes : 0;
         int count_of_pieces = gather(verbs, pieces[i], slot, &batch[i], verbs->sent_slots + count);
         requests[i] = (struct ibv_send_wr){.wr_id = verbs->sent_slots + count,
@@ -152,7 +134,7 @@ int co_verbs_send(struct co_transport *transport, struct co_destination to, cons
     unsigned done = 0;
     for (unsigned i = 0; i < count; i++) {
         const struct co_tx_datagram *datagram = &batch[i];
-        if (co_verbs_bytes_of(datagram) > transport->max_datagram_bytes) {
+        if (co_tx_datagram_bytes(datagram) > transport->max_datagram_bytes) {
             return -EMSGSIZE;
         }
         if (datagram->region != NULL &&
@@ -170,7 +152,7 @@ int co_verbs_send(struct co_transport *transport, struct co_destination to, cons
         co_verbs_reap(verbs);
     }
     if (error == 0 && count == 1 && batch->by_connection && to.kind == CO_TO_PEER &&
-        co_verbs_word_send(verbs, (int)to.index, batch)) {
+        co_verbs_rc_datagram_send(verbs, (int)to.index, batch)) {
         return 1;
     }
     while (error == 0 && done < count) {

@@ -15,15 +15,15 @@
 #include "transport/verbs/verbs_completions.h"
 #include "transport/verbs/verbs_queue_pair.h"
 
-#define CO_VERBS_GRH 40                   // bytes in front of what a datagram queue pair receives
-#define CO_VERBS_BATCH 32                 // work requests or completions at once
-#define CO_VERBS_SEND_SLOTS 256           // datagrams that have yet to leave
-#define CO_VERBS_PIECES 3                 // of a datagram: head, payload, tail
-#define CO_VERBS_READS 128                // under way or to be delivered
-#define CO_VERBS_WORDS 32                 // small datagrams under way to a neighbour, and as many from it
-#define CO_VERBS_WORD_BYTES 256           // of one at most
-#define CO_VERBS_WORD (UINT64_C(1) << 63) // bit of a work request's number: of a word, not of a read
-#define CO_VERBS_LOANS 64                 // pieces of memory that neighbours may read
+#define CO_VERBS_GRH 40                          // bytes in front of what a datagram queue pair receives
+#define CO_VERBS_BATCH 32                        // work requests or completions at once
+#define CO_VERBS_SEND_SLOTS 256                  // datagrams that have yet to leave
+#define CO_VERBS_PIECES 3                        // of a datagram: head, payload, tail
+#define CO_VERBS_READS 128                       // under way or to be delivered
+#define CO_VERBS_RC_DATAGRAMS 32                 // small datagrams under way to a neighbour, and as many from it
+#define CO_VERBS_RC_DATAGRAM_BYTES 256           // of one at most
+#define CO_VERBS_RC_DATAGRAM (UINT64_C(1) << 63) // bit of a work request's number: of a datagram, not of a read
+#define CO_VERBS_LOANS 64                        // pieces of memory that neighbours may read
 
 // Failed: to be stopped; stopped: to be started anew (verbs_health.c).
 enum co_verbs_ring_state { CO_VERBS_RING_RUNS, CO_VERBS_RING_FAILED, CO_VERBS_RING_STOPPED };
@@ -66,25 +66,25 @@ struct co_loan {
 };
 
 // Counted from the beginning, modulo 2^32.
-struct co_verbs_words {
+struct co_verbs_rc_datagrams {
     uint8_t *memory; // slots to send from, then those to receive into
     uint32_t sent, left, peer_took;
     uint32_t taken, told; // of those received: their slots are free again, and the other side knows
-    uint64_t sent_ns[CO_VERBS_WORDS];
+    uint64_t sent_ns[CO_VERBS_RC_DATAGRAMS];
 };
 
 // A reliable connection to a neighbour on the ring of nodes.
-struct co_verbs_link {
+struct co_verbs_rc {
     struct ibv_qp *queue_pair;
     uint32_t first_number; // packet sequence number
     int peer;              // world rank; -1: none
     const char *bad_news;  // of the device: it has failed; NULL: none
     bool is_up;
-    struct co_verbs_words words;
+    struct co_verbs_rc_datagrams datagrams;
 };
 
-struct co_verbs_heard { // a word to be delivered
-    struct co_verbs_link *link;
+struct co_verbs_heard { // a datagram to be delivered
+    struct co_verbs_rc *rc;
     unsigned slot;
     uint32_t bytes;
 };
@@ -92,7 +92,7 @@ struct co_verbs_heard { // a word to be delivered
 struct co_verbs_read {
     uint64_t number; // 0: the slot is free
     uint64_t started_ns;
-    struct co_verbs_link *link;
+    struct co_verbs_rc *rc;
     bool has_ended;           // well, and waits to be delivered
     size_t bytes, read_bytes; // of the datagram that it makes; of them, read
 };
@@ -105,12 +105,12 @@ struct co_verbs_reads {
     uint8_t *memory;
     size_t memory_bytes, slot_bytes;
     uint8_t at_once; // that the device does of one connection
-    struct co_verbs_link links[CO_VERBS_LINKS];
+    struct co_verbs_rc rc[CO_VERBS_NEIGHBOURS];
     uint64_t started;
     struct co_verbs_read slots[CO_VERBS_READS];
     uint16_t free_slots[CO_VERBS_READS], ended[CO_VERBS_READS]; // ended: to be delivered
     unsigned free_count, ended_count;
-    struct co_verbs_heard heard[CO_VERBS_LINKS * CO_VERBS_WORDS];
+    struct co_verbs_heard heard[CO_VERBS_NEIGHBOURS * CO_VERBS_RC_DATAGRAMS];
     unsigned heard_count;
     struct co_loan loans[CO_VERBS_LOANS];
 };
@@ -162,6 +162,12 @@ static inline struct co_verbs_ring *co_verbs_own_ring(struct co_verbs *verbs)
     return &verbs->rings[verbs->group_count];
 }
 
+static inline void co_verbs_read_free(struct co_verbs_reads *all, unsigned slot)
+{
+    all->slots[slot].number = 0;
+    all->free_slots[all->free_count++] = (uint16_t)slot;
+}
+
 // verbs_device.c: from the interface's address to an open device; 0 or -errno with the reason.
 int co_verbs_device_open(struct co_verbs *verbs, char *why, size_t why_room);
 void co_verbs_device_close(struct co_verbs *verbs);
@@ -188,9 +194,6 @@ void co_verbs_ring_stop(struct co_verbs *verbs, struct co_verbs_ring *ring); // 
 int co_verbs_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                   unsigned count);
 void co_verbs_reap(struct co_verbs *verbs); // slots of what has left are free again
-size_t co_verbs_bytes_of(const struct co_tx_datagram *datagram);
-// What of it is copied, one after the other; payload that stands in a region is not. How many bytes.
-uint32_t co_verbs_fill(uint8_t *slot, const struct co_tx_datagram *datagram);
 
 // verbs_regions.c
 int co_verbs_regions_open(struct co_verbs *verbs);
@@ -206,41 +209,41 @@ uint32_t co_verbs_region_use(const struct co_region *region, uint64_t last);
 int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn deliver, void *arg);
 int co_verbs_descriptors(struct co_transport *transport, struct pollfd *fds, int room, int want_write);
 
-// verbs_reads_open.c. Where they cannot be had, which is warned of, nobody is told any.
-void co_verbs_reads_open(struct co_verbs *verbs, struct co_verbs_address *mine);
-void co_verbs_reads_close(struct co_verbs *verbs);
-
 // verbs_reads.c
 extern const struct co_reads_ops co_verbs_reads_ops;
-bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some, or words, are to be delivered
+bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some, or datagrams, are to be delivered
 unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
 uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs); // when to look for those that last too long, 0: none
 void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns);
-struct co_verbs_link *co_verbs_link_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair); // NULL: of none
-struct co_verbs_link *co_verbs_link_to(struct co_verbs_reads *all, int peer);                    // NULL: there is none
-bool co_verbs_links_are_used(const struct co_verbs_reads *all);
-void co_verbs_link_fail(struct co_verbs *verbs, struct co_verbs_link *link, const char *why);
 
-// verbs_words.c
-int co_verbs_words_open(struct co_verbs *verbs, struct co_verbs_link *link, uint8_t *memory); // 0 or -errno
+// verbs_rc_datagrams.c
+int co_verbs_rc_datagrams_open(struct co_verbs *verbs, struct co_verbs_rc *rc, uint8_t *memory); // 0 or -errno
 // False: it cannot go this way.
-bool co_verbs_word_send(struct co_verbs *verbs, int peer, const struct co_tx_datagram *datagram);
-void co_verbs_word_take(struct co_verbs *verbs, const struct ibv_wc *done);
-unsigned co_verbs_words_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
+bool co_verbs_rc_datagram_send(struct co_verbs *verbs, int peer, const struct co_tx_datagram *datagram);
+void co_verbs_rc_datagram_take(struct co_verbs *verbs, const struct ibv_wc *done);
+unsigned co_verbs_rc_datagrams_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
 
-// verbs_links.c
-int co_verbs_link_open(struct co_verbs *verbs, struct co_verbs_link *link); // 0 or -errno
-void co_verbs_links_tell(struct co_verbs *verbs, struct co_verbs_address *mine);
-void co_verbs_links_connect(struct co_verbs *verbs, const int neighbours[CO_VERBS_LINKS]);
-void co_verbs_links_describe(const struct co_verbs *verbs, char *text, size_t room); // what is appended
+// verbs_rc_open.c. Where they cannot be had, which is warned of, nobody is told any.
+void co_verbs_rc_open(struct co_verbs *verbs, struct co_verbs_address *mine);
+void co_verbs_rc_close(struct co_verbs *verbs);
+void co_verbs_rc_connect(struct co_verbs *verbs, const int neighbours[CO_VERBS_NEIGHBOURS]);
 
-// verbs_health.c: a completion with an error, of "a send" and the like; `said` has the bits of what was named before.
+// verbs_rc.c
+struct co_verbs_rc *co_verbs_rc_of(struct co_verbs *verbs, const struct ibv_qp *queue_pair); // NULL: of none
+struct co_verbs_rc *co_verbs_rc_to(struct co_verbs_reads *all, int peer);                    // NULL: there is none
+bool co_verbs_rc_is_used(const struct co_verbs_reads *all);
+void co_verbs_rc_fail(struct co_verbs *verbs, struct co_verbs_rc *rc, const char *why);
+void co_verbs_rc_describe(const struct co_verbs *verbs, char *text, size_t room); // what is appended
+
+// verbs_failures.c: a completion with an error, of "a send" and the like; `said` has the bits of what was named before.
 void co_verbs_failed(struct co_verbs *verbs, struct co_verbs_ring *ring, const struct ibv_wc *completion,
                      const char *what, uint64_t *said);
 void co_verbs_ring_fail(struct co_verbs *verbs, struct co_verbs_ring *ring);
+void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for good
+
+// verbs_health.c
 // Hears the device now and then, at once with must_look, and sets up what has failed; is_drained: no completion waits.
 void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained);
-uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs);            // 0: whenever something happens
-void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for good
+uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs); // 0: whenever something happens
 
 #endif

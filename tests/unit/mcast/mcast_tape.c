@@ -28,20 +28,11 @@ void tape_forget(void)
 
 static void note(const struct co_tx_datagram *datagram)
 {
-    size_t bytes = (size_t)datagram->head_bytes + datagram->payload_bytes + datagram->tail_bytes;
+    size_t bytes = co_tx_datagram_bytes(datagram);
     if (bytes > NOTE_BYTES) {
         return;
     }
-    uint8_t *at = notes[noted % NOTES].data;
-    if (datagram->head_bytes > 0) {
-        memcpy(at, datagram->head, datagram->head_bytes);
-    }
-    if (datagram->payload_bytes > 0) {
-        memcpy(at + datagram->head_bytes, datagram->payload, datagram->payload_bytes);
-    }
-    if (datagram->tail_bytes > 0) {
-        memcpy(at + datagram->head_bytes + datagram->payload_bytes, datagram->tail, datagram->tail_bytes);
-    }
+    co_tx_datagram_copy(notes[noted % NOTES].data, datagram);
     notes[noted++ % NOTES].bytes = bytes;
 }
 

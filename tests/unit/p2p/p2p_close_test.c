@@ -126,7 +126,7 @@ static void native_comes_by_while_it_closes(void **state)
     p2p_tap_hooks = (struct p2p_tap_hooks){see_nothing, has_room, all_at_once};
     p2p_world_open(&world, &options);
     fake_net.buffered = 0;
-    fake_net.is_stopped[2] = true; // the frame stays under way: native is asked whether it is over
+    fake_net.is_stopped[2] = true; // the packet stays under way: native is asked whether it is over
     struct co_p2p_send send = send_of(0, 2, 1, 8);
     co_p2p_send(&send);
     times_by = 0;

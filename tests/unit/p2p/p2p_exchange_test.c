@@ -15,7 +15,7 @@
 
 enum { BYTES = 200000, FIRST = 7 };
 
-static unsigned char bodies[2][BYTES];
+static unsigned char payloads[2][BYTES];
 
 struct exchange {
     struct co_p2p_send sends[2];
@@ -24,10 +24,10 @@ struct exchange {
 
 static void receive_both(struct exchange *exchange, size_t room)
 {
-    memset(bodies, 0xee, sizeof(bodies));
+    memset(payloads, 0xee, sizeof(payloads));
     for (int rank = 0; rank < 2; rank++) {
         exchange->receives[rank] = receive_at(rank, room);
-        exchange->receives[rank].buffer = bodies[rank];
+        exchange->receives[rank].buffer = payloads[rank];
         co_p2p_receive(&exchange->receives[rank], 1 - rank, FIRST);
     }
 }
@@ -49,8 +49,8 @@ static void check_both(const struct exchange *exchange, size_t bytes)
         assert_true(co_p2p_receive_is_done(receive));
         assert_int_equal(receive->result, 0);
         assert_int_equal(receive->bytes, bytes);
-        assert_memory_equal(bodies[rank], sent, kept);
-        assert_true(kept == BYTES || bodies[rank][kept] == 0xee);
+        assert_memory_equal(payloads[rank], sent, kept);
+        assert_true(kept == BYTES || payloads[rank][kept] == 0xee);
     }
 }
 

@@ -23,7 +23,7 @@ enum { LANES = 4, EACH = 40, SENDERS = 2, ALL = EACH * SENDERS };
 static struct p2p_world world;
 static struct co_p2p_send sends[ALL];
 static struct co_p2p_receive receives[ALL];
-static int bodies[ALL], places[ALL];
+static int payloads[ALL], places[ALL];
 static uint64_t lanes_before, lanes_wanted; // 0: any number
 
 static uint64_t in_lanes(void)
@@ -59,13 +59,16 @@ static int tear_down(void **state)
     return 0;
 }
 
-// Number `number` of sender 1 or 2; the body says which it is.
+// Number `number` of sender 1 or 2; the payload says which it is.
 static void send_one(int sender, int number, int tag)
 {
     int i = (sender - 1) * EACH + number;
-    bodies[i] = i;
-    sends[i] = (struct co_p2p_send){
-        .context = world.contexts[sender], .data = &bodies[i], .bytes = sizeof bodies[i], .destination = 0, .tag = tag};
+    payloads[i] = i;
+    sends[i] = (struct co_p2p_send){.context = world.contexts[sender],
+                                    .data = &payloads[i],
+                                    .bytes = sizeof payloads[i],
+                                    .destination = 0,
+                                    .tag = tag};
     co_p2p_send(&sends[i]);
 }
 

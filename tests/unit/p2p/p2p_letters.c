@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One world, one message body, and what must have become of it.
+// One world, one message payload, and what must have become of it.
 #include "p2p_letters.h"
 
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What tests of single messages begin and end with: a world, a body that is sent, and the place where it arrives.
+// What tests of single messages begin and end with: a world, a payload that is sent, and the place where it arrives.
 #ifndef CASTOFF_TESTS_P2P_LETTERS_H
 #define CASTOFF_TESTS_P2P_LETTERS_H
 

@@ -12,16 +12,16 @@
 
 #include "p2p_streams.h"
 
-static unsigned char body[LARGE];
+static unsigned char payload[LARGE];
 static size_t made, made_at_first, told; // bytes; told: of the receive
 static int tellings;
 
 static void make(void *arg, size_t from, size_t to)
 {
-    assert_ptr_equal(arg, body);
+    assert_ptr_equal(arg, payload);
     assert_int_equal(from, made); // in turn, each once
     assert_true(to > from);
-    memcpy(body + from, sent + from, to - from);
+    memcpy(payload + from, sent + from, to - from);
     made = to;
 }
 
@@ -37,12 +37,12 @@ static void hear(void *arg, size_t from, size_t to)
 static struct co_p2p_send made_send(int to, size_t bytes)
 {
     struct co_p2p_send send = send_of(0, to, 5, bytes);
-    memset(body, 0, LARGE);
+    memset(payload, 0, LARGE);
     made = told = 0;
     tellings = 0;
-    send.data = body;
+    send.data = payload;
     send.make = make;
-    send.make_arg = body;
+    send.make_arg = payload;
     return send;
 }
 

@@ -99,14 +99,14 @@ static void a_sender_that_wakes_up_meanwhile(void **state)
 // wait behind what it holds up.
 static void two_that_stop(void **state)
 {
-    static unsigned char bodies[2][STREAM_MOST];
+    static unsigned char payloads[2][STREAM_MOST];
     struct co_p2p_receive receives[2];
     struct co_p2p_send sends[2];
     (void)state;
     open_streams(2, 1 << 20);
     for (int rank = 0; rank < 2; rank++) {
         receives[rank] = receive_at(rank, STREAM_MOST);
-        receives[rank].buffer = bodies[rank];
+        receives[rank].buffer = payloads[rank];
         sends[rank] = send_of(rank, 1 - rank, 5, STREAM_MOST);
         co_p2p_receive(&receives[rank], 1 - rank, 5);
         co_p2p_send(&sends[rank]);
@@ -119,7 +119,7 @@ static void two_that_stop(void **state)
     p2p_world_settle(&world);
     for (int rank = 0; rank < 2; rank++) {
         assert_true(co_p2p_receive_is_done(&receives[rank]) && co_p2p_send_is_done(&sends[rank]));
-        assert_memory_equal(bodies[rank], sent, STREAM_MOST);
+        assert_memory_equal(payloads[rank], sent, STREAM_MOST);
     }
     assert_int_equal(reads, 2);
     close_streams(false);

@@ -130,7 +130,7 @@ static void both_ways(void **state)
     enum { COUNT = 64, BYTES = 40000 };
     static struct co_p2p_send sends[2][COUNT];
     static struct co_p2p_receive receives[2][COUNT];
-    static unsigned char bodies[2][COUNT][BYTES];
+    static unsigned char payloads[2][COUNT][BYTES];
     (void)state;
     for (int receive_first = 0; receive_first < 2; receive_first++) {
         open_streams(2, 256 << 10);
@@ -142,7 +142,7 @@ static void both_ways(void **state)
                         co_p2p_send(&sends[rank][i]);
                     } else {
                         receives[rank][i] = receive_at(rank, BYTES);
-                        receives[rank][i].buffer = bodies[rank][i];
+                        receives[rank][i].buffer = payloads[rank][i];
                         co_p2p_receive(&receives[rank][i], 1 - rank, i);
                     }
                 }
@@ -153,10 +153,10 @@ static void both_ways(void **state)
             for (int i = 0; i < COUNT; i++) {
                 assert_true(co_p2p_send_is_done(&sends[rank][i]));
                 assert_true(co_p2p_receive_is_done(&receives[rank][i]));
-                assert_memory_equal(bodies[rank][i], sent, BYTES);
+                assert_memory_equal(payloads[rank][i], sent, BYTES);
             }
         }
-        memset(bodies, 0, sizeof(bodies));
+        memset(payloads, 0, sizeof(payloads));
         close_streams(false);
     }
 }

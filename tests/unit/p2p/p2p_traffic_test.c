@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "fake_links.h"
+#include "fake_rc.h"
 #include "fake_native.h"
 #include "match_oracle.h"
 #include "p2p_tap.h"
@@ -234,7 +234,7 @@ static void step(void)
         break;
     default:
         fake_net.is_slow[roll((unsigned)size)] = is_moody && roll(2) == 0;
-        fake_links_upset((int)roll((unsigned)size), is_moody ? roll(18) : 0);
+        fake_rc_upset((int)roll((unsigned)size), is_moody ? roll(18) : 0);
         p2p_world_move(&world, rank);
     }
 }
@@ -243,7 +243,7 @@ static void settle(void)
 {
     is_moody = false;
     memset(fake_net.is_slow, 0, sizeof(fake_net.is_slow));
-    fake_links_calm();
+    fake_rc_calm();
     p2p_world_settle(&world);
 }
 
@@ -329,9 +329,9 @@ static void open_job(uint64_t seed)
                                             is_tiny ? (size_t)node_size * (size_t)(node_size - 1) * (12 << 10) : 0,
                                         .node_ranks = node_ranks,
                                         .remote_eager_most = roll(2) == 0 ? 4096 : 0,
-                                        .carrier_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
+                                        .native_memory = is_tiny ? (size_t)64 << 10 : (size_t)1 << 20,
                                         .lanes = seed_of_job % 2 == 0 ? 0 : 2 + (unsigned)(seed_of_job / 2 % 5),
-                                        .has_links = roll(2) == 0,
+                                        .has_rc = roll(2) == 0,
                                         .wrap = p2p_tap_put,
                                         .stream_most = roll(2) == 0 ? 1 << 20 : 0,
                                         .patience_ns = roll(1000),
@@ -342,7 +342,7 @@ static void open_job(uint64_t seed)
     p2p_world_open(&world, &options);
     is_moody = roll(2) == 0;
     fake_net.buffered = roll(2) == 0 ? 0 : fake_net.buffered;
-    fake_links_net.has_room = has_room;
+    fake_rc_net.has_room = has_room;
     for (int rank = 0; rank < size; rank++) {
         int peers[RANKS];
         for (int i = 0; i < size; i++) {

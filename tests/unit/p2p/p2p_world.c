@@ -17,7 +17,7 @@
 #include "p2p/channel/native_channel.h"
 #include "p2p/channel/rc_channel.h"
 #include "p2p/channel/ring_channel.h"
-#include "fake_links.h"
+#include "fake_rc.h"
 #include "fake_native.h"
 
 #define SETTLED 20 // rounds without an event
@@ -96,28 +96,28 @@ static void open_nodes(struct p2p_world *world, const struct p2p_world_options *
     }
 }
 
-static void open_carriers(struct p2p_world *world, const struct p2p_world_options *options)
+static void open_native(struct p2p_world *world, const struct p2p_world_options *options)
 {
     fake_net_open(world->size);
     for (int rank = 0; rank < world->size; rank++) {
         struct co_native_channel_config config = {.native = fake_native(rank),
                                                   .size = world->size,
-                                                  .memory = options->carrier_memory != 0 ? options->carrier_memory
-                                                                                         : (size_t)1 << 20,
+                                                  .memory = options->native_memory != 0 ? options->native_memory
+                                                                                        : (size_t)1 << 20,
                                                   .eager = options->remote_eager_most,
                                                   .credit = options->credit};
-        assert_int_equal(co_native_channel_open(&world->carriers[rank], &config), 0);
+        assert_int_equal(co_native_channel_open(&world->remote_channels[rank], &config), 0);
     }
 }
 
-static void open_links(struct p2p_world *world, const struct p2p_world_options *options)
+static void open_rc(struct p2p_world *world, const struct p2p_world_options *options)
 {
-    fake_links_open(world->size);
-    world->has_links = true;
+    fake_rc_open(world->size);
+    world->has_rc = true;
     for (int rank = 0; rank < world->size; rank++) {
         struct co_rc_channel_config config = {
-            .rc = fake_links(rank), .size = world->size, .packet_bytes = FAKE_FRAME_BYTES, .credit = options->credit};
-        assert_int_equal(co_rc_channel_open(&world->carriers[rank], &config), 0);
+            .rc = fake_rc(rank), .size = world->size, .packet_bytes = FAKE_PACKET_BYTES, .credit = options->credit};
+        assert_int_equal(co_rc_channel_open(&world->remote_channels[rank], &config), 0);
     }
 }
 
@@ -129,13 +129,13 @@ static struct co_channel *wrapped(const struct p2p_world_options *options, struc
 
 static void open_rank(struct p2p_world *world, const struct p2p_world_options *options, int rank, int node_ranks)
 {
-    int peers[P2P_WORLD_MOST] = {0, 1, 2, 3}, places[P2P_WORLD_MOST], first = rank / node_ranks * node_ranks;
+    int peers[P2P_WORLD_MOST] = {0, 1, 2, 3}, local_ranks[P2P_WORLD_MOST], first = rank / node_ranks * node_ranks;
     for (int peer = 0; peer < world->size; peer++) {
-        places[peer] = peer / node_ranks == rank / node_ranks ? peer - first : -1;
+        local_ranks[peer] = peer / node_ranks == rank / node_ranks ? peer - first : -1;
     }
     struct co_p2p_config config = {.channel = wrapped(options, world->channels[rank], rank, first),
-                                   .places = places,
-                                   .remote_channel = wrapped(options, world->carriers[rank], rank, 0),
+                                   .local_ranks = local_ranks,
+                                   .remote_channel = wrapped(options, world->remote_channels[rank], rank, 0),
                                    .size = world->size,
                                    .self = rank,
                                    .eager_most = options->eager_most,
@@ -162,7 +162,7 @@ void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *opt
     *world = (struct p2p_world){.size = options->size};
     open_nodes(world, options, node_ranks);
     if (node_ranks < world->size) {
-        (options->has_links ? open_links : open_carriers)(world, options);
+        (options->has_rc ? open_rc : open_native)(world, options);
     }
     for (int rank = 0; rank < world->size; rank++) {
         open_rank(world, options, rank, node_ranks);
@@ -175,15 +175,15 @@ void p2p_world_close(struct p2p_world *world)
         co_p2p_context_close(world->contexts[rank]);
         co_p2p_close(world->ranks[rank]);
     }
-    if (world->carriers[0] != NULL) {
-        (world->has_links ? fake_links_close : fake_net_close)();
+    if (world->remote_channels[0] != NULL) {
+        (world->has_rc ? fake_rc_close : fake_net_close)();
     }
 }
 
 int p2p_world_move(struct p2p_world *world, int rank)
 {
-    bool is_native = world->carriers[rank] != NULL && !world->has_links;
-    int events = !is_native ? 0 : co_native_channel_progress(world->carriers[rank], false);
+    bool is_native = world->remote_channels[rank] != NULL && !world->has_rc;
+    int events = !is_native ? 0 : co_native_channel_progress(world->remote_channels[rank], false);
     return events + co_p2p_progress(world->ranks[rank]);
 }
 

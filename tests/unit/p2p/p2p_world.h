@@ -11,11 +11,11 @@
 
 struct p2p_world {
     int size;
-    struct co_channel *channels[P2P_WORLD_MOST]; // inside the node, NULL: alone there
-    struct co_channel *carriers[P2P_WORLD_MOST]; // between nodes, NULL: there is one
+    struct co_channel *channels[P2P_WORLD_MOST];        // inside the node, NULL: alone there
+    struct co_channel *remote_channels[P2P_WORLD_MOST]; // between nodes, NULL: there is one
     struct co_p2p *ranks[P2P_WORLD_MOST];
     struct co_p2p_context *contexts[P2P_WORLD_MOST]; // of communicator 1, all ranks in order
-    bool has_links;
+    bool has_rc;
 };
 
 struct p2p_world_options {
@@ -35,8 +35,8 @@ struct p2p_world_options {
     uint64_t patience_ns;     // with them
     uint64_t (*now_ns)(void); // NULL: the clock's
     int node_ranks;           // ranks of a node, 0: all
-    size_t remote_eager_most, carrier_memory;
-    bool has_links; // connections (fake_links.h) between nodes, not a native MPI
+    size_t remote_eager_most, native_memory;
+    bool has_rc; // connections (fake_rc.h) between nodes, not a native MPI
 };
 
 void p2p_world_open(struct p2p_world *world, const struct p2p_world_options *options);

@@ -16,20 +16,10 @@ void co_tracker_open(struct co_tracker *tracker, struct co_event_writer *writer)
     co_hash_map_open(&tracker->made);
 }
 
-static void free_all(struct co_hash_map *map)
-{
-    size_t position = 0;
-    void *entry;
-    while ((entry = co_hash_map_next(map, &position, NULL)) != NULL) {
-        free(entry);
-    }
-    co_hash_map_close(map);
-}
-
 void co_tracker_close(struct co_tracker *tracker)
 {
-    free_all(&tracker->requests);
-    free_all(&tracker->grids);
+    co_hash_map_close_free(&tracker->requests);
+    co_hash_map_close_free(&tracker->grids);
     co_hash_map_close(&tracker->made);
     co_tracker_groups_close(&tracker->groups);
 }

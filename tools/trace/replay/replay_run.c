@@ -8,12 +8,7 @@
 
 static void close_rank(struct co_replay_rank *rank)
 {
-    size_t position = 0;
-    void *known;
-    while ((known = co_hash_map_next(&rank->receives, &position, NULL)) != NULL) {
-        free(known);
-    }
-    co_hash_map_close(&rank->receives);
+    co_hash_map_close_free(&rank->receives);
     co_hash_map_close(&rank->places);
     co_hash_map_close(&rank->by_comm);
     co_hash_map_close(&rank->made);

@@ -18,7 +18,7 @@
 // What is not answered in 0.54 s is sent again, seven times: a cable that is pulled for two seconds loses no messages.
 #define TIMEOUT 17
 
-int co_rc_connect_fill(struct co_rc_all *all, unsigned slot)
+static int receive_into(struct co_rc_all *all, unsigned slot)
 {
     struct ibv_sge place = {.addr = (uintptr_t)co_rc_connect_slot(all, slot),
                             .length = CO_RC_GRH + sizeof(struct co_rc_connection_request),
@@ -47,7 +47,7 @@ int co_rc_connect_open(struct co_rc_all *all)
     }
     int error = co_verbs_datagrams_init(all->connect_qp, all->config.port, KEY);
     for (unsigned slot = 0; error == 0 && slot < CO_RC_CONNECT_SLOTS; slot++) {
-        error = co_rc_connect_fill(all, slot);
+        error = receive_into(all, slot);
     }
     return error == 0 ? co_verbs_datagrams_start(all->connect_qp) : error;
 }
@@ -227,7 +227,7 @@ static void requests_receive(struct co_rc_all *all)
             }
         }
         if (done[i].status != IBV_WC_WR_FLUSH_ERR) {
-            co_rc_connect_fill(all, slot);
+            receive_into(all, slot);
         }
     }
 }

@@ -115,7 +115,6 @@ static inline unsigned char *co_rc_connect_slot(const struct co_rc_all *all, uns
 
 // rc_connect.c
 int co_rc_connect_open(struct co_rc_all *all); // 0 or -errno
-int co_rc_connect_fill(struct co_rc_all *all, unsigned slot);
 void co_rc_connect_close(struct co_rc_all *all);
 void co_rc_connect_poll(struct co_rc_all *all); // hears connection requests, and repeats those that were not answered
 void co_rc_connect(struct co_rc_all *all, int peer);   // begins, unless it has begun

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
 #include "mcast/receive/receive_lane.h"
 
 enum { PAYLOAD = 100, TAG = CO_AUTH_TAG_MAX, DATAGRAM = CO_WIRE_HEAD_BYTES + PAYLOAD + TAG, ROOM = 8 };

@@ -14,7 +14,6 @@
 #include <cmocka.h>
 
 #include "base/auth/auth.h"
-#include "mcast/endpoint.h"
 #include "mcast/wire/wire.h"
 #include "mcast/send/control_send.h"
 

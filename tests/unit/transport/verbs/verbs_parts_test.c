@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Parts of the verbs module over a device that is no device: words and their credit between two ends, ways that are
+// Parts of the verbs module over a device that is no device: datagrams and their credit between two ends, ways that are
 // found again in more than one try, and connections whose completions cannot be polled.
 #include <errno.h>
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 #include "p2p/channel/rc/rc_state.h"
 #include "transport/verbs/verbs_state.h"
 
-enum { STEPS = 200000, QUEUE = 512, BYTES_MOST = CO_VERBS_WORD_BYTES };
+enum { STEPS = 200000, QUEUE = 512, BYTES_MOST = CO_VERBS_RC_DATAGRAM_BYTES };
 
 // What both ends have of the device. A send arrives at once, and its end is told to who polls.
 struct end {
@@ -25,11 +25,11 @@ struct end {
     struct ibv_cq queue;
     struct ibv_wc done[QUEUE]; // a ring
     unsigned done_first, done_count;
-    struct ibv_recv_wr receives[CO_VERBS_WORDS]; // a ring; their pieces are beside them
-    struct ibv_sge places[CO_VERBS_WORDS];
+    struct ibv_recv_wr receives[CO_VERBS_RC_DATAGRAMS]; // a ring; their pieces are beside them
+    struct ibv_sge places[CO_VERBS_RC_DATAGRAMS];
     unsigned receives_first, receives_count;
-    uint32_t said, heard; // words that were taken by the transport, and that came
-    uint8_t memory[2 * CO_VERBS_WORDS * CO_VERBS_WORD_BYTES];
+    uint32_t said, heard; // datagrams that were taken by the transport, and that came
+    uint8_t memory[2 * CO_VERBS_RC_DATAGRAMS * CO_VERBS_RC_DATAGRAM_BYTES];
 };
 
 static struct ibv_context context;
@@ -48,7 +48,7 @@ static int post_send(struct ibv_qp *queue_pair, struct ibv_send_wr *request, str
     struct end *from = &ends[queue_pair == &ends[1].queue_pair], *to = &ends[from == &ends[0]];
     (void)bad;
     assert_true(to->receives_count > 0); // nobody is ever told to wait
-    unsigned first = to->receives_first++ % CO_VERBS_WORDS;
+    unsigned first = to->receives_first++ % CO_VERBS_RC_DATAGRAMS;
     uint32_t bytes = request->num_sge > 0 ? request->sg_list->length : 0;
     to->receives_count--;
     assert_true(bytes <= to->places[first].length);
@@ -63,9 +63,9 @@ static int post_send(struct ibv_qp *queue_pair, struct ibv_send_wr *request, str
 static int post_recv(struct ibv_qp *queue_pair, struct ibv_recv_wr *request, struct ibv_recv_wr **bad)
 {
     struct end *end = &ends[queue_pair == &ends[1].queue_pair];
-    unsigned last = (end->receives_first + end->receives_count++) % CO_VERBS_WORDS;
+    unsigned last = (end->receives_first + end->receives_count++) % CO_VERBS_RC_DATAGRAMS;
     (void)bad;
-    assert_true(end->receives_count <= CO_VERBS_WORDS);
+    assert_true(end->receives_count <= CO_VERBS_RC_DATAGRAMS);
     end->receives[last] = *request;
     end->places[last] = *request->sg_list;
     return 0;
@@ -131,7 +131,7 @@ static int open_ends(void **state)
     destroyed = 0;
     for (int i = 0; i < 2; i++) {
         struct co_verbs *verbs = &ends[i].verbs;
-        struct co_verbs_link *link = &verbs->reads.links[0];
+        struct co_verbs_rc *rc = &verbs->reads.rc[0];
         ends[i].queue_pair.context = ends[i].queue.context = &context;
         verbs->config.count = count;
         verbs->config.warn = warn;
@@ -139,9 +139,9 @@ static int open_ends(void **state)
         verbs->reads.region = &region;
         verbs->reads.done = &ends[i].queue;
         verbs->reads.free_count = CO_VERBS_READS;
-        *link = (struct co_verbs_link){.queue_pair = &ends[i].queue_pair, .peer = 1 - i};
-        assert_int_equal(co_verbs_words_open(verbs, link, ends[i].memory), 0);
-        link->is_up = true;
+        *rc = (struct co_verbs_rc){.queue_pair = &ends[i].queue_pair, .peer = 1 - i};
+        assert_int_equal(co_verbs_rc_datagrams_open(verbs, rc, ends[i].memory), 0);
+        rc->is_up = true;
     }
     return 0;
 }
@@ -164,9 +164,9 @@ static bool say(struct end *end)
     uint32_t number = end->said, length = length_of(number);
     memset(bytes, (int)(number & 255), sizeof bytes);
     memcpy(bytes, &number, sizeof number);
-    struct co_tx_datagram word = {
+    struct co_tx_datagram datagram = {
         .head = bytes, .payload = bytes + 4, .head_bytes = 4, .payload_bytes = length - 4, .by_connection = true};
-    bool is_said = co_verbs_word_send(&end->verbs, end == &ends[0], &word);
+    bool is_said = co_verbs_rc_datagram_send(&end->verbs, end == &ends[0], &datagram);
     end->said += is_said;
     return is_said;
 }
@@ -188,7 +188,7 @@ static void hear(void *arg, const struct co_arrival *arrivals, unsigned number_o
 static unsigned look(struct end *end)
 {
     co_verbs_reads_reap(&end->verbs);
-    return co_verbs_words_deliver(&end->verbs, hear, end);
+    return co_verbs_rc_datagrams_deliver(&end->verbs, hear, end);
 }
 
 static void look_until_silent(void)
@@ -199,7 +199,7 @@ static void look_until_silent(void)
     } while (ends[0].done_count + ends[1].done_count > 0);
 }
 
-static void words_come_once_in_order_and_nobody_waits(void **state)
+static void datagrams_come_once_in_order_and_nobody_waits(void **state)
 {
     uint32_t random = 1;
     (void)state;
@@ -224,28 +224,28 @@ static void who_only_speaks_hears_that_there_is_room_again(void **state)
     (void)state;
     for (int step = 0; step < 1000; step++) {
         unsigned said = 0;
-        while (said < CO_VERBS_WORDS && say(&ends[0])) {
+        while (said < CO_VERBS_RC_DATAGRAMS && say(&ends[0])) {
             said++;
         }
-        assert_true(said > 0 && said < CO_VERBS_WORDS); // one is left for an empty word
+        assert_true(said > 0 && said < CO_VERBS_RC_DATAGRAMS); // one is left for an empty datagram
         look_until_silent();
     }
     assert_int_equal(ends[1].heard, ends[0].said);
 }
 
-static void a_false_number_of_words_taken_costs_words_and_no_memory(void **state)
+static void a_false_number_of_datagrams_taken_costs_datagrams_and_no_memory(void **state)
 {
     static const uint32_t numbers[] = {1, 77, UINT32_MAX, 1u << 31, 0};
-    struct co_verbs_words *words = &ends[0].verbs.reads.links[0].words;
+    struct co_verbs_rc_datagrams *datagrams = &ends[0].verbs.reads.rc[0].datagrams;
     (void)state;
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct ibv_wc done = {.wr_id = ends[0].receives[ends[0].receives_first++ % CO_VERBS_WORDS].wr_id,
+        struct ibv_wc done = {.wr_id = ends[0].receives[ends[0].receives_first++ % CO_VERBS_RC_DATAGRAMS].wr_id,
                               .imm_data = htonl(numbers[i])};
         ends[0].receives_count--;
-        co_verbs_word_take(&ends[0].verbs, &done);
-        for (int k = 0; k < 3 * CO_VERBS_WORDS && ends[1].receives_count > 0; k++) {
+        co_verbs_rc_datagram_take(&ends[0].verbs, &done);
+        for (int k = 0; k < 3 * CO_VERBS_RC_DATAGRAMS && ends[1].receives_count > 0; k++) {
             say(&ends[0]);
-            assert_true(words->sent - words->left <= CO_VERBS_WORDS);
+            assert_true(datagrams->sent - datagrams->left <= CO_VERBS_RC_DATAGRAMS);
         }
     }
 }
@@ -254,11 +254,11 @@ static void what_had_come_before_a_connection_failed_is_heard(void **state)
 {
     (void)state;
     assert_true(say(&ends[0]));
-    tell_end(&ends[1], (struct ibv_wc){.wr_id = CO_VERBS_WORD, .status = IBV_WC_RETRY_EXC_ERR});
+    tell_end(&ends[1], (struct ibv_wc){.wr_id = CO_VERBS_RC_DATAGRAM, .status = IBV_WC_RETRY_EXC_ERR});
     assert_int_equal(look(&ends[1]), 1);
     assert_int_equal(destroyed, 1);
     assert_false(say(&ends[1]));
-    tell_end(&ends[1], (struct ibv_wc){.wr_id = CO_VERBS_WORD, .status = IBV_WC_WR_FLUSH_ERR});
+    tell_end(&ends[1], (struct ibv_wc){.wr_id = CO_VERBS_RC_DATAGRAM, .status = IBV_WC_WR_FLUSH_ERR});
     assert_int_equal(look(&ends[1]), 0);
     assert_int_equal(destroyed, 1);
 }
@@ -319,9 +319,10 @@ static void who_cannot_be_polled_has_lost_all_peers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(words_come_once_in_order_and_nobody_waits, open_ends, close_ends),
+        cmocka_unit_test_setup_teardown(datagrams_come_once_in_order_and_nobody_waits, open_ends, close_ends),
         cmocka_unit_test_setup_teardown(who_only_speaks_hears_that_there_is_room_again, open_ends, close_ends),
-        cmocka_unit_test_setup_teardown(a_false_number_of_words_taken_costs_words_and_no_memory, open_ends, close_ends),
+        cmocka_unit_test_setup_teardown(a_false_number_of_datagrams_taken_costs_datagrams_and_no_memory, open_ends,
+                                        close_ends),
         cmocka_unit_test_setup_teardown(what_had_come_before_a_connection_failed_is_heard, open_ends, close_ends),
         cmocka_unit_test_setup_teardown(ways_that_could_not_be_made_are_made_by_the_next_try, open_ends, close_ends),
         cmocka_unit_test_setup_teardown(who_cannot_be_polled_has_lost_all_peers, open_ends, close_ends),

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whose silence proves that a peer is gone. Where all ranks have worker threads, its own. Where some do not, a rank
+// that computes is silent, and its host has to speak for it: each host asks the next one, so that all have been heard
+// once, and answers that a firewall keeps back are not missed later. Collective, start-up only.
+#include "engine/start/liveness_proof.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "engine/engine_state.h"
+#include "engine/progress/wait.h"
+#include "engine/start/descriptor_budget.h"
+#include "mcast/mcast.h"
+#include "transport/transport.h"
+
+static int next_leader(const struct co_engine *engine)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    int next = (bootstrap->node_index + 1) % bootstrap->node_count, rank = 0;
+    while (engine->node_of_rank[rank] != next) {
+        rank++;
+    }
+    return rank;
+}
+
+// Within the time of the set-up probe, which the network has passed already.
+static bool hears_next_host(struct co_engine *engine)
+{
+    const struct co_transport_ops *ops = engine->transport->ops;
+    int rank = next_leader(engine), asked = 0;
+    bool is_heard = false;
+    uint64_t end_ns = co_clock_now_ns() + (uint64_t)co_setting_number(CO_SET_PROBE);
+    while (ops->host_ask != NULL && !is_heard && asked >= 0 && co_clock_now_ns() < end_ns) {
+        co_trylock_wait(&engine->lock); // some ranks may have threads
+        asked = ops->host_ask(engine->transport, rank);
+        is_heard = ops->host_told(engine->transport) == rank;
+        co_mcast_progress(engine->mcast, co_clock_now_ns());
+        co_trylock_drop(&engine->lock);
+        if (!is_heard) {
+            co_sleep_for_event(engine, CO_NS_PER_MS / 2);
+        }
+    }
+    return is_heard;
+}
+
+static enum co_signs agree_on_hosts(struct co_engine *engine)
+{
+    const struct co_bootstrap *bootstrap = &engine->bootstrap;
+    int verdict = co_descriptors_take(engine, CO_TRANSPORT_HOSTS_ASKED);
+    if (verdict && bootstrap->node_rank == 0) {
+        verdict = hears_next_host(engine);
+    }
+    if (bootstrap->minimum(bootstrap->arg, &verdict, 1) == 0 && verdict) {
+        return CO_SIGNS_OF_HOSTS;
+    }
+    if (bootstrap->world_rank == 0) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE,
+               "a host that falls silent is waited for: not all ranks have worker threads, and some host does not "
+               "refuse connections to a closed port, or has no descriptors to ask");
+    }
+    return CO_SIGNS_NONE;
+}
+
+void co_liveness_proof_agree(struct co_engine *engine, bool all_have_threads)
+{
+    if (engine->mcast == NULL) {
+        return;
+    }
+    enum co_signs signs = all_have_threads ? CO_SIGNS_OF_MEMBERS : agree_on_hosts(engine);
+    co_trylock_wait(&engine->lock);
+    co_mcast_expect_signs(engine->mcast, signs);
+    co_trylock_drop(&engine->lock);
+}
