@@ -6,8 +6,7 @@
 
 #include "mcast/endpoint.h"
 
-bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); // of all blocks; the same on all members
-int co_collect_member(const struct co_mcast_group *group);                     // the collector, likewise
+int co_collect_member(const struct co_mcast_group *group); // the collector, the same on all members
 void co_collect_start(struct co_mcast_op *op);
 void co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 void co_collect_due(struct co_mcast_group *group);              // sends again, or asks for, what is due by now

@@ -43,15 +43,30 @@ int co_operation_source(const struct co_mcast_op *op, int block)
     return op->root >= 0 ? op->root : block;
 }
 
+static int chains_of(const struct co_mcast_op *op)
+{
+    return co_chain_count(op->group->count, op->group->mcast->config.chains);
+}
+
 int co_operation_senders(const struct co_mcast_op *op)
 {
-    return op->root >= 0 ? 1 : co_chain_count(op->group->count, op->group->mcast->config.chains);
+    int chains = op->root >= 0 ? 1 : chains_of(op);
+    return op->senders < chains ? op->senders : chains;
+}
+
+int co_operation_predecessor(const struct co_mcast_op *op)
+{
+    int member = op->group->self;
+    do {
+        member = co_chain_predecessor(member, op->group->count, chains_of(op));
+    } while (member >= 0 && op->blocks[member].chunks == 0);
+    return member;
 }
 
 static void activate_successor(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
-    int successor = co_chain_successor(group->self, group->count, co_operation_senders(op));
+    int successor = co_chain_successor(group->self, group->count, chains_of(op));
     if (op->root < 0 && successor >= 0) {
         co_control_send_once(group, successor, CO_CONTROL_TOKEN, op->number, 0, NULL, 0);
     }
@@ -60,8 +75,7 @@ static void activate_successor(struct co_mcast_op *op)
 // The activation signal may be lost; the predecessor's complete block says the same.
 static void activate_self(struct co_mcast_op *op, int source)
 {
-    struct co_mcast_group *group = op->group;
-    if (op->root < 0 && co_chain_predecessor(group->self, group->count, co_operation_senders(op)) == source) {
+    if (op->root < 0 && co_operation_predecessor(op) == source) {
         op->may_send = true;
     }
 }
@@ -142,6 +156,18 @@ void co_operations_fail_again(struct co_mcast_group *group)
     }
 }
 
+// One behind the other, where they stay as long as they are kept.
+static void copy_blocks(struct co_mcast_op *op, uint8_t *copy)
+{
+    size_t at = 0;
+    for (int i = 0; i < op->block_count; i++) {
+        struct co_receive_block *block = &op->blocks[i];
+        memcpy(copy + at, op->buffer + block->offset, block->bytes);
+        block->offset = at;
+        at += block->bytes;
+    }
+}
+
 // Keeps the bytes for the neighbour, so that the user gets the buffer back now.
 static bool keep_copy(struct co_mcast_op *op)
 {
@@ -154,7 +180,11 @@ static bool keep_copy(struct co_mcast_op *op)
     if (copy == NULL) {
         return false;
     }
-    memcpy(copy, op->buffer, op->bytes);
+    if (op->is_scattered) {
+        copy_blocks(op, copy);
+    } else {
+        memcpy(copy, op->buffer, op->bytes);
+    }
     op->buffer = copy;
     op->is_kept = true;
     mcast->kept_bytes += op->bytes;

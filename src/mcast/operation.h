@@ -13,6 +13,7 @@ bool co_operation_has_bytes(const struct co_mcast_op *op);
 struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source); // NULL: that one sends none
 int co_operation_source(const struct co_mcast_op *op, int block);
 int co_operation_senders(const struct co_mcast_op *op);              // at a time
+int co_operation_predecessor(const struct co_mcast_op *op);          // in the chain, with bytes to send; -1: none
 void co_operation_block_arrived(struct co_mcast_op *op, int source); // the last chunk of it
 void co_operation_own_block_is_here(struct co_mcast_op *op);         // to be sent; nothing is awaited of it
 // Moves all as far as they go, and frees those that nobody needs: no pointer to an operation outlives it.

@@ -19,6 +19,7 @@ struct co_gatherv_call {
     struct co_communicator *communicator;
     struct co_datatype send_facts, receive_facts;
     size_t total_bytes;
+    size_t largest_bytes;
     size_t block_bytes; // the mean, rounded up
     bool is_equal;      // all blocks are of this length: an allgather
 };
