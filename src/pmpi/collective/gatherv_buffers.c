@@ -73,8 +73,11 @@ static char *place_of(const struct co_gatherv_call *call, int rank)
     return (char *)call->receive + (ptrdiff_t)call->places[rank] * call->receive_facts.extent;
 }
 
-static bool is_row(const struct co_gatherv_call *call)
+bool co_gatherv_is_row(const struct co_gatherv_call *call)
 {
+    if (!call->is_equal) {
+        return false;
+    }
     for (int rank = 1; rank < ranks_of(call); rank++) {
         if (call->places[rank] != (ptrdiff_t)call->places[rank - 1] + call->counts[0]) {
             return false;
@@ -83,10 +86,24 @@ static bool is_row(const struct co_gatherv_call *call)
     return true;
 }
 
+struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call)
+{
+    return (struct co_gather_call){.send = call->send,
+                                   .send_count = call->send_count,
+                                   .send_type = call->send_type,
+                                   .receive = place_of(call, 0),
+                                   .receive_count = call->counts[0],
+                                   .receive_type = call->receive_type,
+                                   .communicator = call->communicator,
+                                   .send_facts = call->send_facts,
+                                   .receive_facts = call->receive_facts,
+                                   .block_bytes = call->block_bytes};
+}
+
 // Blocks of the program's own buffer cannot be used as they are.
 static bool must_pack(const struct co_gatherv_call *call)
 {
-    if (call->is_equal && !is_row(call)) {
+    if (call->is_equal) {
         return true;
     }
     for (int rank = 0; rank < ranks_of(call); rank++) {
@@ -173,11 +190,6 @@ int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_
         co_gatherv_buffers_close(buffers);
     }
     return error;
-}
-
-void *co_gatherv_row(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
-{
-    return buffers->packed != NULL ? buffers->packed : place_of(call, 0);
 }
 
 int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
