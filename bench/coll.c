@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const coll_call_names[COLL_CALLS] = {"bcast",      "ibcast",      "allgather", "iallgather",
-                                                 "allgatherv", "iallgatherv", "istart",    "overlap"};
+const char *const coll_call_names[COLL_CALLS] = {
+    "bcast",       "ibcast", "allgather", "iallgather",     "allgatherv",
+    "iallgatherv", "istart", "overlap",   "overlap-ibcast", "overlap-iallgatherv"};
 
 static bool allocate(struct coll_run *run)
 {
@@ -28,7 +29,7 @@ static bool allocate(struct coll_run *run)
         is_bcast_only &= !run->options.calls[call] || coll_has_root((enum coll_call)call);
     }
     run->room = largest * (is_bcast_only ? 1 : (size_t)run->ranks);
-    run->send = malloc(2 * largest);
+    run->send = malloc(10 * largest); // a rank's share of the mean may be as much
     run->receive = malloc(run->room);
     run->counts = calloc((size_t)run->ranks, sizeof *run->counts);
     run->places = calloc((size_t)run->ranks, sizeof *run->places);
@@ -200,8 +201,8 @@ int main(int argc, char **argv)
     coll_place_print(&run);
     for (int call = 0; call < COLL_CALLS; call++) {
         for (int i = 0; run.options.calls[call] && i < run.options.size_count; i++) {
-            if (call == COLL_OVERLAP) {
-                coll_overlap_measure(&run, run.options.sizes[i]);
+            if (coll_is_overlap((enum coll_call)call)) {
+                coll_overlap_measure(&run, (enum coll_call)call, run.options.sizes[i]);
             } else {
                 measure(&run, (enum coll_call)call, run.options.sizes[i]);
             }

@@ -18,13 +18,18 @@ enum coll_call {
     COLL_ALLGATHERV,
     COLL_IALLGATHERV,
     COLL_ISTART,
-    COLL_OVERLAP,
+    COLL_OVERLAP, // of MPI_Iallgather
+    COLL_OVERLAP_IBCAST,
+    COLL_OVERLAP_IALLGATHERV,
     COLL_CALLS
 };
 
 // OSU: short units of work until the clock says that it was long enough. STEPS: a fixed amount of work, which takes
 // longer when the library needs the processor. SLEEP: on another device, the processor is free.
 enum coll_compute { COLL_COMPUTE_OSU, COLL_COMPUTE_STEPS, COLL_COMPUTE_SLEEP, COLL_COMPUTES };
+
+// Of an allgatherv: each longer than the one before by the same, all the same, or the first ten times the others.
+enum coll_blocks { COLL_BLOCKS_GROWING, COLL_BLOCKS_EQUAL, COLL_BLOCKS_LONG, COLL_BLOCKS };
 
 enum { COLL_SIDES_MAX = 24, COLL_SIZES_MAX = 64 };
 
@@ -37,6 +42,7 @@ struct coll_options {
     int batch;                 // calls in one sample, 0: so many that a sample lasts about a millisecond
     int late_ms;               // istart: how late the last rank comes
     enum coll_compute compute; // overlap: what the computation is
+    enum coll_blocks blocks;   // of the allgathervs
     bool has_algorithms;       // one side for every algorithm of the tuned component
     int root;
 };
@@ -65,7 +71,7 @@ struct coll_run {
 // One message from a root, not a block of each rank.
 static inline bool coll_has_root(enum coll_call call)
 {
-    return call == COLL_BCAST || call == COLL_IBCAST;
+    return call == COLL_BCAST || call == COLL_IBCAST || call == COLL_OVERLAP_IBCAST;
 }
 
 extern const char *const coll_call_names[COLL_CALLS];
@@ -95,7 +101,12 @@ void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes
 size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes);
 double coll_now(void); // seconds
 
+// Starts a nonblocking one.
+void coll_sample_start(struct coll_run *run, const struct coll_side *side, enum coll_call call, size_t bytes,
+                       MPI_Request *request);
+
 // coll_overlap.c: the definition of the OSU benchmarks. Prints its own lines.
-void coll_overlap_measure(struct coll_run *run, size_t bytes);
+bool coll_is_overlap(enum coll_call call);
+void coll_overlap_measure(struct coll_run *run, enum coll_call overlap, size_t bytes);
 
 #endif

@@ -9,17 +9,12 @@
 #include <string.h>
 
 static const struct option long_options[] = {
-    {"calls", required_argument, NULL, 'c'},
-    {"sizes", required_argument, NULL, 's'},
-    {"rounds-min", required_argument, NULL, 'm'},
-    {"rounds-max", required_argument, NULL, 'M'},
-    {"seconds", required_argument, NULL, 't'},
-    {"batch", required_argument, NULL, 'b'},
-    {"late-ms", required_argument, NULL, 'l'},
-    {"compute", required_argument, NULL, 'z'},
-    {"algorithms", no_argument, NULL, 'a'},
-    {"root", required_argument, NULL, 'r'},
-    {NULL, 0, NULL, 0},
+    {"calls", required_argument, NULL, 'c'},      {"sizes", required_argument, NULL, 's'},
+    {"rounds-min", required_argument, NULL, 'm'}, {"rounds-max", required_argument, NULL, 'M'},
+    {"seconds", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
+    {"late-ms", required_argument, NULL, 'l'},    {"compute", required_argument, NULL, 'z'},
+    {"blocks", required_argument, NULL, 'k'},     {"algorithms", no_argument, NULL, 'a'},
+    {"root", required_argument, NULL, 'r'},       {NULL, 0, NULL, 0},
 };
 
 static bool take_calls(struct coll_options *options, char *list)
@@ -62,16 +57,30 @@ static bool take_count(const char *text, int lowest, int *count)
     return true;
 }
 
+// Which of the names it is; -1: none.
+static int find_word(const char *word, const char *const names[], int count)
+{
+    int i = 0;
+    while (i < count && strcmp(word, names[i]) != 0) {
+        i++;
+    }
+    return i < count ? i : -1;
+}
+
 static bool take_compute(struct coll_options *options, const char *word)
 {
     static const char *const names[COLL_COMPUTES] = {"osu", "steps", "sleep"};
-    for (int i = 0; i < COLL_COMPUTES; i++) {
-        if (strcmp(word, names[i]) == 0) {
-            options->compute = (enum coll_compute)i;
-            return true;
-        }
-    }
-    return false;
+    int found = find_word(word, names, COLL_COMPUTES);
+    options->compute = found < 0 ? COLL_COMPUTE_OSU : (enum coll_compute)found;
+    return found >= 0;
+}
+
+static bool take_blocks(struct coll_options *options, const char *word)
+{
+    static const char *const names[COLL_BLOCKS] = {"growing", "equal", "long"};
+    int found = find_word(word, names, COLL_BLOCKS);
+    options->blocks = found < 0 ? COLL_BLOCKS_GROWING : (enum coll_blocks)found;
+    return found >= 0;
 }
 
 static bool take_option(struct coll_options *options, int option)
@@ -96,6 +105,8 @@ static bool take_option(struct coll_options *options, int option)
         return take_count(optarg, 0, &options->root);
     case 'z':
         return take_compute(options, optarg);
+    case 'k':
+        return take_blocks(options, optarg);
     case 'a':
         options->has_algorithms = true;
         return true;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Overlap of MPI_Iallgather with computation, as the OSU benchmarks define it: 100 * (1 - (total - compute) / pure),
-// where pure is start and wait back to back, compute the computation alone and total start, computation, wait. Each of
-// the three is taken in every round, sides in turn; medians of a rank, then means over ranks. The computation lasts as
-// long as the median of communication alone so far, of the rank where that is longest, or there would be nothing for
-// the rest of it to hide behind. It is theirs, too, if not told otherwise: units of work until the time is over.
+// Overlap of nonblocking collectives with computation, as the OSU benchmarks define it: 100 * (1 - (total - compute) /
+// pure), where pure is start and wait back to back, compute the computation alone and total start, computation, wait.
+// Each of the three is taken in every round, sides in turn; medians of a rank, then means over ranks. The computation
+// lasts as long as the median of communication alone so far, of the rank where that is longest, or there would be
+// nothing for the rest of it to hide behind. It is theirs, too, if not told otherwise: units of work until the time is
+// over.
 #include "coll.h"
 
 #include <stdio.h>
@@ -90,30 +91,57 @@ static double computation_length(struct coll_run *run, double *pure, int count)
 }
 
 // `pure` has `before` times of communication alone, and gets this round's.
-static void one_round(struct coll_run *run, const struct coll_side *side, size_t bytes, double *pure, int before,
-                      double parts[PARTS], size_t *wrong)
+static void one_round(struct coll_run *run, const struct coll_side *side, enum coll_call call, size_t bytes,
+                      double *pure, int before, double parts[PARTS], size_t *wrong)
 {
     MPI_Request request;
-    int count = (int)bytes;
-    parts[PURE] = pure[before] = coll_sample(run, side, COLL_IALLGATHER, bytes, 1, wrong);
+    parts[PURE] = pure[before] = coll_sample(run, side, call, bytes, 1, wrong);
     double length = computation_length(run, pure, before + 1);
     MPI_Barrier(run->control);
     double start = coll_now();
     compute(run, length);
     parts[COMPUTE] = coll_now() - start;
-    coll_sample_prepare(run, COLL_IALLGATHER, bytes);
+    coll_sample_prepare(run, call, bytes);
     MPI_Barrier(run->control);
     start = coll_now();
-    MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
+    coll_sample_start(run, side, call, bytes, &request);
     parts[START] = coll_now() - start;
     compute(run, length);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     parts[TOTAL] = coll_now() - start;
-    *wrong += coll_sample_check(run, COLL_IALLGATHER, bytes);
+    *wrong += coll_sample_check(run, call, bytes);
 }
 
-void coll_overlap_measure(struct coll_run *run, size_t bytes)
+bool coll_is_overlap(enum coll_call call)
 {
+    return call == COLL_OVERLAP || call == COLL_OVERLAP_IBCAST || call == COLL_OVERLAP_IALLGATHERV;
+}
+
+static enum coll_call call_of(enum coll_call overlap)
+{
+    return overlap == COLL_OVERLAP_IBCAST ? COLL_IBCAST : overlap == COLL_OVERLAP ? COLL_IALLGATHER : COLL_IALLGATHERV;
+}
+
+// What all ranks have measured on one side, `values` of each part.
+static void print_side(struct coll_run *run, enum coll_call overlap, size_t bytes, const char *side, double *values,
+                       int rounds, size_t wrong)
+{
+    double mean[PARTS];
+    unsigned long long mine = wrong, all = 0;
+    for (int part = 0; part < PARTS; part++) {
+        mean[part] = mean_of_medians(run, &values[part * rounds], rounds);
+    }
+    MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run->control);
+    double percent = 100 * (1 - (mean[TOTAL] - mean[COMPUTE]) / mean[PURE]);
+    if (run->rank == 0) {
+        printf("%s %zu %s %llu %d %.1f %.1f %.1f %.1f %.2f\n", coll_call_names[overlap], bytes, side, all, rounds,
+               mean[PURE] * 1e9, mean[START] * 1e9, mean[COMPUTE] * 1e9, mean[TOTAL] * 1e9, percent < 0 ? 0 : percent);
+    }
+}
+
+void coll_overlap_measure(struct coll_run *run, enum coll_call overlap, size_t bytes)
+{
+    enum coll_call call = call_of(overlap);
     int rounds = run->options.rounds_min;
     double *values = calloc((size_t)PARTS * (size_t)rounds * COLL_SIDES_MAX, sizeof *values);
     double *pure[COLL_SIDES_MAX];
@@ -121,17 +149,17 @@ void coll_overlap_measure(struct coll_run *run, size_t bytes)
     calibrate(run);
     for (int s = 0; s < run->side_count; s++) {
         pure[s] = calloc(2 * (size_t)(rounds + ROUNDS_BEFORE), sizeof *pure[s]);
-        for (int i = 0; coll_side_serves(&run->sides[s], COLL_IALLGATHER) && i < ROUNDS_BEFORE; i++) {
-            pure[s][i] = coll_sample(run, &run->sides[s], COLL_IALLGATHER, bytes, 1, &wrong[s]);
+        for (int i = 0; coll_side_serves(&run->sides[s], call) && i < ROUNDS_BEFORE; i++) {
+            pure[s][i] = coll_sample(run, &run->sides[s], call, bytes, 1, &wrong[s]);
         }
     }
     for (int round = 0; round < rounds; round++) {
         for (int s = 0; s < run->side_count; s++) {
             double parts[PARTS];
-            if (!coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
+            if (!coll_side_serves(&run->sides[s], call)) {
                 continue;
             }
-            one_round(run, &run->sides[s], bytes, pure[s], ROUNDS_BEFORE + round, parts, &wrong[s]);
+            one_round(run, &run->sides[s], call, bytes, pure[s], ROUNDS_BEFORE + round, parts, &wrong[s]);
             for (int part = 0; part < PARTS; part++) {
                 values[(s * PARTS + part) * rounds + round] = parts[part];
             }
@@ -141,20 +169,8 @@ void coll_overlap_measure(struct coll_run *run, size_t bytes)
         free(pure[s]);
     }
     for (int s = 0; s < run->side_count; s++) {
-        double mean[PARTS];
-        unsigned long long mine = wrong[s], all = 0;
-        if (!coll_side_serves(&run->sides[s], COLL_IALLGATHER)) {
-            continue;
-        }
-        for (int part = 0; part < PARTS; part++) {
-            mean[part] = mean_of_medians(run, &values[(s * PARTS + part) * rounds], rounds);
-        }
-        MPI_Reduce(&mine, &all, 1, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run->control);
-        double overlap = 100 * (1 - (mean[TOTAL] - mean[COMPUTE]) / mean[PURE]);
-        if (run->rank == 0) {
-            printf("overlap %zu %s %llu %d %.1f %.1f %.1f %.1f %.2f\n", bytes, run->sides[s].name, all, rounds,
-                   mean[PURE] * 1e9, mean[START] * 1e9, mean[COMPUTE] * 1e9, mean[TOTAL] * 1e9,
-                   overlap < 0 ? 0 : overlap);
+        if (coll_side_serves(&run->sides[s], call)) {
+            print_side(run, overlap, bytes, run->sides[s].name, &values[s * PARTS * rounds], rounds, wrong[s]);
         }
     }
     free(values);

@@ -19,13 +19,25 @@ static bool is_uneven(enum coll_call call)
     return call == COLL_ALLGATHERV || call == COLL_IALLGATHERV;
 }
 
-// Each rank's block is longer than the one before by the same; their mean is `bytes`.
+static size_t share_of(const struct coll_run *run, int rank, size_t bytes)
+{
+    size_t ranks = (size_t)run->ranks;
+    switch (run->options.blocks) {
+    case COLL_BLOCKS_EQUAL:
+        return bytes;
+    case COLL_BLOCKS_LONG:
+        return bytes * ranks / (ranks + 9) * (rank == 0 ? 10 : 1);
+    default:
+        return 2 * bytes * (size_t)(rank + 1) / (ranks + 1);
+    }
+}
+
+// The mean of the blocks is `bytes`, or a little less.
 static void lay_out(struct coll_run *run, enum coll_call call, size_t bytes)
 {
     int at = 0;
     for (int rank = 0; rank < run->ranks; rank++) {
-        size_t share = 2 * bytes * (size_t)(rank + 1) / (size_t)(run->ranks + 1);
-        run->counts[rank] = (int)(is_uneven(call) ? share : bytes);
+        run->counts[rank] = (int)(is_uneven(call) ? share_of(run, rank, bytes) : bytes);
         run->places[rank] = at;
         at += run->counts[rank];
     }
@@ -66,40 +78,27 @@ static void sleep_ms(int milliseconds)
     nanosleep(&pause, NULL);
 }
 
-static double time_iallgather(struct coll_run *run, const struct coll_side *side, int count, int batch)
+void coll_sample_start(struct coll_run *run, const struct coll_side *side, enum coll_call call, size_t bytes,
+                       MPI_Request *request)
+{
+    int count = (int)bytes;
+    if (call == COLL_IBCAST) {
+        MPI_Ibcast(run->receive, count, MPI_BYTE, run->options.root, side->comm, request);
+    } else if (call == COLL_IALLGATHERV) {
+        MPI_Iallgatherv(run->send, run->counts[run->rank], MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE,
+                        side->comm, request);
+    } else {
+        MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, request);
+    }
+}
+
+static double time_nonblocking(struct coll_run *run, const struct coll_side *side, enum coll_call call, int count,
+                               int batch)
 {
     double start = coll_now();
     for (int i = 0; i < batch; i++) {
         MPI_Request request;
-        MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, &request);
-        MPI_Wait(&request, MPI_STATUS_IGNORE);
-    }
-    return coll_now() - start;
-}
-
-static double time_uneven(struct coll_run *run, const struct coll_side *side, enum coll_call call, int batch)
-{
-    int count = run->counts[run->rank];
-    double start = coll_now();
-    for (int i = 0; i < batch; i++) {
-        if (call == COLL_ALLGATHERV) {
-            MPI_Allgatherv(run->send, count, MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE, side->comm);
-        } else {
-            MPI_Request request;
-            MPI_Iallgatherv(run->send, count, MPI_BYTE, run->receive, run->counts, run->places, MPI_BYTE, side->comm,
-                            &request);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
-        }
-    }
-    return coll_now() - start;
-}
-
-static double time_ibcast(struct coll_run *run, const struct coll_side *side, int count, int batch)
-{
-    double start = coll_now();
-    for (int i = 0; i < batch; i++) {
-        MPI_Request request;
-        MPI_Ibcast(run->receive, count, MPI_BYTE, run->options.root, side->comm, &request);
+        coll_sample_start(run, side, call, (size_t)count, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
     return coll_now() - start;
@@ -124,19 +123,18 @@ static double time_calls(struct coll_run *run, const struct coll_side *side, enu
     if (call == COLL_ISTART) {
         return time_start(run, side, count);
     }
-    if (is_uneven(call)) {
-        return time_uneven(run, side, call, batch);
-    }
-    if (call == COLL_IBCAST) {
-        return time_ibcast(run, side, count, batch);
-    }
-    if (call == COLL_IALLGATHER) {
-        return time_iallgather(run, side, count, batch);
+    if (call == COLL_IBCAST || call == COLL_IALLGATHER || call == COLL_IALLGATHERV) {
+        return time_nonblocking(run, side, call, count, batch);
     }
     double start = coll_now();
     if (call == COLL_BCAST) {
         for (int i = 0; i < batch; i++) {
             MPI_Bcast(run->receive, count, MPI_BYTE, run->options.root, side->comm);
+        }
+    } else if (call == COLL_ALLGATHERV) {
+        for (int i = 0; i < batch; i++) {
+            MPI_Allgatherv(run->send, run->counts[run->rank], MPI_BYTE, run->receive, run->counts, run->places,
+                           MPI_BYTE, side->comm);
         }
     } else {
         for (int i = 0; i < batch; i++) {

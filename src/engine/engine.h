@@ -123,8 +123,7 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
 // `mine` NULL: in place in `all`.
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
-// Blocks of unequal lengths, one for each rank, to where they belong; the own one stands there already. In the team's
-// order a broadcast from each rank that has any.
+// Blocks of unequal lengths, one for each rank, to where they belong in one buffer; the own one stands there already.
 struct co_part {
     void *buffer;
     size_t bytes; // the same on all members

@@ -25,7 +25,7 @@
 #define QUEUE_FULL_NS UINT64_C(100000)
 #define LATE_NS UINT64_C(100000000)
 
-bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes)
+bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes)
 {
     return group->count >= MEMBERS_LEAST && bytes <= group->mcast->config.collect_bytes;
 }
@@ -66,12 +66,14 @@ void co_collect_start(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
     if (op->root != group->self) {
-        contribute(op);
+        if (op->parts[0].chunks > 0) {
+            contribute(op);
+        }
         return;
     }
     op->send_chunks = op->blocks[0].chunks; // later blocks of ours wait for this one
     op->parts[group->self].count = op->parts[group->self].chunks;
-    op->parts_missing = group->count - 1;
+    op->parts_missing = op->senders - (op->parts[group->self].chunks > 0);
     op->contribution_due_ns = group->mcast->now_ns + LATE_NS;
 }
 

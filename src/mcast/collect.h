@@ -6,8 +6,7 @@
 
 #include "mcast/endpoint.h"
 
-bool co_collect_is_worth_it(const struct co_mcast_group *group, size_t bytes); // of all blocks; the same on all members
-int co_collect_member(const struct co_mcast_group *group);                     // the collector, likewise
+int co_collect_member(const struct co_mcast_group *group); // the collector, the same on all members
 void co_collect_start(struct co_mcast_op *op);
 // 1: it was the last one, and the collector has all. 0. -EMSGSIZE: of another length than ours, which ends the
 // operation.

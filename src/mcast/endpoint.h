@@ -55,7 +55,9 @@ struct co_mcast_op {
     int state;                // 0 under way, 1 done, -errno: what the user sees
     uint8_t *buffer;          // the user's, or the kept copy
     struct co_region *region; // the own block for the transport; NULL: it has no use for one, or copies
-    size_t bytes;             // of the whole buffer
+    size_t bytes;             // of all blocks
+    bool is_scattered;        // they do not stand one behind the other
+    int senders;              // members that send
     int block_count;          // 1, or one for each member
     struct co_receive_block *blocks;
     int blocks_missing;

@@ -126,10 +126,20 @@ void co_mcast_group_fail(struct co_mcast_group *group, int error);
 //   bcast: the root's `bytes` at `buffer` go to everybody's `buffer`.
 //   allgather: member i owns units[i] * unit_bytes, standing at the sum of the earlier members' shares; the own
 //   share is in place already.
+//   allgatherv: member i owns places[i], with the same lengths on all members, of which at least one is not 0; the own
+//   bytes are in place already, and where the others go is each member's own affair. Where the group collects so many
+//   bytes they stand one behind the other.
+struct co_mcast_place {
+    size_t offset, bytes; // in the buffer
+};
 int co_mcast_bcast_start(struct co_mcast_op **out, struct co_mcast_group *group, int root, void *buffer, size_t bytes,
                          uint64_t now_ns);
 int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer, size_t unit_bytes,
                              uint64_t now_ns);
+int co_mcast_allgatherv_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer,
+                              const struct co_mcast_place *places, uint64_t now_ns);
+// An allgather of so many bytes goes by way of one member.
+bool co_mcast_group_collects(const struct co_mcast_group *group, size_t bytes);
 
 // 0: under way, 1: done, negative: failed (-ETIMEDOUT, -ECONNRESET: a peer is gone).
 int co_mcast_op_state(const struct co_mcast_op *op);

@@ -31,9 +31,29 @@ int co_operation_source(const struct co_mcast_op *op, int block)
     return op->root >= 0 ? op->root : block;
 }
 
+static int chains_of(const struct co_mcast_op *op)
+{
+    return co_chain_count(op->group->count, op->group->mcast->config.chains);
+}
+
 int co_operation_senders(const struct co_mcast_op *op)
 {
-    return op->root >= 0 ? 1 : co_chain_count(op->group->count, op->group->mcast->config.chains);
+    int chains = op->root >= 0 ? 1 : chains_of(op);
+    return op->senders < chains ? op->senders : chains;
+}
+
+int co_operation_predecessor(const struct co_mcast_op *op)
+{
+    int member = op->group->self;
+    do {
+        member = co_chain_predecessor(member, op->group->count, chains_of(op));
+    } while (member >= 0 && op->blocks[member].chunks == 0);
+    return member;
+}
+
+int co_operation_successor(const struct co_mcast_op *op)
+{
+    return op->root >= 0 ? -1 : co_chain_successor(op->group->self, op->group->count, chains_of(op));
 }
 
 bool co_operation_has_bytes(const struct co_mcast_op *op)

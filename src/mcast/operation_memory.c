@@ -19,7 +19,7 @@ void co_operation_memory_open(struct co_mcast_op *op)
     }
     const struct co_receive_block *own = co_operation_block(op, op->group->self);
     struct co_region *region;
-    if (own != NULL &&
+    if (own != NULL && own->bytes > 0 &&
         transport->ops->region_open(transport, &region, op->buffer + own->offset, own->bytes, false) == 0) {
         op->region = region;
     }

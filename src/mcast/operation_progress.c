@@ -19,23 +19,20 @@
 #include "mcast/repair/rdma_repair_offer.h"
 #include "mcast/repair/rdma_repair_read.h"
 #include "mcast/repair/retransmit.h"
-#include "mcast/send/chain_schedule.h"
 #include "mcast/send/control_send.h"
 
 static void activate_successor(struct co_mcast_op *op)
 {
-    struct co_mcast_group *group = op->group;
-    int successor = co_chain_successor(group->self, group->count, co_operation_senders(op));
-    if (op->root < 0 && successor >= 0) {
-        co_control_send_once(group, successor, CO_CONTROL_TOKEN, op->number, 0, NULL, 0);
+    int successor = co_operation_successor(op);
+    if (successor >= 0) {
+        co_control_send_once(op->group, successor, CO_CONTROL_TOKEN, op->number, 0, NULL, 0);
     }
 }
 
 // The activation signal may be lost; the predecessor's complete block says the same.
 static void activate_self(struct co_mcast_op *op, int source)
 {
-    struct co_mcast_group *group = op->group;
-    if (op->root < 0 && co_chain_predecessor(group->self, group->count, co_operation_senders(op)) == source) {
+    if (op->root < 0 && co_operation_predecessor(op) == source) {
         op->may_send = true;
     }
 }
@@ -108,6 +105,18 @@ void co_operations_fail_again(struct co_mcast_group *group)
     }
 }
 
+// One behind the other, where they stay as long as they are kept.
+static void copy_blocks(struct co_mcast_op *op, uint8_t *copy)
+{
+    size_t at = 0;
+    for (int i = 0; i < op->block_count; i++) {
+        struct co_receive_block *block = &op->blocks[i];
+        memcpy(copy + at, op->buffer + block->offset, block->bytes);
+        block->offset = at;
+        at += block->bytes;
+    }
+}
+
 // Keeps the bytes for the neighbour, so that the user gets the buffer back now.
 static bool keep_copy(struct co_mcast_op *op)
 {
@@ -120,7 +129,11 @@ static bool keep_copy(struct co_mcast_op *op)
     if (copy == NULL) {
         return false;
     }
-    memcpy(copy, op->buffer, op->bytes);
+    if (op->is_scattered) {
+        copy_blocks(op, copy);
+    } else {
+        memcpy(copy, op->buffer, op->bytes);
+    }
     op->buffer = copy;
     op->is_kept = true;
     mcast->kept_bytes += op->bytes;

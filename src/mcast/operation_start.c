@@ -28,29 +28,37 @@ static bool right_fetches(const struct co_mcast_op *op)
 struct shape {
     int root, blocks;
     int parts; // of a collected allgather: all members' at the collector, the own one elsewhere
+    int senders;
     size_t unit_bytes, bytes;
+    const struct co_mcast_place *places; // of an allgather, by member; NULL: units, one behind the other
 };
 
-// Where a block, or behind the blocks a part, stands in the buffer.
-static size_t place_of(const struct co_mcast_group *group, const struct shape *shape, int index, size_t *bytes)
+static struct co_mcast_place share_of(const struct co_mcast_group *group, const struct shape *shape, int member)
 {
-    int member = index;
-    if (shape->root >= 0 && index == 0) {
-        *bytes = shape->bytes;
-        return 0;
+    if (shape->places != NULL) {
+        return shape->places[member];
     }
-    if (shape->root >= 0) {
-        member = shape->parts == 1 ? group->self : index - 1;
+    uint32_t first = group->first_unit[member], end = group->first_unit[member + 1];
+    return (struct co_mcast_place){first * shape->unit_bytes, (end - first) * shape->unit_bytes};
+}
+
+// Where a block, or behind the blocks a part, stands in the buffer.
+static struct co_mcast_place place_of(const struct co_mcast_group *group, const struct shape *shape, int index)
+{
+    if (shape->root < 0) {
+        return share_of(group, shape, index);
     }
-    *bytes = (group->first_unit[member + 1] - group->first_unit[member]) * shape->unit_bytes;
-    return group->first_unit[member] * shape->unit_bytes;
+    if (index == 0) {
+        return (struct co_mcast_place){0, shape->bytes};
+    }
+    return share_of(group, shape, shape->parts == 1 ? group->self : index - 1);
 }
 
 static size_t bitmap_words(const struct co_mcast_group *group, const struct shape *shape)
 {
-    size_t words = 0, bytes;
+    size_t words = 0;
     for (int i = 0; i < shape->blocks + shape->parts; i++) {
-        place_of(group, shape, i, &bytes);
+        size_t bytes = place_of(group, shape, i).bytes;
         words += co_chunk_bitmap_words(co_wire_chunk_count(bytes, (uint32_t)group->mcast->config.chunk_bytes));
     }
     return words;
@@ -73,9 +81,9 @@ static struct co_mcast_op *allocate(struct co_mcast_group *group, const struct s
     op->parts = shape->parts > 0 ? op->blocks + shape->blocks : NULL;
     uint64_t *bits = (uint64_t *)((char *)op + head);
     for (int i = 0; i < all; i++) {
-        size_t bytes, offset = place_of(group, shape, i, &bytes);
-        uint32_t chunks = co_wire_chunk_count(bytes, (uint32_t)group->mcast->config.chunk_bytes);
-        co_receive_block_open(&op->blocks[i], bits, offset, bytes, chunks, now_ns);
+        struct co_mcast_place place = place_of(group, shape, i);
+        uint32_t chunks = co_wire_chunk_count(place.bytes, (uint32_t)group->mcast->config.chunk_bytes);
+        co_receive_block_open(&op->blocks[i], bits, place.offset, place.bytes, chunks, now_ns);
         bits += co_chunk_bitmap_words(chunks);
     }
     return op;
@@ -112,9 +120,9 @@ static void begin(struct co_mcast_op *op)
     struct co_mcast_group *group = op->group;
     if (op->parts != NULL) {
         co_collect_start(op);
-    } else if (op->root < 0 || op->root == group->self) {
+    } else if (op->root < 0 ? op->blocks[group->self].chunks > 0 : op->root == group->self) {
         co_operation_own_block_is_here(op);
-        op->may_send = op->root >= 0 || co_chain_predecessor(group->self, group->count, co_operation_senders(op)) < 0;
+        op->may_send = op->root >= 0 || co_operation_predecessor(op) < 0;
     }
     if (group->early_first != NULL) {
         early_replay(op);
@@ -145,7 +153,10 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     op->root = shape->root;
     op->buffer = buffer;
     op->bytes = shape->bytes;
-    op->block_count = op->blocks_missing = shape->blocks;
+    op->is_scattered = shape->places != NULL && shape->root < 0;
+    op->senders = shape->senders;
+    op->block_count = shape->blocks;
+    op->blocks_missing = shape->root < 0 ? shape->senders : 1;
     op->last_event_ns = now_ns;
     op->right_has_it = !right_fetches(op) || co_ack_right_has(group, op->number);
     append(group, op);
@@ -169,8 +180,19 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
 int co_mcast_bcast_start(struct co_mcast_op **out, struct co_mcast_group *group, int root, void *buffer, size_t bytes,
                          uint64_t now_ns)
 {
-    struct shape shape = {.root = root, .blocks = 1, .bytes = bytes};
+    struct shape shape = {.root = root, .blocks = 1, .senders = 1, .bytes = bytes};
     return start(out, group, &shape, buffer, now_ns);
+}
+
+static int start_gather(struct co_mcast_op **out, struct co_mcast_group *group, struct shape *shape, void *buffer,
+                        uint64_t now_ns)
+{
+    if (co_mcast_group_collects(group, shape->bytes)) {
+        shape->root = co_collect_member(group);
+        shape->blocks = 1;
+        shape->parts = shape->root == group->self ? group->count : 1;
+    }
+    return start(out, group, shape, buffer, now_ns);
 }
 
 int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer, size_t unit_bytes,
@@ -178,12 +200,24 @@ int co_mcast_allgather_start(struct co_mcast_op **out, struct co_mcast_group *gr
 {
     struct shape shape = {.root = -1,
                           .blocks = group->count,
+                          .senders = group->count,
                           .unit_bytes = unit_bytes,
                           .bytes = unit_bytes * group->first_unit[group->count]};
-    if (co_collect_is_worth_it(group, shape.bytes)) {
-        shape.root = co_collect_member(group);
-        shape.blocks = 1;
-        shape.parts = shape.root == group->self ? group->count : 1;
+    return start_gather(out, group, &shape, buffer, now_ns);
+}
+
+int co_mcast_allgatherv_start(struct co_mcast_op **out, struct co_mcast_group *group, void *buffer,
+                              const struct co_mcast_place *places, uint64_t now_ns)
+{
+    struct shape shape = {.root = -1, .blocks = group->count, .places = places};
+    int sender = 0;
+    for (int i = 0; i < group->count; i++) {
+        shape.bytes += places[i].bytes;
+        shape.senders += places[i].bytes > 0;
+        sender = places[i].bytes > 0 ? i : sender;
     }
-    return start(out, group, &shape, buffer, now_ns);
+    if (shape.senders == 1) {
+        return co_mcast_bcast_start(out, group, sender, (char *)buffer + places[sender].offset, shape.bytes, now_ns);
+    }
+    return start_gather(out, group, &shape, buffer, now_ns);
 }

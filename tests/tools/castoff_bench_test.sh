@@ -147,6 +147,7 @@ refused "--rounds-min 300 is above --rounds-max 200$" --rounds-min 300
 refused "--rounds-min 20 is above --rounds-max 15$" --rounds-max 15 --stock-best
 refused "--batch '1x' is no number from 0" --batch 1x
 refused "--compute 'think' is none of osu, steps, sleep$" --compute think
+refused "--blocks 'odd' is none of growing, equal, long$" --blocks odd
 
 if ! command -v mpirun >/dev/null; then
     skip "bench" "no mpirun"
@@ -164,6 +165,14 @@ ok "stock against stock: and says so" out_has '^# stock against stock: castoff i
 run "$castoff" bench --stock-only -n 2,3 --sizes 8 --seconds 0 --rounds-min 6 --calls overlap
 for ranks in 2 3; do
     ok "overlap: $ranks ranks have a table of their own" [ "$(grep -c "overlap .* over $ranks ranks" "$work/out")" -eq 1 ]
+done
+run "$castoff" bench --stock-only -n 2 --sizes 8 --seconds 0 --rounds-min 6 --calls overlap-ibcast,overlap-iallgatherv --csv "$work/b.csv"
+ok "overlap: of each call a table of its own" [ "$(grep -c '^# MPI_I.*, overlap .* over 2 ranks' "$work/out")" -eq 2 ]
+ok "overlap: bytes right" [ "$(grep -c ' ok$' "$work/out")" -eq 4 ]
+ok "overlap: CSV names the call" [ "$(grep -c '^overlap-ibcast,2,8,' "$work/b.csv")" -eq 2 ]
+for blocks in growing equal long; do
+    run "$castoff" bench --stock-only -n 3 --sizes 8,1000 --seconds 0 --rounds-min 6 --calls allgatherv,iallgatherv --blocks $blocks
+    ok "blocks $blocks: bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 4 ]
 done
 # By the clock of this library communication takes 1 s at first and then 3 s.
 cat >"$work/longer.c" <<'END'

@@ -43,7 +43,8 @@ struct co_bench_request {
     bool without_castoff;    // stock against stock
     bool forces;             // takes whatever is possible, as --tune must
     const char *calls_given; // NULL: the usual ones
-    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute; // NULL: the program's default
+    const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute,
+        *blocks;                  // NULL: the program's default
     const char *mpirun_arguments; // more of them, separated by blanks
     char *settings[BENCH_SETTINGS_MAX + 4];
     int setting_count;
@@ -79,7 +80,7 @@ struct co_bench_point {
 };
 
 struct co_bench_overlap {
-    char name[32], job[16];
+    char call[24], name[32], job[16];
     size_t bytes;
     int ranks, rounds;
     unsigned long long wrong;

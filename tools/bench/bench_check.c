@@ -88,6 +88,15 @@ static int check_compute(const struct complaint *complaint, const char *text)
     return -EINVAL;
 }
 
+static int check_blocks(const struct complaint *complaint, const char *text)
+{
+    if (!text || strcmp(text, "growing") == 0 || strcmp(text, "equal") == 0 || strcmp(text, "long") == 0) {
+        return 0;
+    }
+    snprintf(complaint->why, complaint->room, "--blocks '%s' is none of growing, equal, long", text);
+    return -EINVAL;
+}
+
 int co_bench_request_check(const struct co_bench_request *request, char *why, size_t why_room)
 {
     struct complaint complaint = {why, why_room};
@@ -97,5 +106,6 @@ int co_bench_request_check(const struct co_bench_request *request, char *why, si
     failed = failed ? failed : check_count(&complaint, "batch", request->batch, 0, &unused);
     failed = failed ? failed : check_count(&complaint, "late-ms", request->late_ms, 0, &unused);
     failed = failed ? failed : check_compute(&complaint, request->compute);
+    failed = failed ? failed : check_blocks(&complaint, request->blocks);
     return failed ? failed : check_root(&complaint, request);
 }

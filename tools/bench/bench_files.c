@@ -35,7 +35,7 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
     }
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
-        fprintf(file, "overlap,%d,%zu,%s,%s,1,%d,%.4f,%.4f,%.2f,,,%s,%llu,1\n", row->ranks, row->bytes, row->name,
+        fprintf(file, "%s,%d,%zu,%s,%s,1,%d,%.4f,%.4f,%.2f,,,%s,%llu,1\n", row->call, row->ranks, row->bytes, row->name,
                 row->job, row->rounds, row->pure_ns / 1e3, row->start_ns / 1e3, row->percent,
                 row->is_cut ? "cut to 100" : "", row->wrong);
     }
@@ -71,11 +71,11 @@ static json_t *json_point(const struct co_bench_point *point)
 
 static json_t *json_overlap(const struct co_bench_overlap *row)
 {
-    return json_pack("{s:I, s:i, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:b}", "bytes", (json_int_t)row->bytes,
-                     "ranks", row->ranks, "name", row->name, "job", row->job, "rounds", row->rounds, "wrong",
-                     (json_int_t)row->wrong, "pure_us", row->pure_ns / 1e3, "start_us", row->start_ns / 1e3,
-                     "compute_us", row->compute_ns / 1e3, "total_us", row->total_ns / 1e3, "overlap_percent",
-                     row->percent, "is_cut", row->is_cut);
+    return json_pack("{s:s, s:I, s:i, s:s, s:s, s:i, s:I, s:f, s:f, s:f, s:f, s:f, s:b}", "call", row->call, "bytes",
+                     (json_int_t)row->bytes, "ranks", row->ranks, "name", row->name, "job", row->job, "rounds",
+                     row->rounds, "wrong", (json_int_t)row->wrong, "pure_us", row->pure_ns / 1e3, "start_us",
+                     row->start_ns / 1e3, "compute_us", row->compute_ns / 1e3, "total_us", row->total_ns / 1e3,
+                     "overlap_percent", row->percent, "is_cut", row->is_cut);
 }
 
 int co_bench_json_write(const struct co_bench_results *results, const char *path)

@@ -162,6 +162,7 @@ static void put_program(struct words *words, const struct co_bench_request *requ
     put_pair(words, "--late-ms", request->late_ms);
     put_pair(words, "--root", request->root);
     put_pair(words, "--compute", request->compute);
+    put_pair(words, "--blocks", request->blocks);
     if (request->against_best && is_default && !request->is_p2p) {
         put(words, "--algorithms");
     }
@@ -182,7 +183,7 @@ static void end_line(struct reader *reader)
     reader->line[reader->used] = '\0';
     int failed = co_bench_results_take(reader->results, reader->line, reader->job, reader->ranks);
     reader->failed = reader->failed ? reader->failed : failed;
-    reader->rows += strncmp(reader->line, "row ", 4) == 0 || strncmp(reader->line, "overlap ", 8) == 0;
+    reader->rows += strncmp(reader->line, "row ", 4) == 0 || strncmp(reader->line, "overlap", 7) == 0;
     if (isatty(STDERR_FILENO)) {
         fprintf(stderr, "\r%s job, %d ranks: %d rows ", reader->job, reader->ranks, reader->rows);
     }

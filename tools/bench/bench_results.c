@@ -85,9 +85,9 @@ static int take_row(struct co_bench_results *results, const char *line, const ch
 static int take_overlap(struct co_bench_results *results, const char *line, const char *job, int ranks)
 {
     struct co_bench_overlap row = {.ranks = ranks};
-    if (sscanf(line, "overlap %zu %31s %llu %d %lf %lf %lf %lf %lf", &row.bytes, row.name, &row.wrong, &row.rounds,
-               &row.pure_ns, &row.start_ns, &row.compute_ns, &row.total_ns, &row.percent) < 9 ||
-        !is_name(row.name)) {
+    if (sscanf(line, "%23s %zu %31s %llu %d %lf %lf %lf %lf %lf", row.call, &row.bytes, row.name, &row.wrong,
+               &row.rounds, &row.pure_ns, &row.start_ns, &row.compute_ns, &row.total_ns, &row.percent) < 10 ||
+        !is_name(row.call) || !is_name(row.name)) {
         return -EINVAL;
     }
     row.is_cut = row.percent > 100;
@@ -127,7 +127,7 @@ int co_bench_results_take(struct co_bench_results *results, const char *line, co
     if (strncmp(line, "place ", 6) == 0) {
         return take_place(results, line);
     }
-    if (strncmp(line, "overlap ", 8) == 0) {
+    if (strncmp(line, "overlap ", 8) == 0 || strncmp(line, "overlap-", 8) == 0) {
         return take_overlap(results, line, job, ranks);
     }
     return 0;

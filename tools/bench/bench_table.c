@@ -67,9 +67,9 @@ static void print_summary(FILE *stream, const struct co_bench_results *results, 
             has_depth ? "depths" : "sizes");
 }
 
-static void print_overlap_head(FILE *stream, int ranks)
+static void print_overlap_head(FILE *stream, const struct co_bench_overlap *row)
 {
-    fprintf(stream, "# MPI_Iallgather, overlap with computation: us, mean over %d ranks of the median\n", ranks);
+    fprintf(stream, "# %s: us, mean over %d ranks of the median\n", co_bench_call_find(row->call)->title, row->ranks);
     fprintf(stream, "# %8s %-16s %11s %11s %11s %11s %11s %s\n", "size B", "side", "pure", "start", "compute", "total",
             "overlap % ", "check");
 }
@@ -79,8 +79,8 @@ static void print_overlaps(const struct co_bench_results *results, FILE *stream)
     bool has_cut = false;
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
-        if (i == 0 || row->ranks != results->overlaps[i - 1].ranks) {
-            print_overlap_head(stream, row->ranks);
+        if (i == 0 || row->ranks != row[-1].ranks || strcmp(row->call, row[-1].call) != 0) {
+            print_overlap_head(stream, row);
         }
         fprintf(stream, "%10zu %-16s %11.2f %11.2f %11.2f %11.2f %10.1f%s %s\n", row->bytes, row->name,
                 row->pure_ns / 1e3, row->start_ns / 1e3, row->compute_ns / 1e3, row->total_ns / 1e3, row->percent,

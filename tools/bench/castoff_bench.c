@@ -30,6 +30,7 @@ enum {
     OPTION_LATE,
     OPTION_ROOT,
     OPTION_COMPUTE,
+    OPTION_BLOCKS,
     OPTION_MPIRUN,
     OPTION_SET,
     OPTION_JSON,
@@ -56,6 +57,7 @@ static const struct option long_options[] = {
     {"late-ms", required_argument, NULL, OPTION_LATE},
     {"root", required_argument, NULL, OPTION_ROOT},
     {"compute", required_argument, NULL, OPTION_COMPUTE},
+    {"blocks", required_argument, NULL, OPTION_BLOCKS},
     {"mpirun-options", required_argument, NULL, OPTION_MPIRUN},
     {"set", required_argument, NULL, OPTION_SET},
     {"json", required_argument, NULL, OPTION_JSON},
@@ -91,6 +93,8 @@ static const char **text_option(struct co_bench_request *request, struct co_benc
         return &request->late_ms;
     case OPTION_COMPUTE:
         return &request->compute;
+    case OPTION_BLOCKS:
+        return &request->blocks;
     case OPTION_ROOT:
         return &request->root;
     case OPTION_MPIRUN:
@@ -235,9 +239,10 @@ static int measure(const struct co_bench_request *request)
 static bool complete_request(struct co_bench_request *request)
 {
     char why[BENCH_CALLS_TEXT + 128];
-    if (request->is_p2p && (request->tune || request->root || request->late_ms || request->compute)) {
+    if (request->is_p2p &&
+        (request->tune || request->root || request->late_ms || request->compute || request->blocks)) {
         co_command_complain(&co_command_bench,
-                            "--tune, --root, --late-ms and --compute are for collectives, not for p2p");
+                            "--tune, --root, --late-ms, --compute and --blocks are for collectives, not for p2p");
         return false;
     }
     if (!request->is_p2p && request->depth_count > 0) {
@@ -332,7 +337,8 @@ const struct co_command co_command_bench = {
     "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
     "  p2p                  messages between pairs of ranks instead of collectives, with CASTOFF_P2P=yes\n"
     "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), allgatherv, iallgatherv,\n"
-    "                       istart, overlap; with p2p of latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
+    "                       istart, overlap (of iallgather), overlap-ibcast, overlap-iallgatherv;\n"
+    "                       with p2p of latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
     "                       posted, unexpected, and the last two with -reverse, -any, -any-reverse behind them (all)\n"
     "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M, with p2p 1:4M\n"
     "  --depths LIST        p2p: receives or messages that wait beside what is timed (0,16,128,1K,4K,16K)\n"
@@ -348,6 +354,8 @@ const struct co_command co_command_bench = {
     "  --late-ms MS         istart: how late the last rank comes (20)\n"
     "  --compute KIND       overlap: osu (units of work until the time is over, the default), steps (a fixed\n"
     "                       amount of work) or sleep (the processor is free, as with an accelerator)\n"
+    "  --blocks KIND        allgatherv, iallgatherv: growing (each rank's longer than the one before, the default),\n"
+    "                       equal, or long (the first rank's ten times the others')\n"
     "  --mpirun-options W   more words for mpirun, separated by blanks\n"
     "  --lab HOSTS          in the laboratory, with so many hosts (needs root)\n"
     "  --rate RATE          rate of its links, such as 200mbit, or none\n"

@@ -9,6 +9,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/spare_memory.h"
+#include "engine/collective/parts.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
@@ -157,27 +159,34 @@ int co_team_iallgather(struct co_task **out, struct co_team *team, const void *m
     return start_in_background(out, team, &request, NULL);
 }
 
-static size_t bytes_of_all(const struct co_team *team, const struct co_part parts[])
+static struct co_task_request request_of_parts(const struct co_team *team, enum co_call call,
+                                               const struct co_part parts[])
 {
-    size_t bytes = 0;
-    for (int rank = 0; rank < team->size; rank++) {
-        bytes += parts[rank].bytes;
-    }
-    return bytes;
+    return request_of(team, call, NULL, co_parts_measure(parts, team->size).total);
 }
 
-int co_team_allgatherv(struct co_team *team, const struct co_part parts[])
+static int gather_padded(struct co_team *team, const struct co_part parts[], size_t largest)
 {
-    int result = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
-    if (result != 0) {
-        return result;
+    unsigned char *padded = co_spare_memory_take(largest * (size_t)team->size);
+    if (padded == NULL) {
+        co_team_give_up(team, -ENOMEM);
+        return -ENOMEM;
     }
-    if (!can_run_inline(team)) {
-        struct co_task task = {.team = team,
-                               .request = request_of(team, CO_CALL_ALLGATHERV, NULL, bytes_of_all(team, parts)),
-                               .parts = parts};
-        return run_blocking(&task, "MPI_Allgatherv");
+    struct co_shm_op op;
+    co_parts_pack_own(padded, largest, parts, team->rank);
+    co_shm_allgather_start(&op, team->shm, NULL, padded, largest);
+    int result = run_inline(team, &op, "MPI_Allgatherv");
+    if (result == 0) {
+        co_parts_unpack_others(padded, largest, parts, team->size, team->rank);
     }
+    co_spare_memory_give(padded);
+    return result;
+}
+
+// A broadcast of each. One that was too long for its place is no reason to stop: the others go through it.
+static int gather_in_turn(struct co_team *team, const struct co_part parts[])
+{
+    int result = 0;
     for (int root = 0; root < team->size; root++) {
         struct co_shm_op op;
         if (parts[root].bytes > 0) {
@@ -192,8 +201,23 @@ int co_team_allgatherv(struct co_team *team, const struct co_part parts[])
     return result;
 }
 
+int co_team_allgatherv(struct co_team *team, const struct co_part parts[])
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
+    if (broken != 0) {
+        return broken;
+    }
+    if (!can_run_inline(team)) {
+        struct co_task task = {
+            .team = team, .request = request_of_parts(team, CO_CALL_ALLGATHERV, parts), .parts = parts};
+        return run_blocking(&task, "MPI_Allgatherv");
+    }
+    struct co_parts_shape shape = co_parts_measure(parts, team->size);
+    return co_parts_are_padded(team, &shape) ? gather_padded(team, parts, shape.largest) : gather_in_turn(team, parts);
+}
+
 int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_part parts[])
 {
-    struct co_task_request request = request_of(team, CO_CALL_IALLGATHERV, NULL, bytes_of_all(team, parts));
+    struct co_task_request request = request_of_parts(team, CO_CALL_IALLGATHERV, parts);
     return start_in_background(out, team, &request, parts);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/collective/parts.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
@@ -91,16 +92,9 @@ static int next_part(const struct co_task *task)
     return part;
 }
 
-bool co_collective_has_more_parts(const struct co_task *task)
-{
-    return task->parts != NULL && (!task->has_begun || next_part(task) < task->team->size);
-}
-
-// One after the other, each at the full rate of the link: so they take as long together as all of them at once, and
-// none overruns a receiver's port.
 void co_collective_plan_next(struct co_task *task)
 {
-    int part = task->parts == NULL ? task->team->size : next_part(task);
+    int part = task->is_row ? next_part(task) : task->team->size;
     if (part == task->team->size) {
         return;
     }
@@ -113,6 +107,53 @@ void co_collective_plan_next(struct co_task *task)
     task->buffer = task->parts[part].buffer;
     task->steps = task->at = 0;
     plan_bcast(task);
+}
+
+// As equal blocks.
+static int plan_padded(struct co_task *task, size_t largest)
+{
+    const struct co_team *team = task->team;
+    task->packed = malloc(largest * (size_t)team->size);
+    if (task->packed == NULL) {
+        return -ENOMEM;
+    }
+    co_parts_pack_own(task->packed, largest, task->parts, team->rank);
+    task->stride = task->request.bytes = largest;
+    task->buffer = task->packed;
+    task->mine = task->packed + (size_t)team->rank * largest;
+    return plan_allgather(task);
+}
+
+// What one member collects stands one behind the other on its way.
+static int plan_all_at_once(struct co_task *task, size_t total)
+{
+    const struct co_team *team = task->team;
+    task->buffer = co_parts_first(task->parts, team->size);
+    if (co_mcast_group_collects(team->group, total) && !co_parts_are_in_a_row(task->parts, team->size)) {
+        task->packed = task->buffer = malloc(total);
+        if (task->packed == NULL) {
+            return -ENOMEM;
+        }
+        co_parts_pack_own(task->packed, 0, task->parts, team->rank);
+    }
+    add_step(task, CO_STEP_NET_ALLGATHERV, 0);
+    return 0;
+}
+
+static int plan_parts(struct co_task *task)
+{
+    const struct co_team *team = task->team;
+    struct co_parts_shape shape = co_parts_measure(task->parts, team->size);
+    if (team->is_flat) {
+        return plan_all_at_once(task, shape.total);
+    }
+    if (co_parts_are_padded(team, &shape)) {
+        return plan_padded(task, shape.largest);
+    }
+    task->is_row = true;
+    task->part = -1;
+    co_collective_plan_next(task);
+    return 0;
 }
 
 // The caller is in this process.
@@ -129,9 +170,7 @@ int co_collective_plan(struct co_task *task)
     }
     task->buffer = in_our_memory(request->buffer);
     if (task->parts != NULL) {
-        task->part = -1;
-        co_collective_plan_next(task);
-        return 0;
+        return plan_parts(task);
     }
     if (co_call_has_root((enum co_call)request->call)) {
         plan_bcast(task);
@@ -151,6 +190,26 @@ static int begin_net_allgather(struct co_task *task, uint64_t now_ns)
         }
     }
     return co_mcast_allgather_start(&task->net, task->team->group, task->gathered, task->request.bytes, now_ns);
+}
+
+// Ranks of a flat team are its nodes in their order.
+static int begin_net_allgatherv(struct co_task *task, uint64_t now_ns)
+{
+    const struct co_team *team = task->team;
+    struct co_mcast_place *places = malloc((size_t)team->size * sizeof *places);
+    if (places == NULL) {
+        return -ENOMEM;
+    }
+    size_t at = 0;
+    for (int rank = 0; rank < team->size; rank++) {
+        const struct co_part *part = &task->parts[rank];
+        size_t offset = task->packed != NULL ? at : (size_t)((unsigned char *)part->buffer - task->buffer);
+        places[rank] = (struct co_mcast_place){part->bytes > 0 ? offset : 0, part->bytes};
+        at += part->bytes;
+    }
+    int status = co_mcast_allgatherv_start(&task->net, team->group, task->buffer, places, now_ns);
+    free(places);
+    return status;
 }
 
 static void begin_gather(struct co_task *task)
@@ -182,6 +241,8 @@ int co_collective_begin(struct co_task *task, uint64_t now_ns)
     case CO_STEP_SHM_GATHER:
         begin_gather(task);
         return 0;
+    case CO_STEP_NET_ALLGATHERV:
+        return begin_net_allgatherv(task, now_ns);
     default:
         return begin_net_allgather(task, now_ns);
     }
@@ -238,7 +299,7 @@ static int poll_shm(struct co_task *task, bool *has_moved)
     int state = co_shm_op_progress(&task->shm);
     state = state == 0 ? co_shm_op_look_at_lengths(&task->shm) : state;
     *has_moved = *has_moved || co_shm_op_moved(&task->shm) != before;
-    if (state > 0 && (task->parts != NULL || co_call_has_root((enum co_call)task->request.call))) {
+    if (state > 0 && (task->is_row || co_call_has_root((enum co_call)task->request.call))) {
         take_length(task, task->shm.bytes, task->shm.whole);
         task->shm.whole = NULL;
     } else if (state == CO_SHM_TRUNCATED) {
@@ -256,14 +317,18 @@ int co_collective_poll(struct co_task *task, bool *has_moved)
     return poll_shm(task, has_moved);
 }
 
-void co_collective_finish(struct co_task *task)
+void co_collective_finish(struct co_task *task, bool is_well)
 {
+    const struct co_team *team = task->team;
+    if (task->packed != NULL && is_well) {
+        co_parts_unpack_others(task->packed, task->stride, task->parts, team->size, team->rank);
+    }
     if (task->gathered != NULL && task->gathered != task->buffer) {
         free(task->gathered);
     }
     free(task->shm.whole);
     free(task->whole);
+    free(task->packed);
     task->shm.whole = NULL;
-    task->whole = NULL;
-    task->gathered = NULL;
+    task->whole = task->packed = task->gathered = NULL;
 }

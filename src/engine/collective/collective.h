@@ -13,18 +13,16 @@
 int co_collective_plan(struct co_task *task);
 // After its last step: those of the next part, if there is one.
 void co_collective_plan_next(struct co_task *task);
-// Some part of it has not begun.
-bool co_collective_has_more_parts(const struct co_task *task);
 // Starts the step that the task has come to. 0 or -errno.
 int co_collective_begin(struct co_task *task, uint64_t now_ns);
 // 0: the step is under way, 1: done, negative: failed.
 int co_collective_poll(struct co_task *task, bool *has_moved);
-// Frees what the steps have left.
-void co_collective_finish(struct co_task *task);
+// Brings what came packed to its places, unless it has failed, and frees what the steps have left.
+void co_collective_finish(struct co_task *task, bool is_well);
 
 static inline bool co_step_is_in_memory(enum co_step step)
 {
-    return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER;
+    return step != CO_STEP_NET_BCAST && step != CO_STEP_NET_ALLGATHER && step != CO_STEP_NET_ALLGATHERV;
 }
 
 #endif

@@ -123,7 +123,7 @@ static bool advance(struct co_task *task, uint64_t now_ns, bool *has_moved)
 static void complete(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
-    co_collective_finish(task);
+    co_collective_finish(task, task->result == 0);
     // release K2: the next operation may run elsewhere, on its caller's stack.
     co_sub_acq_rel(&task->team->outstanding, 1);
     // relaxed: these counts only say whether to look, K1 publishes the end.
@@ -147,8 +147,8 @@ static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_
         turn->events += has_moved || has_ended;
         turn->has_ended = turn->has_ended || has_ended;
         if (!has_ended) {
-            if (!team->is_flat || co_collective_has_more_parts(task)) {
-                break; // the next one waits for this one, or its operations would get other numbers than elsewhere
+            if (!team->is_flat) {
+                break; // the next one waits for this one
             }
             link = &task->next;
             continue;

@@ -3,6 +3,13 @@
 // The decision to take a call, and the words of the report for calls and reasons. Pure: the same facts give the
 // same answer on every rank, which is what keeps a collective from being taken by some members only. Called
 // for every collective by src/pmpi through the engine; any thread; tens of nanoseconds.
+//
+// An Allgatherv is decided by the sum of its blocks and by the largest of them. Of the arguments these are what all
+// members have alike: each is given the counts of all ranks, but in units of a type of its own, so it is bytes that
+// they agree about; places and the sending side are each member's own affair. Equal blocks (the largest is the mean)
+// are an Allgather, and a largest one that is the sum is a Bcast: those rows hold. For all else it is the mean that
+// tells: what a member's link carries is the sum, however it is divided, while stock's time grows with the largest
+// block, which goes round as often as there are ranks; rows are measured with blocks of up to twice the mean.
 #include "engine/decide/decide.h"
 
 #include <string.h>

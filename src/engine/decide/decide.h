@@ -89,9 +89,8 @@ struct co_team_facts {
 
 struct co_tune_table;
 
-// `bytes`: Bcast the message, Allgather one rank's block, Allgatherv the mean of the blocks, rounded up: all members
-// know all counts, but each its own types, so it is bytes that they agree about. `policy` is CO_AUTO, CO_YES or CO_NO
-// of the call's setting.
+// `bytes`: Bcast the message, Allgather one rank's block, Allgatherv the mean of the blocks, rounded up (decide.c says
+// why). `policy` is CO_AUTO, CO_YES or CO_NO of the call's setting.
 enum co_reason co_decide(const struct co_tune_table *table, const struct co_team_facts *facts, enum co_call call,
                          size_t bytes, int policy);
 

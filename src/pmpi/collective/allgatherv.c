@@ -7,26 +7,48 @@
 static int run(const struct co_gatherv_call *call, struct co_gatherv_buffers *buffers)
 {
     struct co_team *team = call->communicator->team;
-    return call->is_equal ? co_team_allgather(team, NULL, co_gatherv_row(buffers, call), call->block_bytes)
+    return call->is_equal ? co_team_allgather(team, NULL, buffers->packed, call->block_bytes)
                           : co_team_allgatherv(team, buffers->parts);
+}
+
+static int take_row(const struct co_gatherv_call *call)
+{
+    struct co_gather_call gather = co_gatherv_as_gather(call);
+    struct co_gather_buffers buffers;
+    int error = co_gather_buffers_open(&buffers, &gather);
+    if (error != 0) {
+        co_team_give_up(call->communicator->team, error);
+        return error;
+    }
+    error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
+    if (error == 0) {
+        error = co_gather_buffers_deliver(&buffers, &gather);
+    }
+    co_gather_buffers_close(&buffers);
+    return error;
+}
+
+static int take_blocks(const struct co_gatherv_call *call)
+{
+    struct co_gatherv_buffers buffers;
+    int error = co_gatherv_buffers_open(&buffers, call);
+    if (error != 0) {
+        co_team_give_up(call->communicator->team, error);
+        return error;
+    }
+    error = run(call, &buffers);
+    if (error == 0) {
+        error = co_gatherv_buffers_deliver(&buffers, call);
+    }
+    co_gatherv_buffers_close(&buffers);
+    return error;
 }
 
 static int take(const struct co_gatherv_call *call, MPI_Comm comm)
 {
-    struct co_gatherv_buffers buffers;
     int error = co_communicator_need_team(call->communicator);
-    if (error != 0) {
-        return co_failure_raise(comm, "MPI_Allgatherv", error);
-    }
-    error = co_gatherv_buffers_open(&buffers, call);
     if (error == 0) {
-        error = run(call, &buffers);
-        if (error == 0) {
-            error = co_gatherv_buffers_deliver(&buffers, call);
-        }
-        co_gatherv_buffers_close(&buffers);
-    } else {
-        co_team_give_up(call->communicator->team, error);
+        error = co_gatherv_is_row(call) ? take_row(call) : take_blocks(call);
     }
     return error == 0 ? MPI_SUCCESS : co_failure_raise(comm, "MPI_Allgatherv", error);
 }

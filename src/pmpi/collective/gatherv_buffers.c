@@ -18,21 +18,39 @@ static int ranks_of(const struct co_gatherv_call *call)
 static bool add_up(struct co_gatherv_call *call)
 {
     size_t elements = 0;
-    int ranks = ranks_of(call);
+    int ranks = ranks_of(call), largest = 0;
     call->is_equal = true;
     for (int rank = 0; rank < ranks; rank++) {
         if (call->counts[rank] < 0) {
             return false;
         }
         elements += (size_t)call->counts[rank];
+        largest = call->counts[rank] > largest ? call->counts[rank] : largest;
         call->is_equal = call->is_equal && call->counts[rank] == call->counts[0];
     }
     size_t most = PTRDIFF_MAX / (call->receive_facts.bytes > 0 ? call->receive_facts.bytes : 1);
     call->total_bytes = elements > most ? SIZE_MAX / 2 : elements * call->receive_facts.bytes;
+    call->largest_bytes = (size_t)largest * call->receive_facts.bytes;
     call->block_bytes = (call->total_bytes + (size_t)ranks - 1) / (size_t)ranks;
     // Counts of a type without bytes may be any, and other ones on each member.
     call->is_equal = call->is_equal || call->total_bytes == 0;
     return true;
+}
+
+// Without trials, whose classes are of equal blocks.
+static enum co_reason decide(const struct co_gatherv_call *call, enum co_call which)
+{
+    const struct co_team_facts *facts = &call->communicator->seed.facts;
+    bool returns_at_once = co_call_is_nonblocking(which);
+    if (call->is_equal) {
+        enum co_call equal = returns_at_once ? CO_CALL_IALLGATHER : CO_CALL_ALLGATHER;
+        return co_team_decide_as(co_process.engine, facts, which, equal, call->block_bytes);
+    }
+    if (call->largest_bytes == call->total_bytes) {
+        enum co_call of_one = returns_at_once ? CO_CALL_IBCAST : CO_CALL_BCAST;
+        return co_team_decide_as(co_process.engine, facts, which, of_one, call->total_bytes);
+    }
+    return co_team_decide_as(co_process.engine, facts, which, which, call->block_bytes);
 }
 
 enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enum co_call which)
@@ -47,10 +65,7 @@ enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enu
         (!is_in_place && !co_route_arguments(call->send_count, call->send_type, true, &call->send_facts))) {
         return CO_BAD_ARGUMENT;
     }
-    // Without trials, whose classes are of equal blocks. All members know all counts, so all see that they are equal.
-    enum co_call equal = co_call_is_nonblocking(which) ? CO_CALL_IALLGATHER : CO_CALL_ALLGATHER;
-    return co_team_decide_as(co_process.engine, &call->communicator->seed.facts, which, call->is_equal ? equal : which,
-                             call->block_bytes);
+    return decide(call, which);
 }
 
 static char *place_of(const struct co_gatherv_call *call, int rank)
@@ -58,8 +73,11 @@ static char *place_of(const struct co_gatherv_call *call, int rank)
     return (char *)call->receive + (ptrdiff_t)call->places[rank] * call->receive_facts.extent;
 }
 
-static bool is_row(const struct co_gatherv_call *call)
+bool co_gatherv_is_row(const struct co_gatherv_call *call)
 {
+    if (!call->is_equal) {
+        return false;
+    }
     for (int rank = 1; rank < ranks_of(call); rank++) {
         if (call->places[rank] != (ptrdiff_t)call->places[rank - 1] + call->counts[0]) {
             return false;
@@ -68,10 +86,24 @@ static bool is_row(const struct co_gatherv_call *call)
     return true;
 }
 
+struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call)
+{
+    return (struct co_gather_call){.send = call->send,
+                                   .send_count = call->send_count,
+                                   .send_type = call->send_type,
+                                   .receive = place_of(call, 0),
+                                   .receive_count = call->counts[0],
+                                   .receive_type = call->receive_type,
+                                   .communicator = call->communicator,
+                                   .send_facts = call->send_facts,
+                                   .receive_facts = call->receive_facts,
+                                   .block_bytes = call->block_bytes};
+}
+
 // Blocks of the program's own buffer cannot be used as they are.
 static bool must_pack(const struct co_gatherv_call *call)
 {
-    if (call->is_equal && !is_row(call)) {
+    if (call->is_equal) {
         return true;
     }
     for (int rank = 0; rank < ranks_of(call); rank++) {
@@ -158,11 +190,6 @@ int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_
         co_gatherv_buffers_close(buffers);
     }
     return error;
-}
-
-void *co_gatherv_row(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
-{
-    return buffers->packed != NULL ? buffers->packed : place_of(call, 0);
 }
 
 int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)

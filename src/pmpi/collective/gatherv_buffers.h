@@ -6,7 +6,7 @@
 #ifndef CASTOFF_PMPI_COLLECTIVE_GATHERV_BUFFERS_H
 #define CASTOFF_PMPI_COLLECTIVE_GATHERV_BUFFERS_H
 
-#include "pmpi/collective/routing.h"
+#include "pmpi/collective/gather_buffers.h"
 
 // What the program said.
 struct co_gatherv_call {
@@ -19,13 +19,14 @@ struct co_gatherv_call {
     struct co_communicator *communicator;
     struct co_datatype send_facts, receive_facts;
     size_t total_bytes;
+    size_t largest_bytes;
     size_t block_bytes; // the mean, rounded up
     bool is_equal;      // all blocks are of this length: an allgather
 };
 
 struct co_gatherv_buffers {
     struct co_part *parts; // by rank
-    void *packed;          // all blocks, in rank order; NULL: not needed
+    void *packed;          // all blocks, in rank order; NULL: not needed. Equal ones always are: an allgather in place
     int *counts, *places;  // the program's, kept for the end where they are packed
 };
 
@@ -35,8 +36,9 @@ enum co_reason co_gatherv_route(struct co_gatherv_call *call, MPI_Comm comm, enu
 // Packs what must be packed. 0 or -errno (nothing is held then).
 int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
 
-// Equal blocks stand one behind the other: first to last, an allgather in place.
-void *co_gatherv_row(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
+// Equal blocks stand one behind the other, first to last: the call is this allgather, whatever it is on other members.
+bool co_gatherv_is_row(const struct co_gatherv_call *call);
+struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call);
 
 // After the operation: brings the blocks to the program's buffer. Calls native. 0 or -errno.
 int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);

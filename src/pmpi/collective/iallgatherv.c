@@ -8,12 +8,32 @@ struct gather {
     struct co_nonblocking common;
     struct co_gatherv_call call;
     struct co_gatherv_buffers buffers;
+    bool is_row; // then by these, and not those above
+    struct co_gather_call row;
+    struct co_gather_buffers row_buffers;
 };
+
+static int start_row(struct gather *gather)
+{
+    gather->row = co_gatherv_as_gather(&gather->call);
+    int error = co_gather_buffers_open(&gather->row_buffers, &gather->row);
+    if (error == 0 && gather->row_buffers.packed_all != NULL) {
+        error = co_nonblocking_hold_type(&gather->common, &gather->row.receive_type);
+    }
+    const struct co_gather_buffers *buffers = &gather->row_buffers;
+    return error != 0 ? error
+                      : co_team_iallgather(&gather->common.task, gather->common.communicator->team, buffers->mine,
+                                           buffers->all, gather->row.block_bytes);
+}
 
 static int start(void *operation)
 {
     struct gather *gather = operation;
     const struct co_gatherv_call *call = &gather->call;
+    gather->is_row = co_gatherv_is_row(call);
+    if (gather->is_row) {
+        return start_row(gather);
+    }
     int error = co_gatherv_buffers_open(&gather->buffers, call);
     if (error == 0 && gather->buffers.packed != NULL) {
         error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
@@ -22,20 +42,25 @@ static int start(void *operation)
         return error;
     }
     struct co_team *team = call->communicator->team;
-    return call->is_equal ? co_team_iallgather(&gather->common.task, team, NULL, co_gatherv_row(&gather->buffers, call),
-                                               call->block_bytes)
-                          : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
+    return call->is_equal
+               ? co_team_iallgather(&gather->common.task, team, NULL, gather->buffers.packed, call->block_bytes)
+               : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
 }
 
 static int deliver(void *operation, int error)
 {
     struct gather *gather = operation;
-    return error != 0 ? error : co_gatherv_buffers_deliver(&gather->buffers, &gather->call);
+    if (error != 0) {
+        return error;
+    }
+    return gather->is_row ? co_gather_buffers_deliver(&gather->row_buffers, &gather->row)
+                          : co_gatherv_buffers_deliver(&gather->buffers, &gather->call);
 }
 
 static void close(void *operation)
 {
     struct gather *gather = operation;
+    co_gather_buffers_close(&gather->row_buffers);
     co_gatherv_buffers_close(&gather->buffers);
 }
 

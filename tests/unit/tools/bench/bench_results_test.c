@@ -82,6 +82,7 @@ static void refuses_damage_and_leaves_other_lines_alone(void **state)
         "row bcast 8 1 stock' 0 2 1.0 2.0",  // or the end of gnuplot's title
         "row bc\x1b[2Jast 8 1 stock 0 2 1.0 2.0",
         "overlap 8 \x9b 0 5 1 2 3 4 5",
+        "overlap-\x9b 8 castoff 0 5 1 2 3 4 5",
     };
     for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
         assert_int_equal(co_bench_results_take(&results, damaged[i], "default", 2), -EINVAL);
