@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Iallgatherv. The receive type is held when it is needed at the end, as are counts and places. Hot.
+// MPI_Iallgatherv and MPIX_Allgatherv_init. The receive type is held when it is needed at the end, as are counts and
+// places. Hot.
 #include "pmpi/collective/gatherv_buffers.h"
 #include "pmpi/collective/nonblocking.h"
+#include "pmpi/collective/persistent_collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct gather {
     struct co_nonblocking common;
@@ -10,18 +16,50 @@ struct gather {
     struct co_gatherv_buffers buffers;
 };
 
-static int start(void *operation)
+static int open(void *operation)
+{
+    struct gather *gather = operation;
+    return co_gatherv_buffers_open(&gather->buffers, &gather->call);
+}
+
+static int fill(void *operation)
+{
+    const struct gather *gather = operation;
+    return co_gatherv_buffers_fill(&gather->buffers, &gather->call);
+}
+
+static int keep_arrays(struct gather *gather)
+{
+    size_t bytes = (size_t)gather->call.communicator->seed.facts.ranks * sizeof(int);
+    char *copies = malloc(2 * bytes);
+    if (copies == NULL) {
+        return -ENOMEM;
+    }
+    gather->common.held_arrays = copies;
+    gather->call.counts = memcpy(copies, gather->call.counts, bytes);
+    gather->call.places = memcpy(copies + bytes, gather->call.places, bytes);
+    return 0;
+}
+
+// The buffers of one operation have arrays of their own where they need any at its end.
+static int keep(void *operation, bool for_starts)
+{
+    struct gather *gather = operation;
+    int error = for_starts ? keep_arrays(gather) : 0;
+    if (error == 0 && for_starts && gather->call.send != MPI_IN_PLACE) {
+        error = co_nonblocking_hold_type(&gather->common, &gather->call.send_type);
+    }
+    if (error == 0 && (for_starts || gather->buffers.packed != NULL)) {
+        error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
+    }
+    return error;
+}
+
+static int submit(void *operation)
 {
     struct gather *gather = operation;
     const struct co_gatherv_call *call = &gather->call;
-    int error = co_gatherv_buffers_open(&gather->buffers, call);
-    if (error == 0 && gather->buffers.packed != NULL) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
-    }
-    if (error != 0) {
-        return error;
-    }
-    struct co_team *team = call->communicator->team;
+    struct co_team *team = gather->common.team;
     return call->is_equal ? co_team_iallgather(&gather->common.task, team, NULL, co_gatherv_row(&gather->buffers, call),
                                                call->block_bytes)
                           : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
@@ -40,8 +78,12 @@ static void close(void *operation)
 }
 
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgatherv"),
+                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
                                                 .operation_bytes = sizeof(struct gather),
-                                                .start = start,
+                                                .open = open,
+                                                .fill = fill,
+                                                .keep = keep,
+                                                .submit = submit,
                                                 .deliver = deliver,
                                                 .close = close};
 
@@ -73,4 +115,37 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     return code;
 }
 
+int PMPIX_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
+                          const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
+                          MPI_Request *handle)
+{
+    if (co_layer_is_off()) {
+        return co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info,
+                                       handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV_INIT);
+    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
+                            .call = {.send = send,
+                                     .send_count = send_count,
+                                     .send_type = send_type,
+                                     .receive = receive,
+                                     .counts = counts,
+                                     .places = places,
+                                     .receive_type = receive_type}};
+    enum co_reason reason = co_gatherv_route(&gather.call, comm, CO_CALL_ALLGATHERV_INIT);
+    gather.common.communicator = gather.call.communicator;
+    gather.common.bytes = gather.call.block_bytes;
+    reason = co_persistent_collective_make(&gather.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code =
+        co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info, handle);
+    if (ticket.began_ns != 0) {
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(counts, comm, code), receive_type, code);
+    }
+    return code;
+}
+
 CO_EXPORT(Iallgatherv);
+CO_EXPORT_EXTENSION(Allgatherv_init);
