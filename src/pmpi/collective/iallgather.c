@@ -23,17 +23,17 @@ static int fill(void *operation)
     return co_gather_buffers_fill(&gather->buffers, &gather->call);
 }
 
-static int keep(void *operation, bool for_starts)
+static int keep_receive_type(struct gather *gather)
+{
+    return co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
+}
+
+static int keep(void *operation)
 {
     struct gather *gather = operation;
-    int error = 0;
-    if (for_starts && gather->call.send != MPI_IN_PLACE) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->call.send_type);
-    }
-    if (error == 0 && (for_starts || gather->buffers.packed_all != NULL)) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
-    }
-    return error;
+    int error =
+        gather->call.send == MPI_IN_PLACE ? 0 : co_nonblocking_hold_type(&gather->common, &gather->call.send_type);
+    return error == 0 ? keep_receive_type(gather) : error;
 }
 
 static int submit(void *operation)
@@ -41,6 +41,14 @@ static int submit(void *operation)
     struct gather *gather = operation;
     return co_team_iallgather(&gather->common.task, gather->common.team, gather->buffers.mine, gather->buffers.all,
                               gather->call.block_bytes);
+}
+
+static int start(void *operation)
+{
+    struct gather *gather = operation;
+    int error = open(operation);
+    error = error == 0 && gather->buffers.packed_all != NULL ? keep_receive_type(gather) : error;
+    return error == 0 ? submit(operation) : error;
 }
 
 static int deliver(void *operation, int error)
@@ -58,6 +66,7 @@ static void close(void *operation)
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgather"),
                                                 .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgather_init"),
                                                 .operation_bytes = sizeof(struct gather),
+                                                .start = start,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,

@@ -41,18 +41,19 @@ static int keep_arrays(struct gather *gather)
     return 0;
 }
 
-// The buffers of one operation have arrays of their own where they need any at its end.
-static int keep(void *operation, bool for_starts)
+static int keep_receive_type(struct gather *gather)
+{
+    return co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
+}
+
+static int keep(void *operation)
 {
     struct gather *gather = operation;
-    int error = for_starts ? keep_arrays(gather) : 0;
-    if (error == 0 && for_starts && gather->call.send != MPI_IN_PLACE) {
+    int error = keep_arrays(gather);
+    if (error == 0 && gather->call.send != MPI_IN_PLACE) {
         error = co_nonblocking_hold_type(&gather->common, &gather->call.send_type);
     }
-    if (error == 0 && (for_starts || gather->buffers.packed != NULL)) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
-    }
-    return error;
+    return error == 0 ? keep_receive_type(gather) : error;
 }
 
 static int submit(void *operation)
@@ -63,6 +64,15 @@ static int submit(void *operation)
     return call->is_equal ? co_team_iallgather(&gather->common.task, team, NULL, co_gatherv_row(&gather->buffers, call),
                                                call->block_bytes)
                           : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
+}
+
+// The buffers of one operation have arrays of their own where they need any at its end.
+static int start(void *operation)
+{
+    struct gather *gather = operation;
+    int error = open(operation);
+    error = error == 0 && gather->buffers.packed != NULL ? keep_receive_type(gather) : error;
+    return error == 0 ? submit(operation) : error;
 }
 
 static int deliver(void *operation, int error)
@@ -80,6 +90,7 @@ static void close(void *operation)
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgatherv"),
                                                 .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
                                                 .operation_bytes = sizeof(struct gather),
+                                                .start = start,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,

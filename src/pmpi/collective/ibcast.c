@@ -23,11 +23,10 @@ static int fill(void *operation)
     return co_bcast_buffers_fill(&broadcast->buffers, &broadcast->call);
 }
 
-static int keep(void *operation, bool for_starts)
+static int keep(void *operation)
 {
     struct broadcast *broadcast = operation;
-    bool is_needed = for_starts || broadcast->buffers.packed != NULL;
-    return is_needed ? co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type) : 0;
+    return co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type);
 }
 
 static int submit(void *operation)
@@ -35,6 +34,14 @@ static int submit(void *operation)
     struct broadcast *broadcast = operation;
     return co_team_ibcast(&broadcast->common.task, broadcast->common.team, broadcast->call.root,
                           broadcast->buffers.data, broadcast->call.bytes);
+}
+
+static int start(void *operation)
+{
+    const struct broadcast *broadcast = operation;
+    int error = open(operation);
+    error = error == 0 && broadcast->buffers.packed != NULL ? keep(operation) : error;
+    return error == 0 ? submit(operation) : error;
 }
 
 static int deliver(void *operation, int error)
@@ -53,6 +60,7 @@ static void close(void *operation)
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Ibcast"),
                                                 .persistent = CO_PERSISTENT_REQUEST("MPIX_Bcast_init"),
                                                 .operation_bytes = sizeof(struct broadcast),
+                                                .start = start,
                                                 .open = open,
                                                 .fill = fill,
                                                 .keep = keep,

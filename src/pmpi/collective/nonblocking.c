@@ -89,9 +89,7 @@ static struct co_nonblocking *start(const struct co_nonblocking *template, int *
     }
     const struct co_nonblocking_kind *kind = operation->kind;
     operation->team = operation->communicator->team;
-    *error = kind->open(operation);
-    *error = *error == 0 ? kind->keep(operation, false) : *error;
-    *error = *error == 0 ? kind->submit(operation) : *error;
+    *error = kind->start(operation);
     if (*error != 0) {
         co_nonblocking_let_go(operation);
         return NULL;

@@ -15,11 +15,11 @@ struct co_nonblocking_kind {
     struct co_request_kind request;    // CO_NONBLOCKING_REQUEST of its name
     struct co_request_kind persistent; // CO_PERSISTENT_REQUEST, of the persistent form
     size_t operation_bytes;
-    int (*open)(void *operation); // gets the buffers ready; nothing is held on failure
-    int (*fill)(void *operation); // the same, where they are open from an earlier start
-    // What is needed after the call and may be freed by the program meanwhile is replaced by copies, for the completing
-    // call of this operation, or for all starts to come.
-    int (*keep)(void *operation, bool for_starts);
+    int (*start)(void *operation); // opens, keeps and submits a nonblocking one; in one, because it is hot
+    int (*open)(void *operation);  // gets the buffers ready; nothing is held on failure
+    int (*fill)(void *operation);  // the same, where they are open from an earlier start
+    // What all starts to come need, and the program may free, is replaced by copies.
+    int (*keep)(void *operation);
     int (*submit)(void *operation); // the task, to the operation's team
     // After the task, which ended with `error`: brings the result to the program's buffers. Calls native.
     int (*deliver)(void *operation, int error);

@@ -80,7 +80,7 @@ static struct planned *plan(const struct co_nonblocking *operation)
     }
     planned->persistent = (struct co_persistent){.kind = &kind, .communicator = operation->communicator};
     planned->operation = co_nonblocking_copy(operation);
-    if (planned->operation == NULL || planned->operation->kind->keep(planned->operation, true) != 0) {
+    if (planned->operation == NULL || planned->operation->kind->keep(planned->operation) != 0) {
         free_planned(planned);
         return NULL;
     }
