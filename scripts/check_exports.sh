@@ -9,7 +9,7 @@ set -u
 library=$1
 status=0
 [ -e "$library" ] || exit 77
-names=$(nm -D --defined-only "$library" | awk '{ print $3 }' | sed 's/@.*//' | grep -vE '^(P?MPI_[A-Z]|__asan_default_options$)' | sort -u)
+names=$(nm -D --defined-only "$library" | awk '{ print $3 }' | sed 's/@.*//' | grep -vE '^(P?MPIX?_[A-Z]|__asan_default_options$)' | sort -u)
 if [ -n "$names" ]; then
     echo "$library exports more than MPI's names:" $names
     status=1

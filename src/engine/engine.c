@@ -32,6 +32,9 @@ static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
     engine->policy[CO_CALL_IALLGATHER] = (int)co_setting_number(CO_SET_IALLGATHER);
     engine->policy[CO_CALL_ALLGATHERV] = (int)co_setting_number(CO_SET_ALLGATHERV);
     engine->policy[CO_CALL_IALLGATHERV] = (int)co_setting_number(CO_SET_IALLGATHERV);
+    engine->policy[CO_CALL_BCAST_INIT] = (int)co_setting_number(CO_SET_BCAST_INIT);
+    engine->policy[CO_CALL_ALLGATHER_INIT] = (int)co_setting_number(CO_SET_ALLGATHER_INIT);
+    engine->policy[CO_CALL_ALLGATHERV_INIT] = (int)co_setting_number(CO_SET_ALLGATHERV_INIT);
     const char *path = co_setting_text(CO_SET_TUNE);
     if (path[0] == '\0') {
         co_tune_table_built_in(&engine->tune);

@@ -50,6 +50,12 @@ static void *find_or_absent(const char *symbol)
     return address;
 }
 
+static void *find_extension(const char *symbol)
+{
+    void *address = find(symbol);
+    return address != NULL ? address : (void *)absent;
+}
+
 // Data may have moved into the program itself (copy relocation), where RTLD_NEXT does not look.
 static void *find_data(const char *symbol)
 {
@@ -100,6 +106,9 @@ static void resolve(void)
     CO_NEXT_WRAPPED(CO_NEXT_FIND)
     CO_NEXT_CALLED(CO_NEXT_FIND)
 #undef CO_NEXT_FIND
+#define CO_NEXT_FIND_EXTENSION(name) *(void **)&co_next.name = find_extension("PMPIX_" #name);
+    CO_NEXT_EXTENSIONS(CO_NEXT_FIND_EXTENSION)
+#undef CO_NEXT_FIND_EXTENSION
     *(void **)&co_next.errhandler_invoke = find("ompi_errhandler_invoke");
     co_next.find_data = find_data;
     find_handles();

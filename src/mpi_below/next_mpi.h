@@ -7,6 +7,8 @@
 #define CASTOFF_MPI_BELOW_NEXT_MPI_H
 
 #include <mpi.h>
+// After mpi.h, whose types it needs.
+#include <mpi-ext.h>
 #include <stdbool.h>
 
 #include "base/order.h"
@@ -84,6 +86,13 @@
     X(Comm_disconnect)                                                                                                 \
     X(Comm_set_info)
 
+// Likewise, extensions of Open MPI 4.1, which a library may have been built without. Programs made for that one call
+// none.
+#define CO_NEXT_EXTENSIONS(X)                                                                                          \
+    X(Bcast_init)                                                                                                      \
+    X(Allgather_init)                                                                                                  \
+    X(Allgatherv_init)
+
 // Functions that castoff only calls.
 #define CO_NEXT_CALLED(X)                                                                                              \
     X(Add_error_class)                                                                                                 \
@@ -125,10 +134,12 @@
     X(Unpack)
 
 #define CO_NEXT_POINTER(name) __typeof__(PMPI_##name) *name;
+#define CO_NEXT_EXTENSION_POINTER(name) __typeof__(PMPIX_##name) *name;
 
 struct co_next_mpi {
     CO_NEXT_WRAPPED(CO_NEXT_POINTER)
     CO_NEXT_CALLED(CO_NEXT_POINTER)
+    CO_NEXT_EXTENSIONS(CO_NEXT_EXTENSION_POINTER)
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
     MPI_Message message_null;
@@ -170,5 +181,6 @@ const char *co_next_mpi_mismatch(void);
 
 // Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.
 #define CO_EXPORT(name) extern __typeof__(PMPI_##name) MPI_##name __attribute__((alias("PMPI_" #name)))
+#define CO_EXPORT_EXTENSION(name) extern __typeof__(PMPIX_##name) MPIX_##name __attribute__((alias("PMPIX_" #name)))
 
 #endif

@@ -16,7 +16,7 @@ read -r -a lab_arguments <<<"$CASTOFF_LAB_MPIRUN_ARGS"
 bounded=(python3 -S "$top/tests/bounded.py" 100 1500)
 # They speak to the lab's command; for the job they would be unknown settings.
 unset "${!CASTOFF_LAB_@}"
-export CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_STALL_S=10
+export CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_BCAST_INIT=yes CASTOFF_ALLGATHER_INIT=yes CASTOFF_ALLGATHERV_INIT=yes CASTOFF_STALL_S=10
 
 pass() { # what
     echo "PASS $case_name: $1"
@@ -198,7 +198,8 @@ links_against_model() { # call algorithm least most words-of-ports.sh...
         awk -v name="$algorithm" '$1 == name { print $3 }')
     # lab-mpirun takes the settings of this shell to none but the first host.
     crossed=$(env -u CASTOFF_BCAST -u CASTOFF_IBCAST -u CASTOFF_ALLGATHER -u CASTOFF_IALLGATHER -u CASTOFF_ALLGATHERV \
-        -u CASTOFF_IALLGATHERV -u CASTOFF_STALL_S \
+        -u CASTOFF_IALLGATHERV -u CASTOFF_BCAST_INIT -u CASTOFF_ALLGATHER_INIT -u CASTOFF_ALLGATHERV_INIT \
+        -u CASTOFF_STALL_S \
         CASTOFF_LAB_MPIRUN_ARGS="${lab_arguments[*]}" \
         "$top/bench/figures/ports.sh" "$call" 262144 8 -n 8 "$@" 2>"$shared/ports.err")
     if [[ -z $model || -z $crossed ]]; then

@@ -121,7 +121,7 @@ mode_settings() {
     case $1 in
     off) settings+=(CASTOFF_ENABLE=0) ;;
     on | faults | damage)
-        settings+=(CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_STALL_S=15)
+        settings+=(CASTOFF_BCAST=yes CASTOFF_IBCAST=yes CASTOFF_ALLGATHER=yes CASTOFF_IALLGATHER=yes CASTOFF_ALLGATHERV=yes CASTOFF_IALLGATHERV=yes CASTOFF_BCAST_INIT=yes CASTOFF_ALLGATHER_INIT=yes CASTOFF_ALLGATHERV_INIT=yes CASTOFF_STALL_S=15)
         settings+=("CASTOFF_REPORT=$3" "${extra_settings[@]}")
         ;;
     esac

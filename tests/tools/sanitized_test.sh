@@ -15,7 +15,7 @@ castoff=$build/castoff
 export ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=report_bugs=0
 
 served() { # preload by...: a job of two ranks, all of whose calls are castoff's
-    run mpirun -n 2 -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_IALLGATHER=yes -x CASTOFF_ALLGATHERV=yes -x CASTOFF_IALLGATHERV=yes -x CASTOFF_P2P=yes \
+    run mpirun -n 2 -x CASTOFF_BCAST=yes -x CASTOFF_IBCAST=yes -x CASTOFF_ALLGATHER=yes -x CASTOFF_IALLGATHER=yes -x CASTOFF_ALLGATHERV=yes -x CASTOFF_IALLGATHERV=yes -x CASTOFF_BCAST_INIT=yes -x CASTOFF_ALLGATHER_INIT=yes -x CASTOFF_ALLGATHERV_INIT=yes -x CASTOFF_P2P=yes \
         -x "CASTOFF_REPORT=$work/report" "$@" "$work/program"
 }
 

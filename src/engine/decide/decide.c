@@ -84,9 +84,10 @@ enum co_reason co_decide(const struct co_tune_table *table, const struct co_team
     if (reason != CO_TAKE || policy == CO_YES) {
         return reason;
     }
+    enum co_call of_rows = co_call_started(call);
     for (unsigned i = 0; i < table->count; i++) {
         const struct co_tune_row *row = &table->rows[i];
-        if (row_fits(row, facts, call, bytes)) {
+        if (row_fits(row, facts, of_rows, bytes)) {
             return row->take ? CO_TAKE : word_for(row);
         }
     }

@@ -16,7 +16,10 @@
     X(ALLGATHER, "MPI_Allgather", "allgather")                                                                         \
     X(IALLGATHER, "MPI_Iallgather", "iallgather")                                                                      \
     X(ALLGATHERV, "MPI_Allgatherv", "allgatherv")                                                                      \
-    X(IALLGATHERV, "MPI_Iallgatherv", "iallgatherv")
+    X(IALLGATHERV, "MPI_Iallgatherv", "iallgatherv")                                                                   \
+    X(BCAST_INIT, "MPIX_Bcast_init", "bcast_init")                                                                     \
+    X(ALLGATHER_INIT, "MPIX_Allgather_init", "allgather_init")                                                         \
+    X(ALLGATHERV_INIT, "MPIX_Allgatherv_init", "allgatherv_init")
 
 #define CO_CALL_ID(id, text, word) CO_CALL_##id,
 enum co_call { CO_CALLS(CO_CALL_ID) CO_CALL_COUNT };
@@ -25,13 +28,23 @@ enum co_call { CO_CALLS(CO_CALL_ID) CO_CALL_COUNT };
 // One message from a root; the others are a block from each rank.
 static inline bool co_call_has_root(enum co_call call)
 {
-    return call == CO_CALL_BCAST || call == CO_CALL_IBCAST;
+    return call == CO_CALL_BCAST || call == CO_CALL_IBCAST || call == CO_CALL_BCAST_INIT;
+}
+
+// Each start of a persistent one is the nonblocking call, whose rows of the tune table hold for it.
+static inline enum co_call co_call_started(enum co_call call)
+{
+    return call == CO_CALL_BCAST_INIT        ? CO_CALL_IBCAST
+           : call == CO_CALL_ALLGATHER_INIT  ? CO_CALL_IALLGATHER
+           : call == CO_CALL_ALLGATHERV_INIT ? CO_CALL_IALLGATHERV
+                                             : call;
 }
 
 // Returns at once, and is completed behind a request.
 static inline bool co_call_is_nonblocking(enum co_call call)
 {
-    return call == CO_CALL_IBCAST || call == CO_CALL_IALLGATHER || call == CO_CALL_IALLGATHERV;
+    enum co_call started = co_call_started(call);
+    return started == CO_CALL_IBCAST || started == CO_CALL_IALLGATHER || started == CO_CALL_IALLGATHERV;
 }
 
 // Reasons, in the words of the report. CO_TAKE is 0. Those from NOT_STARTED on

@@ -60,10 +60,12 @@ static int word_in(const struct word *word, const char *const list[])
     return -1;
 }
 
+// Of those that have rows of their own.
 static int call_in(const struct word *word)
 {
     for (int call = 0; call < CO_CALL_COUNT; call++) {
-        if (word_is(word, co_call_word((enum co_call)call))) {
+        enum co_call named = (enum co_call)call;
+        if (co_call_started(named) == named && word_is(word, co_call_word(named))) {
             return call;
         }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// When a broadcast is packed, and the routing of both broadcasts.
+// When a broadcast is packed, and the routing of the broadcasts.
 #include "pmpi/collective/bcast_buffers.h"
 
 #include "base/spare_memory.h"
@@ -30,6 +30,13 @@ static bool is_root(const struct co_bcast_call *call)
     return call->root == call->communicator->seed.rank;
 }
 
+int co_bcast_buffers_fill(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call)
+{
+    return buffers->packed != NULL && is_root(call)
+               ? co_pack(buffers->packed, call->buffer, (size_t)call->count, call->type, &call->facts)
+               : 0;
+}
+
 int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call)
 {
     *buffers = (struct co_bcast_buffers){.data = call->buffer};
@@ -40,8 +47,7 @@ int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcas
     if (buffers->packed == NULL) {
         return -ENOMEM;
     }
-    int error =
-        is_root(call) ? co_pack(buffers->packed, call->buffer, (size_t)call->count, call->type, &call->facts) : 0;
+    int error = co_bcast_buffers_fill(buffers, call);
     if (error != 0) {
         co_bcast_buffers_close(buffers);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The buffer of a broadcast in the form the engine wants: bytes in a row of the host's memory. The program's own where
-// it is that, a packed copy where not. Common to MPI_Bcast and MPI_Ibcast. Hot; the thread of the call.
+// it is that, a packed copy where not. Common to the broadcasts. Hot; the thread of the call.
 #ifndef CASTOFF_PMPI_COLLECTIVE_BCAST_BUFFERS_H
 #define CASTOFF_PMPI_COLLECTIVE_BCAST_BUFFERS_H
 
@@ -28,6 +28,9 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
 
 // Packs what must be packed. 0 or -errno (nothing is held then).
 int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcast_call *call);
+
+// Once more, for a later operation with the same buffers. 0 or -errno; they stay open.
+int co_bcast_buffers_fill(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call);
 
 // After the operation, which ended with `error`: brings what came of the root's `given` bytes to the program's buffer.
 // Calls native. The operation's error, or what happened here: 0 or -errno.

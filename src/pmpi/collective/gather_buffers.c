@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Which side of an allgather is packed, and the routing of both allgathers.
+// Which side of an allgather is packed, and the routing of the allgathers.
 #include "pmpi/collective/gather_buffers.h"
 
 #include "pmpi/datatype/packing.h"
@@ -22,7 +22,7 @@ enum co_reason co_gather_route(struct co_gather_call *call, MPI_Comm comm, enum 
         return CO_BAD_ARGUMENT;
     }
     call->block_bytes = (size_t)call->receive_count * call->receive_facts.bytes;
-    if (which == CO_CALL_IALLGATHER) { // waits for nobody
+    if (co_call_is_nonblocking(which)) {
         return co_route_choose_at_once(call->communicator, which, call->block_bytes);
     }
     return co_route_choose(call->communicator, which, call->block_bytes, &call->trial_ns);
@@ -35,7 +35,7 @@ static char *own_block(const struct co_gather_call *call)
 }
 
 // In place with a layout that must be packed: the own block goes to its place among the packed ones.
-static int pack_own_place(struct co_gather_buffers *buffers, const struct co_gather_call *call)
+static int pack_own_place(const struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
     char *place = (char *)buffers->all + (size_t)call->communicator->seed.rank * call->block_bytes;
     return co_pack(place, own_block(call), (size_t)call->receive_count, call->receive_type, &call->receive_facts);
@@ -43,28 +43,29 @@ static int pack_own_place(struct co_gather_buffers *buffers, const struct co_gat
 
 // A block of another size than the others expect is the program's mistake. The others must not wait for it, so what
 // there is takes part, and the caller is told as native would.
-static int pack_mine(struct co_gather_buffers *buffers, const struct co_gather_call *call)
+static int place_mine(struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
     size_t bytes = (size_t)call->send_count * call->send_facts.bytes;
-    buffers->packed_mine = calloc(1, bytes > call->block_bytes ? bytes : call->block_bytes);
-    if (buffers->packed_mine == NULL) {
-        return -ENOMEM;
+    if (call->send == MPI_IN_PLACE) {
+        return 0;
     }
-    buffers->mine = buffers->packed_mine;
-    return co_pack(buffers->packed_mine, call->send, (size_t)call->send_count, call->send_type, &call->send_facts);
+    buffers->mine = call->send;
+    if (bytes != call->block_bytes ||
+        co_packing_is_needed(call->send, (size_t)call->send_count, call->send_type, &call->send_facts)) {
+        buffers->mine = buffers->packed_mine = calloc(1, bytes > call->block_bytes ? bytes : call->block_bytes);
+        return buffers->mine == NULL ? -ENOMEM : 0;
+    }
+    return 0;
 }
 
-static int prepare_mine(struct co_gather_buffers *buffers, const struct co_gather_call *call)
+int co_gather_buffers_fill(const struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
     if (call->send == MPI_IN_PLACE) {
         return buffers->packed_all == NULL ? 0 : pack_own_place(buffers, call);
     }
-    if ((size_t)call->send_count * call->send_facts.bytes == call->block_bytes &&
-        !co_packing_is_needed(call->send, (size_t)call->send_count, call->send_type, &call->send_facts)) {
-        buffers->mine = call->send;
-        return 0;
-    }
-    return pack_mine(buffers, call);
+    return buffers->packed_mine == NULL ? 0
+                                        : co_pack(buffers->packed_mine, call->send, (size_t)call->send_count,
+                                                  call->send_type, &call->send_facts);
 }
 
 int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_gather_call *call)
@@ -79,7 +80,8 @@ int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_ga
             return -ENOMEM;
         }
     }
-    int error = prepare_mine(buffers, call);
+    int error = place_mine(buffers, call);
+    error = error == 0 ? co_gather_buffers_fill(buffers, call) : error;
     if (error != 0) {
         co_gather_buffers_close(buffers);
     }

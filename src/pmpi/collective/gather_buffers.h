@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The buffers of an allgather in the form the engine wants: one packed block of ours, one packed array of all blocks.
-// The program's own buffers where they allow it, temporary ones where not. Common to MPI_Allgather and
-// MPI_Iallgather. Hot; the thread of the call.
+// The program's own buffers where they allow it, temporary ones where not. Common to the allgathers. Hot; the thread of
+// the call.
 #ifndef CASTOFF_PMPI_COLLECTIVE_GATHER_BUFFERS_H
 #define CASTOFF_PMPI_COLLECTIVE_GATHER_BUFFERS_H
 
@@ -33,6 +33,9 @@ enum co_reason co_gather_route(struct co_gather_call *call, MPI_Comm comm, enum 
 
 // Packs what must be packed. 0 or -errno (nothing is held then).
 int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_gather_call *call);
+
+// Once more, for a later operation with the same buffers. 0 or -errno; they stay open.
+int co_gather_buffers_fill(const struct co_gather_buffers *buffers, const struct co_gather_call *call);
 
 // After the operation: brings the blocks to the program's buffer. Calls native. 0 or -errno.
 int co_gather_buffers_deliver(const struct co_gather_buffers *buffers, const struct co_gather_call *call);

@@ -163,7 +163,7 @@ static int pack_other_size(const struct co_part *own, const struct co_gatherv_ca
     return error;
 }
 
-static int place_own(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
 {
     int self = call->communicator->seed.rank;
     const struct co_part *own = &buffers->parts[self];
@@ -185,7 +185,7 @@ int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_
 {
     *buffers = (struct co_gatherv_buffers){.parts = NULL};
     int error = open_parts(buffers, call);
-    error = error == 0 ? place_own(buffers, call) : error;
+    error = error == 0 ? co_gatherv_buffers_fill(buffers, call) : error;
     if (error != 0) {
         co_gatherv_buffers_close(buffers);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The buffers of an allgather of unequal blocks in the form the engine wants: where each rank's bytes go, in the
-// program's buffer where its type allows that, and the own ones there already. Common to MPI_Allgatherv and
-// MPI_Iallgatherv. Hot; the thread of the call.
+// program's buffer where its type allows that, and the own ones there already. Common to those calls. Hot;
+// the thread of the call.
 #ifndef CASTOFF_PMPI_COLLECTIVE_GATHERV_BUFFERS_H
 #define CASTOFF_PMPI_COLLECTIVE_GATHERV_BUFFERS_H
 
@@ -39,6 +39,9 @@ int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_
 // Equal blocks stand one behind the other, first to last: the call is this allgather, whatever it is on other members.
 bool co_gatherv_is_row(const struct co_gatherv_call *call);
 struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call);
+
+// Once more, for a later operation with the same buffers. 0 or -errno; they stay open.
+int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
 
 // After the operation: brings the blocks to the program's buffer. Calls native. 0 or -errno.
 int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);

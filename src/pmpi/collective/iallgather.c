@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Iallgather. The receive type is held when it is needed at the end. Hot.
+// MPI_Iallgather and MPIX_Allgather_init. The receive type is held when it is needed at the end. Hot.
 #include "pmpi/collective/gather_buffers.h"
 #include "pmpi/collective/nonblocking.h"
+#include "pmpi/collective/persistent_collectives.h"
 
 struct gather {
     struct co_nonblocking common;
@@ -10,16 +11,44 @@ struct gather {
     struct co_gather_buffers buffers;
 };
 
+static int open(void *operation)
+{
+    struct gather *gather = operation;
+    return co_gather_buffers_open(&gather->buffers, &gather->call);
+}
+
+static int fill(void *operation)
+{
+    const struct gather *gather = operation;
+    return co_gather_buffers_fill(&gather->buffers, &gather->call);
+}
+
+static int keep_receive_type(struct gather *gather)
+{
+    return co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
+}
+
+static int keep(void *operation)
+{
+    struct gather *gather = operation;
+    int error =
+        gather->call.send == MPI_IN_PLACE ? 0 : co_nonblocking_hold_type(&gather->common, &gather->call.send_type);
+    return error == 0 ? keep_receive_type(gather) : error;
+}
+
+static int submit(void *operation)
+{
+    struct gather *gather = operation;
+    return co_team_iallgather(&gather->common.task, gather->common.team, gather->buffers.mine, gather->buffers.all,
+                              gather->call.block_bytes);
+}
+
 static int start(void *operation)
 {
     struct gather *gather = operation;
-    int error = co_gather_buffers_open(&gather->buffers, &gather->call);
-    if (error == 0 && gather->buffers.packed_all != NULL) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
-    }
-    return error != 0 ? error
-                      : co_team_iallgather(&gather->common.task, gather->call.communicator->team, gather->buffers.mine,
-                                           gather->buffers.all, gather->call.block_bytes);
+    int error = open(operation);
+    error = error == 0 && gather->buffers.packed_all != NULL ? keep_receive_type(gather) : error;
+    return error == 0 ? submit(operation) : error;
 }
 
 static int deliver(void *operation, int error)
@@ -35,8 +64,13 @@ static void close(void *operation)
 }
 
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgather"),
+                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgather_init"),
                                                 .operation_bytes = sizeof(struct gather),
                                                 .start = start,
+                                                .open = open,
+                                                .fill = fill,
+                                                .keep = keep,
+                                                .submit = submit,
                                                 .deliver = deliver,
                                                 .close = close};
 
@@ -65,4 +99,33 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
     return code;
 }
 
+int PMPIX_Allgather_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                         MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Allgather_init(send, send_count, send_type, receive, receive_count, receive_type, comm, info,
+                                      handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER_INIT);
+    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
+                            .call = {.send = send,
+                                     .send_count = send_count,
+                                     .send_type = send_type,
+                                     .receive = receive,
+                                     .receive_count = receive_count,
+                                     .receive_type = receive_type}};
+    enum co_reason reason = co_gather_route(&gather.call, comm, CO_CALL_ALLGATHER_INIT);
+    gather.common.communicator = gather.call.communicator;
+    gather.common.bytes = gather.call.block_bytes;
+    reason = co_persistent_collective_make(&gather.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code =
+        co_next.Allgather_init(send, send_count, send_type, receive, receive_count, receive_type, comm, info, handle);
+    co_route_end(&ticket, reason, comm, receive_count, receive_type, code);
+    return code;
+}
+
 CO_EXPORT(Iallgather);
+CO_EXPORT_EXTENSION(Allgather_init);

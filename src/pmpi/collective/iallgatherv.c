@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Iallgatherv. The receive type is held when it is needed at the end, as are counts and places. Hot.
+// MPI_Iallgatherv and MPIX_Allgatherv_init. The receive type is held when it is needed at the end, as are counts and
+// places. Hot.
 #include "pmpi/collective/gatherv_buffers.h"
 #include "pmpi/collective/nonblocking.h"
+#include "pmpi/collective/persistent_collectives.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct gather {
     struct co_nonblocking common;
@@ -13,38 +19,75 @@ struct gather {
     struct co_gather_buffers row_buffers;
 };
 
-static int start_row(struct gather *gather)
-{
-    gather->row = co_gatherv_as_gather(&gather->call);
-    int error = co_gather_buffers_open(&gather->row_buffers, &gather->row);
-    if (error == 0 && gather->row_buffers.packed_all != NULL) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->row.receive_type);
-    }
-    const struct co_gather_buffers *buffers = &gather->row_buffers;
-    return error != 0 ? error
-                      : co_team_iallgather(&gather->common.task, gather->common.communicator->team, buffers->mine,
-                                           buffers->all, gather->row.block_bytes);
-}
-
-static int start(void *operation)
+static int open(void *operation)
 {
     struct gather *gather = operation;
-    const struct co_gatherv_call *call = &gather->call;
-    gather->is_row = co_gatherv_is_row(call);
+    gather->is_row = co_gatherv_is_row(&gather->call);
+    if (!gather->is_row) {
+        return co_gatherv_buffers_open(&gather->buffers, &gather->call);
+    }
+    gather->row = co_gatherv_as_gather(&gather->call);
+    return co_gather_buffers_open(&gather->row_buffers, &gather->row);
+}
+
+static int fill(void *operation)
+{
+    const struct gather *gather = operation;
+    return gather->is_row ? co_gather_buffers_fill(&gather->row_buffers, &gather->row)
+                          : co_gatherv_buffers_fill(&gather->buffers, &gather->call);
+}
+
+static int keep_arrays(struct gather *gather)
+{
+    size_t bytes = (size_t)gather->call.communicator->seed.facts.ranks * sizeof(int);
+    char *copies = malloc(2 * bytes);
+    if (copies == NULL) {
+        return -ENOMEM;
+    }
+    gather->common.held_arrays = copies;
+    gather->call.counts = memcpy(copies, gather->call.counts, bytes);
+    gather->call.places = memcpy(copies + bytes, gather->call.places, bytes);
+    return 0;
+}
+
+static int keep(void *operation)
+{
+    struct gather *gather = operation;
+    int error = keep_arrays(gather);
+    if (error == 0 && gather->call.send != MPI_IN_PLACE) {
+        error = co_nonblocking_hold_type(&gather->common, &gather->call.send_type);
+    }
+    return error == 0 ? co_nonblocking_hold_type(&gather->common, &gather->call.receive_type) : error;
+}
+
+static int submit(void *operation)
+{
+    struct gather *gather = operation;
+    struct co_team *team = gather->common.team;
+    const struct co_gather_buffers *row = &gather->row_buffers;
     if (gather->is_row) {
-        return start_row(gather);
+        return co_team_iallgather(&gather->common.task, team, row->mine, row->all, gather->row.block_bytes);
     }
-    int error = co_gatherv_buffers_open(&gather->buffers, call);
-    if (error == 0 && gather->buffers.packed != NULL) {
-        error = co_nonblocking_hold_type(&gather->common, &gather->call.receive_type);
+    return gather->call.is_equal ? co_team_iallgather(&gather->common.task, team, NULL, gather->buffers.packed,
+                                                      gather->call.block_bytes)
+                                 : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
+}
+
+// The type that is needed at the end, if any.
+static int hold_receive_type(struct gather *gather)
+{
+    if (gather->is_row && gather->row_buffers.packed_all != NULL) {
+        return co_nonblocking_hold_type(&gather->common, &gather->row.receive_type);
     }
-    if (error != 0) {
-        return error;
-    }
-    struct co_team *team = call->communicator->team;
-    return call->is_equal
-               ? co_team_iallgather(&gather->common.task, team, NULL, gather->buffers.packed, call->block_bytes)
-               : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
+    return gather->buffers.packed != NULL ? co_nonblocking_hold_type(&gather->common, &gather->call.receive_type) : 0;
+}
+
+// The buffers of one operation have arrays of their own where they need any at its end.
+static int start(void *operation)
+{
+    int error = open(operation);
+    error = error == 0 ? hold_receive_type(operation) : error;
+    return error == 0 ? submit(operation) : error;
 }
 
 static int deliver(void *operation, int error)
@@ -65,8 +108,13 @@ static void close(void *operation)
 }
 
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Iallgatherv"),
+                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Allgatherv_init"),
                                                 .operation_bytes = sizeof(struct gather),
                                                 .start = start,
+                                                .open = open,
+                                                .fill = fill,
+                                                .keep = keep,
+                                                .submit = submit,
                                                 .deliver = deliver,
                                                 .close = close};
 
@@ -98,4 +146,37 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     return code;
 }
 
+int PMPIX_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
+                          const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
+                          MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info,
+                                       handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV_INIT);
+    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
+                            .call = {.send = send,
+                                     .send_count = send_count,
+                                     .send_type = send_type,
+                                     .receive = receive,
+                                     .counts = counts,
+                                     .places = places,
+                                     .receive_type = receive_type}};
+    enum co_reason reason = co_gatherv_route(&gather.call, comm, CO_CALL_ALLGATHERV_INIT);
+    gather.common.communicator = gather.call.communicator;
+    gather.common.bytes = gather.call.block_bytes;
+    reason = co_persistent_collective_make(&gather.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code =
+        co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info, handle);
+    if (ticket.began_ns != 0) {
+        co_route_end(&ticket, reason, comm, co_gatherv_mean_count(counts, comm, code), receive_type, code);
+    }
+    return code;
+}
+
 CO_EXPORT(Iallgatherv);
+CO_EXPORT_EXTENSION(Allgatherv_init);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Ibcast. The type is held when a packed copy is unpacked at the end. Hot.
+// MPI_Ibcast and MPIX_Bcast_init. The type is held when a packed copy is unpacked at the end. Hot.
 #include "pmpi/collective/bcast_buffers.h"
 #include "pmpi/collective/nonblocking.h"
+#include "pmpi/collective/persistent_collectives.h"
 
 struct broadcast {
     struct co_nonblocking common;
@@ -10,16 +11,37 @@ struct broadcast {
     struct co_bcast_buffers buffers;
 };
 
-static int start(void *operation)
+static int open(void *operation)
 {
     struct broadcast *broadcast = operation;
-    int error = co_bcast_buffers_open(&broadcast->buffers, &broadcast->call);
-    if (error == 0 && broadcast->buffers.packed != NULL) {
-        error = co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type);
-    }
-    return error != 0 ? error
-                      : co_team_ibcast(&broadcast->common.task, broadcast->call.communicator->team,
-                                       broadcast->call.root, broadcast->buffers.data, broadcast->call.bytes);
+    return co_bcast_buffers_open(&broadcast->buffers, &broadcast->call);
+}
+
+static int fill(void *operation)
+{
+    const struct broadcast *broadcast = operation;
+    return co_bcast_buffers_fill(&broadcast->buffers, &broadcast->call);
+}
+
+static int keep(void *operation)
+{
+    struct broadcast *broadcast = operation;
+    return co_nonblocking_hold_type(&broadcast->common, &broadcast->call.type);
+}
+
+static int submit(void *operation)
+{
+    struct broadcast *broadcast = operation;
+    return co_team_ibcast(&broadcast->common.task, broadcast->common.team, broadcast->call.root,
+                          broadcast->buffers.data, broadcast->call.bytes);
+}
+
+static int start(void *operation)
+{
+    const struct broadcast *broadcast = operation;
+    int error = open(operation);
+    error = error == 0 && broadcast->buffers.packed != NULL ? keep(operation) : error;
+    return error == 0 ? submit(operation) : error;
 }
 
 static int deliver(void *operation, int error)
@@ -36,8 +58,13 @@ static void close(void *operation)
 }
 
 static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUEST("MPI_Ibcast"),
+                                                .persistent = CO_PERSISTENT_REQUEST("MPIX_Bcast_init"),
                                                 .operation_bytes = sizeof(struct broadcast),
                                                 .start = start,
+                                                .open = open,
+                                                .fill = fill,
+                                                .keep = keep,
+                                                .submit = submit,
                                                 .deliver = deliver,
                                                 .close = close};
 
@@ -61,4 +88,26 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm c
     return code;
 }
 
+int PMPIX_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
+                     MPI_Request *handle)
+{
+    if (co_process_is_off()) {
+        return co_next.Bcast_init(buffer, count, type, root, comm, info, handle);
+    }
+    struct co_call_ticket ticket = co_call_begin(CO_CALL_BCAST_INIT);
+    struct broadcast broadcast = {.common = {.kind = &kind, .ticket = ticket},
+                                  .call = {.buffer = buffer, .count = count, .root = root, .type = type}};
+    enum co_reason reason = co_bcast_route(&broadcast.call, comm, CO_CALL_BCAST_INIT);
+    broadcast.common.communicator = broadcast.call.communicator;
+    broadcast.common.bytes = broadcast.call.bytes;
+    reason = co_persistent_collective_make(&broadcast.common, reason, handle);
+    if (reason == CO_TAKE) {
+        return MPI_SUCCESS;
+    }
+    int code = co_next.Bcast_init(buffer, count, type, root, comm, info, handle);
+    co_route_end(&ticket, reason, comm, root == MPI_PROC_NULL ? 0 : count, type, code);
+    return code;
+}
+
 CO_EXPORT(Ibcast);
+CO_EXPORT_EXTENSION(Bcast_init);

@@ -3,6 +3,7 @@
 // The life of a nonblocking collective above the engine.
 #include "pmpi/collective/nonblocking.h"
 
+#include "pmpi/datatype/datatypes.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/report/report_sites.h"
 
@@ -34,45 +35,63 @@ void co_nonblocking_fill_status(const void *operation, MPI_Status *status)
     status->_ucount = 0;
 }
 
-// What the start has taken but for the task.
-static void let_go(struct co_nonblocking *operation)
+void co_nonblocking_let_go(struct co_nonblocking *operation)
 {
     operation->kind->close(operation);
-    if (operation->held_type != co_next.datatype_null) {
-        co_next.Type_free(&operation->held_type);
+    while (operation->held > 0) {
+        co_next.Type_free(&operation->held_types[--operation->held]);
     }
+    free(operation->held_arrays);
     free(operation);
+}
+
+void co_nonblocking_end(void *operation)
+{
+    co_task_release(((struct co_nonblocking *)operation)->task);
 }
 
 void co_nonblocking_release(void *operation)
 {
-    co_task_release(((struct co_nonblocking *)operation)->task);
-    let_go(operation);
+    co_nonblocking_end(operation);
+    co_nonblocking_let_go(operation);
 }
 
 int co_nonblocking_hold_type(struct co_nonblocking *operation, MPI_Datatype *type)
 {
-    if (co_next.Type_dup(*type, &operation->held_type) != MPI_SUCCESS) {
-        operation->held_type = co_next.datatype_null;
+    MPI_Datatype held;
+    if (co_datatype_predefined(*type) != NULL) {
+        return 0;
+    }
+    if (co_next.Type_dup(*type, &held) != MPI_SUCCESS) {
         return -ENOMEM;
     }
-    *type = operation->held_type;
+    operation->held_types[operation->held++] = *type = held;
     return 0;
+}
+
+struct co_nonblocking *co_nonblocking_copy(const struct co_nonblocking *operation)
+{
+    struct co_nonblocking *copy = malloc(operation->kind->operation_bytes);
+    if (copy != NULL) {
+        memcpy((void *)copy, operation, operation->kind->operation_bytes);
+        copy->held = 0;
+        copy->held_arrays = NULL;
+    }
+    return copy;
 }
 
 static struct co_nonblocking *start(const struct co_nonblocking *template, int *error)
 {
-    const struct co_nonblocking_kind *kind = template->kind;
-    struct co_nonblocking *operation = malloc(kind->operation_bytes);
+    struct co_nonblocking *operation = co_nonblocking_copy(template);
     if (operation == NULL) {
         *error = -ENOMEM;
         return NULL;
     }
-    memcpy((void *)operation, template, kind->operation_bytes);
-    operation->held_type = co_next.datatype_null;
+    const struct co_nonblocking_kind *kind = operation->kind;
+    operation->team = operation->communicator->team;
     *error = kind->start(operation);
     if (*error != 0) {
-        let_go(operation);
+        co_nonblocking_let_go(operation);
         return NULL;
     }
     return operation;

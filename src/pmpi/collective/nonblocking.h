@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What nonblocking collectives have in common: an engine's task behind a request. The call starts it and returns;
-// buffers and status are finished by the completing call. Hot; the thread of the call.
+// What nonblocking collectives have in common, and the starts of persistent ones: an engine's task behind a request.
+// The call starts it and returns; buffers and status are finished by the completing call. Hot; the thread of the call.
 #ifndef CASTOFF_PMPI_COLLECTIVE_NONBLOCKING_H
 #define CASTOFF_PMPI_COLLECTIVE_NONBLOCKING_H
 
@@ -10,25 +10,34 @@
 
 struct co_nonblocking;
 
-// One of the calls. The functions get the whole operation, whose first member is struct co_nonblocking.
+// One of the calls. The functions get the whole operation, whose first member is struct co_nonblocking. 0 or -errno.
 struct co_nonblocking_kind {
-    struct co_request_kind request; // CO_NONBLOCKING_REQUEST of its name
+    struct co_request_kind request;    // CO_NONBLOCKING_REQUEST of its name
+    struct co_request_kind persistent; // CO_PERSISTENT_REQUEST, of the persistent form
     size_t operation_bytes;
-    // Gets the buffers ready and submits the task. 0 or -errno (nothing is held then but what `close` gives back).
-    int (*start)(void *operation);
-    // After the task, which ended with `error`: brings the result to the program's buffers. The operation's error, 0 or
-    // -errno. Calls native.
+    int (*start)(void *operation); // opens, keeps and submits a nonblocking one; in one, because it is hot
+    int (*open)(void *operation);  // gets the buffers ready; nothing is held on failure
+    int (*fill)(void *operation);  // the same, where they are open from an earlier start
+    // What all starts to come need, and the program may free, is replaced by copies.
+    int (*keep)(void *operation);
+    int (*submit)(void *operation); // the task, to the operation's team
+    // After the task, which ended with `error`: brings the result to the program's buffers. Calls native.
     int (*deliver)(void *operation, int error);
-    void (*close)(void *operation); // the buffers
+    void (*close)(void *operation); // the buffers; nothing where they are not open
 };
+
+#define CO_NONBLOCKING_TYPES 2
 
 struct co_nonblocking {
     const struct co_nonblocking_kind *kind;
     struct co_communicator *communicator;
+    struct co_team *team; // whose operation it is: the communicator's, or a persistent one's own
     struct co_call_ticket ticket;
     size_t bytes; // for the report
     struct co_task *task;
-    MPI_Datatype held_type; // datatype_null: none
+    MPI_Datatype held_types[CO_NONBLOCKING_TYPES]; // duplicates
+    int held;                                      // how many of them
+    void *held_arrays;                             // copies, NULL: none
 };
 
 #define CO_NONBLOCKING_REQUEST(name)                                                                                   \
@@ -37,16 +46,29 @@ struct co_nonblocking {
         .fill_status = co_nonblocking_fill_status, .release = co_nonblocking_release                                   \
     }
 
+// What is released is one start of it.
+#define CO_PERSISTENT_REQUEST(name)                                                                                    \
+    {                                                                                                                  \
+        .call = name, .is_done = co_nonblocking_is_done, .settle = co_nonblocking_settle,                              \
+        .fill_status = co_nonblocking_fill_status, .release = co_nonblocking_end                                       \
+    }
+
 bool co_nonblocking_is_done(const void *operation);
 int co_nonblocking_settle(void *operation);
 void co_nonblocking_fill_status(const void *operation, MPI_Status *status);
 void co_nonblocking_release(void *operation);
+void co_nonblocking_end(void *operation);
 
 // A call that is taken: starts a copy of the operation behind a request. Returns the MPI code; errors are raised.
 int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);
 
-// For `start`, when the completing call needs the type: a duplicate in its place, for the program may free its own.
-// 0 or -ENOMEM.
+// A copy of the operation that holds nothing yet. NULL: out of memory.
+struct co_nonblocking *co_nonblocking_copy(const struct co_nonblocking *operation);
+// Frees it with all that it holds but a task.
+void co_nonblocking_let_go(struct co_nonblocking *operation);
+
+// For `keep`: a duplicate in the type's place, for the program may free its own. Of each operation at most
+// CO_NONBLOCKING_TYPES. 0 or -ENOMEM.
 int co_nonblocking_hold_type(struct co_nonblocking *operation, MPI_Datatype *type);
 
 #endif

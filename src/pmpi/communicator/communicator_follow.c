@@ -87,10 +87,10 @@ static bool is_part_of(MPI_Group group, int size, MPI_Group base)
     return true;
 }
 
-// What the members exchange about a new communicator; the largest of each counts.
+// What the members exchange about a new communicator, or one more team of it; the largest of each counts.
 struct proposal {
-    uint64_t id; // rank 0's, the others' is 0
-    uint64_t wants_off;
+    uint64_t id;        // rank 0's, the others' is 0
+    uint64_t objection; // a communicator: wants it off; a team: enum co_reason
     uint64_t no_memory;
 };
 
@@ -171,20 +171,28 @@ static int set_up(struct co_communicator *entry, const int *members, uint64_t id
     return 0;
 }
 
+// World ranks of a communicator that is followed, to be freed. NULL: out of memory.
+static int *members_of(MPI_Comm comm, int size)
+{
+    int *members = malloc((size_t)size * sizeof(int));
+    MPI_Group group;
+    if (members == NULL || co_next.Comm_group(comm, &group) != MPI_SUCCESS) {
+        free(members);
+        return NULL;
+    }
+    translate(group, 0, size, co_process.world_group, members);
+    co_next.Group_free(&group);
+    return members;
+}
+
 int co_communicator_open_team(struct co_communicator *entry)
 {
-    int size = entry->seed.facts.ranks, error = entry->seed.broken;
-    int *members = error != 0 ? NULL : malloc((size_t)size * sizeof(int));
-    MPI_Group group;
+    int error = entry->seed.broken;
     if (error != 0) {
         return error;
     }
-    error = -ENOMEM;
-    if (members != NULL && co_next.Comm_group(entry->comm, &group) == MPI_SUCCESS) {
-        translate(group, 0, size, co_process.world_group, members);
-        co_next.Group_free(&group);
-        error = co_team_open(&entry->team, co_process.engine, &entry->seed, members);
-    }
+    int *members = members_of(entry->comm, entry->seed.facts.ranks);
+    error = members == NULL ? -ENOMEM : co_team_open(&entry->team, co_process.engine, &entry->seed, members);
     free(members);
     if (error != 0) {
         co_team_seed_break(&entry->seed, co_process.engine, error);
@@ -202,7 +210,7 @@ static void follow_members(MPI_Comm comm, int size, int rank, const int *members
         return;
     }
     entry->comm = comm;
-    co_store_relaxed(&entry->is_switched_off, proposal.wants_off != 0); // relaxed: published by the table
+    co_store_relaxed(&entry->is_switched_off, proposal.objection != 0); // relaxed: published by the table
     int error = set_up(entry, members, proposal.id, size, rank);
     if (error != 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "a communicator of %d ranks stays native: error %d", size, -error);
@@ -236,6 +244,46 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off)
         free(members);
     }
     co_next.Group_free(&group);
+}
+
+// 0 or -errno; local.
+static int open_own_team(struct co_team **team, uint64_t id, const int *members, int size, int rank)
+{
+    struct co_team_seed seed;
+    int error = co_team_seed_open(&seed, co_process.engine, id, members, size, rank);
+    if (error != 0) {
+        return error;
+    }
+    error = co_team_open(team, co_process.engine, &seed, members);
+    if (error != 0) {
+        co_team_seed_close(&seed, co_process.engine);
+    }
+    return error;
+}
+
+enum co_reason co_communicator_open_own_team(const struct co_communicator *entry, enum co_reason reason,
+                                             struct co_team **team)
+{
+    int size = entry->seed.facts.ranks, rank = entry->seed.rank;
+    int *members = members_of(entry->comm, size);
+    struct proposal proposal = {rank == 0 ? next_id() : 0, reason, members == NULL};
+    struct co_team *own = NULL;
+    if (!agree(entry->comm, &proposal) || proposal.no_memory != 0) {
+        proposal.objection = CO_NO_MEMORY;
+    }
+    if (proposal.objection == CO_TAKE) {
+        int error = open_own_team(&own, proposal.id, members, size, rank);
+        if (!all_could(entry->comm, error == 0)) {
+            proposal.objection = CO_NO_MEMORY;
+        }
+    }
+    free(members);
+    if (proposal.objection == CO_TAKE) {
+        *team = own;
+    } else if (own != NULL) {
+        co_team_close(own);
+    }
+    return (enum co_reason)proposal.objection;
 }
 
 bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created)

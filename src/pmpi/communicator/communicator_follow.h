@@ -7,7 +7,11 @@
 
 #include <stdbool.h>
 
+#include "engine/decide/decide.h"
 #include "mpi_below/next_mpi.h"
+
+struct co_communicator;
+struct co_team;
 
 // Once, by start, before the first communicator; and by stop after the last. 0 or -errno.
 int co_communicator_follow_open(void);
@@ -19,6 +23,12 @@ int co_communicator_copy_nothing(MPI_Comm comm, int key, void *extra, void *attr
 
 // `comm` may be MPI_COMM_NULL, an intercommunicator, or have members of other jobs: those stay native.
 void co_communicator_follow(MPI_Comm comm, bool wants_off);
+
+// For an operation whose calls have no order among the collectives of the communicator: a team of the same members.
+// Every member calls it, in the order of the communicator's collectives, and says CO_TAKE or what stands in the way.
+// All get the same answer: CO_TAKE and *team, to be closed by co_team_close; or what some member said, or CO_NO_MEMORY.
+enum co_reason co_communicator_open_own_team(const struct co_communicator *entry, enum co_reason reason,
+                                             struct co_team **team);
 
 // Whether every member of the intracommunicator `created` is one of `parent`; local.
 bool co_communicator_has_members_of(MPI_Comm parent, MPI_Comm created);

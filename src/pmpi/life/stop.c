@@ -14,6 +14,7 @@
 #include "pmpi/life/process.h"
 #include "pmpi/p2p/matched.h"
 #include "pmpi/request/request_handles.h"
+#include "pmpi/request/persistent.h"
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/report/report.h"
 
@@ -26,6 +27,7 @@ void co_stop(const char *why_native)
     if (engine != NULL) {
         co_engine_describe(engine, transports, sizeof transports);
         co_matched_close();
+        co_persistent_release_all();
         co_communicators_remove_all();
         // Until it is closed, the engine moves inside the native calls of its own closing.
         co_engine_close(engine);

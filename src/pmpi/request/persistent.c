@@ -1,35 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The calls that make persistent requests and start them. Communicator and datatype are kept, because the program may
-// free its own before the last start. Starting is hot; one thread starts and completes a request (MPI's rule).
+// Starting persistent requests, of whatever kind, and their end.
 #include "pmpi/request/persistent.h"
 
-#include "pmpi/p2p/buffered.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/report/message_counts.h"
-#include "pmpi/p2p/message_requests.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
-enum operation { RECEIVE, SEND, SYNCHRONOUS_SEND, BUFFERED_SEND };
-
-struct co_persistent {
-    enum operation operation;
-    struct co_message_buffer buffer; // as co_message_read_buffer left it
-    MPI_Datatype kept_type;          // datatype_null: none
-    struct co_communicator *communicator;
-    int peer, tag;
-};
 
 void co_persistent_release(struct co_persistent *persistent)
 {
-    if (persistent->kept_type != co_next.datatype_null) {
-        co_next.Type_free(&persistent->kept_type);
-    }
-    co_p2p_context_let_go(persistent->communicator->messages);
-    co_communicator_drop(persistent->communicator);
-    free(persistent);
+    struct co_communicator *communicator = persistent->communicator;
+    persistent->kind->release(persistent);
+    co_communicator_drop(communicator);
 }
 
 int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request)
@@ -44,43 +25,24 @@ int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request)
     return MPI_SUCCESS;
 }
 
-// Only a type that is packed is looked at again.
-static int keep_type(struct co_persistent *persistent)
+static void release_left(struct co_mpi_request *request, void *arg)
 {
-    struct co_message_buffer *buffer = &persistent->buffer;
-    persistent->kept_type = co_next.datatype_null;
-    if (buffer->facts.is_contiguous || buffer->bytes == 0) {
-        return 0;
+    struct co_persistent *persistent = request->persistent;
+    (void)arg;
+    if (persistent == NULL) {
+        return;
     }
-    if (co_next.Type_dup(buffer->type, &persistent->kept_type) != MPI_SUCCESS) {
-        return -ENOMEM;
+    request->persistent = NULL;
+    if (co_request_of(request->handle) == NULL) {
+        co_persistent_release(persistent);
+    } else if (persistent->kind->abandon != NULL) {
+        persistent->kind->abandon(persistent);
     }
-    buffer->type = persistent->kept_type;
-    return 0;
 }
 
-static int make(const struct co_persistent *template, const char *call, MPI_Request *handle)
+void co_persistent_release_all(void)
 {
-    struct co_communicator *communicator = template->communicator;
-    struct co_mpi_request *request = co_request_handles_take();
-    struct co_persistent *persistent = malloc(sizeof *persistent);
-    int error = -ENOMEM;
-    if (request != NULL && persistent != NULL) {
-        *persistent = *template;
-        error = keep_type(persistent);
-    }
-    if (error != 0) {
-        free(persistent);
-        if (request != NULL) {
-            co_request_handles_give(request);
-        }
-        return co_failure_raise(communicator->comm, call, error);
-    }
-    co_communicator_hold(communicator);
-    co_p2p_context_hold(communicator->messages);
-    request->persistent = persistent;
-    *handle = request->handle;
-    return MPI_SUCCESS;
+    co_request_handles_visit(release_left, NULL);
 }
 
 static int start(struct co_mpi_request *request, const char *call)
@@ -89,28 +51,19 @@ static int start(struct co_mpi_request *request, const char *call)
     if (persistent == NULL || co_request_of(request->handle) != NULL) { // not persistent, or under way
         return co_failure_raise_code(co_next.comm_world, call, MPI_ERR_REQUEST);
     }
-    const struct co_message_buffer *buffer = &persistent->buffer;
-    struct co_communicator *communicator = persistent->communicator;
-    int error = 0;
-    switch (persistent->operation) {
-    case RECEIVE:
-        error = co_message_start_receive(request, buffer, persistent->peer, persistent->tag, communicator);
-        break;
-    case SEND:
-    case SYNCHRONOUS_SEND:
-        error = co_message_start_send(request, buffer, persistent->peer, persistent->tag, communicator,
-                                      persistent->operation == SYNCHRONOUS_SEND);
-        break;
-    case BUFFERED_SEND:
-        error = co_buffered_start(request, buffer, persistent->peer, persistent->tag, communicator);
-        break;
-    }
-    return error == 0 ? MPI_SUCCESS : co_failure_raise(communicator->comm, call, error);
+    int error = persistent->kind->start(request);
+    return error == 0 ? MPI_SUCCESS : co_failure_raise(persistent->communicator->comm, call, error);
+}
+
+// Collectives are counted as such.
+static bool is_message(const struct co_mpi_request *request)
+{
+    return request->persistent == NULL || request->persistent->kind->is_message;
 }
 
 static size_t bytes_of(const struct co_mpi_request *request)
 {
-    return request->persistent == NULL ? 0 : request->persistent->buffer.bytes;
+    return request->persistent == NULL ? 0 : request->persistent->bytes;
 }
 
 int PMPI_Start(MPI_Request *handle)
@@ -119,7 +72,9 @@ int PMPI_Start(MPI_Request *handle)
     if (request == NULL) {
         return co_message_declined_handle(CO_MESSAGE_Start, co_next_mpi_get()->Start(handle));
     }
-    co_message_taken(CO_MESSAGE_Start, bytes_of(request));
+    if (is_message(request)) {
+        co_message_taken(CO_MESSAGE_Start, bytes_of(request));
+    }
     return start(request, "MPI_Start");
 }
 
@@ -142,93 +97,24 @@ int PMPI_Startall(int count, MPI_Request handles[])
         return co_message_declined_handle(CO_MESSAGE_Startall, co_next_mpi_get()->Startall(count, handles));
     }
     int code = MPI_SUCCESS;
+    bool has_messages = false;
     size_t bytes = 0;
     for (int i = 0; code == MPI_SUCCESS && i < count; i++) {
-        // Never a placeholder to native: it would take it as started.
+        // Never a handle of ours to native: it would take it as started.
         struct co_mpi_request *request = co_request_behind(handles[i]);
-        bytes += request == NULL ? 0 : bytes_of(request);
-        code = request == NULL ? co_next.Startall(1, &handles[i]) : start(request, "MPI_Startall");
+        if (request == NULL) {
+            code = co_next.Startall(1, &handles[i]);
+            continue;
+        }
+        has_messages = has_messages || is_message(request);
+        bytes += bytes_of(request);
+        code = start(request, "MPI_Startall");
     }
-    co_message_taken(CO_MESSAGE_Startall, bytes);
+    if (has_messages) {
+        co_message_taken(CO_MESSAGE_Startall, bytes);
+    }
     return code;
 }
 
-int PMPI_Recv_init(void *address, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *handle)
-{
-    struct co_persistent receive = {
-        .operation = RECEIVE, .buffer = {.address = address, .count = count, .type = type}, .peer = source, .tag = tag};
-    receive.communicator = handle == NULL ? NULL : co_message_route_receive(&receive.buffer, source, tag, comm);
-    if (receive.communicator == NULL) {
-        return co_message_declined(CO_MESSAGE_Recv_init, comm, source,
-                                   co_next_mpi_get()->Recv_init(address, count, type, source, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Recv_init, 0);
-    return make(&receive, "MPI_Recv_init", handle);
-}
-
-static bool route(struct co_persistent *send, enum operation operation, const void *address, int count,
-                  MPI_Datatype type, int destination, int tag, MPI_Comm comm)
-{
-    *send = (struct co_persistent){.operation = operation,
-                                   .buffer = {.address = (void *)(uintptr_t)address, .count = count, .type = type},
-                                   .peer = destination,
-                                   .tag = tag};
-    send->communicator = co_message_route_send(&send->buffer, destination, tag, comm);
-    return send->communicator != NULL;
-}
-
-int PMPI_Send_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                   MPI_Request *handle)
-{
-    struct co_persistent send;
-    if (handle == NULL || !route(&send, SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Send_init, comm, destination,
-                                   co_next_mpi_get()->Send_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Send_init, 0);
-    return make(&send, "MPI_Send_init", handle);
-}
-
-int PMPI_Rsend_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                    MPI_Request *handle)
-{
-    struct co_persistent send;
-    if (handle == NULL || !route(&send, SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Rsend_init, comm, destination,
-                                   co_next_mpi_get()->Rsend_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Rsend_init, 0);
-    return make(&send, "MPI_Rsend_init", handle);
-}
-
-int PMPI_Ssend_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                    MPI_Request *handle)
-{
-    struct co_persistent send;
-    if (handle == NULL || !route(&send, SYNCHRONOUS_SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Ssend_init, comm, destination,
-                                   co_next_mpi_get()->Ssend_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Ssend_init, 0);
-    return make(&send, "MPI_Ssend_init", handle);
-}
-
-int PMPI_Bsend_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                    MPI_Request *handle)
-{
-    struct co_persistent send;
-    if (handle == NULL || !route(&send, BUFFERED_SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Bsend_init, comm, destination,
-                                   co_next_mpi_get()->Bsend_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Bsend_init, 0);
-    return make(&send, "MPI_Bsend_init", handle);
-}
-
-CO_EXPORT(Recv_init);
-CO_EXPORT(Send_init);
-CO_EXPORT(Rsend_init);
-CO_EXPORT(Ssend_init);
-CO_EXPORT(Bsend_init);
 CO_EXPORT(Start);
 CO_EXPORT(Startall);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The completion calls on a single handle besides wait and test. Fortran indices and generalized requests need nothing:
-// a placeholder is a native request to them. Any thread.
+// such a handle is a native request to them. Any thread.
 #include "pmpi/life/failure.h"
 #include "pmpi/request/persistent.h"
 #include "pmpi/request/requests.h"
@@ -13,14 +13,9 @@ bool co_requests_generalized(void)
     return co_load_relaxed(&has_generalized); // relaxed: see below
 }
 
-static struct co_mpi_request *find(const MPI_Request *handle)
-{
-    return handle != NULL && co_requests_exist() ? co_request_of(*handle) : NULL;
-}
-
 int PMPI_Request_get_status(MPI_Request handle, int *flag, MPI_Status *status)
 {
-    struct co_mpi_request *request = find(&handle);
+    struct co_mpi_request *request = co_requests_exist() ? co_request_of(handle) : NULL;
     if (request == NULL || flag == NULL) {
         return co_next_mpi_get()->Request_get_status(handle, flag, status);
     }
@@ -45,11 +40,15 @@ int PMPI_Request_free(MPI_Request *handle)
 
 int PMPI_Cancel(MPI_Request *handle)
 {
-    struct co_mpi_request *request = find(handle);
-    if (request == NULL) {
-        return co_next_mpi_get()->Cancel(handle);
+    struct co_mpi_request *request = handle == NULL ? NULL : co_request_behind(*handle);
+    if (request != NULL && co_request_of(*handle) != NULL) {
+        return co_request_cancel(request);
     }
-    return co_request_cancel(request);
+    // An inactive one of a message is left alone, as natively.
+    if (request != NULL && request->persistent != NULL && !request->persistent->kind->is_message) {
+        return co_failure_raise_code(co_next.comm_world, "MPI_Cancel", MPI_ERR_REQUEST);
+    }
+    return co_next_mpi_get()->Cancel(handle);
 }
 
 MPI_Fint PMPI_Request_c2f(MPI_Request handle)

@@ -97,6 +97,29 @@ static void first_fitting_row_decides(void **state)
     assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 5, CO_YES), CO_TAKE);       // yes overrules the table
 }
 
+// Its setting is its own.
+static void a_persistent_one_goes_by_the_rows_of_its_starts(void **state)
+{
+    (void)state;
+    use("ibcast hosts ranks 2- bytes 1-4096 decline\n"
+        "iallgather hosts ranks 2- bytes 1-100 decline\n"
+        "iallgatherv hosts ranks 2- bytes 1-200 decline\n"
+        "allgatherv hosts ranks 2- bytes 1- decline\n");
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 4096, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 4097, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER_INIT, 100, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER_INIT, 101, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHERV_INIT, 200, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHERV_INIT, 201, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 8, CO_YES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 0, CO_NO), CO_DISABLED);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, PTRDIFF_MAX / 8 + 1, CO_YES), CO_TAKE); // has a root
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER_INIT, PTRDIFF_MAX / 2, CO_YES), CO_TOO_LARGE);
+    for (enum co_call call = CO_CALL_BCAST_INIT; call < CO_CALL_COUNT; call++) {
+        assert_true(co_call_is_nonblocking(call));
+    }
+}
+
 static void ranks_bound_a_row(void **state)
 {
     (void)state;
@@ -221,6 +244,7 @@ int main(void)
         cmocka_unit_test(takes_where_nothing_speaks_against),
         cmocka_unit_test(names_what_speaks_against),
         cmocka_unit_test(first_fitting_row_decides),
+        cmocka_unit_test(a_persistent_one_goes_by_the_rows_of_its_starts),
         cmocka_unit_test(ranks_bound_a_row),
         cmocka_unit_test(ranks_per_node_bound_a_row),
         cmocka_unit_test(transport_bounds_a_row),

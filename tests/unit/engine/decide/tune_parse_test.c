@@ -105,6 +105,7 @@ static void names_line_and_cause(void **state)
         {"bcast hosts ranks 2-4 hosts 2 bytes 1-2 take", "'hosts' is not ranks, ranks_per_node"},
         {"bcast hosts ranks 2-4 transport bytes 1-2 take", "a row is"},
         {"bcast hosts ranks 2-4 ranks_per_node 1 transport udp bytes 1-2 bytes 1-2 take", "a row is"},
+        {"bcast_init hosts ranks 2-4 bytes 1-2 take", "'bcast_init' is no call"}, // goes by the rows of ibcast
         {"bcast hosts ranks 2-4 bytes 1-2", "a row is"},
         {"bcast hosts ranks 2-4 bytes 1-2 take it", "a row is"},
         {"bcast hosts ranks 2-4 bytes 1-2 take it all", "'take' is not ranks"},
