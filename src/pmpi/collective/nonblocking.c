@@ -3,6 +3,7 @@
 // The life of a nonblocking collective above the engine.
 #include "pmpi/collective/nonblocking.h"
 
+#include "pmpi/datatype/datatypes.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/report/report_sites.h"
 
@@ -52,12 +53,11 @@ void co_nonblocking_release(void *operation)
 
 int co_nonblocking_hold_type(struct co_nonblocking *operation, MPI_Datatype *type)
 {
-    if (co_next.Type_dup(*type, &operation->held_type) != MPI_SUCCESS) {
-        operation->held_type = co_next.datatype_null;
-        return -ENOMEM;
+    int error = co_datatype_hold(*type, &operation->held_type);
+    if (error == 0) {
+        *type = operation->held_type;
     }
-    *type = operation->held_type;
-    return 0;
+    return error;
 }
 
 static struct co_nonblocking *start(const struct co_nonblocking *template, int *error)

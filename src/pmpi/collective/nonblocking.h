@@ -45,7 +45,7 @@ void co_nonblocking_release(void *operation);
 // A call that is taken: starts a copy of the operation behind a request. Returns the MPI code; errors are raised.
 int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle);
 
-// For `start`, when the completing call needs the type: a duplicate in its place, for the program may free its own.
+// For `start`, when the completing call needs the type: one of ours in its place, for the program may free its own.
 // 0 or -ENOMEM.
 int co_nonblocking_hold_type(struct co_nonblocking *operation, MPI_Datatype *type);
 

@@ -52,11 +52,11 @@ static int keep_type(struct co_persistent *persistent)
     if (buffer->facts.is_contiguous || buffer->bytes == 0) {
         return 0;
     }
-    if (co_next.Type_dup(buffer->type, &persistent->kept_type) != MPI_SUCCESS) {
-        return -ENOMEM;
+    int error = co_datatype_hold(buffer->type, &persistent->kept_type);
+    if (error == 0) {
+        buffer->type = persistent->kept_type;
     }
-    buffer->type = persistent->kept_type;
-    return 0;
+    return error;
 }
 
 static int make(const struct co_persistent *template, const char *call, MPI_Request *handle)
