@@ -120,9 +120,9 @@
     X(Query_thread)                                                                                                    \
     X(Reduce)                                                                                                          \
     X(Type_commit)                                                                                                     \
+    X(Type_contiguous)                                                                                                 \
     X(Type_create_hindexed)                                                                                            \
     X(Type_create_keyval)                                                                                              \
-    X(Type_dup)                                                                                                        \
     X(Type_free)                                                                                                       \
     X(Type_free_keyval)                                                                                                \
     X(Type_get_contents)                                                                                               \

@@ -45,7 +45,7 @@ int co_shm_node_read(const struct co_shm_node *node, int rank, void *local, uint
 size_t co_shm_node_stream_most(const struct co_shm_node *node);
 const char *co_shm_node_single_copy_reason(const struct co_shm_node *node); // why not, or from where on
 // Rank within the node whose process is gone, or -1 (looked at rarely: by waiting calls after a while).
-int co_shm_node_dead_peer(struct co_shm_node *node);
+int co_shm_node_dead_peer(const struct co_shm_node *node);
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank); // the same for one rank
 
 // Local: claims or finds the area of a team of `count` members in the node's directory; `first` is the first one's rank

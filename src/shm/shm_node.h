@@ -5,7 +5,6 @@
 #ifndef CASTOFF_SHM_NODE_H
 #define CASTOFF_SHM_NODE_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,7 +24,7 @@ struct co_shm_node {
     struct co_shm_loan *loans;
     char *areas;
 
-    struct pollfd *watched;    // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
+    int *watched;              // [size] pidfds; -1: not watched, BY_NUMBER of shm_peers.c
     _Atomic uint64_t *seen_ns; // [size] when the process was last seen to be the one that met us
     bool single_copy;
     bool lets_others_in;                                              // we told Yama

@@ -23,6 +23,8 @@
 
 #define ENDED UINT64_MAX
 
+#define AT_ONCE 64 // peers asked by one poll(2)
+
 enum { NOT_WATCHED = -1, BY_NUMBER = -2 };
 
 // When the process with this number started, in clock ticks; ENDED; 0: /proc does not tell.
@@ -98,9 +100,8 @@ int co_shm_peers_open(struct co_shm_node *node)
         return -ENOMEM;
     }
     for (int rank = 0; rank < node->config.size; rank++) {
-        node->watched[rank].fd = watch(node, rank, count);
-        node->watched[rank].events = POLLIN;
-        count += node->watched[rank].fd >= 0;
+        node->watched[rank] = watch(node, rank, count);
+        count += node->watched[rank] >= 0;
     }
     return 0;
 }
@@ -108,8 +109,8 @@ int co_shm_peers_open(struct co_shm_node *node)
 void co_shm_peers_close(struct co_shm_node *node)
 {
     for (int rank = 0; node->watched && rank < node->config.size; rank++) {
-        if (node->watched[rank].fd >= 0) {
-            close(node->watched[rank].fd);
+        if (node->watched[rank] >= 0) {
+            close(node->watched[rank]);
         }
     }
     free(node->watched);
@@ -118,45 +119,62 @@ void co_shm_peers_close(struct co_shm_node *node)
     node->seen_ns = NULL;
 }
 
-int co_shm_node_dead_peer(struct co_shm_node *node)
+// The first of so many peers from `first` on that has ended, or -1. What poll(2) says is this caller's own: several
+// threads may ask, and copy, at the same time.
+static int find_dead(const struct co_shm_node *node, int first, int count)
 {
-    // poll passes over negative descriptors and clears what it says about them
-    bool some_ended = poll(node->watched, (nfds_t)node->config.size, 0) > 0;
+    struct pollfd peers[AT_ONCE];
 
-    for (int rank = 0; rank < node->config.size; rank++) {
-        const struct pollfd *peer = &node->watched[rank];
-        if (some_ended && (peer->revents & POLLIN)) {
-            return rank;
-        }
-        if (peer->fd == BY_NUMBER && is_gone_by_number(&node->processes[rank])) {
-            return rank;
+    for (int i = 0; i < count; i++) {
+        peers[i] = (struct pollfd){.fd = node->watched[first + i], .events = POLLIN};
+    }
+    // poll passes over negative descriptors and clears what it says about them
+    bool some_ended = poll(peers, (nfds_t)count, 0) > 0;
+    for (int i = 0; i < count; i++) {
+        if ((some_ended && (peers[i].revents & POLLIN)) ||
+            (peers[i].fd == BY_NUMBER && is_gone_by_number(&node->processes[first + i]))) {
+            return first + i;
         }
     }
     return -1;
 }
 
+int co_shm_node_dead_peer(const struct co_shm_node *node)
+{
+    int size = node->config.size, dead = -1;
+
+    for (int first = 0; first < size && dead < 0; first += AT_ONCE) {
+        dead = find_dead(node, first, size - first < AT_ONCE ? size - first : AT_ONCE);
+    }
+    return dead;
+}
+
+static bool has_ended(int watched)
+{
+    struct pollfd peer = {.fd = watched, .events = POLLIN};
+
+    return watched >= 0 && poll(&peer, 1, 0) > 0;
+}
+
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
 {
-    struct pollfd peer = node->watched[rank];
+    int watched = node->watched[rank];
 
-    if (peer.fd == BY_NUMBER) {
-        return is_gone_by_number(&node->processes[rank]);
-    }
-    return peer.fd >= 0 && poll(&peer, 1, 0) > 0;
+    return watched == BY_NUMBER ? is_gone_by_number(&node->processes[rank]) : has_ended(watched);
 }
 
 static bool has_its_number(const struct co_shm_node *node, int rank)
 {
     const struct co_shm_process *peer = &node->processes[rank];
-    struct pollfd watched = node->watched[rank];
+    int watched = node->watched[rank];
 
-    if (watched.fd == NOT_WATCHED) { // ourselves, or a number of another namespace, which means somebody else here
+    if (watched == NOT_WATCHED) { // ourselves, or a number of another namespace, which means somebody else here
         return peer->pid_namespace == node->processes[node->config.rank].pid_namespace;
     }
-    if (watched.fd == BY_NUMBER) {
+    if (watched == BY_NUMBER) {
         return peer->started != 0 && started_now(peer) == peer->started;
     }
-    return poll(&watched, 1, 0) == 0;
+    return !has_ended(watched);
 }
 
 bool co_shm_peer_is_same(const struct co_shm_node *node, int rank)

@@ -19,7 +19,8 @@ import sys
 import threading
 import time
 
-EVERYTHING = {f"CASTOFF_{call}": "yes" for call in ("P2P", "BCAST", "ALLGATHER", "IALLGATHER")}
+CALLS = ("P2P", "BCAST", "IBCAST", "ALLGATHER", "IALLGATHER", "ALLGATHERV", "IALLGATHERV")
+EVERYTHING = {f"CASTOFF_{call}": "yes" for call in CALLS}
 MODES = {
     "default": {},
     "p2p": {"CASTOFF_P2P": "yes"},

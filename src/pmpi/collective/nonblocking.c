@@ -62,11 +62,11 @@ int co_nonblocking_hold_type(struct co_nonblocking *operation, MPI_Datatype *typ
     if (co_datatype_predefined(*type) != NULL) {
         return 0;
     }
-    if (co_next.Type_dup(*type, &held) != MPI_SUCCESS) {
-        return -ENOMEM;
+    int error = co_datatype_hold(*type, &held);
+    if (error == 0) {
+        operation->held_types[operation->held++] = *type = held;
     }
-    operation->held_types[operation->held++] = *type = held;
-    return 0;
+    return error;
 }
 
 struct co_nonblocking *co_nonblocking_copy(const struct co_nonblocking *operation)

@@ -67,7 +67,7 @@ struct co_nonblocking *co_nonblocking_copy(const struct co_nonblocking *operatio
 // Frees it with all that it holds but a task.
 void co_nonblocking_let_go(struct co_nonblocking *operation);
 
-// For `keep`: a duplicate in the type's place, for the program may free its own. Of each operation at most
+// For `keep`: one of ours in the type's place, for the program may free its own. Of each operation at most
 // CO_NONBLOCKING_TYPES. 0 or -ENOMEM.
 int co_nonblocking_hold_type(struct co_nonblocking *operation, MPI_Datatype *type);
 

@@ -5,6 +5,8 @@
 // contiguous parts by MPI_Type_dup and MPI_Type_contiguous counts; everything else is packed, which is always right.
 #include "pmpi/datatype/datatypes.h"
 
+#include <errno.h>
+
 struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
 
 static const char *const names[] = {"char",
@@ -142,4 +144,21 @@ bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts)
     }
     facts->is_contiguous = facts->is_contiguous && is_built_of_runs(type);
     return true;
+}
+
+// Not by MPI_Type_dup, which hands the program's attributes on: its callbacks would count a type that it never made,
+// and one that refuses would fail the call.
+int co_datatype_hold(MPI_Datatype type, MPI_Datatype *held)
+{
+    MPI_Datatype one;
+    *held = co_next.datatype_null;
+    if (co_next.Type_contiguous(1, type, &one) != MPI_SUCCESS) {
+        return -ENOMEM;
+    }
+    if (co_next.Type_commit(&one) != MPI_SUCCESS) {
+        co_next.Type_free(&one);
+        return -ENOMEM;
+    }
+    *held = one;
+    return 0;
 }

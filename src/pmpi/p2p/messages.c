@@ -117,8 +117,9 @@ int co_message_make_room(struct co_message_buffer *buffer, bool outlives)
     }
     struct co_type_shape *shape = shape_of(buffer);
     if (outlives && shape == NULL) {
-        if (co_next.Type_dup(buffer->type, &buffer->held_type) != MPI_SUCCESS) {
-            return -ENOMEM;
+        int error = co_datatype_hold(buffer->type, &buffer->held_type);
+        if (error != 0) {
+            return error;
         }
         buffer->type = buffer->held_type;
     }

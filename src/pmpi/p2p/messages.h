@@ -21,7 +21,7 @@ struct co_message_buffer {
     // Of a large message, by which it is packed and unpacked in parts; NULL: native does it, as a whole.
     struct co_type_map *map;
     size_t unpacked;        // bytes, by the map
-    MPI_Datatype held_type; // a duplicate that outlives the program's, datatype_null: none
+    MPI_Datatype held_type; // that outlives the program's (co_datatype_hold), datatype_null: none
 };
 
 // The communicator, where castoff serves its messages, or NULL.

@@ -64,11 +64,11 @@ static int keep_type(struct persistent_message *message)
     if (buffer->facts.is_contiguous || buffer->bytes == 0) {
         return 0;
     }
-    if (co_next.Type_dup(buffer->type, &message->kept_type) != MPI_SUCCESS) {
-        return -ENOMEM;
+    int error = co_datatype_hold(buffer->type, &message->kept_type);
+    if (error == 0) {
+        buffer->type = message->kept_type;
     }
-    buffer->type = message->kept_type;
-    return 0;
+    return error;
 }
 
 static int make(const struct persistent_message *template, const char *call, MPI_Request *handle)

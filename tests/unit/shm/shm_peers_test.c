@@ -3,6 +3,7 @@
 // A peer whose process is gone is noticed, and who has its number then is left alone; one that is stopped is not taken
 // for dead and loses nothing.
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -236,12 +238,70 @@ static void a_stopped_process_loses_nothing(void **state)
     assert_int_equal(shm_job_run(&options, one_is_stopped_while_copying), 0);
 }
 
+enum { LOOKS = 300 };
+
+static void *look_for_the_dead(void *arg)
+{
+    const struct co_shm_node *node = arg;
+    intptr_t wrong = 0;
+    for (int i = 0; i < LOOKS; i++) {
+        wrong += co_shm_node_dead_peer(node) != -1;
+    }
+    return (void *)wrong;
+}
+
+static void *look_at_one(void *arg)
+{
+    struct co_shm_node *node = arg;
+    intptr_t wrong = 0;
+    for (int i = 0; i < LOOKS; i++) {
+        co_store_relaxed(&node->seen_ns[1], 0); // long ago
+        wrong += co_shm_node_is_gone(node, 1) || !co_shm_peer_is_same(node, 1);
+    }
+    return (void *)wrong;
+}
+
+// A caller that waits looks for the dead while a worker copies; ThreadSanitizer sees whether they share anything.
+static void several_threads_may_look(void **state)
+{
+    struct co_shm_process processes[2] = {{.pid = (uint64_t)getpid()}, {.pid = 0}};
+    struct co_shm_node node = {.config = {.size = 2, .watched_most = 2}, .processes = processes};
+    pthread_t threads[3];
+    void *wrong;
+    int ends[2];
+    char none;
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        close(ends[1]);
+        _exit((int)read(ends[0], &none, 1)); // until we end it, or end
+    }
+    processes[1].pid = (uint64_t)child;
+    assert_int_equal(co_shm_peers_open(&node), 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, i == 2 ? look_at_one : look_for_the_dead, &node), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], &wrong);
+        assert_int_equal((intptr_t)wrong, 0);
+    }
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(co_shm_node_dead_peer(&node), 1);
+    assert_true(co_shm_node_is_gone(&node, 1));
+    co_shm_peers_close(&node);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_process_is_noticed),
         cmocka_unit_test(a_number_used_again_is_left_alone),
         cmocka_unit_test(a_stopped_process_loses_nothing),
+        cmocka_unit_test(several_threads_may_look),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
