@@ -48,8 +48,13 @@ static void outlive_communicator(bool disconnects)
     } else {
         MPI_Comm_free(&comm);
     }
+    MPI_Datatype decoys[6];
     for (int i = 0; i < 3; i++) {
         co_planned_free_type(&planned[i]);
+    }
+    for (int i = 0; i < 6; i++) { // of another layout, perhaps in the same place
+        MPI_Type_create_resized(MPI_INT, 0, 2 * (MPI_Aint)sizeof(int), &decoys[i]);
+        MPI_Type_commit(&decoys[i]);
     }
     MPI_Comm_dup(MPI_COMM_WORLD, &other);
     make_three(others, 20, 5000, other);
@@ -63,6 +68,9 @@ static void outlive_communicator(bool disconnects)
         co_planned_free(&others[i]);
     }
     MPI_Comm_free(&other);
+    for (int i = 0; i < 6; i++) {
+        MPI_Type_free(&decoys[i]);
+    }
 }
 
 // The root of a small broadcast is done, and has freed the request, before the others begin.
