@@ -62,6 +62,8 @@ struct co_mcast_op {
     int blocks_missing;
     uint32_t next_psn, send_chunks; // own block
     uint64_t last_sent_ns;          // of its chunks
+    // Of an allgather: chunks of the other blocks of which something has arrived, and how many of these have.
+    uint64_t begun_chunks, arrived_chunks;
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
     bool owes_end;       // all of the own block has left, but the queue had no room for the word that says so
@@ -193,7 +195,7 @@ struct co_probe {
     uint64_t patience_ns, interval_ns, deadline_ns, next_ns;
 };
 
-struct co_onesided_chunks {
+struct co_placed_chunks {
     uint64_t chunks, bytes;
     uint64_t landed;  // of the chunks: without a copy
     uint64_t in_runs; // of the chunks: by the datapath kernel
@@ -227,11 +229,11 @@ struct co_mcast {
     bool is_behind;       // datagrams are waiting: what seems to be missing may be among them
     int events;
     uint64_t advances;
-    struct co_onesided_chunks placed; // and not counted yet
-    bool lands;                       // what is broadcast here may be received to its place
-    struct co_mcast_op *stream;       // whose chunks came last; NULL: of none that can land
-    uint32_t landing_psn;             // its next chunk
-    uint8_t *landing_at;              // where that one goes
+    struct co_placed_chunks placed; // and not counted yet
+    bool lands;                     // what is broadcast here may be received to its place
+    struct co_mcast_op *stream;     // whose chunks came last; NULL: of none that can land
+    uint32_t landing_psn;           // its next chunk
+    uint8_t *landing_at;            // where that one goes
     struct co_probe probe;
     struct co_retransmit repairs[CO_RETRANSMIT_QUEUE];
     unsigned repair_head, repair_tail;        // free-running

@@ -106,7 +106,7 @@ unsigned co_chunk_run_place(struct co_mcast_op *op, int source, const struct co_
         memcpy(copies[i].to, copies[i].from, copies[i].bytes);
         bytes += copies[i].bytes;
     }
-    co_deliver_conclude(op, source, &run.flow, (struct co_onesided_chunks){.chunks = run.flow.placed, .bytes = bytes},
+    co_deliver_conclude(op, source, &run.flow, (struct co_placed_chunks){.chunks = run.flow.placed, .bytes = bytes},
                         taken);
     return taken;
 }
@@ -127,6 +127,6 @@ unsigned co_chunk_run_land(struct co_mcast_op *op, int source, const struct co_a
     uint64_t placed = run.flow.placed;
     size_t bytes = placed * run.flow.chunk_bytes - (has_last ? run.flow.full_bytes - run.flow.last_bytes : 0);
     co_deliver_conclude(op, source, &run.flow,
-                        (struct co_onesided_chunks){.chunks = placed, .bytes = bytes, .landed = placed}, taken);
+                        (struct co_placed_chunks){.chunks = placed, .bytes = bytes, .landed = placed}, taken);
     return taken;
 }

@@ -50,12 +50,18 @@ void co_deliver_count(struct co_mcast *mcast)
         co_counter_add(CO_COUNT_DATA_PLACED_BYTES, mcast->placed.bytes);
         co_counter_add(CO_COUNT_DATA_LANDED, mcast->placed.landed);
         co_counter_add(CO_COUNT_DATA_IN_RUNS, mcast->placed.in_runs);
-        mcast->placed = (struct co_onesided_chunks){0};
+        mcast->placed = (struct co_placed_chunks){0};
     }
 }
 
-void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow,
-                         struct co_onesided_chunks placed, unsigned taken)
+static void count_arrived(struct co_mcast_op *op, const struct co_receive_block *block, uint32_t chunks)
+{
+    op->arrived_chunks += chunks;
+    op->begun_chunks += block->count == chunks ? block->chunks : 0; // these are its first
+}
+
+void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
+                         unsigned taken)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;
@@ -78,6 +84,7 @@ void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flo
     learn_gap(group, block);
     group->received[source] += (uint32_t)placed.chunks;
     group->delivered += (uint32_t)placed.chunks;
+    count_arrived(op, block, (uint32_t)placed.chunks);
     co_ack_changed(group, source);
     group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (co_receive_block_is_complete(block)) {
@@ -124,6 +131,7 @@ bool co_deliver_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, cons
     learn_gap(group, block);
     group->received[chunk->source]++;
     group->delivered++;
+    count_arrived(op, block, 1);
     co_ack_changed(group, chunk->source);
     group->is_quiet = group->is_quiet && block->next_psn == block->count;
     if (op->wanted != NULL && (chunk->is_repair || op->passes_all)) {

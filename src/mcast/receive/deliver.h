@@ -13,8 +13,8 @@ void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *bloc
 // it is new; of a contribution never.
 bool co_deliver_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, const uint8_t *payload, size_t bytes);
 // What co_deliver_chunk concludes, of a run: the flow has the marks and duplicates of `taken` chunks.
-void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow,
-                         struct co_onesided_chunks placed, unsigned taken);
+void co_deliver_conclude(struct co_mcast_op *op, int source, const struct co_flow *flow, struct co_placed_chunks placed,
+                         unsigned taken);
 void co_deliver_count(struct co_mcast *mcast); // in the counters, what has been placed since
 // Of an operation that has not begun: a copy in staging; dropped when that is full.
 // False: it was kept before, or there is no room, and it says nothing of its source.

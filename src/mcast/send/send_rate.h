@@ -25,6 +25,7 @@
 #define CO_SEND_RATE_FLAT 3            // rounds without growth end the start
 #define CO_SEND_RATE_STARTING 23       // eighths of the rate: 2 / ln 2, which doubles it in each round
 #define CO_SEND_RATE_PART 4            // of a trip may queue
+#define CO_SEND_RATE_FAIR 2            // of a share: a lead that counts, and what it costs at most
 #define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
 #define CO_SEND_RATE_RTT_MOST_NS CO_NS_PER_S                  // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
@@ -33,6 +34,7 @@
 // Up to where something was sent, and what had been delivered at the latest news then.
 struct co_send_mark {
     uint32_t sent, delivered;
+    uint32_t at_once;                      // what of it may have been let through at once, after an idle time
     uint64_t sent_ns, heard_ns, before_ns; // before_ns: when what had been heard last was sent
     bool is_limited;                       // by the program: says nothing of the path but "at least"
     bool is_first;                         // says nothing at all of the rate
@@ -64,9 +66,11 @@ struct co_send_rate {
     uint64_t heard_ns, sent_ns; // latest
     uint64_t heard_sent_ns;     // when what was heard last was sent
     uint32_t begun;             // where it began after nothing was in flight
+    uint32_t at_once;           // chunks that who counts tokens may let through then; until something is heard
     uint32_t limited_until;
     uint64_t next_ns;  // the pace is kept up to then
     unsigned given_up; // times that what was in flight was, since anything was heard
+    int32_t lead;      // chunks that have arrived more than of the others who send, on average
 };
 
 // In chunks. Links that hold_back a sender, and drop nothing for being too much, are fast until something is lost.
@@ -119,6 +123,15 @@ static inline uint64_t co_send_rate_queue_ns(const struct co_send_rate *rate)
     return is_free && part_ns > queue_ns ? part_ns : queue_ns;
 }
 
+// Who is ahead of the others by more than what is in flight explains has less of it, and who is behind more, so that
+// all end at the same time: a rate and a trip are measured by each for itself, and small differences would add up.
+static inline uint32_t co_send_rate_fair(const struct co_send_rate *rate, uint32_t share)
+{
+    int64_t part = share / CO_SEND_RATE_FAIR, lead = rate->lead;
+    int64_t more = lead > part ? lead - part : lead < -part ? lead + part : 0;
+    return (uint32_t)(share - (more > part ? part : more < -part ? -part : more));
+}
+
 // Chunks that one of `senders` may have in flight.
 static inline uint32_t co_send_rate_bound(const struct co_send_rate *rate, uint32_t senders)
 {
@@ -130,7 +143,7 @@ static inline uint32_t co_send_rate_bound(const struct co_send_rate *rate, uint3
     uint64_t bound = now == 0 ? rate->start : now * (bridge_ns / CO_NS_PER_US) / (CO_NS_PER_S / CO_NS_PER_US);
     uint64_t least = co_send_queue_part(&rate->queue, rate->least);
     bound = bound < least ? least : bound > rate->window ? rate->window : bound;
-    return (uint32_t)(bound / senders);
+    return senders > 1 ? co_send_rate_fair(rate, (uint32_t)(bound / senders)) : (uint32_t)bound;
 }
 
 // Members report by quarters of what may be in flight, by halves where several senders want reports.
@@ -243,7 +256,10 @@ static inline void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders
         rate->flight = sent - count;
         rate->first_heard_ns = 0;
         rate->delivered = delivered;
-        rate->begun = rate->limited_until == sent - count ? sent - count : rate->begun; // was it the program?
+        if (rate->limited_until == sent - count) { // it was the program
+            rate->begun = sent - count;
+            rate->at_once = senders > 1 ? rate->start : 0;
+        }
     }
     bool is_limited = is_last || co_serial_before(sent - count, rate->limited_until);
     rate->limited_until = is_last ? sent : rate->limited_until;
@@ -252,7 +268,8 @@ static inline void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders
     bool is_first = (uint64_t)(sent - rate->begun) * senders <= rate->start;
     if (rate->count < CO_SEND_RATE_MARKS) {
         rate->marks[(rate->first + rate->count++) % CO_SEND_RATE_MARKS] = (struct co_send_mark){
-            sent, rate->delivered, now_ns, rate->heard_ns, rate->heard_sent_ns, is_limited, is_first, false};
+            sent,       rate->delivered, rate->at_once, now_ns, rate->heard_ns, rate->heard_sent_ns,
+            is_limited, is_first,        false};
     }
 }
 
@@ -324,12 +341,17 @@ static inline void co_send_rate_time_flight(struct co_send_rate *rate, uint32_t 
     rate->flight_ns = 0;
 }
 
-// Chunks a second from the mark to now. News may come in a bunch: not faster than it was sent.
-static inline uint64_t co_send_rate_sample(const struct co_send_mark *mark, uint32_t delivered, uint64_t now_ns)
+// Chunks a second from the mark to now. News may come in a bunch: not faster than it was sent. What was let through at
+// once does not make a path faster than it was thought to be, nor what was not make it slower.
+static inline uint64_t co_send_rate_sample(const struct co_send_mark *mark, uint32_t delivered, uint64_t before,
+                                           uint64_t now_ns)
 {
     uint64_t heard_in_ns = now_ns - mark->heard_ns, sent_in_ns = mark->sent_ns - mark->before_ns;
     uint64_t in_ns = heard_in_ns > sent_in_ns ? heard_in_ns : sent_in_ns;
-    return (uint64_t)(delivered - mark->delivered) * CO_NS_PER_S / (in_ns > 0 ? in_ns : 1);
+    in_ns = in_ns > 0 ? in_ns : 1;
+    uint32_t chunks = delivered - mark->delivered, sure = chunks > mark->at_once ? chunks - mark->at_once : 0;
+    uint64_t most = chunks * CO_NS_PER_S / in_ns, least = sure * CO_NS_PER_S / in_ns;
+    return before == 0 || before > most ? most : before < least ? least : before;
 }
 
 // Now news comes to a sender that is alone: how late is it? Of several it would be the others whom it has waited for.
@@ -347,6 +369,7 @@ static inline void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, 
     uint64_t before = co_send_rate_now(rate);
     rate->delivered = delivered;
     rate->heard_ns = now_ns;
+    rate->at_once = 0;
     rate->given_up = 0;
     if (mark.sent_ns == 0) {
         return;
@@ -355,7 +378,7 @@ static inline void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, 
     if (mark.is_first) {
         return;
     }
-    uint64_t sample = co_send_rate_sample(&mark, delivered, now_ns);
+    uint64_t sample = co_send_rate_sample(&mark, delivered, before, now_ns);
     if (sample > rate->best[0] && (!mark.is_limited || (before > 0 && sample > before))) {
         rate->best[0] = sample;
     }

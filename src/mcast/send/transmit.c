@@ -165,6 +165,19 @@ static uint32_t window_room(struct co_mcast_op *op)
     return is_worth_it ? room : 0;
 }
 
+// Chunks of the own block that have arrived beyond those of the others on average, of those that have begun. Blocks
+// that end one after the other leave ports idle at the end: each member's own, once the others have ended before it. Of
+// what is in flight half is taken for arrived.
+static int32_t lead_of(const struct co_mcast_op *op)
+{
+    if (op->root >= 0 || op->begun_chunks == 0) {
+        return 0;
+    }
+    uint32_t in_flight = co_send_window_in_flight(&op->group->window);
+    uint32_t arrived = op->next_psn > in_flight / 2 ? op->next_psn - in_flight / 2 : 0;
+    return (int32_t)(arrived - op->arrived_chunks * op->send_chunks / op->begun_chunks);
+}
+
 // Likewise by the pace too; 0: none before pace_due_ns, or credit.
 static uint32_t room_of(struct co_mcast_op *op)
 {
@@ -172,8 +185,9 @@ static uint32_t room_of(struct co_mcast_op *op)
     uint64_t now_ns = group->mcast->now_ns;
     group->window.sending = (uint32_t)op->blocks_missing + 1; // the own block is not missing
     uint32_t senders = (uint32_t)co_operation_senders(op), sending = co_send_window_sending(&group->window, senders);
-    uint32_t room = window_room(op);
     struct co_send_rate *rate = &co_send_window_limit(&group->window, senders)->rate;
+    rate->lead = lead_of(op);
+    uint32_t room = window_room(op);
     bool is_idle = co_send_window_in_flight(&group->window) == 0;
     uint32_t least = room < PACED_LEAST ? room : PACED_LEAST,
              allowed = co_send_rate_allows(rate, sending, is_idle, now_ns);

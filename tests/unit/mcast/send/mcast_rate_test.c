@@ -55,6 +55,11 @@ static const struct path paths[] = {
     {8, 262144, true, 200, 256000, false, 200, 250000, 110, 5, false, 0},
     {8, 131072, true, 20, 250000, true, 20, 250000, 125, 5, false, 0},
     {8, 262144, true, 10000, 4194304, false, 200, 65536, 112, 8, false, 0},
+    // Few send much: who ends first leaves ports idle that the others cannot fill.
+    {2, 1048576, true, 200, 2500000, false, 200, 2500000, 105, 1, false, 0},
+    {3, 1048576, true, 200, 2500000, false, 200, 2500000, 108, 1, false, 0},
+    {4, 1048576, true, 200, 2500000, false, 200, 2500000, 105, 1, false, 0},
+    {4, 4194304, true, 200, 2500000, false, 200, 2500000, 105, 1, false, 0},
     // One slow receiver, whose queue holds all: what waits there is not lost.
     {8, 131072, false, 10000, 10000000, false, 1, 8388608, 105, 1, true, 0},
     {8, 262144, false, 10000, 10000000, false, 2, 262144, 105, 1, true, 0},

@@ -278,6 +278,55 @@ static void patience_is_learned_from_trips_behind_others(void **state)
     assert_true(co_send_rate_patience_ns(&path.rate, SENDERS) >= 100 * TRIP_NS);
 }
 
+static void who_is_ahead_of_the_others_has_less_in_flight(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    path.rate.best[0] = RATE;
+    path.rate.least_trip_ns = TRIP_NS;
+    uint32_t share = co_send_rate_bound(&path.rate, 2), alone = co_send_rate_bound(&path.rate, 1);
+    static const struct {
+        int lead; // quarters of the share
+        int less;
+    } cases[] = {{0, 0}, {2, 0}, {-2, 0}, {3, 1}, {-3, -1}, {4, 2}, {40, 2}, {-40, -2}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        path.rate.lead = cases[i].lead * (int32_t)share / 4;
+        uint32_t expected = (uint32_t)((int32_t)share - cases[i].less * (int32_t)share / 4);
+        assert_in_range(co_send_rate_bound(&path.rate, 2), expected - 1, expected + 1);
+        assert_int_equal(co_send_rate_bound(&path.rate, 1), alone);
+    }
+}
+
+// One of SENDERS, after an idle time: START chunks of all come through at once, the rest at RATE.
+static void send_behind_tokens(struct path *path, uint32_t count, uint32_t *delivered)
+{
+    uint32_t of_all = count * SENDERS, before = *delivered;
+    uint64_t began_ns = path->now_ns;
+    path->sent += count;
+    co_send_rate_sent(&path->rate, SENDERS, path->sent, count, true, before, true, began_ns);
+    path->now_ns += TRIP_NS + (uint64_t)(of_all - START) * CO_NS_PER_S / RATE;
+    *delivered += of_all;
+    co_send_rate_hear(&path->rate, path->sent, path->sent, *delivered, false, path->now_ns);
+    path->now_ns += 100 * MS;
+}
+
+static void what_several_are_let_through_at_once_is_no_rate(void **state)
+{
+    (void)state; // a port's tokens of 64 KiB: the rate was found three times too large, and nothing was paced
+    struct path path;
+    path_open(&path);
+    uint32_t delivered = 0;
+    path.rate.best[0] = path.rate.best[1] = RATE;
+    for (uint32_t i = 0; i < CO_SEND_RATE_ROUNDS - 1; i++) {
+        send_behind_tokens(&path, 10, &delivered);
+        assert_int_equal(co_send_rate_now(&path.rate), RATE);
+    }
+    path.rate.best[0] = path.rate.best[1] = RATE / 10; // but that it is faster than this is certain
+    send_behind_tokens(&path, 10, &delivered);
+    assert_in_range(co_send_rate_now(&path.rate), RATE / 3, RATE);
+}
+
 static void what_was_given_up_is_no_trip(void **state)
 {
     (void)state;
@@ -309,6 +358,8 @@ int main(void)
         cmocka_unit_test(patience_is_not_learned_from_waits_for_lost_words),
         cmocka_unit_test(patience_is_learned_from_trips_behind_others),
         cmocka_unit_test(what_was_given_up_is_no_trip),
+        cmocka_unit_test(who_is_ahead_of_the_others_has_less_in_flight),
+        cmocka_unit_test(what_several_are_let_through_at_once_is_no_rate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
