@@ -1,0 +1,64 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Persistent collectives from Fortran with mpif.h and mpif-ext.h, started in different orders and completed together.
+! ranks: 2 3
+! mpirun: --mca coll basic,self,libnbc
+! expect: right integers, handles kept
+! taken: MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
+program fortran_persistent_mpif
+    implicit none
+    include 'mpif.h'
+    include 'mpif-ext.h'
+    integer, parameter :: length = 3001
+    integer :: rank, ranks, error, i, failures, total, round
+    integer :: requests(3), kept(3), statuses(MPI_STATUS_SIZE, 3)
+    ! Volatile, because MPI writes them behind the compiler's back while operations are pending.
+    integer, volatile :: spread(length), mine(length), gathered(length * 3), unequal(length * 3)
+    integer :: counts(3), places(3)
+    external :: MPIX_Bcast_init, MPIX_Allgather_init, MPIX_Allgatherv_init
+
+    call MPI_Init(error)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, error)
+    call MPI_Comm_size(MPI_COMM_WORLD, ranks, error)
+    failures = 0
+    do i = 1, 3
+        counts(i) = length - 100 * i
+        places(i) = (3 - i) * length
+    end do
+    call MPIX_Bcast_init(spread, length, MPI_INTEGER, 1, MPI_COMM_WORLD, MPI_INFO_NULL, requests(1), error)
+    call MPIX_Allgather_init(mine, length, MPI_INTEGER, gathered, length, MPI_INTEGER, MPI_COMM_WORLD, MPI_INFO_NULL, &
+                             requests(2), error)
+    call MPIX_Allgatherv_init(mine, counts(rank + 1), MPI_INTEGER, unequal, counts, places, MPI_INTEGER, MPI_COMM_WORLD, &
+                              MPI_INFO_NULL, requests(3), error)
+    kept = requests
+    do round = 1, 6
+        spread = -1
+        if (rank == 1) spread = 7 * round
+        mine = rank + 100 * round
+        gathered = -1
+        unequal = -1
+        if (mod(round, 2) == 0) then
+            call MPI_Startall(3, requests, error)
+        else
+            do i = 1, 3
+                call MPI_Start(requests(1 + mod(i + rank, 3)), error)
+            end do
+        end if
+        call MPI_Waitall(3, requests, statuses, error)
+        if (any(requests /= kept)) failures = failures + 1
+        if (any(spread /= 7 * round)) failures = failures + 1
+        do i = 1, ranks
+            if (any(gathered((i - 1) * length + 1:i * length) /= i - 1 + 100 * round)) failures = failures + 1
+            if (any(unequal(places(i) + 1:places(i) + counts(i)) /= i - 1 + 100 * round)) failures = failures + 1
+            if (unequal(places(i) + counts(i) + 1) /= -1) failures = failures + 1
+        end do
+    end do
+    do i = 1, 3
+        call MPI_Request_free(requests(i), error)
+        if (requests(i) /= MPI_REQUEST_NULL) failures = failures + 1
+    end do
+    call MPI_Allreduce(failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, error)
+    if (rank == 0 .and. total == 0) print '(a)', 'persistent collectives with mpif.h: right'
+    if (rank == 0 .and. total /= 0) print '(a,i0)', 'failures: ', total
+    call MPI_Finalize(error)
+    if (total /= 0) stop 1
+end program
