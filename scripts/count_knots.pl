@@ -14,7 +14,6 @@ use warnings;
 my %most = (
     'src/p2p/channel' => 2,
     'src/p2p/channel/rc' => 2,
-    'src/pmpi' => 4,
 );
 my $list = @ARGV && $ARGV[0] eq '-l';
 

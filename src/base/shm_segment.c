@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The only file that maps shared memory: named segments of one node, under /dev/shm. Called at set-up of a team and
-// at its end, by one thread for each segment. Not hot.
+// The only file that maps memory shared by ranks: named segments of one node, under /dev/shm. Called at set-up of a
+// team and at its end, by one thread for each segment. Not hot.
 #include "base/shm_segment.h"
 
 #include <dirent.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The only door to shared mappings. A segment is made by one process of a node, mapped by the others by name,
-// and unlinked as soon as all have it, so that nothing stays behind when ranks die. Who dies between is cleared up
-// after by the next who makes one: its maker holds a lock on a named segment. (Without a name, by memfd_create or
-// O_TMPFILE, others would have to come by /proc/PID/fd, which ranks in containers of their own, who share /dev/shm
-// alone, do not have.) Set-up only.
+// The only door to memory that ranks of a node share. A segment is made by one process of a node, mapped by the others
+// by name, and unlinked as soon as all have it, so that nothing stays behind when ranks die. Who dies between is
+// cleared up after by the next who makes one: its maker holds a lock on a named segment. (Without a name, by
+// memfd_create or O_TMPFILE, others would have to come by /proc/PID/fd, which ranks in containers of their own, who
+// share /dev/shm alone, do not have.) Set-up only.
 #ifndef CASTOFF_BASE_SHM_SEGMENT_H
 #define CASTOFF_BASE_SHM_SEGMENT_H
 

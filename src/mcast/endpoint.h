@@ -2,13 +2,14 @@
 //
 // Private to src/mcast: the structs that its files share, and who does what to them.
 //   wire/      what a datagram looks like, in bytes and in words
-//   receive/   datagrams verified and dispatched, chunks to their place
+//   receive/   datagrams verified, chunks to their place
 //   send/      first transmissions within window and rate, control messages
 //   ack/       what members have: handshake, credit and its tree
 //   repair/    loss noticed, NACKs, retransmissions, reads of the neighbour's memory
 //   liveness/  whose silence ends an operation, and peers that are said to be gone
-// and here the endpoint, its groups (seed.c, group.c), operations (operation*.c, collect.c), threads and the set-up
-// probe. One thread at a time for an endpoint (the engine's lock); warm and hot.
+// and here the conductor, which calls them (mcast_progress.c, and mcast_receive.c for what comes), the endpoint, its
+// groups (seed.c, group.c, group_end.c), operations (operation*.c, collect.c), threads and the set-up probe. One thread
+// at a time for an endpoint (the engine's lock); warm and hot.
 #ifndef CASTOFF_MCAST_ENDPOINT_H
 #define CASTOFF_MCAST_ENDPOINT_H
 

@@ -99,12 +99,12 @@ void co_coordinator_answer(struct co_coordinator *coordinator, unsigned client, 
 void co_coordinator_group_open(struct co_coordinator *coordinator, unsigned client,
                                const struct co_control_message *message, uint64_t now_ns);
 void co_coordinator_group_ready(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
-void co_coordinator_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns);
 void co_coordinator_group_pass_on(struct co_coordinator *coordinator, unsigned client,
                                   struct co_control_message *message);
 
 // coordinator_ends.c
 struct member *co_coordinator_group_member(struct group *group, unsigned client);
+void co_coordinator_group_leave(struct co_coordinator *coordinator, unsigned client, bool is_lost, uint64_t now_ns);
 // Ends it: rules go first, then everybody is told why.
 void co_coordinator_group_end(struct co_coordinator *coordinator, struct group *group, uint8_t reason, const char *text,
                               uint64_t now_ns);

@@ -174,7 +174,7 @@ void co_lanes_match(struct co_lanes *lanes, struct co_match_batch *batch)
     uint64_t number = word_number(co_load_relaxed(&lanes->word)) + 1; // relaxed: ours alone to write
     lanes->batch = batch;
     co_store_relaxed(&lanes->done, 0); // relaxed: published by the word
-    // release L1: the batch; and sequentially consistent for sleep_until_batch
+    // release L1: the batch; and sequentially consistent for lane_sleep_until_batch
     atomic_store(&lanes->word, number << (2 * FIELD_BITS) | (uint64_t)batch->count << FIELD_BITS);
     lanes_wake(lanes);
     lanes_run_some(lanes);

@@ -128,7 +128,7 @@ static void leaf_copy(struct co_shm_op *op, uint64_t piece)
         op->read++;
     }
     _Atomic uint64_t *copied = &co_shm_control(op->team, op->team->self)->copied;
-    co_store_release(copied, co_load_relaxed(copied) + 1); // release S3: our copy; relaxed: our own word
+    co_store_release(copied, co_load_relaxed(copied) + 1); // release G3: our copy; relaxed: our own word
 }
 
 static void leaf_bounce(struct co_shm_op *op)
@@ -153,7 +153,7 @@ static int leaf_end(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
     struct co_shm_control *control = co_shm_control(team, team->self);
-    uint64_t helped = co_load_acquire(&control->helped); // acquire S1: the centre's copies into our block
+    uint64_t helped = co_load_acquire(&control->helped); // acquire G1: the centre's copies into our block
 
     if (helped >> FAILED_SHIFT != 0) {
         op->stuck = helped >> FAILED_SHIFT;
@@ -166,7 +166,7 @@ static int leaf_end(struct co_shm_op *op)
     if (op->read + helped < piece_count(op)) {
         return 0;
     }
-    co_store_release(&control->finished, op->sequence); // release S2: our reads or writes of the centre's memory
+    co_store_release(&control->finished, op->sequence); // release G2: our reads or writes of the centre's memory
     co_shm_consume(team, CO_SHM_LINES, op->tick + 1);
     co_shm_team_count(team, 0, op->bytes);
     return 1;
@@ -228,7 +228,7 @@ static void centre_copy(struct co_shm_op *op, int leaf, uint64_t address, uint64
         op->written++;
         helped++;
     }
-    co_store_release(&control->helped, helped); // release S1: the copied piece
+    co_store_release(&control->helped, helped); // release G1: the copied piece
 }
 
 // Copies one piece for some leaf that has come.
@@ -276,7 +276,7 @@ static int centre_step(struct co_shm_op *op)
         }
     }
     while (op->peer != team->self) {
-        // acquire S2: the leaf's copies out of or into our memory are over.
+        // acquire G2: the leaf's copies out of or into our memory are over.
         if (co_load_acquire(&co_shm_control(team, op->peer)->finished) < op->sequence) {
             co_shm_bounce_serve(team, block, op->bytes, inward);
             return 0;
@@ -321,7 +321,7 @@ static void leaf_abandon(struct co_shm_op *op)
     uint64_t taken = close_claim(op, op->team->self, true), over = 0;
 
     for (unsigned turn = 0; over < taken && may_end(op, op->root, turn); turn++) {
-        uint64_t helped = co_load_acquire(&control->helped); // acquire S1
+        uint64_t helped = co_load_acquire(&control->helped); // acquire G1
         over = (helped & FIELD_MASK) + (helped >> FAILED_SHIFT != 0 || op->was_refused);
     }
 }
@@ -334,7 +334,7 @@ static void centre_abandon(struct co_shm_op *op)
     for (int leaf = 0; leaf < team->count; leaf++) {
         uint64_t taken = leaf == team->self ? 0 : close_claim(op, leaf, false);
         unsigned turn = 0;
-        // acquire S3: the leaf's copies out of or into our memory
+        // acquire G3: the leaf's copies out of or into our memory
         while (co_load_acquire(&co_shm_control(team, leaf)->copied) < taken && may_end(op, leaf, turn)) {
             turn++;
         }

@@ -170,7 +170,8 @@ static inline bool co_shm_op_is_large(const struct co_shm_op *op)
 // streams that it is forgotten (`is_past`).
 size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
 // Of a bcast of which nothing was read: goes on with the root's length. More than there is room for needs memory of its
-// own, or -ENOMEM, from which the caller gets what fits: truncate_at_end, when the step is chosen.
+// own, or -ENOMEM, from which the caller gets what fits: co_shm_op_truncate_at_end, when the step
+// is chosen.
 int co_shm_op_take_length(struct co_shm_op *op, size_t bytes);
 void co_shm_op_truncate_at_end(struct co_shm_op *op);
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Contract of the datagram transports under the reliable multicast protocol: they move batches of datagrams
-// to a group or to one peer, unreliably and in any order, and never read what is inside. udp, loopback (in
-// process, virtual time, for tests, on request with the manners of verbs), lossy (a decorator over any of them). Calls
-// come from whoever holds the engine, one at a time, except that one thread may send and others may receive from lanes
-// beside it where lane_receive is there; none may block.
+// to a group or to one peer, unreliably and in any order, and never read what is inside. udp, verbs (by RDMA devices),
+// loopback (in process, virtual time, for tests, on request with the manners of verbs), lossy (a decorator over any of
+// them). Calls come from whoever holds the engine, one at a time, except that one thread may send and others may
+// receive from lanes beside it where lane_receive is there; none may block.
 #ifndef CASTOFF_TRANSPORT_H
 #define CASTOFF_TRANSPORT_H
 

@@ -19,7 +19,7 @@ static _Thread_local bool is_in_background __attribute__((tls_model("initial-exe
 
 bool co_messages_in_background(const struct co_engine *engine)
 {
-    return co_load_acquire(&engine->shares_messages) && co_p2p_has_background(engine->p2p); // acquire S1
+    return co_load_acquire(&engine->shares_messages) && co_p2p_has_background(engine->p2p); // acquire U1
 }
 
 // Native calls back from its progress loop, and what it calls there takes whoever comes for a caller who moves.
@@ -33,7 +33,7 @@ static int native_channel_background(struct co_engine *engine)
 
 int co_messages_move_background(struct co_engine *engine)
 {
-    if (!co_load_acquire(&engine->shares_messages) || !co_p2p_has_background(engine->p2p)) { // acquire S1
+    if (!co_load_acquire(&engine->shares_messages) || !co_p2p_has_background(engine->p2p)) { // acquire U1
         return 0;
     }
     int events = co_p2p_move_background(engine->p2p);

@@ -188,7 +188,7 @@ void co_messages_share(struct co_engine *engine)
     bool may_move = engine->native_channel == NULL || engine->bootstrap.native->takes_all_threads;
     if (engine->p2p != NULL && engine->workers != NULL && may_move) {
         co_p2p_share(engine->p2p, call_worker, engine);
-        co_store_release(&engine->shares_messages, true); // release S1: the threads run already
+        co_store_release(&engine->shares_messages, true); // release U1: the threads run already
     }
 }
 

@@ -39,7 +39,7 @@ struct co_request_kind {
 struct co_mpi_request {
     alignas(CO_CACHE_LINE) MPI_Request handle;    // native, never started, for life
     struct co_mpi_request *next;                  // free list
-    _Atomic(const struct co_request_kind *) kind; // NULL: not in use
+    _Atomic(const struct co_request_kind *) kind; // NULL: nothing under way
     void *operation;
     void *kept;                           // memory of an earlier message, for the next one; NULL: none
     struct co_communicator *communicator; // held

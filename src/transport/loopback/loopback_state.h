@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to the loopback transport: its structs, shared by loopback.c (hub, clock, endpoints), loopback_send.c (what
-// leaves), loopback_regions.c and loopback_reads.c (the manners of verbs) and loopback_queue.c (what has arrived).
+// leaves), loopback_flights.c (what is on its way), loopback_switch.c (to whom it goes), loopback_queue.c (what has
+// arrived), loopback_regions.c and loopback_reads.c (the manners of verbs).
 #ifndef CASTOFF_TRANSPORT_LOOPBACK_STATE_H
 #define CASTOFF_TRANSPORT_LOOPBACK_STATE_H
 

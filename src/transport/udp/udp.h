@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // UDP with IP multicast: one socket for each joined group, one for unicast; UDP_SEGMENT and UDP_GRO where the
-// kernel has them, sendmmsg and recvmmsg where not. The only files that open sockets are udp_*.c. Set-up is cold,
-// send and poll are hot; threads as transport.h says, with lanes.
+// kernel has them, sendmmsg and recvmmsg where not. udp_*.c alone open sockets for datagrams of the protocol. Set-up is
+// cold, send and poll are hot; threads as transport.h says, with lanes.
 #ifndef CASTOFF_TRANSPORT_UDP_H
 #define CASTOFF_TRANSPORT_UDP_H
 

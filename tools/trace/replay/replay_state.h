@@ -114,6 +114,9 @@ struct co_replay {
 // replay_comm.c
 int co_replay_comms_open(struct co_replay *replay);
 void co_replay_comms_close(struct co_replay *replay);
+struct co_replay_comm *co_replay_comm_new(struct co_replay *replay, uint32_t count, const uint32_t *members);
+int co_replay_attach(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
+                     struct co_replay_comm *comm);
 // The place of a rank by its own number of the communicator; made where it is not known. NULL: no memory.
 struct co_replay_place *co_replay_place_of(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
                                            unsigned call); // that uses it
@@ -155,9 +158,6 @@ void co_replay_halves_close(struct co_replay *replay);
 // replay_members.c
 void co_replay_attach_members(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event,
                               const int32_t *ranks, uint32_t count);
-struct co_replay_comm *co_replay_comm_new(struct co_replay *replay, uint32_t count, const uint32_t *members);
-int co_replay_attach(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number,
-                     struct co_replay_comm *comm);
 
 // replay_sets.c
 // Ranks of the parent that the numbers of an event tell; the caller frees them. NULL: nonsense, or no memory, or, where
@@ -173,6 +173,8 @@ void co_replay_doubt(struct co_replay *replay, enum co_replay_why why, uint32_t 
 // The rank's communicator cannot be followed: its messages come from outside.
 void co_replay_lose(struct co_replay *replay, struct co_replay_rank *rank, uint32_t number, unsigned call,
                     enum co_replay_why why);
+// MPI tells the rank's own rank there, or the size.
+void co_replay_check(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event);
 
 // replay_orders.c: communicators whose ranks MPI was allowed to put in another order than their parent's.
 // A message has found its receive.
@@ -187,8 +189,6 @@ static inline void co_replay_misfit(struct co_replay_comm *comm)
 }
 // At the end: those whose order neither MPI nor the messages tell.
 void co_replay_doubt_orders(struct co_replay *replay);
-// MPI tells the rank's own rank there, or the size.
-void co_replay_check(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event);
 
 // replay_deliver.c: messages and receives.
 void co_replay_send(struct co_replay *replay, struct co_replay_rank *rank, const struct co_event *event);
