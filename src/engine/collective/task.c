@@ -135,7 +135,7 @@ static void complete(struct co_task *task)
     }
     co_sub_relaxed(&engine->outstanding, 1);
     co_store_release(&task->is_done, 1);     // release K1, read by K1 in co_task_is_done: result and bytes are there
-    atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_callers_ring
+    atomic_fetch_add(&engine->completed, 1); // before the look at sleepers in co_callers_wake
 }
 
 static void advance_team(struct co_team *team, uint64_t now_ns, struct co_tasks_turn *turn)

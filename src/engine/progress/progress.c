@@ -72,7 +72,7 @@ static int move_tasks(struct co_engine *engine, uint64_t now_ns)
 {
     struct co_tasks_turn turn = co_tasks_progress(engine, now_ns);
     if (turn.has_ended) {
-        co_callers_ring(engine);
+        co_callers_wake(engine);
     }
     return turn.events;
 }

@@ -89,7 +89,7 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
 {
     struct pollfd descriptors[DESCRIPTORS_MAX], of_wake_fd;
     int count = 0, of_network = 0, ready = 0, wake_fd = take_wake_fd(engine, &of_wake_fd);
-    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_callers_ring.
+    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_callers_wake.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
         of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
@@ -123,7 +123,7 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
 {
     struct pollfd of_wake_fd;
     int ready = 0, wake_fd = take_wake_fd(engine, &of_wake_fd);
-    atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_callers_ring
+    atomic_fetch_add(&engine->sleepers, 1); // sequentially consistent for co_callers_wake
     if (atomic_load(&engine->completed) == wait->seen_completed) {
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
         ready = co_poll(&of_wake_fd, wake_fd >= 0 ? 1 : 0, SLEEP_MOST_NS);

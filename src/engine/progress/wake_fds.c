@@ -61,8 +61,8 @@ int co_wake_fds_descriptor(struct co_wake_fds *wake_fds, int wake_fd)
 
 void co_wake_fds_give(struct co_wake_fds *wake_fds, int wake_fd, bool was_woken)
 {
-    uint64_t rings;
-    while (was_woken && read(co_wake_fds_descriptor(wake_fds, wake_fd), &rings, sizeof(rings)) < 0 && errno == EINTR) {
+    uint64_t wakes;
+    while (was_woken && read(co_wake_fds_descriptor(wake_fds, wake_fd), &wakes, sizeof(wakes)) < 0 && errno == EINTR) {
     }
     atomic_store(&wake_fds->wake_fds[wake_fd].is_taken, false);
 }

@@ -103,7 +103,7 @@ static void rouse_receivers(struct co_engine *engine)
 // what to sleep on, and no descriptor tells of what has left the kernel: nobody may go to sleep over it.
 static void wait_for_holder(struct co_worker *worker)
 {
-    co_callers_ring(worker->engine);
+    co_callers_wake(worker->engine);
     nap(worker, &(uint64_t){0}, NAP_BUSY_NS, NAP_BUSY_NS);
 }
 

@@ -28,7 +28,7 @@ struct co_wake_fds *co_workers_wake_fds(const struct co_engine *engine)
 // Sequentially consistent on both sides: a caller counts itself among the sleepers and then looks whether anything
 // has happened, we make it happen and then look for sleepers. With less, both could see the old value and the caller
 // would sleep over the end of its operation, if only for a millisecond.
-void co_callers_ring(struct co_engine *engine)
+void co_callers_wake(struct co_engine *engine)
 {
     if (co_workers_are_split(engine) && atomic_load(&engine->sleepers) > 0) {
         co_wake_fds_signal(&engine->workers->wake_fds);

@@ -31,7 +31,7 @@ bool co_workers_are_split(const struct co_engine *engine);
 // A blocking operation that they should move while its caller sleeps.
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);
 // Wakes callers that sleep: something has come or ended.
-void co_callers_ring(struct co_engine *engine);
+void co_callers_wake(struct co_engine *engine);
 struct co_wake_fds *co_workers_wake_fds(const struct co_engine *engine); // NULL where the workers are not split
 
 #endif
