@@ -192,7 +192,7 @@ struct co_mcast {
     size_t tag_bytes;
     struct co_peer *peers; // by world rank
     int dead_peers, doubtful_peers;
-    uint64_t doubts_due_ns;   // when to ask them
+    uint64_t liveness_due_ns; // when to ask them
     struct co_hash_map seeds; // by the wire's half of the team id (seed.h)
     struct co_mcast_group *active;
     struct co_mcast_group *lingering_first, **lingering_end;

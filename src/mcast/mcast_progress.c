@@ -127,8 +127,8 @@ static void groups_progress(struct co_mcast *mcast)
         uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
         timer = next < timer ? next : timer;
     }
-    uint64_t doubts_due = co_liveness_peers_due_ns(mcast);
-    mcast->timer_ns = doubts_due < timer ? doubts_due : timer;
+    uint64_t liveness_due = co_liveness_peers_due_ns(mcast);
+    mcast->timer_ns = liveness_due < timer ? liveness_due : timer;
 }
 
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)

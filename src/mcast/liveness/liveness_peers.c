@@ -34,7 +34,7 @@ static void doubt(struct co_mcast *mcast, int rank)
         give_up(mcast, rank);
     } else if (!was_doubtful) {
         mcast->doubtful_peers++;
-        mcast->doubts_due_ns = mcast->timer_ns = 0;
+        mcast->liveness_due_ns = mcast->timer_ns = 0;
     }
 }
 
@@ -65,10 +65,10 @@ void co_liveness_peers_heard(struct co_mcast *mcast, int rank)
 
 void co_liveness_peers_progress(struct co_mcast *mcast)
 {
-    if (mcast->doubtful_peers == 0 || mcast->now_ns < mcast->doubts_due_ns) {
+    if (mcast->doubtful_peers == 0 || mcast->now_ns < mcast->liveness_due_ns) {
         return;
     }
-    mcast->doubts_due_ns = mcast->now_ns + CO_LIVENESS_ASK_NS;
+    mcast->liveness_due_ns = mcast->now_ns + CO_LIVENESS_ASK_NS;
     for (int rank = 0; rank < mcast->config.world_size; rank++) {
         struct co_liveness *liveness = &mcast->peers[rank].liveness;
         bool was_doubtful = co_liveness_is_doubtful(liveness);
@@ -81,5 +81,5 @@ void co_liveness_peers_progress(struct co_mcast *mcast)
 
 uint64_t co_liveness_peers_due_ns(const struct co_mcast *mcast)
 {
-    return mcast->doubtful_peers > 0 ? mcast->doubts_due_ns : CO_NEVER;
+    return mcast->doubtful_peers > 0 ? mcast->liveness_due_ns : CO_NEVER;
 }
