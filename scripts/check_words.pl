@@ -23,7 +23,7 @@ my @rules = (
     ['src/engine/', 'co_placed', 'onesided'],
     ['src/pmpi/', 'layers?|placeholders?|presence', 'process, request_handle, pmix'],
     ['src/(engine|p2p)/', 'places?_of_rank|peer_of_place', 'local rank'],
-    ['src/transport/', 'signs?', 'liveness'],
+    ['src/(transport|mcast|engine)/', 'signs?', 'liveness'],
     ['src/transport/verbs/', 'links|words?', 'rc, rc_datagram'],
     ['tests/unit/p2p/', 'carriers?|bod(y|ies)|frames?|links', 'native channel, payload, packet, rc'],
 );

@@ -139,9 +139,9 @@ void co_mcast_give_up(struct co_mcast *mcast, int error)
     }
 }
 
-void co_mcast_expect_signs(struct co_mcast *mcast, enum co_signs signs)
+void co_mcast_set_liveness_proof(struct co_mcast *mcast, enum co_liveness_proof proof)
 {
-    mcast->config.signs = signs;
+    mcast->config.liveness_proof = proof;
 }
 
 uint64_t co_mcast_advances(const struct co_mcast *mcast)

@@ -22,10 +22,10 @@ struct co_mcast_group; // a team's members on it
 struct co_mcast_op;    // an operation under way
 
 // Whose silence means that a member is gone.
-enum co_signs {
-    CO_SIGNS_NONE,       // nobody's: everybody is waited for
-    CO_SIGNS_OF_MEMBERS, // its own: all ranks run worker threads, which answer whatever the program does
-    CO_SIGNS_OF_HOSTS,   // its host's: it may be computing, but the kernel answers (host_ask of the transport)
+enum co_liveness_proof {
+    CO_LIVENESS_PROOF_NONE,    // nobody's: everybody is waited for
+    CO_LIVENESS_PROOF_MEMBERS, // its own: all ranks run worker threads, which answer whatever the program does
+    CO_LIVENESS_PROOF_HOSTS,   // its host's: it may be computing, but the kernel answers (host_ask of the transport)
 };
 
 struct co_mcast_config {
@@ -42,9 +42,9 @@ struct co_mcast_config {
     size_t collect_bytes;       // largest allgather that a member collects and broadcasts; equal on all ranks
     unsigned chains;            // senders at a time in an allgather; 0: all
     unsigned ack_radix;
-    uint64_t cutoff_ns;   // floor of the cutoff timer
-    uint64_t deadline_ns; // silence of a peer that had begun; 0: none
-    enum co_signs signs;  // see co_mcast_expect_signs
+    uint64_t cutoff_ns;                    // floor of the cutoff timer
+    uint64_t deadline_ns;                  // silence of a peer that had begun; 0: none
+    enum co_liveness_proof liveness_proof; // see co_mcast_set_liveness_proof
 };
 
 // What a datagram carries beside the payload of a chunk: head and tag.
@@ -60,7 +60,7 @@ int co_mcast_open(struct co_mcast **out, const struct co_mcast_config *config);
 void co_mcast_close(struct co_mcast *mcast);
 
 // Of all ranks alike. By the holder, before operations.
-void co_mcast_expect_signs(struct co_mcast *mcast, enum co_signs signs);
+void co_mcast_set_liveness_proof(struct co_mcast *mcast, enum co_liveness_proof proof);
 
 // Receives, sends, runs timers. Returns the number of events (0: nothing moved) or -errno when the transport broke.
 int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);

@@ -44,7 +44,7 @@ static bool hears_next_host(struct co_engine *engine)
     return is_heard;
 }
 
-static enum co_signs agree_on_hosts(struct co_engine *engine)
+static enum co_liveness_proof agree_on_hosts(struct co_engine *engine)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     int verdict = co_descriptors_take(engine, CO_TRANSPORT_HOSTS_ASKED);
@@ -52,14 +52,14 @@ static enum co_signs agree_on_hosts(struct co_engine *engine)
         verdict = hears_next_host(engine);
     }
     if (bootstrap->minimum(bootstrap->arg, &verdict, 1) == 0 && verdict) {
-        return CO_SIGNS_OF_HOSTS;
+        return CO_LIVENESS_PROOF_HOSTS;
     }
     if (bootstrap->world_rank == 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE,
                "a host that falls silent is waited for: not all ranks have worker threads, and some host does not "
                "refuse connections to a closed port, or has no descriptors to ask");
     }
-    return CO_SIGNS_NONE;
+    return CO_LIVENESS_PROOF_NONE;
 }
 
 void co_liveness_proof_agree(struct co_engine *engine, bool all_have_threads)
@@ -67,8 +67,8 @@ void co_liveness_proof_agree(struct co_engine *engine, bool all_have_threads)
     if (engine->mcast == NULL) {
         return;
     }
-    enum co_signs signs = all_have_threads ? CO_SIGNS_OF_MEMBERS : agree_on_hosts(engine);
+    enum co_liveness_proof proof = all_have_threads ? CO_LIVENESS_PROOF_MEMBERS : agree_on_hosts(engine);
     co_trylock_wait(&engine->lock);
-    co_mcast_expect_signs(engine->mcast, signs);
+    co_mcast_set_liveness_proof(engine->mcast, proof);
     co_trylock_drop(&engine->lock);
 }

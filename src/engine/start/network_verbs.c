@@ -128,7 +128,7 @@ static int find_neighbour(const struct co_engine *engine, int direction)
 // UDP stays beside it, for signs of life.
 static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
 {
-    struct co_transport *with_signs;
+    struct co_transport *with_liveness;
     int world = engine->bootstrap.world_size;
     struct co_verbs_address *addresses = calloc((size_t)world, sizeof(*addresses));
     if (addresses == NULL) {
@@ -144,11 +144,11 @@ static int take_over(struct co_engine *engine, struct co_rank_facts *facts)
         engine->verbs_module->connect(engine->verbs, addresses, world, engine->bootstrap.world_rank, neighbours);
     free(addresses);
     error = error == 0
-                ? co_transport_liveness_open(&with_signs, engine->verbs, engine->transport, world, co_clock_now_ns)
+                ? co_transport_liveness_open(&with_liveness, engine->verbs, engine->transport, world, co_clock_now_ns)
                 : error;
     if (error == 0) {
         engine->verbs_module->describe(engine->verbs, engine->verbs_text, sizeof(engine->verbs_text));
-        engine->transport = with_signs;
+        engine->transport = with_liveness;
         engine->verbs = NULL;
         engine->transport_kind = CO_TRANSPORT_VERBS;
     }

@@ -45,7 +45,7 @@ static bool ask(struct co_mcast_group *group, int member)
 {
     struct co_mcast *mcast = group->mcast;
     struct co_peer *peer = peer_of(group, member);
-    bool is_by_host = mcast->config.signs == CO_SIGNS_OF_HOSTS;
+    bool is_by_host = mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS;
     int asked = is_by_host ? mcast->transport->ops->host_ask(mcast->transport, group->members[member]) : 1;
     if (!is_by_host || mcast->now_ns - peer->probed_ns > mcast->config.deadline_ns) {
         ask_itself(group, member);
@@ -59,7 +59,7 @@ static bool ask(struct co_mcast_group *group, int member)
 static void hear_hosts(struct co_mcast *mcast)
 {
     int rank;
-    while (mcast->config.signs == CO_SIGNS_OF_HOSTS &&
+    while (mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS &&
            (rank = mcast->transport->ops->host_told(mcast->transport)) >= 0) {
         mcast->peers[rank].alive_ns = mcast->now_ns;
     }
@@ -76,7 +76,7 @@ static bool owes_answer(struct co_peer *peer)
 // The next members in turn. One that owes an answer is asked each time from then on.
 static void ask_some(struct co_mcast_group *group)
 {
-    int most = group->mcast->config.signs == CO_SIGNS_OF_HOSTS ? ASK_HOSTS_AT_ONCE : ASK_AT_ONCE;
+    int most = group->mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS ? ASK_HOSTS_AT_ONCE : ASK_AT_ONCE;
     for (int i = 0; i < most && i < group->count; i++) {
         int member = group->next_asked;
         struct co_peer *peer = peer_of(group, member);
@@ -115,7 +115,7 @@ static bool ask_suspect(struct co_mcast_group *group)
 static bool is_active(const struct co_mcast_group *group)
 {
     const struct co_mcast_config *config = &group->mcast->config;
-    return config->signs != CO_SIGNS_NONE && config->deadline_ns != 0 && group->count > 1;
+    return config->liveness_proof != CO_LIVENESS_PROOF_NONE && config->deadline_ns != 0 && group->count > 1;
 }
 
 uint64_t co_liveness_deadline_due_ns(const struct co_mcast_group *group)

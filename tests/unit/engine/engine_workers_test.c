@@ -203,12 +203,14 @@ static void without_threads_callers_do_it(void **state)
 
 static void ranks_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.signs == CO_SIGNS_OF_MEMBERS, "silence is not taken for death");
+    job_require(rank->engine->mcast->config.liveness_proof == CO_LIVENESS_PROOF_MEMBERS,
+                "silence is not taken for death");
 }
 
 static void hosts_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.signs == CO_SIGNS_OF_HOSTS, "a rank without a thread is silent");
+    job_require(rank->engine->mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS,
+                "a rank without a thread is silent");
 }
 
 static void silence_means_something_where_all_have_threads(void **state)

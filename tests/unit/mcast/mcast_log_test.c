@@ -41,7 +41,7 @@ static void without_root(void (*stop)(struct world *world), const char *said)
     struct world world;
     world_open(&world, &options);
     world.mcast[1]->config.deadline_ns = 2 * SECOND_NS;
-    co_mcast_expect_signs(world.mcast[1], CO_SIGNS_OF_MEMBERS);
+    co_mcast_set_liveness_proof(world.mcast[1], CO_LIVENESS_PROOF_MEMBERS);
     struct co_mcast *root = world.mcast[0];
     struct co_mcast_op *ops[2] = {start(&world, 0, data[0], sizeof data[0]), start(&world, 1, data[1], sizeof data[1])};
     world.mcast[0] = NULL;

@@ -20,18 +20,18 @@
 
 enum { BYTES = 40000 }; // 400 chunks, two windows
 
-static void open_with_signs(struct world *world, const struct world_options *options, enum co_signs signs)
+static void open_with_proof(struct world *world, const struct world_options *options, enum co_liveness_proof proof)
 {
     world_open(world, options);
     for (int rank = 0; rank < options->members; rank++) {
         world->mcast[rank]->config.deadline_ns = DEADLINE_NS;
-        co_mcast_expect_signs(world->mcast[rank], signs);
+        co_mcast_set_liveness_proof(world->mcast[rank], proof);
     }
 }
 
 static void open_with_deadline(struct world *world, const struct world_options *options)
 {
-    open_with_signs(world, options, CO_SIGNS_OF_MEMBERS);
+    open_with_proof(world, options, CO_LIVENESS_PROOF_MEMBERS);
 }
 
 static void pass(struct world *world, uint64_t ns)
@@ -235,7 +235,7 @@ static void compute_for_long(bool returns, const char *faults)
     struct world_options options = world_defaults(MEMBERS);
     options.faults = faults;
     struct world world;
-    open_with_signs(&world, &options, CO_SIGNS_OF_HOSTS);
+    open_with_proof(&world, &options, CO_LIVENESS_PROOF_HOSTS);
     struct co_mcast *computes = world.mcast[COMPUTES];
     struct co_mcast_op *ops[MEMBERS] = {NULL};
     unsigned char *buffers = calloc(MEMBERS, BYTES);
@@ -293,7 +293,7 @@ static void time_elsewhere_is_no_silence(void **state)
     enum { MEMBERS = 2 };
     struct world_options options = world_defaults(MEMBERS);
     struct world world;
-    open_with_signs(&world, &options, CO_SIGNS_OF_HOSTS);
+    open_with_proof(&world, &options, CO_LIVENESS_PROOF_HOSTS);
     struct co_mcast *source = world.mcast[0], *member = world.mcast[1];
     unsigned char *buffer = calloc(1, BYTES);
     struct co_mcast_op *op = start_bcast(&world, 1, buffer);
@@ -314,11 +314,11 @@ static void time_elsewhere_is_no_silence(void **state)
     free(buffer);
 }
 
-// Rank 1 waits for rank 0, which is silent; its host is, too, if signs are hosts'.
-static struct co_mcast_op *wait_for_silent(struct world *world, unsigned char *buffer, enum co_signs signs)
+// Rank 1 waits for rank 0, which is silent; its host is, too, if the proof is hosts'.
+static struct co_mcast_op *wait_for_silent(struct world *world, unsigned char *buffer, enum co_liveness_proof proof)
 {
     struct world_options options = world_defaults(2);
-    open_with_signs(world, &options, signs);
+    open_with_proof(world, &options, proof);
     world->mcast[0] = NULL;
     co_loopback_silence_host(world->hub, 0);
     return start_bcast(world, 1, buffer);
@@ -346,7 +346,7 @@ static void who_could_not_be_asked_is_not_given_up(void **state)
     (void)state;
     static unsigned char buffer[BYTES];
     struct world world;
-    struct co_mcast_op *op = wait_for_silent(&world, buffer, CO_SIGNS_OF_HOSTS);
+    struct co_mcast_op *op = wait_for_silent(&world, buffer, CO_LIVENESS_PROOF_HOSTS);
     struct co_mcast *silent = world.group[0]->mcast;
     const struct co_transport_ops *right = world.mcast[1]->transport->ops;
     struct co_transport_ops crowded = *right;

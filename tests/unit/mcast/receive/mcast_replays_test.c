@@ -84,7 +84,7 @@ static void given_up_in_spite_of(uint32_t which)
     world_open(&world, &options);
     for (int rank = 0; rank < MEMBERS; rank++) {
         world.mcast[rank]->config.deadline_ns = DEADLINE_NS;
-        co_mcast_expect_signs(world.mcast[rank], CO_SIGNS_OF_MEMBERS);
+        co_mcast_set_liveness_proof(world.mcast[rank], CO_LIVENESS_PROOF_MEMBERS);
     }
     struct heard heard = chunk_of_source(&world, which, 0, 0);
     world_bcast(&world, 0, BYTES, 1);
@@ -186,7 +186,7 @@ static void new_chunks_are_a_sign_of_life(void **state)
     world_open(&world, &options);
     struct co_mcast *source = world.mcast[0], *member = world.mcast[1];
     member->config.deadline_ns = DEADLINE_NS;
-    co_mcast_expect_signs(member, CO_SIGNS_OF_MEMBERS);
+    co_mcast_set_liveness_proof(member, CO_LIVENESS_PROOF_MEMBERS);
     unsigned char *buffer = calloc(2, BYTES);
     struct co_mcast_op *comes = start(&world, 1, buffer), *waits;
     assert_int_equal(
