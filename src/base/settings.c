@@ -148,6 +148,12 @@ const char *co_setting_text(enum co_setting_id id)
     return texts[id] ? texts[id] : rows[id].value;
 }
 
+const char *co_setting_text_or_null(enum co_setting_id id)
+{
+    const char *text = co_setting_text(id);
+    return text[0] != '\0' ? text : NULL;
+}
+
 bool co_setting_is_default(enum co_setting_id id)
 {
     int64_t number = 0;

@@ -65,7 +65,8 @@ int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t
 // Values after co_settings_load. Numbers: BOOL 0/1, INT, SIZE bytes, TIME ns, CHOICE position, LIST bits; -1 = auto
 // where the row allows.
 int64_t co_setting_number(enum co_setting_id id);
-const char *co_setting_text(enum co_setting_id id); // as written by the user, or the default; never NULL
+const char *co_setting_text(enum co_setting_id id);         // as written by the user, or the default; never NULL
+const char *co_setting_text_or_null(enum co_setting_id id); // NULL where it is empty
 bool co_setting_is_default(enum co_setting_id id);
 
 // Complaint i, a full sentence with a suggestion ("unknown setting CASTOFF_LOGG; did you mean CASTOFF_LOG?"), or NULL

@@ -209,7 +209,7 @@ void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
              engine->bootstrap.node_count == 1 ? "one node only" : engine->network, progress, engine->cores,
              engine->cores == 1 ? "" : "s", engine->bootstrap.node_size, engine->bootstrap.node_size == 1 ? "" : "s");
     size_t used = strlen(text);
-    if (engine->placed_text[0] != '\0' && used < room) {
-        snprintf(text + used, room - used, "placed: %s\n", engine->placed_text);
+    if (engine->onesided_text[0] != '\0' && used < room) {
+        snprintf(text + used, room - used, "placed: %s\n", engine->onesided_text);
     }
 }

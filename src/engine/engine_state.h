@@ -80,9 +80,9 @@ struct co_engine {
     struct co_transport *transport;
     struct co_auth *auth;
     struct co_mcast *mcast;
-    struct co_p2p *p2p;                    // NULL: messages stay native
-    struct co_onesided_collective *placed; // NULL: no collective is placed, on no rank
-    char placed_text[240];                 // why not, or with which coordinator; empty: none is set
+    struct co_p2p *p2p;                      // NULL: messages stay native
+    struct co_onesided_collective *onesided; // NULL: no collective is placed, on no rank
+    char onesided_text[240];                 // why not, or with which coordinator; empty: none is set
 
     struct co_trylock lock; // holder moves the engine
     struct co_mpsc_queue submissions;

@@ -293,6 +293,6 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
         probe_verbs(&states[2]);
     }
     if (!is_off(&states[4], 1U << CO_ALLOW_SHM)) {
-        co_placed_probe(&states[4]);
+        co_onesided_probe(&states[4]);
     }
 }

@@ -17,8 +17,8 @@ struct co_transport_state {
     char detail[512];
 };
 
-// placed_probe.c: everything but the coordinator, which is not asked.
-void co_placed_probe(struct co_transport_state *state);
+// onesided_probe.c: everything but the coordinator, which is not asked.
+void co_onesided_probe(struct co_transport_state *state);
 
 // Needs co_settings_load.
 void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS]);

@@ -39,7 +39,7 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
     if (broken != 0) {
         return broken;
     }
-    if (co_onesided_collective_is_for(team->engine->placed, bytes)) {
+    if (co_onesided_collective_is_for(team->engine->onesided, bytes)) {
         return place_bcast(team, root, buffer, bytes, came);
     }
     return co_team_run_bcast(team, root, buffer, bytes, came);
@@ -51,7 +51,7 @@ int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t 
     if (broken != 0) {
         return broken;
     }
-    if (co_onesided_collective_is_for(team->engine->placed, block_bytes)) {
+    if (co_onesided_collective_is_for(team->engine->onesided, block_bytes)) {
         return place_allgather(team, mine, all, block_bytes);
     }
     return co_team_run_allgather(team, mine, all, block_bytes, "MPI_Allgather");

@@ -59,31 +59,31 @@ static void skip_some(struct co_onesided_team *state)
     state->to_skip = state->skip;
 }
 
-static bool is_resting(struct co_onesided_collective *placed)
+static bool is_resting(struct co_onesided_collective *onesided)
 {
-    return co_clock_now_ns() < co_load_relaxed(&placed->rest_until_ns); // relaxed: a guess
+    return co_clock_now_ns() < co_load_relaxed(&onesided->rest_until_ns); // relaxed: a guess
 }
 
-static void rest(struct co_onesided_collective *placed)
+static void rest(struct co_onesided_collective *onesided)
 {
-    uint64_t before = co_load_relaxed(&placed->rest_ns), now = before == 0 ? REST_LEAST_NS : 2 * before;
+    uint64_t before = co_load_relaxed(&onesided->rest_ns), now = before == 0 ? REST_LEAST_NS : 2 * before;
     now = now > REST_MOST_NS ? REST_MOST_NS : now;
-    co_store_relaxed(&placed->rest_ns, now); // relaxed: whoever fails at the same time says much the same
-    co_store_relaxed(&placed->rest_until_ns, co_clock_now_ns() + now);
+    co_store_relaxed(&onesided->rest_ns, now); // relaxed: whoever fails at the same time says much the same
+    co_store_relaxed(&onesided->rest_until_ns, co_clock_now_ns() + now);
 }
 
 // Whether this member can. What it can not must not keep the others from asking.
 static int get_ready(struct call *call)
 {
-    struct co_onesided_collective *placed = call->team->engine->placed;
-    call->has_turn = co_trylock_take(&placed->turn);
+    struct co_onesided_collective *onesided = call->team->engine->onesided;
+    call->has_turn = co_trylock_take(&onesided->turn);
     if (!call->has_turn) {
         return -EBUSY;
     }
-    if (is_resting(placed)) {
+    if (is_resting(onesided)) {
         return -EAGAIN;
     }
-    int error = co_onesided_transfer_open(&call->transfer, placed);
+    int error = co_onesided_transfer_open(&call->transfer, onesided);
     call->has_thread = error == 0;
     return error == -EAGAIN || error == -EBUSY ? -ENOMEM : error; // those two say something else here
 }
@@ -94,7 +94,7 @@ static void end(struct call *call)
         co_onesided_transfer_close(&call->transfer);
     }
     if (call->has_turn) {
-        co_trylock_drop(&call->team->engine->placed->turn);
+        co_trylock_drop(&call->team->engine->onesided->turn);
     }
     free(call);
 }
@@ -131,7 +131,7 @@ static void decline(struct call *call, int verdict)
                                                      : CO_COUNT_PLACED_REFUSED;
     count(call, reason, 1);
     if (verdict != -EBUSY) {
-        skip_some(&call->team->placed);
+        skip_some(&call->team->onesided);
     }
     co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "%s of %zu bytes is not placed: rank %d of the communicator says no (%s)",
            call->name, call->bytes, call->first, strerror(-verdict));
@@ -140,7 +140,7 @@ static void decline(struct call *call, int verdict)
 // CO_ONESIDED_WHOLE and *out: all members can; it is to be ended. CO_ONESIDED_NOT or -errno otherwise.
 static int begin(struct call **out, struct co_team *team, const char *name, size_t bytes, bool counts)
 {
-    struct co_onesided_team *state = &team->placed;
+    struct co_onesided_team *state = &team->onesided;
     int verdict;
     if (!co_onesided_collective_fits(&team->facts)) {
         co_counter_add(CO_COUNT_PLACED_NO_LAYOUT, counts && team->facts.nodes > 1);
@@ -175,8 +175,8 @@ static int begin(struct call **out, struct co_team *team, const char *name, size
 // Once in a process aloud, by the first member that has something to say.
 static void tell(struct call *call)
 {
-    struct co_onesided_collective *placed = call->team->engine->placed;
-    bool is_loud = call->first == call->team->rank && !co_load_relaxed(&placed->has_told); // relaxed: for people
+    struct co_onesided_collective *onesided = call->team->engine->onesided;
+    bool is_loud = call->first == call->team->rank && !co_load_relaxed(&onesided->has_told); // relaxed: for people
     if (call->words[call->team->rank].error == 0) {
         return;
     }
@@ -184,25 +184,25 @@ static void tell(struct call *call)
            "%s of %zu bytes could not be placed and goes the ordinary way, as the next ones will for a while: %s",
            call->name, call->bytes, call->transfer.why);
     if (is_loud) {
-        co_store_relaxed(&placed->has_told, true); // relaxed: at worst it is said twice
+        co_store_relaxed(&onesided->has_told, true); // relaxed: at worst it is said twice
     }
 }
 
 static void note(struct call *call, int root, int verdict)
 {
     struct co_team *team = call->team;
-    struct co_onesided_collective *placed = team->engine->placed;
+    struct co_onesided_collective *onesided = team->engine->onesided;
     if (verdict == 0) {
-        team->placed.skip = 0;
-        co_store_relaxed(&placed->rest_ns, 0); // relaxed: as above
+        team->onesided.skip = 0;
+        co_store_relaxed(&onesided->rest_ns, 0); // relaxed: as above
         bool is_root = team->rank == root;
         co_counter_add(CO_COUNT_PLACED_BYTES, is_root ? call->bytes : 0);
         co_counter_add(CO_COUNT_PLACED_AGAIN, is_root ? call->transfer.counts.chunks_repaired : 0);
         return;
     }
     count(call, CO_COUNT_PLACED_FALLEN_BACK, 1);
-    skip_some(&team->placed);
-    rest(placed);
+    skip_some(&team->onesided);
+    rest(onesided);
     tell(call);
 }
 
@@ -216,7 +216,8 @@ static int carry(struct call *call, int root, void *buffer, int *verdict)
     transfer->buffer = buffer;
     transfer->bytes = call->bytes;
     snprintf(transfer->group, sizeof(transfer->group), "%016llx.%llx.%u",
-             (unsigned long long)team->engine->placed->job_tag, (unsigned long long)team->id, team->placed.transfers++);
+             (unsigned long long)team->engine->onesided->job_tag, (unsigned long long)team->id,
+             team->onesided.transfers++);
     snprintf(transfer->name, sizeof(transfer->name), "rank%d", team->rank);
     int mine = co_onesided_transfer_carry(transfer, team->engine, call->name);
     int error = agree(call, mine, verdict);

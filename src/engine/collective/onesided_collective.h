@@ -34,9 +34,9 @@ struct co_onesided_collective {
 };
 
 // Large enough. Hot, where nothing is placed a load.
-static inline bool co_onesided_collective_is_for(const struct co_onesided_collective *placed, size_t bytes)
+static inline bool co_onesided_collective_is_for(const struct co_onesided_collective *onesided, size_t bytes)
 {
-    return __builtin_expect(placed != NULL, 0) && bytes >= placed->least_bytes;
+    return __builtin_expect(onesided != NULL, 0) && bytes >= onesided->least_bytes;
 }
 
 // One rank a host, as many as a group may have. Pure in facts that all members have.

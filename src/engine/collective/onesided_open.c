@@ -25,46 +25,40 @@ static unsigned patience_ms(void)
     return (unsigned)(ms < PATIENCE_LEAST_MS ? PATIENCE_LEAST_MS : ms > PATIENCE_MOST_MS ? PATIENCE_MOST_MS : ms);
 }
 
-static const char *set_or_null(enum co_setting_id id)
-{
-    const char *text = co_setting_text(id);
-    return text[0] != '\0' ? text : NULL;
-}
-
-// NULL, and the reason in placed_text.
+// NULL, and the reason in onesided_text.
 static struct co_onesided_collective *make(struct co_engine *engine, uint64_t job_tag, int *error)
 {
-    char *why = engine->placed_text;
-    size_t room = sizeof(engine->placed_text);
-    struct co_onesided_collective *placed = calloc(1, sizeof(*placed));
-    if (placed == NULL) {
+    char *why = engine->onesided_text;
+    size_t room = sizeof(engine->onesided_text);
+    struct co_onesided_collective *onesided = calloc(1, sizeof(*onesided));
+    if (onesided == NULL) {
         *error = -ENOMEM;
         snprintf(why, room, "no memory");
         return NULL;
     }
-    placed->job_tag = job_tag;
-    placed->least_bytes = (size_t)co_setting_number(CO_SET_PLACED_MIN);
-    placed->options = (struct castoff_group_options){.coordinator = co_setting_text(CO_SET_COORDINATOR),
-                                                     .secret = set_or_null(CO_SET_COORDINATOR_SECRET),
-                                                     .device = set_or_null(CO_SET_VERBS_DEVICE),
-                                                     .patience_ms = patience_ms()};
-    *error = co_group_library_load(&placed->library, NULL, why, room);
-    if (*error == 0 && placed->options.secret == NULL) {
+    onesided->job_tag = job_tag;
+    onesided->least_bytes = (size_t)co_setting_number(CO_SET_PLACED_MIN);
+    onesided->options = (struct castoff_group_options){.coordinator = co_setting_text(CO_SET_COORDINATOR),
+                                                       .secret = co_setting_text_or_null(CO_SET_COORDINATOR_SECRET),
+                                                       .device = co_setting_text_or_null(CO_SET_VERBS_DEVICE),
+                                                       .patience_ms = patience_ms()};
+    *error = co_group_library_load(&onesided->library, NULL, why, room);
+    if (*error == 0 && onesided->options.secret == NULL) {
         *error = -EINVAL;
         snprintf(why, room, "CASTOFF_COORDINATOR_SECRET names no file");
     }
-    if (*error == 0 && (*error = placed->library.check(&placed->options)) != 0) {
-        snprintf(why, room, "%s", placed->library.why());
+    if (*error == 0 && (*error = onesided->library.check(&onesided->options)) != 0) {
+        snprintf(why, room, "%s", onesided->library.why());
     }
     if (*error == 0 && !co_descriptors_take(engine, DESCRIPTORS)) {
         *error = -EMFILE;
         snprintf(why, room, "ulimit -n leaves no %d descriptors for it", DESCRIPTORS);
     }
     if (*error != 0) {
-        free(placed);
+        free(onesided);
         return NULL;
     }
-    return placed;
+    return onesided;
 }
 
 // The first rank that cannot, or how many there are.
@@ -83,30 +77,31 @@ void co_onesided_collective_open(struct co_engine *engine, uint64_t job_tag)
     if (co_setting_text(CO_SET_COORDINATOR)[0] == '\0' || !engine->has_multicast) {
         return; // on all ranks
     }
-    struct co_onesided_collective *placed = make(engine, job_tag, &error);
+    struct co_onesided_collective *onesided = make(engine, job_tag, &error);
     int32_t mine = error, *all = engine->exchange;
     int exchanged = engine->bootstrap.allgather(engine->bootstrap.arg, &mine, all, sizeof(mine));
     int refusing = exchanged == 0 ? find_refusal(engine, all) : 0;
     if (exchanged == 0 && refusing == engine->bootstrap.world_size) {
-        engine->placed = placed;
-        snprintf(engine->placed_text, sizeof(engine->placed_text), "from %zu bytes on, coordinator %s",
-                 placed->least_bytes, placed->options.coordinator);
+        engine->onesided = onesided;
+        snprintf(engine->onesided_text, sizeof(engine->onesided_text), "from %zu bytes on, coordinator %s",
+                 onesided->least_bytes, onesided->options.coordinator);
         return;
     }
-    free(placed);
+    free(onesided);
     if (refusing == engine->bootstrap.world_rank) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no collective is placed (CASTOFF_COORDINATOR): %s", engine->placed_text);
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE, "no collective is placed (CASTOFF_COORDINATOR): %s",
+               engine->onesided_text);
     } else if (exchanged == 0) {
-        snprintf(engine->placed_text, sizeof(engine->placed_text), "rank %d cannot: %s", refusing,
+        snprintf(engine->onesided_text, sizeof(engine->onesided_text), "rank %d cannot: %s", refusing,
                  strerror(-all[refusing]));
     }
-    char why[sizeof(engine->placed_text)];
-    snprintf(why, sizeof(why), "%s", engine->placed_text);
-    snprintf(engine->placed_text, sizeof(engine->placed_text), "not used, %.200s", why);
+    char why[sizeof(engine->onesided_text)];
+    snprintf(why, sizeof(why), "%s", engine->onesided_text);
+    snprintf(engine->onesided_text, sizeof(engine->onesided_text), "not used, %.200s", why);
 }
 
 void co_onesided_collective_close(struct co_engine *engine)
 {
-    free(engine->placed);
-    engine->placed = NULL;
+    free(engine->onesided);
+    engine->onesided = NULL;
 }

@@ -9,7 +9,7 @@
 struct co_engine;
 
 // Collective, where the setting is set, which is agreed: finds out on all ranks whether this one could
-// take part; else engine->placed_text says why not.
+// take part; else engine->onesided_text says why not.
 void co_onesided_collective_open(struct co_engine *engine, uint64_t job_tag);
 void co_onesided_collective_close(struct co_engine *engine);
 

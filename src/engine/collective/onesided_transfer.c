@@ -20,12 +20,12 @@ static void enter(struct co_onesided_transfer *transfer, const char *stage)
 
 static void keep_why(struct co_onesided_transfer *transfer)
 {
-    snprintf(transfer->why, sizeof(transfer->why), "%s", transfer->placed->library.why());
+    snprintf(transfer->why, sizeof(transfer->why), "%s", transfer->onesided->library.why());
 }
 
 static int use(struct co_onesided_transfer *transfer, struct castoff_group *group)
 {
-    const struct co_group_library *library = &transfer->placed->library;
+    const struct co_group_library *library = &transfer->onesided->library;
     int error = 0;
     if (transfer->is_sender) {
         enter(transfer, "writing");
@@ -38,8 +38,8 @@ static int use(struct co_onesided_transfer *transfer, struct castoff_group *grou
 // Closed in any case before the buffer may be used for anything else.
 static int carry(struct co_onesided_transfer *transfer)
 {
-    const struct co_group_library *library = &transfer->placed->library;
-    struct castoff_group_options options = transfer->placed->options;
+    const struct co_group_library *library = &transfer->onesided->library;
+    struct castoff_group_options options = transfer->onesided->options;
     struct castoff_group *group = NULL;
     options.group = transfer->group;
     options.name = transfer->name;
@@ -77,10 +77,10 @@ static void *work(void *arg)
     }
 }
 
-int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *placed)
+int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *onesided)
 {
     sigset_t all, before;
-    transfer->placed = placed;
+    transfer->onesided = onesided;
     transfer->must_end = false;
     enter(transfer, "beginning");
     if (sem_init(&transfer->ordered, 0, 0) != 0) {

@@ -17,7 +17,7 @@ struct co_engine;
 // What goes into the buffers of one group after the other, in a thread of its own: functions of a
 // group wait, and whoever called MPI goes on moving the engine and the MPI below, since others may need that first.
 struct co_onesided_transfer {
-    const struct co_onesided_collective *placed;
+    const struct co_onesided_collective *onesided;
     // The order: from the caller to the thread.
     bool is_sender, must_end;
     unsigned members;
@@ -35,7 +35,7 @@ struct co_onesided_transfer {
 };
 
 // 0 or -errno. From then on it waits for orders.
-int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *placed);
+int co_onesided_transfer_open(struct co_onesided_transfer *transfer, const struct co_onesided_collective *onesided);
 // Carries out the order that stands in it: 0, or -errno and `why`. When it returns nothing writes into the buffer.
 int co_onesided_transfer_carry(struct co_onesided_transfer *transfer, struct co_engine *engine, const char *call);
 void co_onesided_transfer_close(struct co_onesided_transfer *transfer);

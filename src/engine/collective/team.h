@@ -36,10 +36,10 @@ struct co_team {
     struct co_mcast_group *group; // leaders of teams on several nodes
     struct co_task *oldest, **newest;
     _Atomic unsigned outstanding;
-    _Atomic int broken;             // -errno of the first failure: later calls fail at once
-    bool is_closing;                // freed when its last operation ends
-    struct co_onesided_team placed; // of the thread that calls
-    struct co_team_trials trials;   // likewise
+    _Atomic int broken;               // -errno of the first failure: later calls fail at once
+    bool is_closing;                  // freed when its last operation ends
+    struct co_onesided_team onesided; // of the thread that calls
+    struct co_team_trials trials;     // likewise
 };
 
 // Frees a closing team without operations. Lock held.

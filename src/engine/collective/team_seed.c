@@ -131,7 +131,7 @@ co_team_decide(const struct co_engine *engine, const struct co_team_facts *facts
 {
     int policy = engine->policy[call];
     // The table compares the other ways with stock.
-    if (co_onesided_collective_is_for(engine->placed, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
+    if (co_onesided_collective_is_for(engine->onesided, bytes) && policy == CO_AUTO && !co_call_is_nonblocking(call) &&
         co_onesided_collective_fits(facts)) {
         policy = CO_YES;
     }

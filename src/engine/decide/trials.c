@@ -51,7 +51,7 @@ void co_team_trials_open(struct co_team *team, unsigned class)
 
 static bool is_placed(const struct co_engine *engine, const struct co_team_facts *facts, size_t bytes)
 {
-    return co_onesided_collective_is_for(engine->placed, bytes) && co_onesided_collective_fits(facts);
+    return co_onesided_collective_is_for(engine->onesided, bytes) && co_onesided_collective_fits(facts);
 }
 
 // Nothing stands in the way of either side, and no setting says which.

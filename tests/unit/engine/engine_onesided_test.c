@@ -200,9 +200,9 @@ static void many(struct job_rank *rank)
     struct co_team *team = engine_job_world(rank, 7), *other = engine_job_world(rank, 8);
     for (unsigned i = 0; i < 30; i++) {
         broadcast(team, rank->rank, 0, BYTES, i);
-        job_require(i != 0 || team->placed.to_skip == 8, "the next calls would ask again");
+        job_require(i != 0 || team->onesided.to_skip == 8, "the next calls would ask again");
     }
-    job_require(team->placed.skip == 32, "it is not asked less and less often"); // after 1, 8 + 1 and 16 + 1 calls
+    job_require(team->onesided.skip == 32, "it is not asked less and less often"); // after 1, 8 + 1 and 16 + 1 calls
     broadcast(other, rank->rank, 0, BYTES, 1);
     co_team_close(team);
     co_team_close(other);
@@ -225,10 +225,10 @@ static void heals(struct job_rank *rank)
     }
     meet(rank);
     fake_group_heal();
-    co_store_relaxed(&rank->engine->placed->rest_until_ns, 0); // as if its time had passed
+    co_store_relaxed(&rank->engine->onesided->rest_until_ns, 0); // as if its time had passed
     broadcast(team, rank->rank, 1, BYTES, 9);
     broadcast(team, rank->rank, 2, BYTES, 10);
-    job_require(team->placed.skip == 0, "what went well is forgotten");
+    job_require(team->onesided.skip == 0, "what went well is forgotten");
     co_team_close(team);
 }
 
@@ -276,11 +276,11 @@ static void while_one_is_busy(struct job_rank *rank)
 {
     struct co_team *team = engine_job_world(rank, 7);
     if (rank->rank == 1) {
-        job_require(co_trylock_take(&rank->engine->placed->turn), "the turn is taken");
+        job_require(co_trylock_take(&rank->engine->onesided->turn), "the turn is taken");
     }
     broadcast(team, rank->rank, 0, BYTES, 5);
     if (rank->rank == 1) {
-        co_trylock_drop(&rank->engine->placed->turn);
+        co_trylock_drop(&rank->engine->onesided->turn);
     }
     broadcast(team, rank->rank, 0, BYTES, 6);
     co_team_close(team);
@@ -340,7 +340,7 @@ static void decisions(struct job_rank *rank)
 {
     struct co_team_facts facts = {
         .ranks = 2, .nodes = 2, .max_ranks_per_node = 1, .has_multicast = true, .transport = CO_TRANSPORT_UDP};
-    bool is_placed = rank->engine->placed != NULL;
+    bool is_placed = rank->engine->onesided != NULL;
     enum co_reason bcast = co_team_decide(rank->engine, &facts, CO_CALL_BCAST, 1 << 20);
     job_require(!is_placed || bcast == CO_TAKE, "the table that compares with stock keeps it from being placed");
     facts.nodes = 1;

@@ -8,18 +8,12 @@
 #include "tools/onesided/group_library_find.h"
 #include "info_transports.h"
 
-static const char *set_or_null(enum co_setting_id id)
-{
-    const char *text = co_setting_text(id);
-    return text[0] != '\0' ? text : NULL;
-}
-
-void co_placed_probe(struct co_transport_state *state)
+void co_onesided_probe(struct co_transport_state *state)
 {
     struct co_group_library library;
-    struct castoff_group_options options = {.coordinator = set_or_null(CO_SET_COORDINATOR),
-                                            .secret = set_or_null(CO_SET_COORDINATOR_SECRET),
-                                            .device = set_or_null(CO_SET_VERBS_DEVICE)};
+    struct castoff_group_options options = {.coordinator = co_setting_text_or_null(CO_SET_COORDINATOR),
+                                            .secret = co_setting_text_or_null(CO_SET_COORDINATOR_SECRET),
+                                            .device = co_setting_text_or_null(CO_SET_VERBS_DEVICE)};
     if (options.coordinator == NULL) {
         snprintf(state->detail, sizeof state->detail, "no coordinator is set (CASTOFF_COORDINATOR)");
         return;
