@@ -30,7 +30,7 @@ allowed() {
     src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(endpoint\.h|wire/.*)|$below_mcast" ;;
     src/mcast/wire/*) echo "base/.*|mcast/wire/.*|$below_mcast" ;;
     src/mcast/send/*) echo "base/.*|mcast/($room|send/.*)|$below_mcast" ;;
-    src/mcast/receive/*) echo "base/.*|mcast/($room|receive/.*|send/chain_schedule\.h)|$below_mcast" ;;
+    src/mcast/receive/*) echo "base/.*|mcast/($room|receive/.*|send/allgather_schedule\.h)|$below_mcast" ;;
     src/mcast/ack/*) echo "base/.*|mcast/($room|ack/.*|send/control_send\.h)|$below_mcast" ;;
     src/mcast/liveness/*) echo "base/.*|mcast/($room|liveness/.*|send/control_send\.h)|$below_mcast" ;;
     src/mcast/repair/*) echo "base/.*|mcast/($room|repair/.*|receive/receive_block\.h|send/(control_send|transmit)\.h)|$below_mcast" ;;

@@ -6,7 +6,7 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
-#include "mcast/send/chain_schedule.h"
+#include "mcast/send/allgather_schedule.h"
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)
 {

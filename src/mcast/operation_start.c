@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "mcast/send/chain_schedule.h"
+#include "mcast/send/allgather_schedule.h"
 #include "mcast/endpoint.h"
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"

@@ -7,7 +7,7 @@
 
 #include "base/counters.h"
 #include "mcast/endpoint.h"
-#include "mcast/send/chain_schedule.h"
+#include "mcast/send/allgather_schedule.h"
 
 static bool is_verified_by_lane(const struct co_lane_datagram *datagram, uint64_t team_id, int rank,
                                 enum co_auth_domain domain)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/send/chain_schedule.h"
+#include "mcast/send/allgather_schedule.h"
 
 static void count(void **state)
 {

@@ -3,8 +3,8 @@
 // The allgather's broadcast sequence (S1, section 4.2): members are cut into M chains of lengths that differ by at
 // most one; each chain's first member starts at once, every other one when its predecessor has finished. M = P lets
 // all send at once, each at its share of the window. Pure.
-#ifndef CASTOFF_MCAST_SEND_CHAIN_SCHEDULE_H
-#define CASTOFF_MCAST_SEND_CHAIN_SCHEDULE_H
+#ifndef CASTOFF_MCAST_SEND_ALLGATHER_SCHEDULE_H
+#define CASTOFF_MCAST_SEND_ALLGATHER_SCHEDULE_H
 
 // Chains used for `members` when `wanted` are asked for (0: as many as members).
 static inline int co_chain_count(int members, unsigned wanted)
