@@ -52,7 +52,7 @@ static void choose_path(struct co_shm_op *op)
     op->sequence = 0;
     if (ring == CO_SHM_LINES) {
         take_ticks(op, ring, 1);
-        op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_flow_step;
+        op->step = is_bcast ? co_shm_bcast_line_step : is_allgather ? co_shm_allgather_line_step : co_shm_slot_step;
     } else if (op->bytes >= (is_bcast       ? team->node->direct_bcast_min
                              : is_allgather ? team->node->direct_allgather_min
                                             : team->node->direct_gather_min)) {
@@ -63,7 +63,7 @@ static void choose_path(struct co_shm_op *op)
         size_t payload = team->shape.ring[ring].payload;
         take_ticks(op, ring, (op->bytes + payload - 1) / payload);
         op->stream = ring == CO_SHM_BULK ? team->streams++ : 0;
-        op->step = ring == CO_SHM_BULK ? co_shm_stream_step : co_shm_flow_step;
+        op->step = ring == CO_SHM_BULK ? co_shm_stream_step : co_shm_slot_step;
     }
 }
 

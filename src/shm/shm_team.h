@@ -175,10 +175,10 @@ size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
 int co_shm_op_take_length(struct co_shm_op *op, size_t bytes);
 void co_shm_op_truncate_at_end(struct co_shm_op *op);
 
-// shm_flow.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
+// shm_slot.c: operations through one slot of a ring. shm_stream.c: through the bulk ring.
 int co_shm_bcast_line_step(struct co_shm_op *op);
 int co_shm_allgather_line_step(struct co_shm_op *op);
-int co_shm_flow_step(struct co_shm_op *op);
+int co_shm_slot_step(struct co_shm_op *op);
 int co_shm_stream_step(struct co_shm_op *op);
 
 // shm_copy.c: like memcpy, for bytes that nobody will find in the cache.

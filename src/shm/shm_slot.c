@@ -80,7 +80,7 @@ static bool read_one(struct co_shm_op *op, int peer, char *block)
     return true;
 }
 
-int co_shm_flow_step(struct co_shm_op *op)
+int co_shm_slot_step(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
     bool is_bcast = op->call == CO_SHM_BCAST, is_root = op->root == team->self; // of an allgather everyone is
