@@ -74,6 +74,26 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .deliver = deliver,
                                                 .close = close};
 
+static struct gather gather_of(struct co_call_ticket ticket, const void *send, int send_count, MPI_Datatype send_type,
+                               void *receive, int receive_count, MPI_Datatype receive_type)
+{
+    return (struct gather){.common = {.kind = &kind, .ticket = ticket},
+                           .call = {.send = send,
+                                    .send_count = send_count,
+                                    .send_type = send_type,
+                                    .receive = receive,
+                                    .receive_count = receive_count,
+                                    .receive_type = receive_type}};
+}
+
+static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call which)
+{
+    enum co_reason reason = co_gather_route(&gather->call, comm, which);
+    gather->common.communicator = gather->call.communicator;
+    gather->common.bytes = gather->call.block_bytes;
+    return reason;
+}
+
 int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
                     MPI_Datatype receive_type, MPI_Comm comm, MPI_Request *handle)
 {
@@ -81,17 +101,9 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
         return co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHER);
-    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
-                            .call = {.send = send,
-                                     .send_count = send_count,
-                                     .send_type = send_type,
-                                     .receive = receive,
-                                     .receive_count = receive_count,
-                                     .receive_type = receive_type}};
-    enum co_reason reason = co_gather_route(&gather.call, comm, CO_CALL_IALLGATHER);
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
+    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHER);
     if (reason == CO_TAKE) {
-        gather.common.communicator = gather.call.communicator;
-        gather.common.bytes = gather.call.block_bytes;
         return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgather(send, send_count, send_type, receive, receive_count, receive_type, comm, handle);
@@ -107,16 +119,8 @@ int PMPIX_Allgather_init(const void *send, int send_count, MPI_Datatype send_typ
                                       handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHER_INIT);
-    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
-                            .call = {.send = send,
-                                     .send_count = send_count,
-                                     .send_type = send_type,
-                                     .receive = receive,
-                                     .receive_count = receive_count,
-                                     .receive_type = receive_type}};
-    enum co_reason reason = co_gather_route(&gather.call, comm, CO_CALL_ALLGATHER_INIT);
-    gather.common.communicator = gather.call.communicator;
-    gather.common.bytes = gather.call.block_bytes;
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, receive_count, receive_type);
+    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHER_INIT);
     reason = co_persistent_collective_make(&gather.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;

@@ -118,6 +118,27 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .deliver = deliver,
                                                 .close = close};
 
+static struct gather gather_of(struct co_call_ticket ticket, const void *send, int send_count, MPI_Datatype send_type,
+                               void *receive, const int counts[], const int places[], MPI_Datatype receive_type)
+{
+    return (struct gather){.common = {.kind = &kind, .ticket = ticket},
+                           .call = {.send = send,
+                                    .send_count = send_count,
+                                    .send_type = send_type,
+                                    .receive = receive,
+                                    .counts = counts,
+                                    .places = places,
+                                    .receive_type = receive_type}};
+}
+
+static enum co_reason route(struct gather *gather, MPI_Comm comm, enum co_call which)
+{
+    enum co_reason reason = co_gatherv_route(&gather->call, comm, which);
+    gather->common.communicator = gather->call.communicator;
+    gather->common.bytes = gather->call.block_bytes;
+    return reason;
+}
+
 int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
                      const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Request *handle)
 {
@@ -125,18 +146,9 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
         return co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_IALLGATHERV);
-    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
-                            .call = {.send = send,
-                                     .send_count = send_count,
-                                     .send_type = send_type,
-                                     .receive = receive,
-                                     .counts = counts,
-                                     .places = places,
-                                     .receive_type = receive_type}};
-    enum co_reason reason = co_gatherv_route(&gather.call, comm, CO_CALL_IALLGATHERV);
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, counts, places, receive_type);
+    enum co_reason reason = route(&gather, comm, CO_CALL_IALLGATHERV);
     if (reason == CO_TAKE) {
-        gather.common.communicator = gather.call.communicator;
-        gather.common.bytes = gather.call.block_bytes;
         return co_nonblocking_take(&gather.common, comm, handle);
     }
     int code = co_next.Iallgatherv(send, send_count, send_type, receive, counts, places, receive_type, comm, handle);
@@ -155,17 +167,8 @@ int PMPIX_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_ty
                                        handle);
     }
     struct co_call_ticket ticket = co_call_begin(CO_CALL_ALLGATHERV_INIT);
-    struct gather gather = {.common = {.kind = &kind, .ticket = ticket},
-                            .call = {.send = send,
-                                     .send_count = send_count,
-                                     .send_type = send_type,
-                                     .receive = receive,
-                                     .counts = counts,
-                                     .places = places,
-                                     .receive_type = receive_type}};
-    enum co_reason reason = co_gatherv_route(&gather.call, comm, CO_CALL_ALLGATHERV_INIT);
-    gather.common.communicator = gather.call.communicator;
-    gather.common.bytes = gather.call.block_bytes;
+    struct gather gather = gather_of(ticket, send, send_count, send_type, receive, counts, places, receive_type);
+    enum co_reason reason = route(&gather, comm, CO_CALL_ALLGATHERV_INIT);
     reason = co_persistent_collective_make(&gather.common, reason, handle);
     if (reason == CO_TAKE) {
         return MPI_SUCCESS;
