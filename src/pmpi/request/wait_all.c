@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// MPI_Waitall. Ours are finished first, with native progress in every turn; then native finishes the rest, with our
-// engine in its progress loop: neither side can wait for the other in vain. Native sees our handles as inactive
-// requests, so arrays are handed to it as they are.
+// MPI_Waitall and MPI_Testall. Ours are finished first, with native progress in every turn; then native finishes the
+// rest, with our engine in its progress loop: neither side can wait for the other in vain. Native sees our handles as
+// inactive requests, so arrays are handed to it as they are.
 //
 // When a request has failed, native waits for the others no longer, for they may need what the program does about it.
 // Whether one of native's own has failed is learnt only by completing it. So an array of which ours take long, or fail,
-// is completed one by one, each as it is done, until one fails. Hot; any thread.
+// is completed one by one, each as it is done, until one fails. Testall is all or nothing: ours are looked at without
+// being consumed, then native decides. Hot; any thread.
 #include "base/clock.h"
 #include "pmpi/request/requests.h"
 
@@ -222,4 +223,40 @@ int PMPI_Waitall(int count, MPI_Request handles[], MPI_Status statuses[])
     return co_request_conclude_array(&all.failure, all.code, "MPI_Waitall");
 }
 
+enum ours { OURS_NONE, OURS_DONE, OURS_PENDING };
+
+static enum ours look_at_ours(int count, const MPI_Request handles[])
+{
+    enum ours found = OURS_NONE;
+    for (int i = 0; i < count; i++) {
+        struct co_mpi_request *request = co_request_of(handles[i]);
+        if (request != NULL) {
+            found = OURS_DONE;
+            if (!co_request_poll(request)) {
+                return OURS_PENDING;
+            }
+        }
+    }
+    return found;
+}
+
+int PMPI_Testall(int count, MPI_Request handles[], int *flag, MPI_Status statuses[])
+{
+    enum ours ours = OURS_NONE;
+    if (co_requests_exist() && flag != NULL && co_requests_are_given(count, handles)) {
+        ours = look_at_ours(count, handles);
+    }
+    if (ours == OURS_PENDING) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    int code = co_next_mpi_get()->Testall(count, handles, flag, statuses);
+    // An error consumes as a success does: native has completed what it could.
+    if (ours == OURS_DONE && (*flag || code != MPI_SUCCESS)) {
+        return co_requests_complete_all(count, handles, statuses, code, "MPI_Testall");
+    }
+    return code;
+}
+
 CO_EXPORT(Waitall);
+CO_EXPORT(Testall);
