@@ -2,16 +2,13 @@
 //
 // The endpoint: opens and closes, and answers what is asked of it. It is moved by mcast_progress.c. Cold.
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/collect.h"
 #include "mcast/endpoint.h"
 #include "mcast/group_end.h"
 #include "mcast/mcast_receive.h"
-#include "mcast/operation.h"
 #include "mcast/operation_memory.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
@@ -159,27 +156,4 @@ uint64_t co_mcast_next_timer_ns(const struct co_mcast *mcast, bool *wants_write)
     *wants_write = mcast->wants_write;
     uint64_t event = mcast->transport->ops->next_event_ns(mcast->transport);
     return event != 0 && event < mcast->timer_ns ? event : mcast->timer_ns;
-}
-
-void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
-{
-    const struct co_mcast_group *group = op->group;
-    if (co_collect_describe(op, text, room)) {
-        return;
-    }
-    for (int i = 0; i < op->block_count; i++) {
-        const struct co_receive_block *block = &op->blocks[i];
-        if (!co_receive_block_is_complete(block)) {
-            snprintf(text, room, "operation %u: block of rank %d, %u of %u chunks here", op->number,
-                     group->members[co_operation_source(op, i)], block->count, block->chunks);
-            return;
-        }
-    }
-    if (op->next_psn < op->send_chunks) {
-        snprintf(text, room, "operation %u: %s, %u of %u chunks sent", op->number,
-                 op->may_send ? "credit of the receivers" : "its turn in the chain", op->next_psn, op->send_chunks);
-        return;
-    }
-    snprintf(text, room, "operation %u: rank %d, which has yet to confirm that it has everything", op->number,
-             group->members[group->right]);
 }

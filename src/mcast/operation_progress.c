@@ -6,11 +6,13 @@
 #include "mcast/operation_progress.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "mcast/ack/ack.h"
+#include "mcast/collect.h"
 #include "mcast/endpoint.h"
 #include "mcast/operation.h"
 #include "mcast/operation_memory.h"
@@ -246,4 +248,27 @@ void co_operations_settle(struct co_mcast_group *group)
         group->newest = op;
         link = &op->next;
     }
+}
+
+void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room)
+{
+    const struct co_mcast_group *group = op->group;
+    if (co_collect_describe(op, text, room)) {
+        return;
+    }
+    for (int i = 0; i < op->block_count; i++) {
+        const struct co_receive_block *block = &op->blocks[i];
+        if (!co_receive_block_is_complete(block)) {
+            snprintf(text, room, "operation %u: block of rank %d, %u of %u chunks here", op->number,
+                     group->members[co_operation_source(op, i)], block->count, block->chunks);
+            return;
+        }
+    }
+    if (op->next_psn < op->send_chunks) {
+        snprintf(text, room, "operation %u: %s, %u of %u chunks sent", op->number,
+                 op->may_send ? "credit of the receivers" : "its turn in the chain", op->next_psn, op->send_chunks);
+        return;
+    }
+    snprintf(text, room, "operation %u: rank %d, which has yet to confirm that it has everything", op->number,
+             group->members[group->right]);
 }

@@ -6,6 +6,8 @@
 
 #include "mcast/endpoint.h"
 
+struct co_nack;
+
 bool co_rdma_repair_can_read(const struct co_mcast_group *group, int holder, const struct co_nack *request);
 void co_rdma_repair_receive_offer(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body);
 bool co_rdma_repair_have_ended(struct co_mcast_op *op); // of one that awaits some (awaits_reads)

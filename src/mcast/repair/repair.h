@@ -10,12 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mcast/wire/wire.h"
-
-struct co_mcast;
 struct co_mcast_group;
-struct co_mcast_op;
-struct co_nack;
 
 struct co_retransmit {
     struct co_mcast_group *group;
