@@ -124,16 +124,16 @@ int co_team_bcast(struct co_team *team, int root, void *buffer, size_t bytes, si
 int co_team_allgather(struct co_team *team, const void *mine, void *all, size_t block_bytes);
 
 // Blocks of unequal lengths, one for each rank, to where they belong in one buffer; the own one stands there already.
-struct co_part {
+struct co_block {
     void *buffer;
     size_t bytes; // the same on all members
 };
-int co_team_allgatherv(struct co_team *team, const struct co_part parts[]);
+int co_team_allgatherv(struct co_team *team, const struct co_block blocks[]);
 
 // These start and return at once; *out is released by co_task_release after co_task_is_done.
 int co_team_ibcast(struct co_task **out, struct co_team *team, int root, void *buffer, size_t bytes);
 int co_team_iallgather(struct co_task **out, struct co_team *team, const void *mine, void *all, size_t block_bytes);
-int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_part parts[]); // kept until done
+int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_block blocks[]); // kept until done
 
 // For a member that was to take part in a call and cannot (no memory for a packed copy): nothing more can be done with
 // the team, and the operations of all other members end with an error instead of waiting for this one.

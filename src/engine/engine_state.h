@@ -14,6 +14,7 @@
 //   progress/peer_failure.c   who has ended            messages_progress.c   messages
 //   collective/task.c         queue, life of operations
 //   collective/collective.c   what they consist of     team.c      communicators once they are used
+//   collective/unequal_blocks.c   blocks of an allgatherv: measured, packed
 //   progress/team_failure.c   what is told to whom when something breaks
 //   progress/workers.c        words to worker threads  worker.c    one thread      wake_fds.c   what callers sleep on
 #ifndef CASTOFF_ENGINE_ENGINE_STATE_H

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "base/spare_memory.h"
-#include "engine/collective/parts.h"
+#include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
@@ -130,7 +130,7 @@ int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes
 }
 
 static int start_in_background(struct co_task **out, struct co_team *team, const struct co_task_request *request,
-                               const struct co_part *parts)
+                               const struct co_block *blocks)
 {
     struct co_task *task = calloc(1, sizeof(*task));
     if (task == NULL) {
@@ -138,7 +138,7 @@ static int start_in_background(struct co_task **out, struct co_team *team, const
     }
     task->team = team;
     task->request = *request;
-    task->parts = parts;
+    task->blocks = blocks;
     task->is_background = true;
     *out = task;
     co_task_submit(task);
@@ -159,13 +159,13 @@ int co_team_iallgather(struct co_task **out, struct co_team *team, const void *m
     return start_in_background(out, team, &request, NULL);
 }
 
-static struct co_task_request request_of_parts(const struct co_team *team, enum co_call call,
-                                               const struct co_part parts[])
+static struct co_task_request request_of_blocks(const struct co_team *team, enum co_call call,
+                                                const struct co_block blocks[])
 {
-    return request_of(team, call, NULL, co_parts_measure(parts, team->size).total);
+    return request_of(team, call, NULL, co_unequal_blocks_measure(blocks, team->size).total);
 }
 
-static int gather_padded(struct co_team *team, const struct co_part parts[], size_t largest)
+static int gather_padded(struct co_team *team, const struct co_block blocks[], size_t largest)
 {
     unsigned char *padded = co_spare_memory_take(largest * (size_t)team->size);
     if (padded == NULL) {
@@ -173,24 +173,24 @@ static int gather_padded(struct co_team *team, const struct co_part parts[], siz
         return -ENOMEM;
     }
     struct co_shm_op op;
-    co_parts_pack_own(padded, largest, parts, team->rank);
+    co_unequal_blocks_pack_own(padded, largest, blocks, team->rank);
     co_shm_allgather_start(&op, team->shm, NULL, padded, largest);
     int result = run_inline(team, &op, "MPI_Allgatherv");
     if (result == 0) {
-        co_parts_unpack_others(padded, largest, parts, team->size, team->rank);
+        co_unequal_blocks_unpack_others(padded, largest, blocks, team->size, team->rank);
     }
     co_spare_memory_give(padded);
     return result;
 }
 
 // A broadcast of each. One that was too long for its place is no reason to stop: the others go through it.
-static int gather_in_turn(struct co_team *team, const struct co_part parts[])
+static int gather_in_turn(struct co_team *team, const struct co_block blocks[])
 {
     int result = 0;
     for (int root = 0; root < team->size; root++) {
         struct co_shm_op op;
-        if (parts[root].bytes > 0) {
-            co_shm_bcast_start(&op, team->shm, root, parts[root].buffer, parts[root].bytes);
+        if (blocks[root].bytes > 0) {
+            co_shm_bcast_start(&op, team->shm, root, blocks[root].buffer, blocks[root].bytes);
             int state = run_inline(team, &op, "MPI_Allgatherv");
             result = state == 0 ? result : state;
             if (state != 0 && state != -EMSGSIZE) {
@@ -201,7 +201,7 @@ static int gather_in_turn(struct co_team *team, const struct co_part parts[])
     return result;
 }
 
-int co_team_allgatherv(struct co_team *team, const struct co_part parts[])
+int co_team_allgatherv(struct co_team *team, const struct co_block blocks[])
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again
     if (broken != 0) {
@@ -209,15 +209,16 @@ int co_team_allgatherv(struct co_team *team, const struct co_part parts[])
     }
     if (!can_run_inline(team)) {
         struct co_task task = {
-            .team = team, .request = request_of_parts(team, CO_CALL_ALLGATHERV, parts), .parts = parts};
+            .team = team, .request = request_of_blocks(team, CO_CALL_ALLGATHERV, blocks), .blocks = blocks};
         return run_blocking(&task, "MPI_Allgatherv");
     }
-    struct co_parts_shape shape = co_parts_measure(parts, team->size);
-    return co_parts_are_padded(team, &shape) ? gather_padded(team, parts, shape.largest) : gather_in_turn(team, parts);
+    struct co_unequal_blocks_shape shape = co_unequal_blocks_measure(blocks, team->size);
+    return co_unequal_blocks_are_padded(team, &shape) ? gather_padded(team, blocks, shape.largest)
+                                                      : gather_in_turn(team, blocks);
 }
 
-int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_part parts[])
+int co_team_iallgatherv(struct co_task **out, struct co_team *team, const struct co_block blocks[])
 {
-    struct co_task_request request = request_of_parts(team, CO_CALL_IALLGATHERV, parts);
-    return start_in_background(out, team, &request, parts);
+    struct co_task_request request = request_of_blocks(team, CO_CALL_IALLGATHERV, blocks);
+    return start_in_background(out, team, &request, blocks);
 }

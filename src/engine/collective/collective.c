@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/collective/parts.h"
+#include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
@@ -83,28 +83,28 @@ static int plan_allgather(struct co_task *task)
     return 0;
 }
 
-static int next_part(const struct co_task *task)
+static int next_block(const struct co_task *task)
 {
-    int part = task->part + 1;
-    while (part < task->team->size && task->parts[part].bytes == 0) {
-        part++;
+    int block = task->block + 1;
+    while (block < task->team->size && task->blocks[block].bytes == 0) {
+        block++;
     }
-    return part;
+    return block;
 }
 
 void co_collective_plan_next(struct co_task *task)
 {
-    int part = task->is_row ? next_part(task) : task->team->size;
-    if (part == task->team->size) {
+    int block = task->is_row ? next_block(task) : task->team->size;
+    if (block == task->team->size) {
         return;
     }
     task->was_cut = task->was_cut || task->whole != NULL;
     free(task->whole);
     task->whole = NULL;
-    task->part = part;
-    task->request.root = part;
-    task->request.bytes = task->parts[part].bytes;
-    task->buffer = task->parts[part].buffer;
+    task->block = block;
+    task->request.root = block;
+    task->request.bytes = task->blocks[block].bytes;
+    task->buffer = task->blocks[block].buffer;
     task->steps = task->at = 0;
     plan_bcast(task);
 }
@@ -117,7 +117,7 @@ static int plan_padded(struct co_task *task, size_t largest)
     if (task->packed == NULL) {
         return -ENOMEM;
     }
-    co_parts_pack_own(task->packed, largest, task->parts, team->rank);
+    co_unequal_blocks_pack_own(task->packed, largest, task->blocks, team->rank);
     task->stride = task->request.bytes = largest;
     task->buffer = task->packed;
     task->mine = task->packed + (size_t)team->rank * largest;
@@ -128,13 +128,13 @@ static int plan_padded(struct co_task *task, size_t largest)
 static int plan_all_at_once(struct co_task *task, size_t total)
 {
     const struct co_team *team = task->team;
-    task->buffer = co_parts_first(task->parts, team->size);
-    if (co_mcast_group_collects(team->group, total) && !co_parts_are_in_a_row(task->parts, team->size)) {
+    task->buffer = co_unequal_blocks_first(task->blocks, team->size);
+    if (co_mcast_group_collects(team->group, total) && !co_unequal_blocks_are_in_a_row(task->blocks, team->size)) {
         task->packed = task->buffer = malloc(total);
         if (task->packed == NULL) {
             return -ENOMEM;
         }
-        co_parts_pack_own(task->packed, 0, task->parts, team->rank);
+        co_unequal_blocks_pack_own(task->packed, 0, task->blocks, team->rank);
     }
     add_step(task, CO_STEP_NET_ALLGATHERV, 0);
     return 0;
@@ -143,15 +143,15 @@ static int plan_all_at_once(struct co_task *task, size_t total)
 static int plan_parts(struct co_task *task)
 {
     const struct co_team *team = task->team;
-    struct co_parts_shape shape = co_parts_measure(task->parts, team->size);
+    struct co_unequal_blocks_shape shape = co_unequal_blocks_measure(task->blocks, team->size);
     if (team->is_flat) {
         return plan_all_at_once(task, shape.total);
     }
-    if (co_parts_are_padded(team, &shape)) {
+    if (co_unequal_blocks_are_padded(team, &shape)) {
         return plan_padded(task, shape.largest);
     }
     task->is_row = true;
-    task->part = -1;
+    task->block = -1;
     co_collective_plan_next(task);
     return 0;
 }
@@ -169,7 +169,7 @@ int co_collective_plan(struct co_task *task)
         return 0;
     }
     task->buffer = in_our_memory(request->buffer);
-    if (task->parts != NULL) {
+    if (task->blocks != NULL) {
         return plan_parts(task);
     }
     if (co_call_has_root((enum co_call)request->call)) {
@@ -202,10 +202,10 @@ static int begin_net_allgatherv(struct co_task *task, uint64_t now_ns)
     }
     size_t at = 0;
     for (int rank = 0; rank < team->size; rank++) {
-        const struct co_part *part = &task->parts[rank];
-        size_t offset = task->packed != NULL ? at : (size_t)((unsigned char *)part->buffer - task->buffer);
-        places[rank] = (struct co_mcast_place){part->bytes > 0 ? offset : 0, part->bytes};
-        at += part->bytes;
+        const struct co_block *block = &task->blocks[rank];
+        size_t offset = task->packed != NULL ? at : (size_t)((unsigned char *)block->buffer - task->buffer);
+        places[rank] = (struct co_mcast_place){block->bytes > 0 ? offset : 0, block->bytes};
+        at += block->bytes;
     }
     int status = co_mcast_allgatherv_start(&task->net, team->group, task->buffer, places, now_ns);
     free(places);
@@ -321,7 +321,7 @@ void co_collective_finish(struct co_task *task, bool is_well)
 {
     const struct co_team *team = task->team;
     if (task->packed != NULL && is_well) {
-        co_parts_unpack_others(task->packed, task->stride, task->parts, team->size, team->rank);
+        co_unequal_blocks_unpack_others(task->packed, task->stride, task->blocks, team->size, team->rank);
     }
     if (task->gathered != NULL && task->gathered != task->buffer) {
         free(task->gathered);

@@ -11,7 +11,7 @@
 
 // Which steps there are. 0 or -errno.
 int co_collective_plan(struct co_task *task);
-// After its last step: those of the next part, if there is one.
+// After its last step: those of the next block, if there is one.
 void co_collective_plan_next(struct co_task *task);
 // Starts the step that the task has come to. 0 or -errno.
 int co_collective_begin(struct co_task *task, uint64_t now_ns);

@@ -44,12 +44,12 @@ struct co_task {
     bool has_begun, is_background, is_long, is_in_memory;
     struct co_shm_op shm;
     struct co_mcast_op *net;
-    const struct co_part *parts; // of an allgatherv, else NULL
-    unsigned char *packed;       // ... in which they are on their way; NULL: at their places
-    size_t stride;               // from one of them to the next there, 0: one behind the other
-    bool is_row;                 // ... or a broadcast of each, one after the other
-    int part;                    // that is under way
-    bool was_cut;                // some part was longer than its place
+    const struct co_block *blocks; // of an allgatherv, else NULL
+    unsigned char *packed;         // ... in which they are on their way; NULL: at their places
+    size_t stride;                 // from one of them to the next there, 0: one behind the other
+    bool is_row;                   // ... or a broadcast of each, one after the other
+    int block;                     // that is under way
+    bool was_cut;                  // some block was longer than its place
     unsigned char
         *whole; // bcast: the root's bytes, for the next step, when there are more than the caller has room for
     int result;
@@ -72,7 +72,7 @@ void co_tasks_describe(const struct co_engine *engine, char *text, size_t room);
 static inline size_t co_task_total_bytes(const struct co_task *task)
 {
     size_t bytes = (size_t)task->request.bytes;
-    bool is_whole = task->parts != NULL ? task->stride == 0 : co_call_has_root((enum co_call)task->request.call);
+    bool is_whole = task->blocks != NULL ? task->stride == 0 : co_call_has_root((enum co_call)task->request.call);
     return is_whole ? bytes : bytes * (size_t)task->team->size;
 }
 

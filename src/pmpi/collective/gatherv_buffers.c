@@ -127,8 +127,8 @@ static int *copy_of(const int numbers[], int count)
 static int open_parts(struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
 {
     int ranks = ranks_of(call);
-    buffers->parts = malloc((size_t)ranks * sizeof *buffers->parts);
-    if (buffers->parts == NULL) {
+    buffers->blocks = malloc((size_t)ranks * sizeof *buffers->blocks);
+    if (buffers->blocks == NULL) {
         return -ENOMEM;
     }
     if (must_pack(call)) {
@@ -142,8 +142,9 @@ static int open_parts(struct co_gatherv_buffers *buffers, const struct co_gather
     size_t before = 0;
     for (int rank = 0; rank < ranks; rank++) {
         size_t bytes = (size_t)call->counts[rank] * call->receive_facts.bytes;
-        buffers->parts[rank].buffer = buffers->packed != NULL ? (char *)buffers->packed + before : place_of(call, rank);
-        buffers->parts[rank].bytes = bytes;
+        buffers->blocks[rank].buffer =
+            buffers->packed != NULL ? (char *)buffers->packed + before : place_of(call, rank);
+        buffers->blocks[rank].bytes = bytes;
         before += bytes;
     }
     return 0;
@@ -151,7 +152,7 @@ static int open_parts(struct co_gatherv_buffers *buffers, const struct co_gather
 
 // A block of another size than the others expect is the program's mistake. The others must not wait for it, so what
 // there is takes part, and the caller is told as native would.
-static int pack_other_size(const struct co_part *own, const struct co_gatherv_call *call, size_t bytes)
+static int pack_other_size(const struct co_block *own, const struct co_gatherv_call *call, size_t bytes)
 {
     void *packed = malloc(bytes + 1);
     if (packed == NULL) {
@@ -166,7 +167,7 @@ static int pack_other_size(const struct co_part *own, const struct co_gatherv_ca
 int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
 {
     int self = call->communicator->seed.rank;
-    const struct co_part *own = &buffers->parts[self];
+    const struct co_block *own = &buffers->blocks[self];
     if (call->send == MPI_IN_PLACE) {
         return buffers->packed == NULL ? 0
                                        : co_pack(own->buffer, place_of(call, self), (size_t)call->counts[self],
@@ -183,7 +184,7 @@ int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const stru
 
 int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
 {
-    *buffers = (struct co_gatherv_buffers){.parts = NULL};
+    *buffers = (struct co_gatherv_buffers){.blocks = NULL};
     int error = open_parts(buffers, call);
     error = error == 0 ? co_gatherv_buffers_fill(buffers, call) : error;
     if (error != 0) {
@@ -200,24 +201,24 @@ int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const s
         if (rank == self && call->send == MPI_IN_PLACE) {
             continue;
         }
-        int error = co_unpack(place, buffers->parts[rank].buffer, (size_t)buffers->counts[rank], call->receive_type,
+        int error = co_unpack(place, buffers->blocks[rank].buffer, (size_t)buffers->counts[rank], call->receive_type,
                               &call->receive_facts);
         if (error != 0) {
             return error;
         }
     }
     bool is_too_long =
-        call->send != MPI_IN_PLACE && (size_t)call->send_count * call->send_facts.bytes > buffers->parts[self].bytes;
+        call->send != MPI_IN_PLACE && (size_t)call->send_count * call->send_facts.bytes > buffers->blocks[self].bytes;
     return is_too_long ? -EMSGSIZE : 0;
 }
 
 void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers)
 {
-    free(buffers->parts);
+    free(buffers->blocks);
     free(buffers->packed);
     free(buffers->counts);
     free(buffers->places);
-    *buffers = (struct co_gatherv_buffers){.parts = NULL};
+    *buffers = (struct co_gatherv_buffers){.blocks = NULL};
 }
 
 int co_gatherv_mean_count(const int counts[], MPI_Comm comm, int code)

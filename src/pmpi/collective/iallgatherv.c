@@ -70,7 +70,7 @@ static int submit(void *operation)
     }
     return gather->call.is_equal
                ? co_team_iallgather(&gather->common.task, team, NULL, gather->buffers.packed, gather->call.block_bytes)
-               : co_team_iallgatherv(&gather->common.task, team, gather->buffers.parts);
+               : co_team_iallgatherv(&gather->common.task, team, gather->buffers.blocks);
 }
 
 // The type that is needed at the end, if any.

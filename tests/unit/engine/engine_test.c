@@ -126,23 +126,23 @@ static void ibcasts(struct co_team *team, struct co_engine *engine, int rank, in
 }
 
 // The blocks of one, the last rank's first, with gaps whose bytes stay 0; more than a few bytes only in later rounds.
-static unsigned char *lay_out(struct co_part parts[], int size, int round, int operation)
+static unsigned char *lay_out(struct co_block blocks[], int size, int round, int operation)
 {
     unsigned char *buffer = calloc(1, 200000);
     size_t at = 5;
     for (int of = size - 1; of >= 0; of--) {
         size_t bytes = (size_t)((of + round + operation) % 3) * (size_t)(1 + of * (round < 4 ? 9 : 900) + round * 60);
-        parts[of] = (struct co_part){.buffer = buffer + at, .bytes = bytes};
+        blocks[of] = (struct co_block){.buffer = buffer + at, .bytes = bytes};
         at += bytes + (size_t)(of % 3) * 7;
     }
     return buffer;
 }
 
-static void check_gathered(unsigned char *buffer, const struct co_part parts[], int size, unsigned seed)
+static void check_gathered(unsigned char *buffer, const struct co_block blocks[], int size, unsigned seed)
 {
     for (int of = 0; of < size; of++) {
-        job_require(matches(parts[of].buffer, parts[of].bytes, seed + (unsigned)of), "wrong bytes in an allgatherv");
-        memset(parts[of].buffer, 0, parts[of].bytes);
+        job_require(matches(blocks[of].buffer, blocks[of].bytes, seed + (unsigned)of), "wrong bytes in an allgatherv");
+        memset(blocks[of].buffer, 0, blocks[of].bytes);
     }
     for (size_t i = 0; i < 200000; i++) {
         job_require(buffer[i] == 0, "a gap of an allgatherv is written");
@@ -153,22 +153,22 @@ static void check_gathered(unsigned char *buffer, const struct co_part parts[], 
 // Of each rank another length, of some none; a broadcast that comes meanwhile keeps its place.
 static void allgathervs(struct co_team *team, struct co_engine *engine, int rank, int size)
 {
-    struct co_part parts[2][JOB_RANKS_MAX];
+    struct co_block blocks[2][JOB_RANKS_MAX];
     unsigned char *buffers[2];
     struct co_task *tasks[3];
     struct co_wait wait = {.call = "test"};
     unsigned char word[40] = {0};
     for (int round = 0; round < 12; round++) {
         for (int i = 0; i < 2; i++) {
-            buffers[i] = lay_out(parts[i], size, round, i);
-            fill(parts[i][rank].buffer, parts[i][rank].bytes, (unsigned)(rank + round + i));
+            buffers[i] = lay_out(blocks[i], size, round, i);
+            fill(blocks[i][rank].buffer, blocks[i][rank].bytes, (unsigned)(rank + round + i));
         }
         if (rank == round % size) {
             fill(word, sizeof word, (unsigned)round);
         }
-        job_require(co_team_iallgatherv(&tasks[0], team, parts[0]) == 0, "iallgatherv");
+        job_require(co_team_iallgatherv(&tasks[0], team, blocks[0]) == 0, "iallgatherv");
         job_require(co_team_ibcast(&tasks[1], team, round % size, word, sizeof word) == 0, "ibcast");
-        job_require(co_team_allgatherv(team, parts[1]) == 0, "allgatherv");
+        job_require(co_team_allgatherv(team, blocks[1]) == 0, "allgatherv");
         for (int i = 1; i >= 0; i--) {
             while (!co_task_is_done(tasks[i])) {
                 co_engine_wait_turn(engine, &wait);
@@ -178,7 +178,7 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
         }
         job_require(matches(word, sizeof word, (unsigned)round), "wrong bytes in a broadcast between allgathervs");
         for (int i = 0; i < 2; i++) {
-            check_gathered(buffers[i], parts[i], size, (unsigned)(round + i));
+            check_gathered(buffers[i], blocks[i], size, (unsigned)(round + i));
         }
     }
 }

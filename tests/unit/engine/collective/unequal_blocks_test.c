@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "engine/collective/parts.h"
+#include "engine/collective/unequal_blocks.h"
 #include "engine/collective/team.h"
 #include "engine/engine.h"
 
@@ -18,12 +18,12 @@ enum { RANKS = 4 };
 static unsigned char bytes[64];
 
 // 3, 0, 5 and 1 bytes, the last rank's first, one byte between them.
-static void lay_out(struct co_part parts[RANKS])
+static void lay_out(struct co_block blocks[RANKS])
 {
     static const size_t lengths[RANKS] = {3, 0, 5, 1};
     size_t at = 8;
     for (int i = RANKS - 1; i >= 0; i--) {
-        parts[i] = (struct co_part){.buffer = bytes + at, .bytes = lengths[i]};
+        blocks[i] = (struct co_block){.buffer = bytes + at, .bytes = lengths[i]};
         at += lengths[i] + 1;
     }
 }
@@ -31,26 +31,26 @@ static void lay_out(struct co_part parts[RANKS])
 static void measured(void **state)
 {
     (void)state;
-    struct co_part parts[RANKS];
-    lay_out(parts);
-    struct co_parts_shape shape = co_parts_measure(parts, RANKS);
+    struct co_block blocks[RANKS];
+    lay_out(blocks);
+    struct co_unequal_blocks_shape shape = co_unequal_blocks_measure(blocks, RANKS);
     assert_int_equal(shape.total, 9);
     assert_int_equal(shape.largest, 5);
     assert_int_equal(shape.senders, 3);
-    assert_ptr_equal(co_parts_first(parts, RANKS), bytes + 8);
-    assert_false(co_parts_are_in_a_row(parts, RANKS));
-    parts[3].bytes = 0;
-    parts[3].buffer = bytes; // says nothing
-    assert_ptr_equal(co_parts_first(parts, RANKS), bytes + 10);
-    parts[2].buffer = (unsigned char *)parts[0].buffer + 3;
-    assert_true(co_parts_are_in_a_row(parts, RANKS));
+    assert_ptr_equal(co_unequal_blocks_first(blocks, RANKS), bytes + 8);
+    assert_false(co_unequal_blocks_are_in_a_row(blocks, RANKS));
+    blocks[3].bytes = 0;
+    blocks[3].buffer = bytes; // says nothing
+    assert_ptr_equal(co_unequal_blocks_first(blocks, RANKS), bytes + 10);
+    blocks[2].buffer = (unsigned char *)blocks[0].buffer + 3;
+    assert_true(co_unequal_blocks_are_in_a_row(blocks, RANKS));
 }
 
 static bool are_padded(bool is_flat, int size, size_t total, size_t largest, int senders)
 {
     struct co_team team = {.is_flat = is_flat, .size = size};
-    struct co_parts_shape shape = {.total = total, .largest = largest, .senders = senders};
-    return co_parts_are_padded(&team, &shape);
+    struct co_unequal_blocks_shape shape = {.total = total, .largest = largest, .senders = senders};
+    return co_unequal_blocks_are_padded(&team, &shape);
 }
 
 static void small_ones_inside_a_node_are_padded(void **state)
@@ -68,17 +68,17 @@ static void small_ones_inside_a_node_are_padded(void **state)
 static void packed_with_a_stride(void **state)
 {
     (void)state;
-    struct co_part parts[RANKS];
+    struct co_block blocks[RANKS];
     unsigned char packed[RANKS * 5];
-    lay_out(parts);
+    lay_out(blocks);
     memset(bytes, 0, sizeof bytes);
     memset(packed, 0x77, sizeof packed);
-    memcpy(parts[0].buffer, "abc", 3);
-    co_parts_pack_own(packed, 5, parts, 0);
+    memcpy(blocks[0].buffer, "abc", 3);
+    co_unequal_blocks_pack_own(packed, 5, blocks, 0);
     assert_memory_equal(packed, "abc\0\0\x77", 6); // and nothing of what stands behind it
     memcpy(packed + 10, "12345", 5);
     memcpy(packed + 15, "z", 1);
-    co_parts_unpack_others(packed, 5, parts, RANKS, 0);
+    co_unequal_blocks_unpack_others(packed, 5, blocks, RANKS, 0);
     assert_memory_equal(bytes + 7,
                         "\0z\0"
                         "12345\0\0"
@@ -89,13 +89,13 @@ static void packed_with_a_stride(void **state)
 static void packed_in_a_row(void **state)
 {
     (void)state;
-    struct co_part parts[RANKS];
+    struct co_block blocks[RANKS];
     unsigned char packed[9 + 1];
-    lay_out(parts);
+    lay_out(blocks);
     memset(bytes, 0, sizeof bytes);
     memset(packed, 0x77, sizeof packed);
-    memcpy(parts[2].buffer, "12345", 5);
-    co_parts_pack_own(packed, 0, parts, 2);
+    memcpy(blocks[2].buffer, "12345", 5);
+    co_unequal_blocks_pack_own(packed, 0, blocks, 2);
     assert_memory_equal(packed,
                         "\x77\x77\x77"
                         "12345"
@@ -103,7 +103,7 @@ static void packed_in_a_row(void **state)
                         10);
     memcpy(packed, "abc", 3);
     packed[8] = 'z';
-    co_parts_unpack_others(packed, 0, parts, RANKS, 2);
+    co_unequal_blocks_unpack_others(packed, 0, blocks, RANKS, 2);
     assert_memory_equal(bytes + 7,
                         "\0z\0"
                         "12345\0\0"

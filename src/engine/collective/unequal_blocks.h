@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Blocks of unequal lengths: how long they are, whether they are padded to equal ones, and what is packed. The lengths
+// are equal on all members, places are each member's own. Which way they go is chosen in calls.c and collective.c.
+// Private to src/engine; any thread.
+#ifndef CASTOFF_ENGINE_COLLECTIVE_UNEQUAL_BLOCKS_H
+#define CASTOFF_ENGINE_COLLECTIVE_UNEQUAL_BLOCKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/engine.h"
+
+struct co_unequal_blocks_shape {
+    size_t total, largest;
+    int senders; // that have any bytes
+};
+struct co_unequal_blocks_shape co_unequal_blocks_measure(const struct co_block blocks[], int count);
+
+// Small ones inside a node go as equal blocks, each as long as the largest: one allgather costs as much as one of the
+// broadcasts.
+bool co_unequal_blocks_are_padded(const struct co_team *team, const struct co_unequal_blocks_shape *shape);
+
+bool co_unequal_blocks_are_in_a_row(const struct co_block blocks[], int count);
+unsigned char *co_unequal_blocks_first(const struct co_block blocks[], int count); // byte of all
+
+// Packed: `stride` from block to block, or one behind the other where it is 0.
+void co_unequal_blocks_pack_own(unsigned char *packed, size_t stride, const struct co_block blocks[], int own);
+void co_unequal_blocks_unpack_others(const unsigned char *packed, size_t stride, const struct co_block blocks[],
+                                     int count, int own);
+
+#endif
