@@ -3,7 +3,7 @@
 #
 # The documents agree with the code: blocks of README.md that come from the program are up to date, links lead to files
 # that exist, every setting, reason and counter that the documents name is one that the code has, and the other way
-# round, the lines that they quote are said, and make help lists the targets.
+# round, tables name the files that there are, the lines that they quote are said, and make help lists the targets.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 passed=0 failed=0
@@ -97,7 +97,37 @@ lost_files() {
     ! grep . "$work/lost"
 }
 
+# Of tables: document and folders whose files they name.
+tables_of() {
+    awk -v document="$1" -v folders="$2" -f tests/tools/document_tables.awk "$work/sources" "$1"
+}
+
+# Tables name files in the folders where they are, and those of docs/design every .c file, or its header, of theirs.
+unlisted_files() {
+    find src tools -name '*.[ch]' >"$work/sources"
+    {
+        tables_of docs/design/engine.md src/engine
+        tables_of docs/design/mcast.md src/mcast
+        tables_of docs/design/p2p.md "src/p2p src/matching"
+        tables_of docs/design/pmpi.md src/pmpi
+        tables_of docs/design/transports.md "src/transport src/shm"
+        tables_of docs/design/onesided.md src/onesided
+        tables_of docs/design/trace.md "src/record tools/trace"
+    } >"$work/tables"
+    sed -n 's/^listed \(.*\)\.[ch]$/\1/p' "$work/tables" | sort -u >"$work/listed"
+    {
+        find src/engine src/mcast src/p2p src/matching src/pmpi src/transport src/shm src/onesided src/record -name '*.c'
+        find tools/trace -mindepth 2 -name '*.c'
+    } | sed 's/\.c$//' | sort | comm -23 - "$work/listed" | sed 's/$/.c: in no table of docs\/design/' >"$work/unlisted"
+    tables_of docs/design.md src >>"$work/tables"
+    tables_of docs/design/loss.md src >>"$work/tables"
+    tables_of docs/glossary.md "src tools" >>"$work/tables"
+    sed -n 's/^lost //p' "$work/tables" >>"$work/unlisted"
+    ! grep . "$work/unlisted"
+}
+
 ok "links lead to files" dead_links
+ok "tables of docs/design name the files that there are, where they are" unlisted_files
 ok "CONTRIBUTING.md: files that are where they are said to be" lost_files
 ok "documents name settings that exist" unknown_settings
 ok "docs/clusters.md quotes lines that castoff says" unsaid_lines
