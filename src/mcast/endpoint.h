@@ -96,6 +96,7 @@ struct co_mcast_group {
     bool is_active, is_closing, is_lingering;
     size_t storage_bytes; // of this struct and its arrays
     int broken;           // 0, or -errno with which every operation fails
+    bool has_given_up;    // copies that the neighbour may still want
     bool has_failing;     // operations that have failed, and whose buffers are still being read
     uint64_t team_id;
     int count, self, left, right;
