@@ -64,7 +64,7 @@ struct co_mcast_op {
     int blocks_missing;
     uint32_t next_psn, send_chunks; // own block
     uint64_t last_sent_ns;          // of its chunks
-    // Of an allgather: chunks of the other blocks of which something has arrived, and how many of these have.
+    // Of an allgather: chunks of the other blocks that are on their way, and how many of these have arrived.
     uint64_t begun_chunks, arrived_chunks;
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
@@ -97,6 +97,7 @@ struct co_mcast_group {
     bool is_active, is_closing, is_lingering;
     size_t storage_bytes; // of this struct and its arrays
     int broken;           // 0, or -errno with which every operation fails
+    bool has_given_up;    // copies that the neighbour may still want
     bool has_failing;     // operations that have failed, and whose buffers are still being read
     uint64_t team_id;
     int count, self, left, right;

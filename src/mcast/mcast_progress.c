@@ -30,7 +30,7 @@ static void expire_kept(struct co_mcast_group *group)
 {
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (op->state == 1 && op->is_released && group->mcast->now_ns - op->last_event_ns > LINGER_NS) {
-            op->right_has_it = true;
+            op->right_has_it = group->has_given_up = true;
         }
     }
 }

@@ -181,6 +181,24 @@ static void token_take(struct co_mcast_group *group, uint32_t number)
     }
 }
 
+// Of a closed group whose copies were given up: who asks for one would ask for ever.
+static bool is_given_up(const struct co_mcast_group *group, const struct co_control *control)
+{
+    return group->has_given_up && control->source == group->right &&
+           co_serial_before(control->operation, group->next_operation) &&
+           co_operation_find((struct co_mcast_group *)group, control->operation) == NULL &&
+           !co_ack_right_has(group, control->operation);
+}
+
+static void nack_take(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
+{
+    if (is_given_up(group, control)) {
+        co_control_send_member(group, control->source, CO_CONTROL_ABORT, 0, 0, NULL, 0);
+    } else {
+        co_nack_receive(group, control->source, control, body);
+    }
+}
+
 static void end_of_block_take(struct co_mcast_group *group, int from, uint32_t number)
 {
     struct co_mcast_op *op = co_operation_find(group, number);
@@ -205,7 +223,7 @@ static void control_dispatch(struct co_mcast_group *group, const struct co_contr
         ack_request_take(group, control);
         break;
     case CO_CONTROL_NACK:
-        co_nack_receive(group, control->source, control, body);
+        nack_take(group, control, body);
         break;
     case CO_CONTROL_NACK_DEFERRED:
         co_nack_deferred_receive(group, control, body);

@@ -174,7 +174,8 @@ static bool has_its_number(const struct co_shm_node *node, int rank)
     if (watched == BY_NUMBER) {
         return peer->started != 0 && started_now(peer) == peer->started;
     }
-    return !has_ended(watched);
+    return watched >= 0 &&
+           poll(&(struct pollfd){.fd = watched, .events = POLLIN}, 1, 0) == 0; // who cannot tell says no
 }
 
 bool co_shm_peer_is_same(const struct co_shm_node *node, int rank)

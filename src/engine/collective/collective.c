@@ -269,6 +269,18 @@ static void take_length(struct co_task *task, size_t bytes, void *whole)
     task->request.bytes = bytes;
 }
 
+// Of an allgather in which one alone has bytes, and more of them than we have room for: those that fit.
+static void keep_what_fits(struct co_task *task)
+{
+    size_t bytes;
+    void *whole = co_mcast_op_take_whole(task->net, &bytes);
+    if (whole != NULL) {
+        memcpy(task->buffer, whole, task->request.bytes);
+        free(whole);
+        task->was_cut = true;
+    }
+}
+
 static int poll_net(struct co_task *task)
 {
     int state = co_mcast_op_state(task->net);
@@ -284,6 +296,8 @@ static int poll_net(struct co_task *task)
             memcpy(task->buffer, whole, task->request.bytes);
         }
         take_length(task, bytes, whole);
+    } else if (state > 0 && task->plan[task->at] == CO_STEP_NET_ALLGATHERV) {
+        keep_what_fits(task);
     }
     co_mcast_op_release(task->net);
     task->net = NULL;

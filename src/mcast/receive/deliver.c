@@ -54,6 +54,10 @@ static void count_placed(struct co_mcast_op *op, int source, const struct co_rec
     group->delivered += chunks;
     op->arrived_chunks += chunks;
     op->begun_chunks += block->count == chunks ? block->chunks : 0; // these are its first
+    if (block->count == block->chunks) {
+        op->begun_chunks -= block->chunks;
+        op->arrived_chunks -= block->chunks;
+    }
     group->is_quiet = group->is_quiet && block->next_psn == block->count;
 }
 

@@ -138,6 +138,9 @@ static inline void co_send_window_sent(struct co_send_window *window, uint32_t s
         is_last && co_send_window_in_flight(window) < co_send_window_bound(window, senders); // else it is the path
     co_send_rate_sent(rate, co_send_window_sending(window, senders), window->sent, count, was_heard,
                       window->credited + delivered, is_last, now_ns);
+    if (is_last) { // whoever sends next has been idle, alone or with others
+        window->alone.rate.limited_until = window->shared.rate.limited_until = window->sent;
+    }
 }
 
 // New credit, and up to where every member has heard; the loss is judged once for each window's worth of credit, which

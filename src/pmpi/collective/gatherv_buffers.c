@@ -174,6 +174,9 @@ int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const stru
                                                  call->receive_type, &call->receive_facts);
     }
     size_t bytes = (size_t)call->send_count * call->send_facts.bytes;
+    if (buffers->packed != NULL && bytes < own->bytes) { // the program's mistake: what is not given are zeroes
+        memset(own->buffer, 0, own->bytes);
+    }
     if (bytes == 0) {
         return 0;
     }

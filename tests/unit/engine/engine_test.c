@@ -2,6 +2,7 @@
 //
 // The engine over real shared memory and real UDP on the loopback interface: every placement of ranks on nodes, every
 // root, in place and not, many operations outstanding, two teams at once. Decisions are not asked: all is served.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -183,6 +184,29 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
     }
 }
 
+// One alone has bytes, and more of them than the others expect: these get what fits, and are told.
+static void allgatherv_of_more_than_fits(struct co_team *team, int rank, int size)
+{
+    enum { GIVEN = 5000, ROOM = 4321 };
+    for (int root = 0; root < size; root++) {
+        struct co_part parts[JOB_RANKS_MAX] = {{0}};
+        unsigned char *buffer = calloc(1, GIVEN);
+        size_t room = rank == root ? GIVEN : ROOM;
+        for (int of = 0; of < size; of++) {
+            parts[of] = (struct co_part){.buffer = buffer, .bytes = of == root ? room : 0};
+        }
+        if (rank == root) {
+            fill(buffer, GIVEN, (unsigned)root);
+        }
+        job_require(co_team_allgatherv(team, parts) == (rank == root ? 0 : -EMSGSIZE), "allgatherv of too much");
+        job_require(matches(buffer, room, (unsigned)root), "wrong bytes in an allgatherv of too much");
+        for (size_t i = room; i < GIVEN; i++) {
+            job_require(buffer[i] == 0, "bytes beyond the room of an allgatherv");
+        }
+        free(buffer);
+    }
+}
+
 static void everything_on(struct job_rank *rank, uint64_t id, const int *members, int count)
 {
     struct co_team *team = engine_job_team(rank, id, members, count);
@@ -198,6 +222,7 @@ static void everything_on(struct job_rank *rank, uint64_t id, const int *members
     iallgathers(team, rank->engine, self, count);
     ibcasts(team, rank->engine, self, count);
     allgathervs(team, rank->engine, self, count);
+    allgatherv_of_more_than_fits(team, self, count);
     bcasts(team, self, count);
     co_team_close(team);
 }

@@ -2,6 +2,7 @@
 //
 // Groups that come and go: ten thousand in a row, closed the moment their only operation is done, with and without
 // loss, and with a member that is late to it. Nothing may grow, and nobody may miss the bytes.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -104,6 +105,40 @@ static void late_members(void **state)
     come_and_go(&options, 200, true);
 }
 
+// The neighbour has missed the only datagram, and comes when the copy has been given up: it is told, and does not ask
+// for ever.
+static void a_copy_that_was_given_up(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults(2);
+    options.faults = "blackhole=1";
+    struct world world;
+    world_open(&world, &options);
+    unsigned char data[2][BYTES] = {{1}, {0}};
+    struct co_mcast_op *ops[2];
+    assert_int_equal(co_mcast_bcast_start(&ops[0], world.group[0], 0, data[0], BYTES, co_loopback_now_ns(world.hub)),
+                     0);
+    co_mcast_progress(world.mcast[0], co_loopback_now_ns(world.hub));
+    assert_int_equal(co_mcast_op_state(ops[0]), 1);
+    co_mcast_op_release(ops[0]);
+    co_mcast_group_close(world.group[0]);
+    for (int i = 0; world.mcast[0]->kept_bytes > 0; i++) {
+        assert_true(i < 2000);
+        co_loopback_advance(world.hub, co_loopback_now_ns(world.hub) + 10 * CO_NS_PER_MS);
+        co_mcast_progress(world.mcast[0], co_loopback_now_ns(world.hub));
+    }
+    assert_int_equal(co_mcast_bcast_start(&ops[1], world.group[1], 0, data[1], BYTES, co_loopback_now_ns(world.hub)),
+                     0);
+    for (int turns = 0; co_mcast_op_state(ops[1]) == 0; turns++) {
+        assert_true(turns < 100000);
+        world_turn(&world);
+    }
+    assert_int_equal(co_mcast_op_state(ops[1]), -ECONNRESET);
+    co_mcast_op_release(ops[1]);
+    world.group[0] = NULL;
+    world_close(&world);
+}
+
 // A bit for each of 640 chunks and a few more: at each end, and once more at whom a deaf neighbour asks.
 static void bitmaps(void **state)
 {
@@ -146,7 +181,8 @@ static void memory_of_a_group(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand), cmocka_unit_test(with_loss),         cmocka_unit_test(late_members),
+        cmocka_unit_test(ten_thousand), cmocka_unit_test(with_loss),
+        cmocka_unit_test(late_members), cmocka_unit_test(a_copy_that_was_given_up),
         cmocka_unit_test(bitmaps),      cmocka_unit_test(memory_of_a_group),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -199,6 +199,28 @@ static void counts_wrap(void **state)
     }
 }
 
+// Four send 24 chunks each after an idle time, of which 46 come through at once. In between we send alone.
+static void tokens_are_no_rate_between_broadcasts_either(void **state)
+{
+    enum { TOKENS = 46, OWN = 24, ALL = 4 * OWN, RATE = 16000 };
+    (void)state;
+    struct co_send_window window;
+    co_send_window_open(&window, 1497, 1497, TOKENS, 21, false);
+    window.shared.rate.best[0] = window.shared.rate.best[1] = RATE;
+    uint64_t now_ns = CO_NS_PER_S;
+    uint32_t of_others = 0;
+    for (int i = 0; i < 12; i++, now_ns += CO_NS_PER_S) {
+        co_send_window_sent(&window, 1, OWN, of_others, true, now_ns);
+        co_send_window_credit(&window, 1, window.sent, window.sent, of_others, false, now_ns + CO_NS_PER_MS);
+        now_ns += CO_NS_PER_S;
+        co_send_window_sent(&window, 4, OWN, of_others, true, now_ns);
+        of_others += ALL - OWN;
+        uint64_t heard_ns = now_ns + (uint64_t)(ALL - TOKENS) * CO_NS_PER_S / RATE + 1000;
+        co_send_window_credit(&window, 4, window.sent, window.sent, of_others, false, heard_ns);
+        assert_in_range(co_send_rate_now(&window.shared.rate), RATE * 9 / 10, RATE * 11 / 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,6 +234,7 @@ int main(void)
         cmocka_unit_test(several_senders_have_a_window_of_their_own),
         cmocka_unit_test(losses_of_all_senders_are_counted_together),
         cmocka_unit_test(counts_wrap),
+        cmocka_unit_test(tokens_are_no_rate_between_broadcasts_either),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
