@@ -189,16 +189,16 @@ static void allgatherv_of_more_than_fits(struct co_team *team, int rank, int siz
 {
     enum { GIVEN = 5000, ROOM = 4321 };
     for (int root = 0; root < size; root++) {
-        struct co_part parts[JOB_RANKS_MAX] = {{0}};
+        struct co_block blocks[JOB_RANKS_MAX] = {{0}};
         unsigned char *buffer = calloc(1, GIVEN);
         size_t room = rank == root ? GIVEN : ROOM;
         for (int of = 0; of < size; of++) {
-            parts[of] = (struct co_part){.buffer = buffer, .bytes = of == root ? room : 0};
+            blocks[of] = (struct co_block){.buffer = buffer, .bytes = of == root ? room : 0};
         }
         if (rank == root) {
             fill(buffer, GIVEN, (unsigned)root);
         }
-        job_require(co_team_allgatherv(team, parts) == (rank == root ? 0 : -EMSGSIZE), "allgatherv of too much");
+        job_require(co_team_allgatherv(team, blocks) == (rank == root ? 0 : -EMSGSIZE), "allgatherv of too much");
         job_require(matches(buffer, room, (unsigned)root), "wrong bytes in an allgatherv of too much");
         for (size_t i = room; i < GIVEN; i++) {
             job_require(buffer[i] == 0, "bytes beyond the room of an allgatherv");
