@@ -140,7 +140,7 @@ static int plan_all_at_once(struct co_task *task, size_t total)
     return 0;
 }
 
-static int plan_parts(struct co_task *task)
+static int plan_unequal_blocks(struct co_task *task)
 {
     const struct co_team *team = task->team;
     struct co_unequal_blocks_shape shape = co_unequal_blocks_measure(task->blocks, team->size);
@@ -170,7 +170,7 @@ int co_collective_plan(struct co_task *task)
     }
     task->buffer = in_our_memory(request->buffer);
     if (task->blocks != NULL) {
-        return plan_parts(task);
+        return plan_unequal_blocks(task);
     }
     if (co_call_has_root((enum co_call)request->call)) {
         plan_bcast(task);

@@ -163,9 +163,9 @@ static uint32_t window_room(struct co_mcast_op *op)
     return is_worth_it ? room : 0;
 }
 
-// Chunks of the own block that have arrived beyond those of the others on average, of those that have begun. Blocks
-// that end one after the other leave ports idle at the end: each member's own, once the others have ended before it. Of
-// what is in flight half is taken for arrived.
+// Chunks of the own block that have arrived beyond those of the others on average, of those under way. Blocks that end
+// one after the other leave ports idle at the end: each member's own, once the others have ended before it. Of what is
+// in flight half is taken for arrived.
 static int32_t lead_of(const struct co_mcast_op *op)
 {
     if (op->root >= 0 || op->begun_chunks == 0) {
