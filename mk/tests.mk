@@ -10,8 +10,8 @@ UNIT_TESTS   := $(filter %_test.c,$(UNIT_C))
 UNIT_SHARED  := $(filter-out $(UNIT_TESTS),$(UNIT_C))
 UNIT_HEADERS := $(addprefix -I,$(patsubst %/,%,$(sort $(dir $(UNIT_C)))))
 # These simulate whole jobs, or lanes as coroutines, on one thread: the thread sanitizer has nothing to find there, and they
-# take it minutes. Every other build runs them.
-UNIT_ONE_THREAD := mcast_attack_test mcast_loss_test mcast_repair_test match_lane_test
+# take it minutes. Every other build runs them, and there tests/unit/one_thread.sh sees to it that they know no threads.
+UNIT_ONE_THREAD := $(basename $(notdir $(filter tests/unit/mcast/%,$(UNIT_TESTS)))) match_lane_test adapt_test
 UNIT_ALL     := $(filter-out $(if $(filter thread,$(SAN)),$(UNIT_ONE_THREAD)),$(basename $(notdir $(UNIT_TESTS))))
 UNIT_WANTED  := $(patsubst %,%_test,$(patsubst %_test,%,$(UNIT)))
 UNIT_UNKNOWN := $(filter-out $(UNIT_ALL),$(UNIT_WANTED))
@@ -87,7 +87,8 @@ $(BUILD)/tests/mutants/match_lane_%: $(MATCH_MUTANT_C) src/matching/match_lane.c
 
 .PHONY: unit test test-long test-all
 unit: $(UNIT_PROGS) $(if $(UNIT),,$(MATCH_MUTANTS)) modules
-	@MATCH_MUTANTS="$(MATCH_MUTANTS)" sh tests/run_unit.sh $(UNIT_PROGS) $(if $(MATCH_MUTANTS),$(if $(UNIT),,tests/unit/matching/match_mutants.sh))
+	@MATCH_MUTANTS="$(MATCH_MUTANTS)" ONE_THREAD="$(UNIT_ONE_THREAD:%=$(BUILD)/tests/unit/%)" sh tests/run_unit.sh $(UNIT_PROGS) \
+	  $(if $(UNIT)$(SAN),,tests/unit/matching/match_mutants.sh tests/unit/one_thread.sh)
 
 # Do the unit tests notice small faults (tests/mutants/list.txt)? MUTANTS="replay staging" chooses by parts of names.
 .PHONY: mutants

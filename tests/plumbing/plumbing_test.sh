@@ -97,6 +97,10 @@ test_run_all() {
     check "all: the short ones alone" last_line_is "11 passed, 0 failed, 2 skipped"
     run_all --long
     check "all: the long ones alone" last_line_is "2 passed, 0 failed, 0 skipped"
+    CASTOFF_TEST_MINUTES=0 run_all --all
+    check "all: without time nothing passes" test $? -ne 0
+    check "all: what there was no time for is skipped" last_line_is "0 passed, 0 failed, 7 skipped"
+    check "all: what there was no time for is named" grep -qE '^mpi +0 +0 +1 +no time' "$work/output"
 }
 
 test_ci() {
