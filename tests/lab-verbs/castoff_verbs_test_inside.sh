@@ -20,7 +20,7 @@ check() { # what command...
         echo "PASS $what"
     else
         echo "FAIL $what"
-        tail -n 8 "$shared/checked" "$shared/err" | cut -c 1-200 | sed 's/^/    /'
+        tail -n 40 "$shared/checked" "$shared/err" | cut -c 1-250 | sed 's/^/    /'
     fi
 }
 
@@ -249,7 +249,10 @@ trouble() { # what settings... -- harm...
 
 all_say() { # "no error" or "an error"
     cat "$shared/out"
-    (($(grep -c "^rank [012]: $1\$" "$shared/out") == 3))
+    (($(grep -c "^rank [012]: $1\$" "$shared/out") == 3)) || {
+        lab-in-guest 1 sh -c 'rdma link; ip -br address; ip route; dmesg | tail -n 8'
+        return 1
+    }
 }
 
 link_comes_back() {
