@@ -14,7 +14,7 @@
 
 #include "base/counters.h"
 #include "base/mix_bits.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/collect.h"
 #include "mcast/receive/deliver.h"
 #include "mcast/send/control_send.h"

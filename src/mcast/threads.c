@@ -6,7 +6,7 @@
 
 #include "base/counters.h"
 #include "mcast/ack/ack.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/mcast_receive.h"
 #include "mcast/operation_progress.h"
 #include "mcast/repair/retransmit.h"

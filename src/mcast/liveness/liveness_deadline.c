@@ -8,7 +8,7 @@
 // cut link. Warm.
 #include "base/clock.h"
 #include "base/log.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/liveness/liveness_deadline.h"
 #include "mcast/send/control_send.h"
 

@@ -5,7 +5,7 @@
 // Who was given up and speaks is alive again, though what was broken by then stays so. Cold but for the look at the
 // transport.
 #include "base/log.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/liveness/liveness_peers.h"
 
 static void give_up(struct co_mcast *mcast, int rank)

@@ -6,8 +6,8 @@
 // pointer longer. Hot.
 #include <string.h>
 
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/receive/chunk_run.h"
 #include "mcast/receive/deliver.h"
 

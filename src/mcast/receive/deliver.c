@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 // The widest silence inside recent blocks, so that the next block's cutoff starts from what is normal here.
 static void learn_gap(struct co_mcast_group *group, const struct co_receive_block *block)

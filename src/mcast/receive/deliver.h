@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_RECEIVE_DELIVER_H
 #define CASTOFF_MCAST_RECEIVE_DELIVER_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 // A chunk is decoded and its tag verified; `bytes` is its payload's size, which wire.c has checked.
 void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_REPAIR_RDMA_REPAIR_READ_H
 #define CASTOFF_MCAST_REPAIR_RDMA_REPAIR_READ_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 struct co_nack;
 

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_REPAIR_RETRANSMIT_H
 #define CASTOFF_MCAST_REPAIR_RETRANSMIT_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 #define CO_EARLY_NACKS 16 // requests kept for operations that have yet to begin
 

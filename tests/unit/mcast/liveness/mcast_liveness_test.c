@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 enum { RANKS = 4, VICTIM = 2 };

@@ -3,8 +3,8 @@
 // What an endpoint keeps of a team in which nothing has been said yet: enough to verify a datagram of it, and to open
 // its group when the first one comes, from another member or of the own program. Whoever holds the endpoint may open
 // it; that asks nobody. Found by the wire's half of the id: hot.
-#ifndef CASTOFF_MCAST_SEED_H
-#define CASTOFF_MCAST_SEED_H
+#ifndef CASTOFF_MCAST_STATE_SEED_H
+#define CASTOFF_MCAST_STATE_SEED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,9 +37,6 @@ struct co_mcast_seed *co_seed_find(const struct co_mcast *mcast, uint32_t wire_t
 // Its group, for a datagram that has verified: opened if it is not yet. NULL: it can not be; the datagram is dropped
 // and counted, and what was in it is asked for again.
 struct co_mcast_group *co_seed_group(struct co_mcast *mcast, struct co_mcast_seed *seed);
-
-// Tells a member that this one can do nothing for the team.
-void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member);
 
 void co_seed_free(struct co_mcast *mcast, struct co_mcast_seed *seed); // without its group
 

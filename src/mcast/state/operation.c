@@ -2,10 +2,10 @@
 //
 // An operation as its parts see it: which blocks it has, whose they are, and whether its bytes may be read. Nothing is
 // concluded here (operation_progress.c). Hot.
-#include "mcast/operation.h"
+#include "mcast/state/operation.h"
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/send/allgather_schedule.h"
 
 struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private to src/mcast. An operation's blocks and what may be done with its bytes (operation.c).
-#ifndef CASTOFF_MCAST_OPERATION_H
-#define CASTOFF_MCAST_OPERATION_H
+#ifndef CASTOFF_MCAST_STATE_OPERATION_H
+#define CASTOFF_MCAST_STATE_OPERATION_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 static inline bool co_operation_has_to_send(const struct co_mcast_op *op)
 {

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Private to src/mcast: the structs that its files share, and who does what to them.
+// Private to src/mcast: what an endpoint, its groups and their operations have. This folder is what all rooms of the
+// protocol look at, and it calls none of them; of their headers it includes those that are one idea and know nothing of
+// it. Who does what to it:
 //   wire/      what a datagram looks like, in bytes and in words
 //   receive/   datagrams verified, chunks to their place
 //   send/      first transmissions within window and rate, control messages
 //   ack/       what members have: handshake, credit and its tree
 //   repair/    loss noticed, NACKs, retransmissions, reads of the neighbour's memory
 //   liveness/  whose silence ends an operation, and peers that are said to be gone
-// and here the conductor, which calls them (mcast_progress.c, and mcast_receive.c for what comes), the endpoint, its
-// groups (seed.c, group.c, group_end.c), operations (operation*.c, collect.c), threads and the set-up probe. One thread
-// at a time for an endpoint (the engine's lock); warm and hot.
-#ifndef CASTOFF_MCAST_ENDPOINT_H
-#define CASTOFF_MCAST_ENDPOINT_H
+// and above them, in src/mcast itself, the conductor, which calls them (mcast_progress.c, and mcast_receive.c for what
+// comes), an endpoint's opening and end (mcast_open.c), operations' life (operation_*.c, collect.c), groups' end
+// (group_end.c), threads and the set-up probe. One thread at a time for an endpoint (the engine's lock); warm and hot.
+#ifndef CASTOFF_MCAST_STATE_ENDPOINT_H
+#define CASTOFF_MCAST_STATE_ENDPOINT_H
 
 #include "base/fixed_pool.h"
 #include "base/hash_map.h"
@@ -26,7 +28,7 @@
 #include "mcast/receive/replay_window.h"
 #include "mcast/ack/ack_list.h"
 #include "mcast/ack/rtt.h"
-#include "mcast/seed.h"
+#include "mcast/state/seed.h"
 #include "mcast/send/send_window.h"
 #include "mcast/wire/serial.h"
 #include "transport/reads.h"

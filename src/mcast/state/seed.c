@@ -2,15 +2,14 @@
 //
 // Seeds: made and freed with communicators, thousands of them, most of which never say a word between hosts. Warm; the
 // look-up is hot.
-#include "mcast/seed.h"
+#include "mcast/state/seed.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
-#include "mcast/group.h"
-#include "mcast/send/control_send.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/group.h"
 
 // Of the map for one seed, at most: it doubles when it is three quarters full.
 #define CELL_BYTES (sizeof(struct co_hash_slot) * 8 / 3)
@@ -126,10 +125,4 @@ struct co_mcast_group *co_seed_group(struct co_mcast *mcast, struct co_mcast_see
     }
     co_counter_add(CO_COUNT_OPENED_BY_OTHERS, 1);
     return seed->group;
-}
-
-void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member)
-{
-    struct co_destination to = {CO_TO_PEER, (unsigned)co_seed_rank(seed, member)};
-    co_control_send(mcast, seed->team_id, seed->self, to, CO_CONTROL_ABORT, 0, 0, NULL, 0);
 }

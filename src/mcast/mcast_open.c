@@ -6,7 +6,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/group_end.h"
 #include "mcast/mcast_receive.h"
 #include "mcast/operation_memory.h"

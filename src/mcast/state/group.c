@@ -2,12 +2,12 @@
 //
 // A team's members on this endpoint from the first word of one of them: set-up, and whether there is anything to do.
 // Its turns are mcast_progress.c's, its end is group_end.c. Warm; set-up allocates, nothing else does.
-#include "mcast/group.h"
+#include "mcast/state/group.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 #define CHUNKS_PER_CREDIT 3 // in flight for each child: its reports, by the quarter, take a tenth of what chunks take
 
