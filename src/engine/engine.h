@@ -19,6 +19,7 @@ struct co_p2p_context;
 struct co_team;
 struct co_task;
 struct co_shm_op;
+struct co_udp_config;
 
 // What the layer above lends for start-up and while waiting. The exchanges are collective over the world and called
 // only inside co_engine_open and co_engine_close, in the same order on all ranks.
@@ -149,6 +150,9 @@ struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const 
 // CASTOFF_P2P_MEMORY of a node with so many ranks; and the most ranks for which it has rings, below 2: none is served.
 size_t co_messages_memory(int ranks);
 int co_messages_ranks_most(void);
+
+// How the settings want UDP to be opened, without another node's address.
+void co_network_udp_config(struct co_udp_config *config, uint64_t job_tag);
 
 bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task);   // after it is done: 0 or -errno
