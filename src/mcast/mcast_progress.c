@@ -17,7 +17,7 @@
 #include "mcast/state/operation.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/retransmit.h"
 #include "mcast/threads.h"
@@ -141,7 +141,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     }
     mcast->is_behind = status >= POLL_BUDGET;
     status = co_lanes_progress(mcast);
-    co_deliver_count(mcast);
+    co_placement_count(mcast);
     if (status < 0) {
         return status;
     }

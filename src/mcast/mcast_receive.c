@@ -20,7 +20,7 @@
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
 #include "mcast/receive/chunk_run.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 #include "mcast/receive/datagram_verify.h"
 #include "mcast/receive/early_chunks.h"
 #include "mcast/receive/landing.h"
@@ -87,7 +87,7 @@ bool co_mcast_take_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, c
         chunk_of_other_shape(op, block, chunk, error);
         return false;
     }
-    bool is_new = co_deliver_chunk(op, block, chunk, payload, bytes);
+    bool is_new = co_placement_chunk(op, block, chunk, payload, bytes);
     if (chunk->is_repair) {
         co_nack_answered(group, chunk->operation, chunk->label, is_new);
     }

@@ -54,8 +54,8 @@ int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcas
     return error;
 }
 
-int co_bcast_buffers_deliver(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
-                             size_t given)
+int co_bcast_buffers_unpack(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
+                            size_t given)
 {
     if (buffers->packed == NULL || is_root(call) || (error != 0 && error != -EMSGSIZE)) {
         return error;

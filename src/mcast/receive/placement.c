@@ -2,7 +2,7 @@
 //
 // Chunks into their place in the operation's buffer, one or a run of them, and what that changes of their block and is
 // counted. What follows from it is the caller's. Hot.
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 
 #include <string.h>
 
@@ -19,8 +19,8 @@ static void learn_gap(struct co_mcast_group *group, const struct co_receive_bloc
     }
 }
 
-void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
-                     const uint8_t *payload, size_t bytes)
+void co_placement_copy(struct co_mcast_op *op, const struct co_receive_block *block, const struct co_chunk *chunk,
+                       const uint8_t *payload, size_t bytes)
 {
     struct co_mcast *mcast = op->group->mcast;
     uint8_t *place = op->buffer + block->offset + (size_t)chunk->psn * chunk->chunk_bytes;
@@ -35,7 +35,7 @@ void co_deliver_copy(struct co_mcast_op *op, const struct co_receive_block *bloc
 }
 
 // Not at each chunk: a counter costs as much as all else that is done for one.
-void co_deliver_count(struct co_mcast *mcast)
+void co_placement_count(struct co_mcast *mcast)
 {
     if (mcast->placed.chunks > 0) {
         co_counter_add(CO_COUNT_DATA_PLACED, mcast->placed.chunks);
@@ -61,8 +61,8 @@ static void count_placed(struct co_mcast_op *op, int source, const struct co_rec
     group->is_quiet = group->is_quiet && block->next_psn == block->count;
 }
 
-void co_deliver_run(struct co_mcast_op *op, int source, struct co_receive_block *block, const struct co_flow *flow,
-                    struct co_placed_chunks placed)
+void co_placement_run(struct co_mcast_op *op, int source, struct co_receive_block *block, const struct co_flow *flow,
+                      struct co_placed_chunks placed)
 {
     struct co_mcast *mcast = op->group->mcast;
     if (flow->duplicates > 0) {
@@ -81,14 +81,14 @@ void co_deliver_run(struct co_mcast_op *op, int source, struct co_receive_block 
     count_placed(op, source, block, (uint32_t)placed.chunks);
 }
 
-bool co_deliver_chunk(struct co_mcast_op *op, struct co_receive_block *block, const struct co_chunk *chunk,
-                      const uint8_t *payload, size_t bytes)
+bool co_placement_chunk(struct co_mcast_op *op, struct co_receive_block *block, const struct co_chunk *chunk,
+                        const uint8_t *payload, size_t bytes)
 {
     if (!co_receive_block_accept(block, chunk->psn, chunk->is_repair, op->group->mcast->now_ns)) {
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return false;
     }
-    co_deliver_copy(op, block, chunk, payload, bytes);
+    co_placement_copy(op, block, chunk, payload, bytes);
     count_placed(op, chunk->source, block, 1);
     return true;
 }
