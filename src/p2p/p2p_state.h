@@ -4,9 +4,10 @@
 // it, and tells those above by what it returns or leaves in the state:
 //   p2p.c            open, close
 //   p2p_progress.c   the conductor: whatever can move, and what follows from it
-//   p2p_failure.c           what waits for a peer that has ended, and our own end
+//   p2p_failure.c    what waits for a peer that has ended, and our own end
 //   backlog.c        what found no room is pushed     arrive.c    packets from peers
-//   send.c           eager, RTS                    message_batch.c, lanes.c   matched by several threads
+//   send.c           from the call                     message_batch.c, lanes.c   matched by several threads
+//   eager_or_rendezvous.c   how a message leaves: eager, or an RTS
 //   receive.c        from the match to the bytes
 //   stream_send.c, stream_receive.c   middle ones inside a node    rendezvous_transfer.c   large messages between hosts
 //   reply.c          what a sender is told            buffered_copy.c      copies of small messages without credit

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What goes to a peer, of a message and of what its receive has asked for. Lock held.
-#ifndef CASTOFF_P2P_SEND_H
-#define CASTOFF_P2P_SEND_H
+// How a message leaves, eager or by an RTS (eager_or_rendezvous.c). Lock held.
+#ifndef CASTOFF_P2P_EAGER_OR_RENDEZVOUS_H
+#define CASTOFF_P2P_EAGER_OR_RENDEZVOUS_H
 
 #include "p2p/p2p.h"
 
