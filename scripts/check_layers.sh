@@ -14,7 +14,7 @@ below_mcast='transport/[a-z_]+\.h'
 # them, in src/mcast itself. What an endpoint has is put together of headers that know nothing of it.
 room='mcast\.h|state/.*|wire/.*'
 in_state='ack/(ack_list|credit_tree|rtt)|liveness/liveness|receive/(datapath|receive_block|receive_lane|replay_window)'
-in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|send_queue|send_rate|send_window|transmit|usual_time)"
+in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|transmit|usual_time)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
 fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"

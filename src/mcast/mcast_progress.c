@@ -12,7 +12,7 @@
 #include "mcast/state/group.h"
 #include "mcast/group_end.h"
 #include "mcast/liveness/liveness_deadline.h"
-#include "mcast/liveness/liveness_peers.h"
+#include "mcast/liveness/dead_peers.h"
 #include "mcast/mcast_receive.h"
 #include "mcast/state/operation.h"
 #include "mcast/operation_progress.h"
@@ -127,7 +127,7 @@ static void groups_progress(struct co_mcast *mcast)
         uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
         timer = next < timer ? next : timer;
     }
-    uint64_t liveness_due = co_liveness_peers_due_ns(mcast);
+    uint64_t liveness_due = co_dead_peers_due_ns(mcast);
     mcast->timer_ns = liveness_due < timer ? liveness_due : timer;
 }
 
@@ -145,13 +145,13 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
     if (status < 0) {
         return status;
     }
-    co_liveness_peers_poll_transport(mcast);
+    co_dead_peers_poll_transport(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
         return 0;
     }
     mcast->wants_write = false;
     co_probe_progress(mcast);
-    co_liveness_peers_progress(mcast);
+    co_dead_peers_progress(mcast);
     co_retransmit_in_turn(mcast);
     groups_progress(mcast);
     co_retransmit_progress(mcast);

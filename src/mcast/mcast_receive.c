@@ -14,7 +14,7 @@
 #include "mcast/state/endpoint.h"
 #include "mcast/state/group.h"
 #include "mcast/group_end.h"
-#include "mcast/liveness/liveness_peers.h"
+#include "mcast/liveness/dead_peers.h"
 #include "mcast/state/operation.h"
 #include "mcast/operation_length.h"
 #include "mcast/operation_progress.h"
@@ -272,7 +272,7 @@ static void control_take(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[verified.rank].alive_ns = mcast->now_ns;
-    co_liveness_peers_heard(mcast, verified.rank);
+    co_dead_peers_heard(mcast, verified.rank);
     if (verified.seed == NULL) {
         co_probe_take(mcast, &verified.control);
     } else {

@@ -8,7 +8,7 @@
 #include "mcast/ack/ack_list.h"
 #include "mcast/ack/credit_tree.h"
 #include "mcast/mcast.h"
-#include "mcast/send/send_window.h"
+#include "mcast/send/flow_control.h"
 #include "mcast/state/seed.h"
 #include "mcast/wire/wire.h"
 

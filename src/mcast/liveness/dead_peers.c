@@ -6,7 +6,7 @@
 // transport.
 #include "base/log.h"
 #include "mcast/state/endpoint.h"
-#include "mcast/liveness/liveness_peers.h"
+#include "mcast/liveness/dead_peers.h"
 
 static void give_up(struct co_mcast *mcast, int rank)
 {
@@ -38,7 +38,7 @@ static void doubt(struct co_mcast *mcast, int rank)
     }
 }
 
-void co_liveness_peers_poll_transport(struct co_mcast *mcast)
+void co_dead_peers_poll_transport(struct co_mcast *mcast)
 {
     const struct co_transport_ops *ops = mcast->transport->ops;
     int rank;
@@ -54,7 +54,7 @@ void co_liveness_peers_poll_transport(struct co_mcast *mcast)
     }
 }
 
-void co_liveness_peers_heard(struct co_mcast *mcast, int rank)
+void co_dead_peers_heard(struct co_mcast *mcast, int rank)
 {
     struct co_peer *peer = &mcast->peers[rank];
     mcast->dead_peers -= peer->is_dead;
@@ -63,7 +63,7 @@ void co_liveness_peers_heard(struct co_mcast *mcast, int rank)
     co_liveness_heard(&peer->liveness);
 }
 
-void co_liveness_peers_progress(struct co_mcast *mcast)
+void co_dead_peers_progress(struct co_mcast *mcast)
 {
     if (mcast->doubtful_peers == 0 || mcast->now_ns < mcast->liveness_due_ns) {
         return;
@@ -79,7 +79,7 @@ void co_liveness_peers_progress(struct co_mcast *mcast)
     }
 }
 
-uint64_t co_liveness_peers_due_ns(const struct co_mcast *mcast)
+uint64_t co_dead_peers_due_ns(const struct co_mcast *mcast)
 {
     return mcast->doubtful_peers > 0 ? mcast->liveness_due_ns : CO_NEVER;
 }

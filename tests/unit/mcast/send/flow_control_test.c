@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/send/send_window.h"
+#include "mcast/send/flow_control.h"
 
 enum { NOW = 1000000, WINDOW = 2 * CO_SEND_QUEUE_JUDGED };
 

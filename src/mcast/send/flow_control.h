@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What one source may have outstanding in a group: chunks sent and not yet credited by every member, at most the window
-// of the settings; and of these, in flight, what the path bears (send_rate.h). Counts are cumulative over operations
-// and wrap (serial.h). A sender that is alone waits in its own queue, several meet in the queues before the receivers:
-// each case has a window and a rate of its own. Pure, hot.
-#ifndef CASTOFF_MCAST_SEND_SEND_WINDOW_H
-#define CASTOFF_MCAST_SEND_SEND_WINDOW_H
+// Flow control: what one source may have outstanding in a group, chunks sent and not yet credited by every member, at
+// most the window of the settings; and of these, in flight, what the path bears (send_rate.h). Counts are cumulative
+// over operations and wrap (serial.h). A sender that is alone waits in its own queue, several meet in the queues before
+// the receivers: each case has a window and a rate of its own. Pure, hot.
+#ifndef CASTOFF_MCAST_SEND_FLOW_CONTROL_H
+#define CASTOFF_MCAST_SEND_FLOW_CONTROL_H
 
 #include <stdbool.h>
 #include <stdint.h>
