@@ -17,7 +17,7 @@ in_state='ack/(ack_list|credit_tree|rtt)|liveness/liveness|receive/(datapath|rec
 in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|transmit|usual_time)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
-fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
+fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/onesided_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
 tools_all='base/.*|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
@@ -60,7 +60,7 @@ allowed() {
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
-    tools/info/*) echo "$tools_all|tools/onesided/group_library_find\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/info/*) echo "$tools_all|tools/onesided/onesided_library_find\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

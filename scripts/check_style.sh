@@ -84,6 +84,10 @@ check_words() {
     perl scripts/check_words.pl <"$log.code"
 }
 
+check_prefixes() {
+    perl scripts/check_prefixes.pl <"$log.code"
+}
+
 check_labels() {
     perl scripts/check_labels.pl "${src_c[@]}"
 }
@@ -116,7 +120,7 @@ check_documents() {
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers folders layers knots externals words labels doors braces headers exports documents)
+checks=(format licence names length leftovers folders layers knots externals words prefixes labels doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

@@ -140,7 +140,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
         return status;
     }
     mcast->is_behind = status >= POLL_BUDGET;
-    status = co_lanes_progress(mcast);
+    status = co_threads_progress(mcast);
     co_placement_count(mcast);
     if (status < 0) {
         return status;

@@ -76,7 +76,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     return has_room;
 }
 
-int co_lanes_progress(struct co_mcast *mcast)
+int co_threads_progress(struct co_mcast *mcast)
 {
     for (unsigned i = 0; i < mcast->config.subgroups; i++) {
         struct co_receive_lane *lane = mcast->lanes[i];

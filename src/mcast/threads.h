@@ -6,7 +6,7 @@
 
 #include "mcast/state/endpoint.h"
 
-int co_lanes_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
-void co_threads_close(struct co_mcast *mcast); // after the last thread has gone
+int co_threads_progress(struct co_mcast *mcast); // places what lanes hold; 0, or -errno when the transport broke
+void co_threads_close(struct co_mcast *mcast);   // after the last thread has gone
 
 #endif

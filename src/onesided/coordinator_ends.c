@@ -8,7 +8,7 @@
 
 #include "onesided/coordinator_state.h"
 
-enum { TEXT = CO_CONTROL_TEXT_MAX };
+enum { TEXT = CO_COORDINATION_TEXT_MAX };
 
 struct member *co_coordinator_group_member(struct group *group, unsigned client)
 {

@@ -25,8 +25,8 @@ void co_coordinator_say(struct co_coordinator *coordinator, unsigned client, uin
 void co_coordinator_answer(struct co_coordinator *coordinator, unsigned client, uint16_t kind, uint8_t reason,
                            const char *text)
 {
-    struct co_control_answer *answer = &coordinator->message.answer;
-    *answer = (struct co_control_answer){.reason = reason};
+    struct co_coordination_answer *answer = &coordinator->message.answer;
+    *answer = (struct co_coordination_answer){.reason = reason};
     snprintf(answer->text, sizeof answer->text, "%s", text);
     co_coordinator_say(coordinator, client, kind);
 }

@@ -14,9 +14,9 @@
 struct co_hop_control_config {
     char place[CO_TCP_PLACE_MAX]; // of the coordinator, by co_tcp_resolve
     const uint8_t *secret;        // CO_SECRET_BYTES, the caller's
-    struct co_control_login login;
+    struct co_coordination_login login;
     // Adds what ports have lost to `unsent` and `overruns`.
-    void (*count_lost)(void *context, struct co_control_hop_report *report);
+    void (*count_lost)(void *context, struct co_coordination_hop_report *report);
     void (*log)(void *context, const char *line);
     void *context; // of both
 };

@@ -23,7 +23,7 @@ struct daemon {
     uint64_t ticked_ns;
 };
 
-static void count_lost(void *context, struct co_control_hop_report *report)
+static void count_lost(void *context, struct co_coordination_hop_report *report)
 {
     struct co_hop_ports *ports = context;
     co_hop_ports_count_overruns(ports);

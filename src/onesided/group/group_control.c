@@ -23,7 +23,7 @@ static int error_of(uint8_t reason)
 
 static int fail_as_told(struct castoff_group *group)
 {
-    const struct co_control_answer *answer = &group->message.answer;
+    const struct co_coordination_answer *answer = &group->message.answer;
     // Refused before it was let in, or told the end: there is nothing to leave.
     group->is_over = group->message.kind == CO_SAY_ENDED || group->bytes == 0;
     if (answer->reason == CO_REASON_NONE) {
@@ -76,7 +76,7 @@ static int log_in(struct castoff_group *group, const struct castoff_group_option
     error = await_kind(group, CO_SAY_WELCOME, until_ns);
     if (error == 0) {
         group->lease_ns = group->message.lease_ms * CO_NS_PER_MS;
-        group->message.login = (struct co_control_login){.role = CO_ROLE_CLIENT};
+        group->message.login = (struct co_coordination_login){.role = CO_ROLE_CLIENT};
         memcpy(group->message.login.name, group->own_name, sizeof group->own_name);
         error = co_onesided_say(group, CO_SAY_LOGIN);
     }
@@ -85,11 +85,11 @@ static int log_in(struct castoff_group *group, const struct castoff_group_option
 
 static int open_group(struct castoff_group *group, const struct castoff_group_options *options)
 {
-    struct co_control_open *open = &group->message.open;
-    *open = (struct co_control_open){.bytes = group->buffer_bytes,
-                                     .members = options->members,
-                                     .patience_ms = (uint32_t)(group->patience_ns / CO_NS_PER_MS),
-                                     .end = group->end};
+    struct co_coordination_open *open = &group->message.open;
+    *open = (struct co_coordination_open){.bytes = group->buffer_bytes,
+                                          .members = options->members,
+                                          .patience_ms = (uint32_t)(group->patience_ns / CO_NS_PER_MS),
+                                          .end = group->end};
     memcpy(open->group, group->name, sizeof open->group);
     memcpy(open->name, group->own_name, sizeof open->name);
     group->is_joined = true;

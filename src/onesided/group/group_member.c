@@ -54,7 +54,7 @@ static int look_patiently(struct castoff_group *group)
 
 static int report(struct castoff_group *group, uint32_t round)
 {
-    struct co_control_missing *what = &group->message.missing;
+    struct co_coordination_missing *what = &group->message.missing;
     int error = look_patiently(group);
     if (error == 0) { // before the sender may write again
         error = missing(group) > 0 ? co_onesided_pair_revive(group) : co_onesided_receives_post(group, group->consumed);

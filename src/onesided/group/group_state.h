@@ -12,14 +12,14 @@
 
 // Sender: what a member has said. Names come with their first word.
 struct group_peer {
-    char name[CO_CONTROL_NAME_MAX];
+    char name[CO_COORDINATION_NAME_MAX];
     bool is_done, is_lost; // has everything of this transfer; has left the group
     uint32_t rounds;       // of this transfer, answered: round + 1
 };
 
 struct castoff_group {
     bool is_sender;
-    char name[CO_CONTROL_NAME_MAX], own_name[CO_CONTROL_NAME_MAX];
+    char name[CO_COORDINATION_NAME_MAX], own_name[CO_COORDINATION_NAME_MAX];
     uint8_t *buffer;
     uint64_t buffer_bytes; // as registered,
     uint64_t bytes;        // and as the group has it
@@ -33,11 +33,11 @@ struct castoff_group {
     struct ibv_qp *pair;
     union ibv_gid gid;
     uint8_t port, gid_index;
-    struct co_control_end end; // as others need it
+    struct co_coordination_end end; // as others need it
     // Conversation.
     struct co_tcp_link link;
-    struct co_control_message message;
-    struct co_control_setup setup; // SETUP of a member, GO of the sender
+    struct co_coordination_message message;
+    struct co_coordination_setup setup; // SETUP of a member, GO of the sender
     bool is_joined, is_over;
     // The transfer under way.
     uint32_t transfer, round, chunks;

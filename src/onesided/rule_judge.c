@@ -3,7 +3,7 @@
 // What a rule lets through. A receiver that gets a rewritten packet cannot tell it from one of its peer, so here is the
 // only place that keeps what is not the sender's, or not meant for the registered memory, from being written. Packets
 // in the middle of a message have neither key nor address: they pass only right behind the one before. Hot.
-#include "onesided/match_table.h"
+#include "onesided/rule_table.h"
 
 const char *co_rule_verdict_name(enum co_rule_verdict verdict)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "onesided/match_table.h"
+#include "onesided/rule_table.h"
 
 enum { BYTES = 10000, SENDER = 0x0a000001, KEY = 0x1234 };
 

@@ -4,14 +4,14 @@
 // them expects in place of what the sender wrote. A rule lets through only writes of its sender, under its key, inside
 // the registered length, packet after packet; all else is dropped and counted. Bounded; a rule that nobody renews ends.
 // Pure, time is an argument. One thread. Looking up and judging are hot, the rest is not.
-#ifndef CASTOFF_ONESIDED_MATCH_TABLE_H
-#define CASTOFF_ONESIDED_MATCH_TABLE_H
+#ifndef CASTOFF_ONESIDED_RULE_TABLE_H
+#define CASTOFF_ONESIDED_RULE_TABLE_H
 
 #include "onesided/roce_packet.h"
 
-#define CO_MATCH_RULES_MAX 4096
-#define CO_MATCH_ACTIONS_MAX 65536 // of all rules together
-#define CO_RULE_ACTIONS_MAX 1024   // of one rule
+#define CO_RULE_TABLE_RULES_MAX 4096
+#define CO_RULE_TABLE_ACTIONS_MAX 65536 // of all rules together
+#define CO_RULE_ACTIONS_MAX 1024        // of one rule
 
 // What becomes of a packet that a rule matches; the counters of a rule have one place for each.
 enum co_rule_verdict {
@@ -54,37 +54,37 @@ struct co_rule {
     uint64_t packets[CO_RULE_VERDICTS];
 };
 
-struct co_match_table;
+struct co_rule_table;
 
 // Room for so many rules and actions, at most the bounds above: -EINVAL; -ENOMEM.
-int co_match_open(struct co_match_table **out, unsigned rules, unsigned actions);
-void co_match_close(struct co_match_table *table);
+int co_rule_table_open(struct co_rule_table **out, unsigned rules, unsigned actions);
+void co_rule_table_close(struct co_rule_table *table);
 
 // Installs a rule until now + lease, or changes the one of its id: counters of the actions that stay and the message
 // under way go on. On failure nothing has changed and `why` says what is wrong: -EINVAL a config that makes no sense,
 // -EEXIST another rule has this address and QPN, -ENOSPC the table is full, -ENOMEM.
-int co_match_install(struct co_match_table *table, const struct co_rule_config *config, uint64_t now_ns,
-                     uint64_t lease_ns, char *why, size_t why_room);
+int co_rule_table_install(struct co_rule_table *table, const struct co_rule_config *config, uint64_t now_ns,
+                          uint64_t lease_ns, char *why, size_t why_room);
 
 // Removes it; its last counters go to *counters if that is not NULL. -ENOENT.
-int co_match_remove(struct co_match_table *table, uint64_t id, uint64_t counters[CO_RULE_VERDICTS]);
+int co_rule_table_remove(struct co_rule_table *table, uint64_t id, uint64_t counters[CO_RULE_VERDICTS]);
 
 // All rules get a new lease.
-void co_match_renew(struct co_match_table *table, uint64_t now_ns, uint64_t lease_ns);
+void co_rule_table_renew(struct co_rule_table *table, uint64_t now_ns, uint64_t lease_ns);
 // Removes those whose lease has ended; returns how many.
-unsigned co_match_expire(struct co_match_table *table, uint64_t now_ns);
+unsigned co_rule_table_expire(struct co_rule_table *table, uint64_t now_ns);
 
 // NULL where nothing matches.
-struct co_rule *co_match_find(struct co_match_table *table, uint32_t group_ip, uint32_t qpn);
+struct co_rule *co_rule_table_find(struct co_rule_table *table, uint32_t group_ip, uint32_t qpn);
 
 // Judges a packet that the rule matches, moves the rule's registers, and counts it. Call it for packets whose ICRC
 // holds; co_rule_count counts one that was judged elsewhere.
 enum co_rule_verdict co_rule_judge(struct co_rule *rule, const struct co_roce *packet);
 void co_rule_count(struct co_rule *rule, enum co_rule_verdict verdict);
 
-unsigned co_match_rules(const struct co_match_table *table);
-unsigned co_match_actions(const struct co_match_table *table);
-// Rule i of co_match_rules, in no order; until the next change.
-const struct co_rule *co_match_rule(const struct co_match_table *table, unsigned i);
+unsigned co_rule_table_count(const struct co_rule_table *table);
+unsigned co_rule_table_action_count(const struct co_rule_table *table);
+// Rule i of co_rule_table_count, in no order; until the next change.
+const struct co_rule *co_rule_table_rule(const struct co_rule_table *table, unsigned i);
 
 #endif

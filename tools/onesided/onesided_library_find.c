@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Loads libcastoff-group.so from beside libcastoff.so.
-#include "group_library_find.h"
+#include "onesided_library_find.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "tools/launch/places.h"
 
-int co_group_library_find(struct co_group_library *library, char *why, size_t why_room)
+int co_onesided_library_find(struct co_onesided_library *library, char *why, size_t why_room)
 {
     char path[PATH_MAX];
     if (co_places_group_library(path) != 0) {
@@ -17,5 +17,5 @@ int co_group_library_find(struct co_group_library *library, char *why, size_t wh
         return -ENOENT;
     }
     *strrchr(path, '/') = '\0';
-    return co_group_library_load(library, path, why, why_room);
+    return co_onesided_library_load(library, path, why, why_room);
 }

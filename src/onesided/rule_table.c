@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rules, their leases and their bounds; see the header. What a rule makes of a packet is match_judge.c's.
-#include "onesided/match_table.h"
+// Rules, their leases and their bounds; see the header. What a rule makes of a packet is rule_judge.c's.
+#include "onesided/rule_table.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "base/hash_map.h"
 
-struct co_match_table {
+struct co_rule_table {
     unsigned rules_max, actions_max;
     unsigned rules, actions;
     struct co_rule **list; // dense
@@ -22,12 +22,12 @@ static uint64_t key_of(uint32_t group_ip, uint32_t qpn)
     return (uint64_t)group_ip << 24 | qpn;
 }
 
-int co_match_open(struct co_match_table **out, unsigned rules, unsigned actions)
+int co_rule_table_open(struct co_rule_table **out, unsigned rules, unsigned actions)
 {
-    if (rules == 0 || rules > CO_MATCH_RULES_MAX || actions == 0 || actions > CO_MATCH_ACTIONS_MAX) {
+    if (rules == 0 || rules > CO_RULE_TABLE_RULES_MAX || actions == 0 || actions > CO_RULE_TABLE_ACTIONS_MAX) {
         return -EINVAL;
     }
-    struct co_match_table *table = calloc(1, sizeof *table);
+    struct co_rule_table *table = calloc(1, sizeof *table);
     struct co_rule **list = calloc(rules, sizeof *list);
     if (table == NULL || list == NULL) {
         free(table);
@@ -48,7 +48,7 @@ static void free_rule(struct co_rule *rule)
     free(rule);
 }
 
-void co_match_close(struct co_match_table *table)
+void co_rule_table_close(struct co_rule_table *table)
 {
     if (table == NULL) {
         return;
@@ -62,7 +62,7 @@ void co_match_close(struct co_match_table *table)
 }
 
 // The place of a rule in the list, or their number.
-static unsigned place_of(const struct co_match_table *table, uint64_t id)
+static unsigned place_of(const struct co_rule_table *table, uint64_t id)
 {
     unsigned i = 0;
     while (i < table->rules && table->list[i]->config.id != id) {
@@ -85,8 +85,8 @@ static int check_config(const struct co_rule_config *config, char *why, size_t w
 }
 
 // `old`: the rule of the same id, or NULL.
-static int check_room(const struct co_match_table *table, const struct co_rule_config *config,
-                      const struct co_rule *old, char *why, size_t why_room)
+static int check_room(const struct co_rule_table *table, const struct co_rule_config *config, const struct co_rule *old,
+                      char *why, size_t why_room)
 {
     const struct co_rule *there = co_hash_map_get(&table->by_address, key_of(config->group_ip, config->qpn));
     if (there != NULL && there != old) {
@@ -119,7 +119,7 @@ static struct co_rule_action *make_actions(const struct co_rule_config *config, 
 }
 
 // A rule that is not in the list yet, as far as it can fail.
-static struct co_rule *add_rule(struct co_match_table *table, const struct co_rule_config *config)
+static struct co_rule *add_rule(struct co_rule_table *table, const struct co_rule_config *config)
 {
     struct co_rule *rule = calloc(1, sizeof *rule);
     if (rule != NULL && co_hash_map_put(&table->by_address, key_of(config->group_ip, config->qpn), rule) != 0) {
@@ -134,8 +134,8 @@ static bool has_moved(const struct co_rule *old, const struct co_rule_config *co
     return old->config.group_ip != config->group_ip || old->config.qpn != config->qpn;
 }
 
-int co_match_install(struct co_match_table *table, const struct co_rule_config *config, uint64_t now_ns,
-                     uint64_t lease_ns, char *why, size_t why_room)
+int co_rule_table_install(struct co_rule_table *table, const struct co_rule_config *config, uint64_t now_ns,
+                          uint64_t lease_ns, char *why, size_t why_room)
 {
     unsigned place = place_of(table, config->id);
     struct co_rule *old = place < table->rules ? table->list[place] : NULL;
@@ -167,7 +167,7 @@ int co_match_install(struct co_match_table *table, const struct co_rule_config *
     return 0;
 }
 
-static void remove_at(struct co_match_table *table, unsigned place)
+static void remove_at(struct co_rule_table *table, unsigned place)
 {
     struct co_rule *rule = table->list[place];
     co_hash_map_remove(&table->by_address, key_of(rule->config.group_ip, rule->config.qpn));
@@ -176,7 +176,7 @@ static void remove_at(struct co_match_table *table, unsigned place)
     free_rule(rule);
 }
 
-int co_match_remove(struct co_match_table *table, uint64_t id, uint64_t counters[CO_RULE_VERDICTS])
+int co_rule_table_remove(struct co_rule_table *table, uint64_t id, uint64_t counters[CO_RULE_VERDICTS])
 {
     unsigned place = place_of(table, id);
     if (place == table->rules) {
@@ -189,14 +189,14 @@ int co_match_remove(struct co_match_table *table, uint64_t id, uint64_t counters
     return 0;
 }
 
-void co_match_renew(struct co_match_table *table, uint64_t now_ns, uint64_t lease_ns)
+void co_rule_table_renew(struct co_rule_table *table, uint64_t now_ns, uint64_t lease_ns)
 {
     for (unsigned i = 0; i < table->rules; i++) {
         table->list[i]->until_ns = now_ns + lease_ns;
     }
 }
 
-unsigned co_match_expire(struct co_match_table *table, uint64_t now_ns)
+unsigned co_rule_table_expire(struct co_rule_table *table, uint64_t now_ns)
 {
     unsigned expired = 0;
     for (unsigned i = table->rules; i-- > 0;) {
@@ -208,22 +208,22 @@ unsigned co_match_expire(struct co_match_table *table, uint64_t now_ns)
     return expired;
 }
 
-struct co_rule *co_match_find(struct co_match_table *table, uint32_t group_ip, uint32_t qpn)
+struct co_rule *co_rule_table_find(struct co_rule_table *table, uint32_t group_ip, uint32_t qpn)
 {
     return co_hash_map_get(&table->by_address, key_of(group_ip, qpn));
 }
 
-unsigned co_match_rules(const struct co_match_table *table)
+unsigned co_rule_table_count(const struct co_rule_table *table)
 {
     return table->rules;
 }
 
-unsigned co_match_actions(const struct co_match_table *table)
+unsigned co_rule_table_action_count(const struct co_rule_table *table)
 {
     return table->actions;
 }
 
-const struct co_rule *co_match_rule(const struct co_match_table *table, unsigned i)
+const struct co_rule *co_rule_table_rule(const struct co_rule_table *table, unsigned i)
 {
     return table->list[i];
 }

@@ -2,15 +2,15 @@
 //
 // libcastoff-group.so, loaded when it is needed: neither libcastoff.so nor the castoff command needs libibverbs.
 // Start-up, cold.
-#ifndef CASTOFF_ENGINE_COLLECTIVE_GROUP_LIBRARY_H
-#define CASTOFF_ENGINE_COLLECTIVE_GROUP_LIBRARY_H
+#ifndef CASTOFF_ENGINE_COLLECTIVE_ONESIDED_LIBRARY_H
+#define CASTOFF_ENGINE_COLLECTIVE_ONESIDED_LIBRARY_H
 
 #include "onesided/group/castoff_group.h"
 
-#define CO_GROUP_LIBRARY_FILE "libcastoff-group.so"
+#define CO_ONESIDED_LIBRARY_FILE "libcastoff-group.so"
 
 // The functions of castoff_group.h.
-struct co_group_library {
+struct co_onesided_library {
     int (*check)(const struct castoff_group_options *);
     int (*open_sender)(struct castoff_group **, const struct castoff_group_options *, const void *, size_t);
     int (*open_member)(struct castoff_group **, const struct castoff_group_options *, void *, size_t);
@@ -22,6 +22,6 @@ struct co_group_library {
 };
 
 // From `directory` (NULL: beside this library). It stays loaded. 0, or -ENOENT and `why`.
-int co_group_library_load(struct co_group_library *library, const char *directory, char *why, size_t why_room);
+int co_onesided_library_load(struct co_onesided_library *library, const char *directory, char *why, size_t why_room);
 
 #endif

@@ -2,7 +2,7 @@
 //
 // Reads a range of multicast addresses, for the settings and for the transport that takes its groups out of it.
 // Any thread; not hot.
-#include "base/group_range.h"
+#include "base/multicast_range.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -26,7 +26,7 @@ static int parse_prefix(const char *digits, unsigned *prefix)
     return 0;
 }
 
-int co_group_range_parse(const char *text, struct co_group_range *range)
+int co_multicast_range_parse(const char *text, struct co_multicast_range *range)
 {
     char address[INET_ADDRSTRLEN];
     size_t length = strcspn(text, "/");
