@@ -20,8 +20,8 @@
 #include <sched.h>
 
 #include "base/hash_map.h"
-#include "base/order.h"
-#include "base/turns.h"
+#include "base/atomics.h"
+#include "base/plain_counters.h"
 #include "p2p/handles.h"
 #include "p2p/p2p_open.h"
 #include "p2p/p2p_totals.h"
@@ -79,7 +79,7 @@ struct co_p2p {
 
 static inline bool co_p2p_try(struct co_p2p *p2p)
 {
-    return p2p->on_background == NULL ? co_turns_try(&p2p->lock) : co_trylock_take(&p2p->lock);
+    return p2p->on_background == NULL ? co_plain_lock_try(&p2p->lock) : co_trylock_take(&p2p->lock);
 }
 
 static inline void co_p2p_lock(struct co_p2p *p2p)
@@ -92,7 +92,7 @@ static inline void co_p2p_lock(struct co_p2p *p2p)
 // What has been handed to the remote channel starts at once, without the lock.
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
-    co_turns_drop(&p2p->lock);
+    co_plain_lock_drop(&p2p->lock);
     if (p2p->config.remote_channel != NULL) {
         p2p->config.remote_channel->ops->flush(p2p->config.remote_channel);
     }

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "engine/decide/decide.h"
 #include "engine/collective/onesided_library.h"
 

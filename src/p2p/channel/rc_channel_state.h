@@ -6,7 +6,7 @@
 #ifndef CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_STATE_H
 #define CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_STATE_H
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "p2p/channel/rc_channel.h"
 
 #define CO_RC_TRANSFERS 32 // of each direction at a time

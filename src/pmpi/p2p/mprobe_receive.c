@@ -2,7 +2,7 @@
 //
 // MPI_Mrecv and MPI_Imrecv. Its communicator may be gone by now: what was matched needs it no more. Hot.
 #include "pmpi/life/failure.h"
-#include "pmpi/p2p/matched.h"
+#include "pmpi/p2p/mprobe.h"
 #include "pmpi/report/message_counts.h"
 #include "pmpi/p2p/message_requests.h"
 
@@ -14,7 +14,7 @@ static int raise_natively(const struct co_message_buffer *buffer, const struct c
     MPI_Comm comm = has_communicator ? communicator->comm : co_process.self;
     MPI_Message message;
     MPI_Request request = co_next.request_null;
-    int code = co_matched_make(&message, comm, has_communicator ? communicator->seed.rank : 0);
+    int code = co_mprobe_make(&message, comm, has_communicator ? communicator->seed.rank : 0);
     if (code != MPI_SUCCESS) {
         return code; // raised
     }
@@ -45,7 +45,7 @@ static int raise_used(const char *call)
 static struct co_p2p_message *consume(struct co_matched *matched, MPI_Message *handle)
 {
     struct co_p2p_message *message = matched->message;
-    co_matched_give(matched);
+    co_mprobe_give(matched);
     *handle = co_next.message_null;
     return message;
 }
@@ -77,7 +77,7 @@ static int receive(struct co_message_buffer *buffer, struct co_matched *matched,
 
 int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle, MPI_Status *status)
 {
-    struct co_matched *matched = handle == NULL ? NULL : co_matched_find(*handle);
+    struct co_matched *matched = handle == NULL ? NULL : co_mprobe_find(*handle);
     if (matched == NULL) {
         return co_message_declined_handle(CO_MESSAGE_Mrecv,
                                           co_next_mpi_get()->Mrecv(address, count, type, handle, status));
@@ -96,7 +96,7 @@ int PMPI_Mrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle,
 
 int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle, MPI_Request *request)
 {
-    struct co_matched *matched = handle == NULL || request == NULL ? NULL : co_matched_find(*handle);
+    struct co_matched *matched = handle == NULL || request == NULL ? NULL : co_mprobe_find(*handle);
     if (matched == NULL) {
         return co_message_declined_handle(CO_MESSAGE_Imrecv,
                                           co_next_mpi_get()->Imrecv(address, count, type, handle, request));

@@ -3,8 +3,8 @@
 // MPI_Message handles of castoff's. Each is a genuine native message: one of no bytes that this rank sent to itself and
 // that native has matched, from a pool. So whatever a program does with it (Fortran turns it into an integer), native
 // knows it; and a handle that is not found here is native's, MPI_MESSAGE_NO_PROC included. Any thread.
-#ifndef CASTOFF_PMPI_P2P_MATCHED_H
-#define CASTOFF_PMPI_P2P_MATCHED_H
+#ifndef CASTOFF_PMPI_P2P_MPROBE_H
+#define CASTOFF_PMPI_P2P_MPROBE_H
 
 #include "p2p/p2p.h"
 #include "pmpi/communicator/communicators.h"
@@ -19,21 +19,21 @@ struct co_matched {
 };
 
 // One that is not in use; NULL: there is no memory.
-struct co_matched *co_matched_take(void);
-void co_matched_give(struct co_matched *matched);
+struct co_matched *co_mprobe_take(void);
+void co_mprobe_give(struct co_matched *matched);
 
-struct co_matched *co_matched_find_slowly(MPI_Message handle);
+struct co_matched *co_mprobe_find_slowly(MPI_Message handle);
 
 // The one behind a handle, in use or not; NULL: native's.
-static inline struct co_matched *co_matched_find(MPI_Message handle)
+static inline struct co_matched *co_mprobe_find(MPI_Message handle)
 {
-    return co_process_is_off() || !co_process.serves_messages ? NULL : co_matched_find_slowly(handle);
+    return co_process_is_off() || !co_process.serves_messages ? NULL : co_mprobe_find_slowly(handle);
 }
 
 // A native message of no bytes from and to `rank`, which is this one, in `comm`. An MPI error code.
-int co_matched_make(MPI_Message *handle, MPI_Comm comm, int rank);
+int co_mprobe_make(MPI_Message *handle, MPI_Comm comm, int rank);
 
 // Before the communicators are closed: what was matched and never received is given up.
-void co_matched_close(void);
+void co_mprobe_close(void);
 
 #endif

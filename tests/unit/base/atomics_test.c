@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 enum { THREADS = 3, ROUNDS = 5000 };
 

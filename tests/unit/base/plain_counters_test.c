@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/turns.h"
+#include "base/plain_counters.h"
 
 enum { THREADS = 3, ROUNDS = 4000 };
 
@@ -22,19 +22,19 @@ static int guarded, ends;
 
 static void check_one_thread(void)
 {
-    assert_true(co_turns_try(&lock));
-    assert_false(co_turns_try(&lock)); // who comes back here through a native call
-    co_turns_drop(&lock);
-    co_turns_take(&lock);
-    assert_false(co_turns_try(&lock));
-    co_turns_drop(&lock);
+    assert_true(co_plain_lock_try(&lock));
+    assert_false(co_plain_lock_try(&lock)); // who comes back here through a native call
+    co_plain_lock_drop(&lock);
+    co_plain_lock_take(&lock);
+    assert_false(co_plain_lock_try(&lock));
+    co_plain_lock_drop(&lock);
     co_store_relaxed(&holders, 1);
-    co_turns_hold(&holders);
-    assert_false(co_turns_let_go(&holders));
-    assert_true(co_turns_let_go(&holders));
+    co_plain_counter_hold(&holders);
+    assert_false(co_plain_counter_let_go(&holders));
+    assert_true(co_plain_counter_let_go(&holders));
     co_store_relaxed(&count, 0);
-    co_turns_add(&count, 2);
-    co_turns_add(&count, (size_t)-1);
+    co_plain_counter_add(&count, 2);
+    co_plain_counter_add(&count, (size_t)-1);
     assert_int_equal(co_load_relaxed(&count), 1);
 }
 
@@ -49,13 +49,13 @@ static void one_thread(void **state)
 
 static void work(void)
 {
-    co_turns_take(&lock);
+    co_plain_lock_take(&lock);
     guarded++;
-    co_turns_drop(&lock);
-    co_turns_add(&count, 3);
-    co_turns_hold(&holders);
-    co_turns_add(&count, (size_t)-2);
-    if (co_turns_let_go(&holders)) {
+    co_plain_lock_drop(&lock);
+    co_plain_counter_add(&count, 3);
+    co_plain_counter_hold(&holders);
+    co_plain_counter_add(&count, (size_t)-2);
+    if (co_plain_counter_let_go(&holders)) {
         ends++;
     }
 }
@@ -89,7 +89,7 @@ static void check_threads(void)
     assert_int_equal(guarded, THREADS * ROUNDS);
     assert_int_equal(co_load_relaxed(&count), THREADS * ROUNDS);
     assert_int_equal(ends, 0);
-    assert_true(co_turns_let_go(&holders));
+    assert_true(co_plain_counter_let_go(&holders));
 }
 
 static void threads_at_once(void **state)

@@ -2,7 +2,7 @@
 //
 // Native packs an element in which every byte holds one digit, base 256, of its own place: what comes out, digit by
 // digit, are the places in the order of packing. Runs of neighbours are kept as one. Rare.
-#include "pmpi/datatype/scatter.h"
+#include "pmpi/datatype/unpack_table.h"
 
 #include "pmpi/datatype/packing.h"
 
@@ -16,7 +16,7 @@ struct run {
     uint32_t place, bytes;
 };
 
-struct co_scatter {
+struct co_unpack_table {
     ptrdiff_t lower, extent;
     size_t run_count;
     struct run runs[];
@@ -43,30 +43,30 @@ static int read_places(uint32_t *places, unsigned char *element, unsigned char *
     return 0;
 }
 
-static struct co_scatter *join(const uint32_t *places, size_t bytes)
+static struct co_unpack_table *join(const uint32_t *places, size_t bytes)
 {
     size_t count = 0;
     for (size_t i = 0; i < bytes; i++) {
         count += i == 0 || places[i] != places[i - 1] + 1;
     }
-    struct co_scatter *scatter = malloc(sizeof *scatter + count * sizeof scatter->runs[0]);
-    if (scatter == NULL) {
+    struct co_unpack_table *table = malloc(sizeof *table + count * sizeof table->runs[0]);
+    if (table == NULL) {
         return NULL;
     }
-    scatter->run_count = 0;
+    table->run_count = 0;
     for (size_t i = 0; i < bytes; i++) {
         if (i == 0 || places[i] != places[i - 1] + 1) {
-            scatter->runs[scatter->run_count++] = (struct run){places[i], 0};
+            table->runs[table->run_count++] = (struct run){places[i], 0};
         }
-        scatter->runs[scatter->run_count - 1].bytes++;
+        table->runs[table->run_count - 1].bytes++;
     }
-    return scatter;
+    return table;
 }
 
-struct co_scatter *co_scatter_open(MPI_Datatype type, const struct co_datatype *facts)
+struct co_unpack_table *co_unpack_table_open(MPI_Datatype type, const struct co_datatype *facts)
 {
     MPI_Count lower, span;
-    struct co_scatter *scatter = NULL;
+    struct co_unpack_table *table = NULL;
     if (co_next.Type_get_true_extent_x(type, &lower, &span) != MPI_SUCCESS || span > SPAN_MOST) {
         return NULL;
     }
@@ -74,25 +74,25 @@ struct co_scatter *co_scatter_open(MPI_Datatype type, const struct co_datatype *
     unsigned char *element = malloc((size_t)span), *packed = malloc(facts->bytes);
     if (places != NULL && element != NULL && packed != NULL &&
         read_places(places, element, packed, lower, span, type, facts) == 0) {
-        scatter = join(places, facts->bytes);
+        table = join(places, facts->bytes);
     }
-    if (scatter != NULL) {
-        scatter->lower = (ptrdiff_t)lower;
-        scatter->extent = facts->extent;
+    if (table != NULL) {
+        table->lower = (ptrdiff_t)lower;
+        table->extent = facts->extent;
     }
     free(places);
     free(element);
     free(packed);
-    return scatter;
+    return table;
 }
 
-void co_scatter(const struct co_scatter *scatter, void *buffer, const void *packed, size_t bytes)
+void co_unpack_table_apply(const struct co_unpack_table *table, void *buffer, const void *packed, size_t bytes)
 {
     const unsigned char *from = packed;
     for (ptrdiff_t element = 0; bytes > 0; element++) {
-        uintptr_t origin = (uintptr_t)buffer + (uintptr_t)(element * scatter->extent + scatter->lower);
-        for (size_t i = 0; bytes > 0 && i < scatter->run_count; i++) {
-            const struct run *run = &scatter->runs[i];
+        uintptr_t origin = (uintptr_t)buffer + (uintptr_t)(element * table->extent + table->lower);
+        for (size_t i = 0; bytes > 0 && i < table->run_count; i++) {
+            const struct run *run = &table->runs[i];
             size_t piece = run->bytes < bytes ? run->bytes : bytes;
             memcpy((void *)(origin + run->place), from, piece);
             from += piece;
@@ -101,7 +101,7 @@ void co_scatter(const struct co_scatter *scatter, void *buffer, const void *pack
     }
 }
 
-void co_scatter_close(struct co_scatter *scatter)
+void co_unpack_table_close(struct co_unpack_table *table)
 {
-    free(scatter);
+    free(table);
 }

@@ -11,25 +11,25 @@
 
 #include <cmocka.h>
 
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 
 #define LARGE ((size_t)300000)
 
 static void what_is_given_back_comes_again(void **state)
 {
     (void)state;
-    void *first = co_spare_memory_take(LARGE);
+    void *first = co_buffer_cache_take(LARGE);
     assert_non_null(first);
     memset(first, 1, LARGE);
-    co_spare_memory_give(first);
-    void *second = co_spare_memory_take(LARGE - 1000); // another one of about that size
+    co_buffer_cache_give(first);
+    void *second = co_buffer_cache_take(LARGE - 1000); // another one of about that size
     assert_ptr_equal(second, first);
-    void *third = co_spare_memory_take(LARGE);
+    void *third = co_buffer_cache_take(LARGE);
     assert_ptr_not_equal(third, second);
-    co_spare_memory_give(second);
-    co_spare_memory_give(third);
-    co_spare_memory_give(NULL);
-    co_spare_memory_close();
+    co_buffer_cache_give(second);
+    co_buffer_cache_give(third);
+    co_buffer_cache_give(NULL);
+    co_buffer_cache_close();
 }
 
 // More at once than is kept, of sizes around all limits; under the address sanitizer nothing is lost or used twice.
@@ -41,7 +41,7 @@ static void any_number_of_any_size(void **state)
     (void)state;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < SIZES * EACH; i++) {
-            pieces[i] = co_spare_memory_take(sizes[i % SIZES]);
+            pieces[i] = co_buffer_cache_take(sizes[i % SIZES]);
             assert_non_null(pieces[i]);
             assert_int_equal((uintptr_t)pieces[i] % _Alignof(max_align_t), 0);
             memset(pieces[i], i, sizes[i % SIZES]);
@@ -49,11 +49,11 @@ static void any_number_of_any_size(void **state)
         for (int i = 0; i < SIZES * EACH; i++) {
             size_t bytes = sizes[i % SIZES];
             assert_true(bytes == 0 || (pieces[i][0] == (unsigned char)i && pieces[i][bytes - 1] == (unsigned char)i));
-            co_spare_memory_give(pieces[i]);
+            co_buffer_cache_give(pieces[i]);
         }
     }
-    co_spare_memory_close();
-    assert_null(co_spare_memory_take(SIZE_MAX - 8));
+    co_buffer_cache_close();
+    assert_null(co_buffer_cache_take(SIZE_MAX - 8));
 }
 
 static void *take_and_give(void *arg)
@@ -62,11 +62,11 @@ static void *take_and_give(void *arg)
     uintptr_t wrong = 0;
     for (int i = 0; i < 3000; i++) {
         size_t bytes = (size_t)66000 << (i % 3);
-        unsigned char *piece = co_spare_memory_take(bytes);
+        unsigned char *piece = co_buffer_cache_take(bytes);
         piece[0] = piece[bytes - 1] = mark;
         sched_yield();
         wrong += piece[0] != mark || piece[bytes - 1] != mark;
-        co_spare_memory_give(piece);
+        co_buffer_cache_give(piece);
     }
     return (void *)wrong;
 }
@@ -83,7 +83,7 @@ static void threads_never_share_a_piece(void **state)
         pthread_join(threads[i], &wrong);
         assert_null(wrong);
     }
-    co_spare_memory_close();
+    co_buffer_cache_close();
 }
 
 int main(void)

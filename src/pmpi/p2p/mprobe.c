@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The pool of messages' handles: grows by one, never shrinks before the end. No lock is held across a native call.
-#include "pmpi/p2p/matched.h"
+#include "pmpi/p2p/mprobe.h"
 
 #include "base/hash_map.h"
-#include "base/order.h"
+#include "base/atomics.h"
 #include "pmpi/datatype/packing.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static struct {
     struct co_matched *free;
 } pool = {.lock = CO_TRYLOCK_INIT};
 
-int co_matched_make(MPI_Message *handle, MPI_Comm comm, int rank)
+int co_mprobe_make(MPI_Message *handle, MPI_Comm comm, int rank)
 {
     MPI_Request request;
     int tag = co_packing_tag(), is_there = 0;
@@ -39,7 +39,7 @@ static uint64_t key_of(MPI_Message handle)
 static struct co_matched *add(void)
 {
     struct co_matched *matched = calloc(1, sizeof *matched);
-    if (matched == NULL || co_matched_make(&matched->handle, co_process.self, 0) != MPI_SUCCESS) {
+    if (matched == NULL || co_mprobe_make(&matched->handle, co_process.self, 0) != MPI_SUCCESS) {
         free(matched);
         return NULL;
     }
@@ -54,7 +54,7 @@ static struct co_matched *add(void)
     return matched;
 }
 
-struct co_matched *co_matched_take(void)
+struct co_matched *co_mprobe_take(void)
 {
     co_trylock_wait(&pool.lock);
     struct co_matched *matched = pool.free;
@@ -65,7 +65,7 @@ struct co_matched *co_matched_take(void)
     return matched != NULL ? matched : add();
 }
 
-void co_matched_give(struct co_matched *matched)
+void co_mprobe_give(struct co_matched *matched)
 {
     co_trylock_wait(&pool.lock);
     matched->message = NULL;
@@ -74,7 +74,7 @@ void co_matched_give(struct co_matched *matched)
     co_trylock_drop(&pool.lock);
 }
 
-struct co_matched *co_matched_find_slowly(MPI_Message handle)
+struct co_matched *co_mprobe_find_slowly(MPI_Message handle)
 {
     co_trylock_wait(&pool.lock);
     struct co_matched *matched = co_hash_map_get(&pool.by_handle, key_of(handle));
@@ -82,7 +82,7 @@ struct co_matched *co_matched_find_slowly(MPI_Message handle)
     return matched;
 }
 
-void co_matched_close(void)
+void co_mprobe_close(void)
 {
     struct co_matched *matched;
     size_t position = 0;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // A few spare buffers, each in a place that threads exchange without a lock.
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 
 #include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 enum { SPARES = 4 };
 #define KEPT_LEAST ((size_t)64 << 10) // smaller ones malloc has at hand
-#define KEPT_MOST (CO_SPARE_MEMORY_KEPT / SPARES)
+#define KEPT_MOST (CO_BUFFER_CACHE_KEPT / SPARES)
 
 struct memory {
     size_t room;
@@ -57,7 +57,7 @@ static struct memory *take_spare(size_t room)
     return NULL;
 }
 
-void *co_spare_memory_take(size_t bytes)
+void *co_buffer_cache_take(size_t bytes)
 {
     size_t room = room_for(bytes);
     struct memory *memory = is_kept(room) ? take_spare(room) : NULL;
@@ -71,7 +71,7 @@ void *co_spare_memory_take(size_t bytes)
     return memory->bytes;
 }
 
-void co_spare_memory_give(void *bytes)
+void co_buffer_cache_give(void *bytes)
 {
     if (bytes == NULL) {
         return;
@@ -86,7 +86,7 @@ void co_spare_memory_give(void *bytes)
     free(memory);
 }
 
-void co_spare_memory_close(void)
+void co_buffer_cache_close(void)
 {
     for (int i = 0; i < SPARES; i++) {
         free(swap(i, NULL));

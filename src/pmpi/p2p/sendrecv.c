@@ -2,7 +2,7 @@
 //
 // MPI_Sendrecv and MPI_Sendrecv_replace. The receive is posted before the message goes, so that two ranks that talk to
 // each other, or one to itself, never wait for nothing. Hot.
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 #include "pmpi/life/failure.h"
 #include "pmpi/report/message_counts.h"
 #include "pmpi/p2p/messages.h"
@@ -122,7 +122,7 @@ static int copy_out(struct co_message_buffer *out, unsigned char on_stack[COPY_O
         out->address = on_stack;
         return 0;
     }
-    out->packed = co_spare_memory_take(out->bytes);
+    out->packed = co_buffer_cache_take(out->bytes);
     if (out->packed == NULL) {
         return -ENOMEM;
     }

@@ -4,8 +4,8 @@
 // reader sees which side of an edge he stands on. Every use names its partner by a label in a comment
 // (for instance "release K1, read by K1 in co_task_is_done"); a label belongs to one edge of one module, src/shm
 // has its own. Hot; header only; any thread.
-#ifndef CASTOFF_BASE_ORDER_H
-#define CASTOFF_BASE_ORDER_H
+#ifndef CASTOFF_BASE_ATOMICS_H
+#define CASTOFF_BASE_ATOMICS_H
 
 #include <sched.h>
 #include <stdatomic.h>
