@@ -288,3 +288,12 @@ void co_rc_lose(struct co_rc_all *all, int peer, const char *why)
         all->lost++;
     }
 }
+
+void co_rc_lose_all(struct co_rc_all *all, const char *why)
+{
+    for (int peer = 0; peer < all->config.size; peer++) {
+        if (peer != all->config.self && all->peers[peer].state != CO_RC_BROKEN) {
+            co_rc_lose(all, peer, why);
+        }
+    }
+}

@@ -118,15 +118,6 @@ static void device_close(struct co_rc_all *all)
     }
 }
 
-void co_rc_lose_all(struct co_rc_all *all, const char *why)
-{
-    for (int peer = 0; peer < all->config.size; peer++) {
-        if (peer != all->config.self && all->peers[peer].state != CO_RC_BROKEN) {
-            co_rc_lose(all, peer, why);
-        }
-    }
-}
-
 // Packets that have come stay readable.
 static void rc_let_go(struct co_rc *rc)
 {

@@ -98,6 +98,14 @@ static bool packet_came(struct co_rc_all *all, const struct ibv_wc *done, struct
     return true;
 }
 
+static void read_part_came(struct co_rc_all *all, const struct ibv_wc *done)
+{
+    int lost = co_rc_read_part_done(all, done);
+    if (lost >= 0) {
+        co_rc_lose(all, lost, ibv_wc_status_str(done->status));
+    }
+}
+
 // The head of a failed completion says nothing but its number and its status.
 static bool completion_take(struct co_rc_all *all, const struct ibv_wc *done, struct co_rc_event *event)
 {
@@ -111,7 +119,7 @@ static bool completion_take(struct co_rc_all *all, const struct ibv_wc *done, st
         packet_left(all, done);
         break;
     case CO_RC_WORK_READ:
-        co_rc_read_part_done(all, done);
+        read_part_came(all, done);
         break;
     }
     return false;
