@@ -165,7 +165,7 @@ int co_engine_progress(struct co_engine *engine);
 int co_engine_progress_inside(struct co_engine *engine);
 
 // The same for a call that only looks, such as MPI_Test: now and then it looks for peers of the node that are gone.
-int co_engine_glance(struct co_engine *engine);
+int co_engine_poll(struct co_engine *engine);
 
 // Grows when something has moved, whoever moved it; for comparing alone.
 uint64_t co_engine_moves(const struct co_engine *engine);
@@ -196,6 +196,6 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room);
 
 // After fork: the child must not touch the engine.
-void co_engine_abandon(struct co_engine *engine);
+void co_engine_abort(struct co_engine *engine);
 
 #endif

@@ -58,7 +58,7 @@ void co_mcast_group_close(struct co_mcast_group *group)
 
 // The team can do nothing more: every operation under way fails, and so will every later one. The others learn of it
 // now, or by the answer to whatever they ask next.
-void co_group_break(struct co_mcast_group *group, int error)
+void co_group_abort(struct co_mcast_group *group, int error)
 {
     if (group->broken != 0) {
         return;
@@ -78,7 +78,7 @@ void co_group_break(struct co_mcast_group *group, int error)
 
 void co_mcast_group_fail(struct co_mcast_group *group, int error)
 {
-    co_group_break(group, error);
+    co_group_abort(group, error);
 }
 
 void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member)
@@ -90,7 +90,7 @@ void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *see
 void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int error)
 {
     if (seed->group != NULL) {
-        co_group_break(seed->group, error);
+        co_group_abort(seed->group, error);
         return;
     }
     if (seed->broken != 0) {

@@ -9,7 +9,7 @@
 void co_group_free(struct co_mcast_group *group); // without operations; with its seed
 // A closed one that has nothing left to do; the eldest of those lingering may be freed for it.
 void co_group_linger(struct co_mcast_group *group);
-void co_group_break(struct co_mcast_group *group, int error); // once; tells the others
+void co_group_abort(struct co_mcast_group *group, int error); // once; tells the others
 // Tells a member that this one can do nothing for the team.
 void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member);
 

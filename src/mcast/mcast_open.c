@@ -119,7 +119,7 @@ void co_mcast_close(struct co_mcast *mcast)
     release(mcast);
 }
 
-void co_mcast_give_up(struct co_mcast *mcast, int error)
+void co_mcast_abort(struct co_mcast *mcast, int error)
 {
     size_t position = 0;
     uint64_t key;
@@ -127,7 +127,7 @@ void co_mcast_give_up(struct co_mcast *mcast, int error)
     while ((seed = co_hash_map_next(&mcast->seeds, &position, &key)) != NULL) {
         for (; seed != NULL; seed = seed->next_alike) {
             if (seed->group != NULL) {
-                co_group_break(seed->group, error);
+                co_group_abort(seed->group, error);
             }
         }
     }

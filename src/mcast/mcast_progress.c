@@ -51,7 +51,7 @@ static void break_by_dead_members(struct co_mcast_group *group)
 {
     for (int i = 0; i < group->count; i++) {
         if (group->mcast->peers[group->members[i]].is_dead && group->oldest != NULL) {
-            co_group_break(group, -ECONNRESET);
+            co_group_abort(group, -ECONNRESET);
         }
     }
 }

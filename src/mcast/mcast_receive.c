@@ -214,7 +214,7 @@ static void control_dispatch(struct co_mcast_group *group, const struct co_contr
 {
     switch (control->type) {
     case CO_CONTROL_ABORT:
-        co_group_break(group, -ECONNRESET);
+        co_group_abort(group, -ECONNRESET);
         break;
     case CO_CONTROL_ACK:
         co_ack_receive(group, control->source, control, body);

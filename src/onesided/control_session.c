@@ -216,7 +216,7 @@ static bool make_room(struct co_session *session)
     return OUT_ROOM - session->out_bytes >= MESSAGE_MAX;
 }
 
-int co_session_say(struct co_session *session, struct co_coordination_message *message)
+int co_session_send(struct co_session *session, struct co_coordination_message *message)
 {
     if (session->auth == NULL) {
         return -ENOTCONN;

@@ -39,7 +39,7 @@ bool co_session_is_open(const struct co_session *session);
 bool co_session_is_trusted(const struct co_session *session);
 
 // Queues a message. -ENOTCONN before co_session_is_open; -ENOBUFS: the peer does not read what it gets.
-int co_session_say(struct co_session *session, struct co_coordination_message *message);
+int co_session_send(struct co_session *session, struct co_coordination_message *message);
 
 // What is to be sent, and that so many bytes of it were.
 size_t co_session_out(const struct co_session *session, const uint8_t **data);

@@ -51,7 +51,7 @@ void co_coordinator_joined(struct co_coordinator *coordinator, unsigned client, 
     *who = (struct client){.is_there = true, .since_ns = now_ns, .heard_ns = now_ns};
     snprintf(who->place, sizeof who->place, "%s", place);
     coordinator->message.lease_ms = (uint32_t)(coordinator->config.lease_ns / 1000000);
-    co_coordinator_say(coordinator, client, CO_SAY_WELCOME);
+    co_coordinator_send(coordinator, client, CO_SAY_WELCOME);
 }
 
 static void refuse(struct co_coordinator *coordinator, unsigned client, uint8_t reason, const char *text)
@@ -85,7 +85,7 @@ static void take_report(struct co_coordinator *coordinator, unsigned client,
         *who->report = *report;
     }
     coordinator->message.number = report->number;
-    co_coordinator_say(coordinator, client, CO_SAY_HEARTBEAT);
+    co_coordinator_send(coordinator, client, CO_SAY_HEARTBEAT);
 }
 
 static void take_answer(struct co_coordinator *coordinator, unsigned client,
@@ -173,7 +173,7 @@ static void lose_hop(struct co_coordinator *coordinator, unsigned client, uint64
                        (double)coordinator->config.lease_ns / 1e9);
     for (unsigned i = coordinator->group_count; i-- > 0;) { // from the end: a group may go meanwhile
         struct group *group = coordinator->groups[i];
-        if (co_coordinator_hops_lose(coordinator, group, client) && group->state == GROUP_INSTALLING) {
+        if (co_coordinator_hops_abort(coordinator, group, client) && group->state == GROUP_INSTALLING) {
             co_coordinator_group_end(coordinator, group, CO_REASON_NO_HOP, "the hop was lost while it took the rules",
                                      now_ns);
         }

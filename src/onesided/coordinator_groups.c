@@ -103,7 +103,7 @@ static void say_setup(struct co_coordinator *coordinator, const struct group *gr
 {
     for (unsigned i = 0; i < group->member_count; i++) {
         coordinator->message.setup = co_coordinator_setup(group, group->sender_open.end.ip);
-        co_coordinator_say(coordinator, group->members[i].client, CO_SAY_SETUP);
+        co_coordinator_send(coordinator, group->members[i].client, CO_SAY_SETUP);
     }
 }
 

@@ -108,12 +108,12 @@ static void sync_hop(struct co_coordinator *coordinator, struct group *group, un
                                                .key = group->key,
                                                .bytes = group->sender_open.bytes,
                                                .action_count = count};
-        co_coordinator_say(coordinator, hop, CO_SAY_RULE_SET);
+        co_coordinator_send(coordinator, hop, CO_SAY_RULE_SET);
     } else if (part->has_rule) {
         part->request = new_request(coordinator);
         part->asked_ns = now_ns;
         coordinator->message.removal = (struct co_coordination_removal){.request = part->request, .id = group->id};
-        co_coordinator_say(coordinator, hop, CO_SAY_RULE_REMOVE);
+        co_coordinator_send(coordinator, hop, CO_SAY_RULE_REMOVE);
     }
 }
 
@@ -199,7 +199,7 @@ void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned clie
     }
 }
 
-bool co_coordinator_hops_lose(struct co_coordinator *coordinator, struct group *group, unsigned hop)
+bool co_coordinator_hops_abort(struct co_coordinator *coordinator, struct group *group, unsigned hop)
 {
     struct part *part = part_of(group, hop, false);
     if (part == NULL) {

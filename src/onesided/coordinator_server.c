@@ -44,7 +44,7 @@ static void say(void *context, unsigned client, struct co_coordination_message *
 {
     struct server *server = context;
     struct connection *connection = &server->connections[client];
-    if (connection->is_used && !connection->is_broken && co_tcp_say(&connection->link, message) != 0) {
+    if (connection->is_used && !connection->is_broken && co_tcp_message_send(&connection->link, message) != 0) {
         connection->is_broken = true;
     }
 }

@@ -91,7 +91,7 @@ static inline struct co_coordination_setup co_coordinator_setup(const struct gro
 // coordinator_output.c
 void co_coordinator_log(struct co_coordinator *coordinator, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void co_coordinator_say(struct co_coordinator *coordinator, unsigned client, uint16_t kind); // coordinator->message
+void co_coordinator_send(struct co_coordinator *coordinator, unsigned client, uint16_t kind); // coordinator->message
 void co_coordinator_answer(struct co_coordinator *coordinator, unsigned client, uint16_t kind, uint8_t reason,
                            const char *text);
 
@@ -115,7 +115,7 @@ void co_coordinator_group_check_deadline(struct co_coordinator *coordinator, str
 // coordinator_hops.c
 void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
 // A hop is gone: the group has nothing of it any more but what its lease keeps. False: it had nothing before.
-bool co_coordinator_hops_lose(struct co_coordinator *coordinator, struct group *group, unsigned hop);
+bool co_coordinator_hops_abort(struct co_coordinator *coordinator, struct group *group, unsigned hop);
 // Of which group the answer is, NULL: of none that waits for it. text: why the group has to end; empty: it goes on.
 struct group *co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
                                            const struct co_coordination_message *message,

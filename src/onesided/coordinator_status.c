@@ -20,7 +20,7 @@ static void turn_page(struct page *page, bool is_last)
 {
     struct co_coordination_status *status = &page->coordinator->message.status;
     status->is_last = is_last;
-    co_coordinator_say(page->coordinator, page->client, CO_SAY_STATUS_TEXT);
+    co_coordinator_send(page->coordinator, page->client, CO_SAY_STATUS_TEXT);
     status->bytes = 0;
 }
 

@@ -71,7 +71,7 @@ static void unlink_coordinator(struct co_hop_control *control, const char *why)
 static void say(struct co_hop_control *control, uint16_t kind)
 {
     control->message.kind = kind;
-    int error = co_tcp_say(&control->link, &control->message);
+    int error = co_tcp_message_send(&control->link, &control->message);
     if (error != 0) {
         unlink_coordinator(control, strerror(-error));
     }
@@ -237,7 +237,7 @@ static void try_connect(struct co_hop_control *control, uint64_t now_ns)
     }
 }
 
-void co_hop_control_move(struct co_hop_control *control, uint64_t now_ns)
+void co_hop_control_progress(struct co_hop_control *control, uint64_t now_ns)
 {
     if (!control->is_linked) {
         try_connect(control, now_ns);

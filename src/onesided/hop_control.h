@@ -29,6 +29,6 @@ void co_hop_control_close(struct co_hop_control *control);
 // What to poll for; fd -1 while there is no connection.
 struct pollfd co_hop_control_watch(const struct co_hop_control *control);
 // Sends, receives, reports, connects. When its descriptor is ready, and every 250 ms.
-void co_hop_control_move(struct co_hop_control *control, uint64_t now_ns);
+void co_hop_control_progress(struct co_hop_control *control, uint64_t now_ns);
 
 #endif

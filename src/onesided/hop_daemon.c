@@ -85,10 +85,10 @@ static void turn(struct daemon *daemon)
         daemon->ticked_ns = now_ns;
     }
     if (daemon->control != NULL && (is_due || (ready > 0 && entries[ports].revents != 0))) {
-        co_hop_control_move(daemon->control, now_ns);
+        co_hop_control_progress(daemon->control, now_ns);
     }
     if (ready > 0) {
-        co_hop_ports_move(daemon->ports, daemon->hop, now_ns);
+        co_hop_ports_progress(daemon->ports, daemon->hop, now_ns);
     }
 }
 

@@ -290,8 +290,8 @@ int co_tcp_await(struct co_tcp_link *link, struct co_coordination_message *messa
     }
 }
 
-int co_tcp_say(struct co_tcp_link *link, struct co_coordination_message *message)
+int co_tcp_message_send(struct co_tcp_link *link, struct co_coordination_message *message)
 {
-    int error = co_session_say(link->session, message);
+    int error = co_session_send(link->session, message);
     return error != 0 ? error : co_tcp_send(link);
 }

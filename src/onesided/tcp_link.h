@@ -42,7 +42,7 @@ int co_tcp_receive(struct co_tcp_link *link);
 // (-ETIMEDOUT). As co_session_next otherwise; a peer that has gone is -ECONNRESET.
 int co_tcp_await(struct co_tcp_link *link, struct co_coordination_message *message, uint64_t until_ns, char *why,
                  size_t why_room);
-// Queues a message and sends what the socket takes. As co_session_say otherwise: the peer's HELLO has to have come.
-int co_tcp_say(struct co_tcp_link *link, struct co_coordination_message *message);
+// Queues a message and sends what the socket takes. As co_session_send otherwise: the peer's HELLO has to have come.
+int co_tcp_message_send(struct co_tcp_link *link, struct co_coordination_message *message);
 
 #endif

@@ -87,7 +87,7 @@ static int ask_status(struct co_tcp_link *link, struct co_coordination_message *
             snprintf(why, WHY, "coordinator %s: no status", link->place);
             return -1;
         }
-        result = co_tcp_say(link, message);
+        result = co_tcp_message_send(link, message);
         if (result != 0) {
             snprintf(why, WHY, "coordinator %s: %s", link->place, strerror(-result));
             return result;

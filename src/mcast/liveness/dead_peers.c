@@ -73,7 +73,7 @@ void co_dead_peers_progress(struct co_mcast *mcast)
         struct co_liveness *liveness = &mcast->peers[rank].liveness;
         bool was_doubtful = co_liveness_is_doubtful(liveness);
         if (co_liveness_is_to_be_asked(liveness, mcast->now_ns)) {
-            co_mcast_ask(mcast, rank);
+            co_mcast_query_liveness(mcast, rank);
         }
         mcast->doubtful_peers -= was_doubtful && !co_liveness_is_doubtful(liveness);
     }

@@ -68,7 +68,7 @@ static int report(struct castoff_group *group, uint32_t round)
     what->round = round;
     co_transfer_list_missing(what, group->bitmap, group->chunks);
     group->counts.rounds++;
-    return co_onesided_say(group, CO_SAY_MISSING);
+    return co_onesided_send(group, CO_SAY_MISSING);
 }
 
 // The next message. A sender that writes for longer than anybody waits says nothing meanwhile, but what it writes

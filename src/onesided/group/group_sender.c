@@ -175,7 +175,7 @@ static int ask_round(struct castoff_group *group)
     group->counts.rounds++;
     memset(group->wanted, 0xff, sizeof group->wanted);
     group->gaps = 0;
-    int error = co_onesided_say(group, CO_SAY_ROUND);
+    int error = co_onesided_send(group, CO_SAY_ROUND);
     while (error == 0 && count_silent(group) > 0) {
         error = co_onesided_await(group, until_ns);
         if (error == -ETIMEDOUT && !group->is_over) {

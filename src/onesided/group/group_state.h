@@ -75,7 +75,7 @@ int co_onesided_device_close(struct castoff_group *group);
 int co_onesided_join(struct castoff_group *group, const struct castoff_group_options *options);
 // The next message that matters, into group->message. What ends the group is an error.
 int co_onesided_await(struct castoff_group *group, uint64_t until_ns);
-int co_onesided_say(struct castoff_group *group, uint16_t kind);
+int co_onesided_send(struct castoff_group *group, uint16_t kind);
 int co_onesided_leave(struct castoff_group *group);
 
 // group_sender.c, group_member.c

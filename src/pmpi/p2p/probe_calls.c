@@ -51,7 +51,7 @@ static int find_or_move(struct look *look, int *flag)
 {
     bool is_found = find(look);
     if (!is_found) {
-        co_engine_glance(co_process.engine);
+        co_engine_poll(co_process.engine);
         is_found = find(look);
     }
     int error = 0;

@@ -39,7 +39,7 @@ bool co_request_poll(const struct co_mpi_request *request)
     if (co_request_is_done(request)) {
         return true;
     }
-    co_engine_glance(co_process.engine);
+    co_engine_poll(co_process.engine);
     if (co_request_is_done(request)) {
         return true;
     }

@@ -63,7 +63,7 @@ static int say(struct co_session *session, uint16_t kind)
 {
     memset(&message, 0, sizeof message);
     message.kind = kind;
-    return co_session_say(session, &message);
+    return co_session_send(session, &message);
 }
 
 static void say_hello(void)
@@ -270,11 +270,11 @@ static void one_that_does_not_read(void **state)
     memset(large.status.text, 'x', 50000);
     say_hello();
     int said = 0;
-    while (co_session_say(server, &large) == 0) {
+    while (co_session_send(server, &large) == 0) {
         said++;
         assert_true(said < 100);
     }
-    assert_int_equal(co_session_say(server, &large), -ENOBUFS);
+    assert_int_equal(co_session_send(server, &large), -ENOBUFS);
     for (int heard = 0; heard < said;) { // and when it reads after all
         carry(server, client);
         int result;
@@ -283,7 +283,7 @@ static void one_that_does_not_read(void **state)
         }
         assert_int_equal(result, 0);
     }
-    assert_int_equal(co_session_say(server, &large), 0);
+    assert_int_equal(co_session_send(server, &large), 0);
 }
 
 static void write_file(const char *path, const char *text, mode_t mode)

@@ -117,7 +117,7 @@ static void *coordinate(void *unused)
             result = result < 0 || message.kind == script.steps[i] - HEARS ? result : -EPROTO;
         } else {
             fill(&message, script.steps[i]);
-            result = co_tcp_say(&link, &message);
+            result = co_tcp_message_send(&link, &message);
         }
     }
     while (result >= 0 && !script.hangs_up) { // until the other end goes

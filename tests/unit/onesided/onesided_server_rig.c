@@ -110,7 +110,7 @@ static void *run_hop(void *unused)
         poll(&entry, 1, 20);
         uint64_t now = co_clock_now_ns();
         co_hop_tick(hop, now);
-        co_hop_control_move(control, now);
+        co_hop_control_progress(control, now);
         pthread_mutex_lock(&lock);
         rules = co_rule_table_count(co_hop_table(hop));
         actions = co_rule_table_action_count(co_hop_table(hop));
@@ -212,7 +212,7 @@ void server_hears(int client, uint16_t kind)
 void server_say(int client, uint16_t kind)
 {
     server_message.kind = kind;
-    namespace_require(co_tcp_say(&server_links[client], &server_message) == 0, "a client says something");
+    namespace_require(co_tcp_message_send(&server_links[client], &server_message) == 0, "a client says something");
 }
 
 void server_connect(int client)

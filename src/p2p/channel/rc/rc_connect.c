@@ -128,7 +128,7 @@ static bool connection_begin(struct co_rc_all *all, int peer)
 {
     int error = queue_pair_make(all, peer);
     if (error != 0) {
-        co_rc_lose(all, peer, strerror(error));
+        co_rc_abort(all, peer, strerror(error));
         return false;
     }
     all->peers[peer].state = CO_RC_CONNECTING;
@@ -196,7 +196,7 @@ static void request_receive(struct co_rc_all *all, const struct co_rc_connection
     if (connection->state == CO_RC_CONNECTING) {
         int error = connection_connect(all, connection, request);
         if (error != 0) {
-            co_rc_lose(all, peer, strerror(-error));
+            co_rc_abort(all, peer, strerror(-error));
             return;
         }
         connection->state = CO_RC_CONNECTED;
@@ -276,7 +276,7 @@ void co_rc_drop(struct co_rc_all *all, int peer)
     connection->state = CO_RC_BROKEN;
 }
 
-void co_rc_lose(struct co_rc_all *all, int peer, const char *why)
+void co_rc_abort(struct co_rc_all *all, int peer, const char *why)
 {
     struct co_rc_connection *connection = &all->peers[peer];
     char text[160];
@@ -289,11 +289,11 @@ void co_rc_lose(struct co_rc_all *all, int peer, const char *why)
     }
 }
 
-void co_rc_lose_all(struct co_rc_all *all, const char *why)
+void co_rc_abort_all(struct co_rc_all *all, const char *why)
 {
     for (int peer = 0; peer < all->config.size; peer++) {
         if (peer != all->config.self && all->peers[peer].state != CO_RC_BROKEN) {
-            co_rc_lose(all, peer, why);
+            co_rc_abort(all, peer, why);
         }
     }
 }

@@ -125,7 +125,7 @@ static void rc_let_go(struct co_rc *rc)
     if (all->context == NULL) {
         return;
     }
-    co_rc_lose_all(all, "the device is taken away");
+    co_rc_abort_all(all, "the device is taken away");
     co_rc_reads_let_go(all);
     queues_close(all);
     device_close(all);

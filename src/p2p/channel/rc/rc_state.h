@@ -119,8 +119,8 @@ void co_rc_connect_close(struct co_rc_all *all);
 void co_rc_connect_poll(struct co_rc_all *all); // hears connection requests, and repeats those that were not answered
 void co_rc_connect(struct co_rc_all *all, int peer);   // begins, unless it has begun
 void co_rc_connected(struct co_rc_all *all, int peer); // the peer has sent on its connection: it is connected
-void co_rc_lose(struct co_rc_all *all, int peer, const char *why);
-void co_rc_lose_all(struct co_rc_all *all, const char *why);
+void co_rc_abort(struct co_rc_all *all, int peer, const char *why);
+void co_rc_abort_all(struct co_rc_all *all, const char *why);
 void co_rc_drop(struct co_rc_all *all, int peer); // queue pair, packets and reads; nothing is told
 
 // rc_packets.c
