@@ -116,6 +116,9 @@ check_documents() {
     find README.md -size +10240c -printf '%p: %s bytes, at most 10240\n' >"$log.large"
     find docs -name '*.md' ! -name measurements.md ! -name columns.md ! -name settings.md ! -name wire-format.md -size +25600c \
         -printf '%p: %s bytes, at most 25600\n' >>"$log.large"
+    local settings
+    settings=$(grep -c '^| `CASTOFF_' README.md 2>/dev/null)
+    [ "${settings:-0}" -le 18 ] || echo "README.md: $settings settings, at most 18" >>"$log.large"
     cat "$log.large"
     [ ! -s "$log.large" ]
 }
