@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_GROUP_END_H
 #define CASTOFF_MCAST_GROUP_END_H
 
-#include "mcast/state/endpoint.h"
+#include "mcast/mcast.h"
 
 void co_group_free(struct co_mcast_group *group); // without operations; with its seed
 // A closed one that has nothing left to do; the eldest of those lingering may be freed for it.

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_LIVENESS_DEAD_PEERS_H
 #define CASTOFF_MCAST_LIVENESS_DEAD_PEERS_H
 
-#include "mcast/state/endpoint.h"
+#include "mcast/mcast.h"
 
 void co_dead_peers_poll_transport(struct co_mcast *mcast);   // what it says of peers
 void co_dead_peers_heard(struct co_mcast *mcast, int rank);  // an authenticated word, not heard before

@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/state/endpoint.h"
 #include "mcast/receive/receive_lane.h"
 #include "mcast_world.h"
 #include "mcast/receive/placement.h"
