@@ -60,7 +60,7 @@ $(BUILD)/tests/unit/engine_auth_test: private LDFLAGS_SAN += -Wl,--wrap=crypto_a
 $(BUILD)/tests/unit/job_key_test: private LDFLAGS_SAN += -Wl,--wrap=co_auth_open
 
 # There the library that puts buffers into groups is one without RDMA.
-$(BUILD)/tests/unit/engine_onesided_test: private LDFLAGS_SAN += -Wl,--wrap=co_group_library_load
+$(BUILD)/tests/unit/engine_onesided_test: private LDFLAGS_SAN += -Wl,--wrap=co_onesided_library_load
 
 # Objects are kept, or every run would compile them again.
 .SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)

@@ -10,25 +10,32 @@ fronts_group='onesided/group/castoff_group\.h'
 fronts_transport='transport/([a-z_]+|udp/udp|loopback/loopback|fault/lossy)\.h'
 fronts_mcast="mcast/mcast\.h|shm/shm\.h|$fronts_transport"
 below_mcast='transport/[a-z_]+\.h'
-# What all rooms of the protocol know: the structs and what may be asked of them, and what a datagram looks like. Who
-# calls the rooms stands above them, in src/mcast itself.
-room='(endpoint|group|mcast|operation|seed)\.h|wire/.*'
+# What all rooms of the protocol know: what an endpoint has, and what a datagram looks like. Who calls the rooms stands above
+# them, in src/mcast itself. What an endpoint has is put together of headers that know nothing of it.
+room='mcast\.h|state/.*|wire/.*'
+in_state='ack/(ack_list|credit_tree|rtt)|liveness/liveness|receive/(datapath|receive_block|receive_lane|replay_window)'
+in_state="$in_state|repair/(repair|repair_window)|send/(allgather_schedule|flow_control|send_queue|send_rate|transmit|usual_time)"
 fronts_matching='matching/matcher\.h|matching/match_key\.h|matching/match_lane\.h'
 fronts_p2p='p2p/p2p\.h|p2p/channel/native\.h'
-fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/group_library\.h|$fronts_p2p"
+fronts_engine="engine/engine\.h|engine/decide/(decide|tune_table)\.h|engine/collective/onesided_library\.h|$fronts_p2p"
 # A command, of its own folder; what starts programs; what results are put into.
 tools_all='base/.*|[a-z_]+\.h|tools/(launch|output)/[a-z_]+\.h'
 
 # Longest folder first: the first that fits decides.
 allowed() {
+    if [[ $1 =~ ^src/mcast/($in_state)\.h$ ]]; then
+        echo "base/.*|mcast/(wire/.*|($in_state)\.h)|$below_mcast"
+        return
+    fi
     case $1 in
     src/base/*) echo 'base/.*' ;;
     src/modules/*) echo 'base/.*|modules/.*' ;;
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
-    src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(endpoint\.h|wire/.*)|$below_mcast" ;;
+    src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(state/endpoint\.h|wire/.*)|$below_mcast" ;;
     src/mcast/wire/*) echo "base/.*|mcast/wire/.*|$below_mcast" ;;
+    src/mcast/state/*) echo "base/.*|mcast/(mcast\.h|state/.*|wire/.*|($in_state)\.h)|$below_mcast" ;;
     src/mcast/send/*) echo "base/.*|mcast/($room|send/.*)|$below_mcast" ;;
     src/mcast/receive/*) echo "base/.*|mcast/($room|receive/.*|send/allgather_schedule\.h)|$below_mcast" ;;
     src/mcast/ack/*) echo "base/.*|mcast/($room|ack/.*|send/control_send\.h)|$below_mcast" ;;
@@ -53,7 +60,7 @@ allowed() {
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
-    tools/info/*) echo "$tools_all|tools/onesided/group_library_find\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/info/*) echo "$tools_all|tools/onesided/onesided_library_find\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

@@ -84,6 +84,14 @@ check_words() {
     perl scripts/check_words.pl <"$log.code"
 }
 
+check_prefixes() {
+    perl scripts/check_prefixes.pl <"$log.code"
+}
+
+check_labels() {
+    perl scripts/check_labels.pl "${src_c[@]}"
+}
+
 check_doors() {
     bash scripts/check_doors.sh <"$log.code"
 }
@@ -108,11 +116,14 @@ check_documents() {
     find README.md -size +10240c -printf '%p: %s bytes, at most 10240\n' >"$log.large"
     find docs -name '*.md' ! -name measurements.md ! -name columns.md ! -name settings.md ! -name wire-format.md -size +25600c \
         -printf '%p: %s bytes, at most 25600\n' >>"$log.large"
+    local settings
+    settings=$(grep -c '^| `CASTOFF_' README.md 2>/dev/null)
+    [ "${settings:-0}" -le 18 ] || echo "README.md: $settings settings, at most 18" >>"$log.large"
     cat "$log.large"
     [ ! -s "$log.large" ]
 }
 
-checks=(format licence names length leftovers folders layers knots externals words doors braces headers exports documents)
+checks=(format licence names length leftovers folders layers knots externals words prefixes labels doors braces headers exports documents)
 [ $# -eq 0 ] || checks=("$@")
 passed=0 failed=0 skipped=0
 for check in "${checks[@]}"; do

@@ -1,21 +1,12 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# count_knots.pl [-l] <code: files of src that call each other in a ring, directly or by others, are a knot: none of them
+# count_knots.pl <code: files of src that call each other in a ring, directly or by others, are a knot: none of them
 # can be understood, tested or changed without the rest. Reads what scripts/code_only.pl prints of sources and headers. A
 # file calls another one of the same top folder when it names a function or a variable that is defined there, itself or by
-# an inline function of a header. Prints the knots that are larger than their folder may have, and fails if there are any.
-# -l: prints all knots.
+# an inline function of a header. Prints the knots, and fails if there are any.
 use strict;
 use warnings;
-
-# Files of the largest knot of a folder, which is what all its files have in common; elsewhere there is none. These
-# numbers may only fall: whoever cuts a knot writes the new one.
-my %most = (
-    'src/p2p/channel' => 2,
-    'src/p2p/channel/rc' => 2,
-);
-my $list = @ARGV && $ARGV[0] eq '-l';
 
 my (%words_of, %defined_in, %inline_words, %is_source);
 my %body; # by file: lines
@@ -86,13 +77,8 @@ sub folder_of {
     return $folder;
 }
 
-my $failed = 0;
 for my $knot (sort { @$b <=> @$a || $a->[0] cmp $b->[0] } @knots) {
-    my $folder = folder_of($knot);
-    my $bound = $most{$folder} // 1;
-    next if !$list && @$knot <= $bound;
-    $failed = 1 if @$knot > $bound;
-    printf "%s: %d files call each other in a ring, at most %s:\n", $folder, scalar @$knot, $bound > 1 ? $bound : 'none';
+    printf "%s: %d files call each other in a ring:\n", folder_of($knot), scalar @$knot;
     print "  $_\n" for @$knot;
 }
-exit $failed;
+exit(@knots > 0);

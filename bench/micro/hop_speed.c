@@ -170,7 +170,7 @@ static void turn(struct co_hop_ports *ports, struct co_hop *hop)
 {
     struct pollfd entries[CO_HOP_PORTS_MAX];
     if (poll(entries, co_hop_ports_watch(ports, entries), 10) > 0) {
-        co_hop_ports_move(ports, hop, co_clock_now_ns());
+        co_hop_ports_progress(ports, hop, co_clock_now_ns());
     }
 }
 

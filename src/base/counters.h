@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 #define CO_COUNTER(id, name, tier, unit, help) CO_COUNT_##id,
 enum co_counter_id {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 int co_fixed_pool_open(struct co_fixed_pool *pool, size_t object_bytes, size_t count)
 {

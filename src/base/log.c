@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "base/plain_text.h"
 #include "base/settings.h"
 

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 #define EVENTS (UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMAP | UFFD_FEATURE_EVENT_REMOVE)
 #define MESSAGES 16
@@ -222,7 +222,7 @@ int co_memory_watch_add(struct co_memory_watch *watch, const void *start, size_t
     struct uffdio_register wanted = {.range = {(uintptr_t)start, bytes}, .mode = UFFDIO_REGISTER_MODE_WP};
     if (ioctl(watch->kernel_fd, UFFDIO_REGISTER, &wanted) != 0) {
         int error = errno;
-        co_store_release(&place->end, 0);
+        co_store_release(&place->end, 0); // release M1: nobody's
         return -error;
     }
     return (int)(place - watch->places);
@@ -256,7 +256,7 @@ void co_memory_watch_drop(struct co_memory_watch *watch, int number)
     if (co_memory_watch_is_same(watch, number) && !is_shared(watch, place)) {
         ioctl(watch->kernel_fd, UFFDIO_UNREGISTER, &range);
     }
-    co_store_release(&place->end, 0);
+    co_store_release(&place->end, 0); // release M1: nobody's
 }
 
 void co_memory_watch_close(struct co_memory_watch *watch)

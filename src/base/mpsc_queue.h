@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 struct co_mpsc_node {
     struct co_mpsc_node *_Atomic next;

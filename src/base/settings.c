@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/fnv.h"
-#include "base/order.h"
+#include "base/atomics.h"
 #include "base/settings/settings_complaint.h"
 #include "base/settings/settings_nearest.h"
 

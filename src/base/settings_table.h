@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One row for each setting: id, name, tier, type, default, min, max, choices, agreed on all ranks, help. USER are some
-// 18 that people need, which README.md lists; the others, EXPERT, have defaults that fit. No include guard on purpose:
-// included by settings.h (ids) and settings.c (rows). One row, one line.
+// One row for each setting: id, name, tier, type, default, min, max, choices, agreed on all ranks, help. USER are the
+// 18 that people need, which README.md lists (scripts/check_style.sh counts them); the others, EXPERT, have defaults
+// that fit. No include guard on purpose: included by settings.h (ids) and settings.c (rows). One row, one line.
 //
 // clang-format off
 CO_SETTING(ENABLE, "CASTOFF_ENABLE", USER, BOOL, "yes", 0, 0, NULL, true, "no: every call goes straight to the MPI below")
@@ -39,7 +39,7 @@ CO_SETTING(LOG_FILE, "CASTOFF_LOG_FILE", USER, TEXT, "", 0, 0, NULL, false, "log
 CO_SETTING(STALL_S, "CASTOFF_STALL_S", EXPERT, INT, "30", 0, 86400, NULL, false, "say once what each rank waits for after so many seconds without progress; 0 never")
 CO_SETTING(DEADLINE_S, "CASTOFF_DEADLINE_S", USER, INT, "120", 1, 86400, NULL, true, "fail an operation when a peer or, without worker threads, its host gives no sign of life for so many seconds")
 CO_SETTING(TUNE, "CASTOFF_TUNE", USER, TEXT, "", 0, 0, NULL, true, "file with the decisions by call, ranks, ranks per node, transport and size, written by castoff bench --tune; empty: built-in table")
-CO_SETTING(TUNE_LEARN, "CASTOFF_TUNE_LEARN", USER, TEXT, "", 0, 0, NULL, false, "file to which rank 0 adds what trials have found (CASTOFF_ADAPT), as a table for CASTOFF_TUNE of the next job; empty: none")
+CO_SETTING(TUNE_LEARN, "CASTOFF_TUNE_LEARN", EXPERT, TEXT, "", 0, 0, NULL, false, "file to which rank 0 adds what trials have found (CASTOFF_ADAPT), as a table for CASTOFF_TUNE of the next job; empty: none")
 CO_SETTING(FAULT, "CASTOFF_FAULT", EXPERT, FAULT, "", 0, 0, NULL, true, "inject faults, for instance drop=0.01,reorder=0.05,seed=7,kind=data; miss=0.01 drops what arrives, blackhole=1 all multicast")
 CO_SETTING(TRANSPORT, "CASTOFF_TRANSPORT", USER, CHOICE, "auto", 0, 0, "auto|shm|udp|verbs|none", true, "shm: inside a node only; udp or verbs: between nodes too; auto: verbs where every rank has a device; none: native only")
 CO_SETTING(MPMD, "CASTOFF_MPMD", EXPERT, BOOL, "no", 0, 0, NULL, true, "serve jobs of several programs too (all of them must be preloaded)")

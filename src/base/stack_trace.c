@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/module.h"
-#include "base/order.h"
+#include "base/atomics.h"
 #include "base/plain_text.h"
 #include "base/stack_module.h"
 

@@ -19,6 +19,7 @@ struct co_p2p_context;
 struct co_team;
 struct co_task;
 struct co_shm_op;
+struct co_udp_config;
 
 // What the layer above lends for start-up and while waiting. The exchanges are collective over the world and called
 // only inside co_engine_open and co_engine_close, in the same order on all ranks.
@@ -150,6 +151,9 @@ struct co_p2p_context *co_messages_open_context(struct co_engine *engine, const 
 size_t co_messages_memory(int ranks);
 int co_messages_ranks_most(void);
 
+// How the settings want UDP to be opened, without another node's address.
+void co_network_udp_config(struct co_udp_config *config, uint64_t job_tag);
+
 bool co_task_is_done(const struct co_task *task);
 int co_task_result(const struct co_task *task);   // after it is done: 0 or -errno
 size_t co_task_bytes(const struct co_task *task); // after it is done, of a bcast: bytes that its root gave
@@ -161,7 +165,7 @@ int co_engine_progress(struct co_engine *engine);
 int co_engine_progress_inside(struct co_engine *engine);
 
 // The same for a call that only looks, such as MPI_Test: now and then it looks for peers of the node that are gone.
-int co_engine_glance(struct co_engine *engine);
+int co_engine_poll(struct co_engine *engine);
 
 // Grows when something has moved, whoever moved it; for comparing alone.
 uint64_t co_engine_moves(const struct co_engine *engine);
@@ -192,6 +196,6 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room);
 
 // After fork: the child must not touch the engine.
-void co_engine_abandon(struct co_engine *engine);
+void co_engine_abort(struct co_engine *engine);
 
 #endif

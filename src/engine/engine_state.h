@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 #include "base/mpsc_queue.h"
-#include "base/order.h"
+#include "base/atomics.h"
 #include "engine/decide/tune_table.h"
 #include "engine/engine.h"
 

@@ -11,7 +11,7 @@
 
 #include <stdalign.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "matching/matcher.h"
 
 // Bits of a booking.

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MATCHING_MATCHER_STATE_H
 #define CASTOFF_MATCHING_MATCHER_STATE_H
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "matching/match_lane.h"
 #include "matching/unexpected.h"
 

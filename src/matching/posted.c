@@ -4,7 +4,7 @@
 // with the least label. Called with the communicator's lock; the lanes of a batch read beside each other. Hot.
 #include "matching/posted.h"
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "matching/match_steps.h"
 
 size_t co_posted_bytes(uint32_t places, uint32_t bins)

@@ -14,9 +14,9 @@
 
 #include "base/counters.h"
 #include "base/mix_bits.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/collect.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 #include "mcast/send/control_send.h"
 
 #define MEMBERS_LEAST 6 // below, few deliveries are saved for the turn that is added: with 4 it was slower
@@ -93,7 +93,7 @@ int co_collect_place(struct co_mcast_op *op, const struct co_chunk *chunk, const
         co_counter_add(CO_COUNT_DATA_DUPLICATE, 1);
         return 0;
     }
-    co_deliver_copy(op, part, chunk, payload, bytes);
+    co_placement_copy(op, part, chunk, payload, bytes);
     return co_receive_block_is_complete(part) && --op->parts_missing == 0;
 }
 

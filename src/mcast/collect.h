@@ -4,7 +4,8 @@
 #ifndef CASTOFF_MCAST_COLLECT_H
 #define CASTOFF_MCAST_COLLECT_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 int co_collect_member(const struct co_mcast_group *group); // the collector, the same on all members
 void co_collect_start(struct co_mcast_op *op);

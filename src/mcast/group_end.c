@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "mcast/ack/ack.h"
-#include "mcast/endpoint.h"
-#include "mcast/group.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/group.h"
 #include "mcast/operation_progress.h"
 #include "mcast/receive/early_chunks.h"
 #include "mcast/repair/retransmit.h"
@@ -58,7 +58,7 @@ void co_mcast_group_close(struct co_mcast_group *group)
 
 // The team can do nothing more: every operation under way fails, and so will every later one. The others learn of it
 // now, or by the answer to whatever they ask next.
-void co_group_break(struct co_mcast_group *group, int error)
+void co_group_abort(struct co_mcast_group *group, int error)
 {
     if (group->broken != 0) {
         return;
@@ -78,13 +78,19 @@ void co_group_break(struct co_mcast_group *group, int error)
 
 void co_mcast_group_fail(struct co_mcast_group *group, int error)
 {
-    co_group_break(group, error);
+    co_group_abort(group, error);
+}
+
+void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member)
+{
+    struct co_destination to = {CO_TO_PEER, (unsigned)co_seed_rank(seed, member)};
+    co_control_send(mcast, seed->team_id, seed->self, to, CO_CONTROL_ABORT, 0, 0, NULL, 0);
 }
 
 void co_mcast_seed_fail(struct co_mcast *mcast, struct co_mcast_seed *seed, int error)
 {
     if (seed->group != NULL) {
-        co_group_break(seed->group, error);
+        co_group_abort(seed->group, error);
         return;
     }
     if (seed->broken != 0) {

@@ -4,11 +4,13 @@
 #ifndef CASTOFF_MCAST_GROUP_END_H
 #define CASTOFF_MCAST_GROUP_END_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 void co_group_free(struct co_mcast_group *group); // without operations; with its seed
 // A closed one that has nothing left to do; the eldest of those lingering may be freed for it.
 void co_group_linger(struct co_mcast_group *group);
-void co_group_break(struct co_mcast_group *group, int error); // once; tells the others
+void co_group_abort(struct co_mcast_group *group, int error); // once; tells the others
+// Tells a member that this one can do nothing for the team.
+void co_seed_send_broken(struct co_mcast *mcast, const struct co_mcast_seed *seed, int member);
 
 #endif

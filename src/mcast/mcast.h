@@ -68,7 +68,7 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns);
 // After progress has said that the transport broke: every group's operations fail with `error`, the members of those
 // that were ever used are told as far as words still leave, and the transport is hung up. The endpoint is only there to
 // be asked and closed then.
-void co_mcast_give_up(struct co_mcast *mcast, int error);
+void co_mcast_abort(struct co_mcast *mcast, int error);
 
 // Work that other threads may do beside the holder of the endpoint (S1, section 4: send and receive workers of each
 // subgroup). Opened once, by the holder, before operations; 0 or -errno (-ENOTSUP: not on this transport).
@@ -154,7 +154,7 @@ void co_mcast_op_release(struct co_mcast_op *op);
 void co_mcast_op_describe(const struct co_mcast_op *op, char *text, size_t room);
 
 // Asks this rank for a word, outside of any group; if its process is gone its host says so, after which it is known.
-void co_mcast_ask(struct co_mcast *mcast, int rank);
+void co_mcast_query_liveness(struct co_mcast *mcast, int rank);
 bool co_mcast_is_gone(const struct co_mcast *mcast, int rank);
 
 // Set-up probe: rank `prober` announces itself to each subgroup until everyone has answered, or nobody new for so long.

@@ -8,16 +8,16 @@
 #include "mcast/ack/ack.h"
 #include "mcast/ack/ack_request.h"
 #include "mcast/collect.h"
-#include "mcast/endpoint.h"
-#include "mcast/group.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/group.h"
 #include "mcast/group_end.h"
 #include "mcast/liveness/liveness_deadline.h"
-#include "mcast/liveness/liveness_peers.h"
+#include "mcast/liveness/dead_peers.h"
 #include "mcast/mcast_receive.h"
-#include "mcast/operation.h"
+#include "mcast/state/operation.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/retransmit.h"
 #include "mcast/threads.h"
@@ -51,7 +51,7 @@ static void break_by_dead_members(struct co_mcast_group *group)
 {
     for (int i = 0; i < group->count; i++) {
         if (group->mcast->peers[group->members[i]].is_dead && group->oldest != NULL) {
-            co_group_break(group, -ECONNRESET);
+            co_group_abort(group, -ECONNRESET);
         }
     }
 }
@@ -127,7 +127,7 @@ static void groups_progress(struct co_mcast *mcast)
         uint64_t next = mcast->probe.next_ns > mcast->now_ns ? mcast->probe.next_ns : mcast->probe.deadline_ns;
         timer = next < timer ? next : timer;
     }
-    uint64_t liveness_due = co_liveness_peers_due_ns(mcast);
+    uint64_t liveness_due = co_dead_peers_due_ns(mcast);
     mcast->timer_ns = liveness_due < timer ? liveness_due : timer;
 }
 
@@ -140,18 +140,18 @@ int co_mcast_progress(struct co_mcast *mcast, uint64_t now_ns)
         return status;
     }
     mcast->is_behind = status >= POLL_BUDGET;
-    status = co_lanes_progress(mcast);
-    co_deliver_count(mcast);
+    status = co_threads_progress(mcast);
+    co_placement_count(mcast);
     if (status < 0) {
         return status;
     }
-    co_liveness_peers_poll_transport(mcast);
+    co_dead_peers_poll_transport(mcast);
     if (mcast->events == 0 && now_ns < mcast->timer_ns && !mcast->wants_write && mcast->reading_ops == 0) {
         return 0;
     }
     mcast->wants_write = false;
     co_probe_progress(mcast);
-    co_liveness_peers_progress(mcast);
+    co_dead_peers_progress(mcast);
     co_retransmit_in_turn(mcast);
     groups_progress(mcast);
     co_retransmit_progress(mcast);

@@ -11,16 +11,16 @@
 #include "mcast/ack/ack.h"
 #include "mcast/ack/ack_request.h"
 #include "mcast/collect.h"
-#include "mcast/endpoint.h"
-#include "mcast/group.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/group.h"
 #include "mcast/group_end.h"
-#include "mcast/liveness/liveness_peers.h"
-#include "mcast/operation.h"
+#include "mcast/liveness/dead_peers.h"
+#include "mcast/state/operation.h"
 #include "mcast/operation_length.h"
 #include "mcast/operation_progress.h"
 #include "mcast/probe.h"
 #include "mcast/receive/chunk_run.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 #include "mcast/receive/datagram_verify.h"
 #include "mcast/receive/early_chunks.h"
 #include "mcast/receive/landing.h"
@@ -87,7 +87,7 @@ bool co_mcast_take_chunk(struct co_mcast_op *op, const struct co_chunk *chunk, c
         chunk_of_other_shape(op, block, chunk, error);
         return false;
     }
-    bool is_new = co_deliver_chunk(op, block, chunk, payload, bytes);
+    bool is_new = co_placement_chunk(op, block, chunk, payload, bytes);
     if (chunk->is_repair) {
         co_nack_answered(group, chunk->operation, chunk->label, is_new);
     }
@@ -214,7 +214,7 @@ static void control_dispatch(struct co_mcast_group *group, const struct co_contr
 {
     switch (control->type) {
     case CO_CONTROL_ABORT:
-        co_group_break(group, -ECONNRESET);
+        co_group_abort(group, -ECONNRESET);
         break;
     case CO_CONTROL_ACK:
         co_ack_receive(group, control->source, control, body);
@@ -272,7 +272,7 @@ static void control_take(struct co_mcast *mcast, const uint8_t *data, size_t byt
     co_counter_add(CO_COUNT_CONTROL_RECEIVED, 1);
     mcast->events++;
     mcast->peers[verified.rank].alive_ns = mcast->now_ns;
-    co_liveness_peers_heard(mcast, verified.rank);
+    co_dead_peers_heard(mcast, verified.rank);
     if (verified.seed == NULL) {
         co_probe_take(mcast, &verified.control);
     } else {

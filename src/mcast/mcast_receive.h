@@ -4,7 +4,11 @@
 #ifndef CASTOFF_MCAST_MCAST_RECEIVE_H
 #define CASTOFF_MCAST_MCAST_RECEIVE_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
+#include "transport/arrival.h"
+
+struct co_receive_lane;
 
 void co_mcast_receive_open(struct co_mcast *mcast); // chunks may come straight to their place where the transport can
 // A co_deliver_fn whose arg is the endpoint, of whatever comes off the network.

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/chunk_bitmap.h"
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/operation_length.h"
 #include "mcast/operation_memory.h"
 

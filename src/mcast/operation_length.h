@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_OPERATION_LENGTH_H
 #define CASTOFF_MCAST_OPERATION_LENGTH_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 // 0: the block has the length that its root gave. -EMSGSIZE: it cannot any more, or -ENOMEM.
 int co_operation_resize(struct co_mcast_op *op, size_t bytes);

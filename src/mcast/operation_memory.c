@@ -6,8 +6,8 @@
 // which only repairs are sent of, and for kept copies, the transport copies. What has been lent to the neighbour
 // (rdma_repair_offer.c) is taken back at the same point. Where the transport knows no regions it costs a test at both
 // ends.
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/operation_memory.h"
 #include "mcast/repair/rdma_repair_offer.h"
 

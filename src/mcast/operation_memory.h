@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_OPERATION_MEMORY_H
 #define CASTOFF_MCAST_OPERATION_MEMORY_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/operation.h"
 
 void co_operation_memory_open(struct co_mcast_op *op);          // where the transport knows regions
 bool co_operation_memory_is_busy(const struct co_mcast_op *op); // the transport has yet to read some of it

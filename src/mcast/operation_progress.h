@@ -5,7 +5,7 @@
 #ifndef CASTOFF_MCAST_OPERATION_PROGRESS_H
 #define CASTOFF_MCAST_OPERATION_PROGRESS_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 void co_operation_block_arrived(struct co_mcast_op *op, int source); // the last chunk of it
 void co_operation_own_block_is_here(struct co_mcast_op *op);         // to be sent; nothing is awaited of it

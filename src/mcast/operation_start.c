@@ -7,15 +7,15 @@
 
 #include "base/log.h"
 #include "mcast/send/allgather_schedule.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/ack/ack.h"
 #include "mcast/collect.h"
-#include "mcast/group.h"
+#include "mcast/state/group.h"
 #include "mcast/mcast_receive.h"
-#include "mcast/operation.h"
+#include "mcast/state/operation.h"
 #include "mcast/operation_progress.h"
 #include "mcast/operation_memory.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 #include "mcast/receive/early_chunks.h"
 #include "mcast/receive/landing.h"
 #include "mcast/repair/retransmit.h"
@@ -112,7 +112,7 @@ static void early_replay(struct co_mcast_op *op)
         }
         co_early_give(early);
     }
-    co_deliver_count(op->group->mcast);
+    co_placement_count(op->group->mcast);
 }
 
 static void begin(struct co_mcast_op *op)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/probe.h"
 #include "mcast/send/control_send.h"
 

@@ -4,7 +4,8 @@
 #ifndef CASTOFF_MCAST_PROBE_H
 #define CASTOFF_MCAST_PROBE_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 void co_probe_take(struct co_mcast *mcast, const struct co_control *control); // its source is a world rank
 void co_probe_progress(struct co_mcast *mcast);

@@ -6,7 +6,7 @@
 
 #include "base/counters.h"
 #include "mcast/ack/ack.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/mcast_receive.h"
 #include "mcast/operation_progress.h"
 #include "mcast/repair/retransmit.h"
@@ -76,7 +76,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     return has_room;
 }
 
-int co_lanes_progress(struct co_mcast *mcast)
+int co_threads_progress(struct co_mcast *mcast)
 {
     for (unsigned i = 0; i < mcast->config.subgroups; i++) {
         struct co_receive_lane *lane = mcast->lanes[i];

@@ -11,7 +11,7 @@
 #include <mpi-ext.h>
 #include <stdbool.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 // Functions that castoff wraps.
 #define CO_NEXT_WRAPPED(X)                                                                                             \

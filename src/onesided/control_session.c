@@ -16,7 +16,7 @@ enum {
     HELLO_BYTES = 32,
     NONCE_AT = 16,
     NONCE_BYTES = 16,
-    MESSAGE_MAX = CO_CONTROL_HEAD_BYTES + CO_CONTROL_BODY_MAX + CO_CONTROL_TAG_BYTES,
+    MESSAGE_MAX = CO_COORDINATION_HEAD_BYTES + CO_COORDINATION_BODY_MAX + CO_COORDINATION_TAG_BYTES,
     IN_ROOM = 2 * MESSAGE_MAX,
     OUT_ROOM = 16 * MESSAGE_MAX,
     FROM_CLIENT = 0,
@@ -41,8 +41,8 @@ static void make_hello(uint8_t hello[HELLO_BYTES])
 {
     memset(hello, 0, HELLO_BYTES);
     memcpy(hello, magic, sizeof magic);
-    hello[8] = CO_CONTROL_VERSION & 0xff;
-    hello[9] = CO_CONTROL_VERSION >> 8;
+    hello[8] = CO_COORDINATION_VERSION & 0xff;
+    hello[9] = CO_COORDINATION_VERSION >> 8;
     randombytes_buf(hello + NONCE_AT, NONCE_BYTES);
 }
 
@@ -134,9 +134,9 @@ static int take_hello(struct co_session *session, char *why, size_t why_room)
         queue_hello(session); // also to another version, which can then tell its user
     }
     drop_in(session, HELLO_BYTES);
-    if (version != CO_CONTROL_VERSION) {
+    if (version != CO_COORDINATION_VERSION) {
         snprintf(why, why_room, "the other end speaks version %u of the protocol, this one %u", version,
-                 CO_CONTROL_VERSION);
+                 CO_COORDINATION_VERSION);
         return -EPROTONOSUPPORT;
     }
     return 1;
@@ -158,7 +158,7 @@ static bool tag_holds(struct co_session *session, size_t covered)
                           session->in, covered);
 }
 
-int co_session_next(struct co_session *session, struct co_control_message *message, char *why, size_t why_room)
+int co_session_next(struct co_session *session, struct co_coordination_message *message, char *why, size_t why_room)
 {
     if (session->auth == NULL) {
         int result = take_hello(session, why, why_room);
@@ -167,16 +167,16 @@ int co_session_next(struct co_session *session, struct co_control_message *messa
         }
     }
     const uint8_t *head = session->in;
-    if (session->in_bytes < CO_CONTROL_HEAD_BYTES) {
+    if (session->in_bytes < CO_COORDINATION_HEAD_BYTES) {
         return 0;
     }
     size_t body = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16 | (size_t)head[3] << 24;
-    if (body > CO_CONTROL_BODY_MAX) {
+    if (body > CO_COORDINATION_BODY_MAX) {
         snprintf(why, why_room, "a message of %zu bytes, more than there are", body);
         return -EPROTO;
     }
-    size_t covered = CO_CONTROL_HEAD_BYTES + body;
-    if (session->in_bytes < covered + CO_CONTROL_TAG_BYTES) {
+    size_t covered = CO_COORDINATION_HEAD_BYTES + body;
+    if (session->in_bytes < covered + CO_COORDINATION_TAG_BYTES) {
         return 0;
     }
     if (!tag_holds(session, covered)) {
@@ -187,8 +187,8 @@ int co_session_next(struct co_session *session, struct co_control_message *messa
     session->heard++;
     session->is_trusted = true;
     message->kind = (uint16_t)(head[4] | head[5] << 8);
-    int error = co_control_read(message, session->in + CO_CONTROL_HEAD_BYTES, body);
-    drop_in(session, covered + CO_CONTROL_TAG_BYTES);
+    int error = co_coordination_read(message, session->in + CO_COORDINATION_HEAD_BYTES, body);
+    drop_in(session, covered + CO_COORDINATION_TAG_BYTES);
     if (error != 0) {
         snprintf(why, why_room, "message %u makes no sense", message->kind);
         return error;
@@ -216,7 +216,7 @@ static bool make_room(struct co_session *session)
     return OUT_ROOM - session->out_bytes >= MESSAGE_MAX;
 }
 
-int co_session_say(struct co_session *session, struct co_control_message *message)
+int co_session_send(struct co_session *session, struct co_coordination_message *message)
 {
     if (session->auth == NULL) {
         return -ENOTCONN;
@@ -225,7 +225,7 @@ int co_session_say(struct co_session *session, struct co_control_message *messag
         return -ENOBUFS;
     }
     uint8_t *head = session->out + session->out_bytes, nonce[CO_AUTH_NONCE_BYTES];
-    size_t body = co_control_write(head + CO_CONTROL_HEAD_BYTES, message);
+    size_t body = co_coordination_write(head + CO_COORDINATION_HEAD_BYTES, message);
     for (int i = 0; i < 4; i++) {
         head[i] = (uint8_t)(body >> 8 * i);
     }
@@ -234,8 +234,8 @@ int co_session_say(struct co_session *session, struct co_control_message *messag
     head[6] = head[7] = 0;
     make_nonce(nonce, session->said++);
     co_auth_seal(session->auth, CO_AUTH_CONTROL, session->is_client ? FROM_CLIENT : FROM_SERVER, 0, nonce, head,
-                 CO_CONTROL_HEAD_BYTES + body, NULL, 0, head + CO_CONTROL_HEAD_BYTES + body);
-    session->out_bytes += CO_CONTROL_HEAD_BYTES + body + CO_CONTROL_TAG_BYTES;
+                 CO_COORDINATION_HEAD_BYTES + body, NULL, 0, head + CO_COORDINATION_HEAD_BYTES + body);
+    session->out_bytes += CO_COORDINATION_HEAD_BYTES + body + CO_COORDINATION_TAG_BYTES;
     return 0;
 }
 

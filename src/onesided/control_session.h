@@ -31,7 +31,7 @@ size_t co_session_feed(struct co_session *session, const uint8_t *data, size_t b
 
 // 1 and a message; 0: nothing whole is there; -errno and `why`: the connection is over. -EPROTONOSUPPORT another
 // version, -EACCES another secret (or a message that was changed), -EPROTO no peer of ours.
-int co_session_next(struct co_session *session, struct co_control_message *message, char *why, size_t why_room);
+int co_session_next(struct co_session *session, struct co_coordination_message *message, char *why, size_t why_room);
 
 // True once the HELLO of the peer has come: messages can be sent.
 bool co_session_is_open(const struct co_session *session);
@@ -39,7 +39,7 @@ bool co_session_is_open(const struct co_session *session);
 bool co_session_is_trusted(const struct co_session *session);
 
 // Queues a message. -ENOTCONN before co_session_is_open; -ENOBUFS: the peer does not read what it gets.
-int co_session_say(struct co_session *session, struct co_control_message *message);
+int co_session_send(struct co_session *session, struct co_coordination_message *message);
 
 // What is to be sent, and that so many bytes of it were.
 size_t co_session_out(const struct co_session *session, const uint8_t **data);

@@ -84,17 +84,17 @@ static void pass_text(struct cursor *cursor, char *text, size_t room)
     }
 }
 
-bool co_control_name_is_good(const char *name)
+bool co_coordination_name_is_good(const char *name)
 {
     size_t length = strlen(name);
-    return length > 0 && length < CO_CONTROL_NAME_MAX &&
+    return length > 0 && length < CO_COORDINATION_NAME_MAX &&
            strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == length;
 }
 
-static void pass_name(struct cursor *cursor, char name[CO_CONTROL_NAME_MAX])
+static void pass_name(struct cursor *cursor, char name[CO_COORDINATION_NAME_MAX])
 {
-    pass_text(cursor, name, CO_CONTROL_NAME_MAX);
-    need(cursor, cursor->is_wrong || co_control_name_is_good(name));
+    pass_text(cursor, name, CO_COORDINATION_NAME_MAX);
+    need(cursor, cursor->is_wrong || co_coordination_name_is_good(name));
 }
 
 static bool mtu_is_good(uint32_t mtu)
@@ -109,7 +109,7 @@ static void pass_count(struct cursor *cursor, uint32_t *count, uint32_t most)
     *count = cursor->is_wrong ? 0 : *count;
 }
 
-static void pass_login(struct cursor *cursor, struct co_control_login *login)
+static void pass_login(struct cursor *cursor, struct co_coordination_login *login)
 {
     pass_8(cursor, &login->role);
     pass_name(cursor, login->name);
@@ -120,7 +120,7 @@ static void pass_login(struct cursor *cursor, struct co_control_login *login)
     need(cursor, login->role >= CO_ROLE_HOP && login->role < CO_ROLE_END && login->mode <= CO_HOP_NIC);
 }
 
-static void pass_answer(struct cursor *cursor, struct co_control_answer *answer)
+static void pass_answer(struct cursor *cursor, struct co_coordination_answer *answer)
 {
     pass_32(cursor, &answer->request);
     pass_8(cursor, &answer->reason);
@@ -128,7 +128,7 @@ static void pass_answer(struct cursor *cursor, struct co_control_answer *answer)
     need(cursor, answer->reason < CO_REASON_END);
 }
 
-static void pass_rule(struct cursor *cursor, struct co_control_rule *rule)
+static void pass_rule(struct cursor *cursor, struct co_coordination_rule *rule)
 {
     struct co_rule_config *config = &rule->config;
     pass_32(cursor, &rule->request);
@@ -151,13 +151,13 @@ static void pass_rule(struct cursor *cursor, struct co_control_rule *rule)
     config->targets = rule->targets;
 }
 
-static void pass_removal(struct cursor *cursor, struct co_control_removal *removal)
+static void pass_removal(struct cursor *cursor, struct co_coordination_removal *removal)
 {
     pass_32(cursor, &removal->request);
     pass_64(cursor, &removal->id);
 }
 
-static void pass_hop_report(struct cursor *cursor, struct co_control_hop_report *report)
+static void pass_hop_report(struct cursor *cursor, struct co_coordination_hop_report *report)
 {
     struct co_hop_totals *totals = &report->totals;
     pass_32(cursor, &report->number);
@@ -168,9 +168,9 @@ static void pass_hop_report(struct cursor *cursor, struct co_control_hop_report 
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         pass_64(cursor, fields[i]);
     }
-    pass_count(cursor, &report->rule_count, CO_CONTROL_RULES_MAX);
+    pass_count(cursor, &report->rule_count, CO_COORDINATION_RULES_MAX);
     for (uint32_t i = 0; i < report->rule_count; i++) {
-        struct co_control_hop_rule *rule = &report->rules[i];
+        struct co_coordination_hop_rule *rule = &report->rules[i];
         pass_64(cursor, &rule->id);
         for (int k = 0; k < CO_RULE_VERDICTS; k++) {
             pass_64(cursor, &rule->packets[k]);
@@ -179,9 +179,9 @@ static void pass_hop_report(struct cursor *cursor, struct co_control_hop_report 
     }
 }
 
-static void pass_open(struct cursor *cursor, struct co_control_open *open)
+static void pass_open(struct cursor *cursor, struct co_coordination_open *open)
 {
-    struct co_control_end *end = &open->end;
+    struct co_coordination_end *end = &open->end;
     pass_name(cursor, open->group);
     pass_name(cursor, open->name);
     pass_64(cursor, &open->bytes);
@@ -198,7 +198,7 @@ static void pass_open(struct cursor *cursor, struct co_control_open *open)
     need(cursor, mtu_is_good(end->mtu));
 }
 
-static void pass_setup(struct cursor *cursor, struct co_control_setup *setup)
+static void pass_setup(struct cursor *cursor, struct co_coordination_setup *setup)
 {
     pass_32(cursor, &setup->ip);
     pass_32(cursor, &setup->psn);
@@ -212,7 +212,7 @@ static void pass_setup(struct cursor *cursor, struct co_control_setup *setup)
     need(cursor, setup->bytes > 0 && setup->bytes <= CO_TRANSFER_BYTES_MAX);
 }
 
-static void pass_round(struct cursor *cursor, struct co_control_round *round)
+static void pass_round(struct cursor *cursor, struct co_coordination_round *round)
 {
     pass_32(cursor, &round->transfer);
     pass_32(cursor, &round->round);
@@ -223,16 +223,16 @@ static void pass_round(struct cursor *cursor, struct co_control_round *round)
 }
 
 // Rising, not touching each other, inside of the most chunks that there are, and just those that are missing.
-static void pass_missing(struct cursor *cursor, struct co_control_missing *missing)
+static void pass_missing(struct cursor *cursor, struct co_coordination_missing *missing)
 {
     pass_name(cursor, missing->name);
     pass_32(cursor, &missing->transfer);
     pass_32(cursor, &missing->round);
     pass_32(cursor, &missing->missing);
-    pass_count(cursor, &missing->range_count, CO_CONTROL_RANGES_MAX);
+    pass_count(cursor, &missing->range_count, CO_COORDINATION_RANGES_MAX);
     uint32_t least = 0, sum = 0;
     for (uint32_t i = 0; i < missing->range_count && !cursor->is_wrong; i++) {
-        struct co_control_range *range = &missing->ranges[i];
+        struct co_coordination_range *range = &missing->ranges[i];
         pass_32(cursor, &range->first);
         pass_32(cursor, &range->count);
         need(cursor, range->first >= least && range->first < CO_TRANSFER_CHUNKS_MAX);
@@ -243,12 +243,12 @@ static void pass_missing(struct cursor *cursor, struct co_control_missing *missi
     need(cursor, missing->missing == sum);
 }
 
-static void pass_status(struct cursor *cursor, struct co_control_status *status)
+static void pass_status(struct cursor *cursor, struct co_coordination_status *status)
 {
     uint8_t is_last = cursor->out != NULL && status->is_last; // reading: there is none yet
     pass_8(cursor, &is_last);
     pass_16(cursor, &status->bytes);
-    need(cursor, is_last <= 1 && status->bytes < CO_CONTROL_STATUS_MAX);
+    need(cursor, is_last <= 1 && status->bytes < CO_COORDINATION_STATUS_MAX);
     status->is_last = is_last == 1;
     if (cursor->is_wrong) {
         return;
@@ -261,12 +261,13 @@ static void pass_status(struct cursor *cursor, struct co_control_status *status)
     }
 }
 
-static void pass(struct cursor *cursor, struct co_control_message *message)
+static void pass(struct cursor *cursor, struct co_coordination_message *message)
 {
     switch (message->kind) {
     case CO_SAY_WELCOME:
         pass_32(cursor, &message->lease_ms);
-        need(cursor, message->lease_ms >= CO_CONTROL_LEASE_MS_MIN && message->lease_ms <= CO_CONTROL_LEASE_MS_MAX);
+        need(cursor,
+             message->lease_ms >= CO_COORDINATION_LEASE_MS_MIN && message->lease_ms <= CO_COORDINATION_LEASE_MS_MAX);
         break;
     case CO_SAY_LOGIN:
         pass_login(cursor, &message->login);
@@ -317,14 +318,14 @@ static void pass(struct cursor *cursor, struct co_control_message *message)
     }
 }
 
-size_t co_control_write(uint8_t body[CO_CONTROL_BODY_MAX], struct co_control_message *message)
+size_t co_coordination_write(uint8_t body[CO_COORDINATION_BODY_MAX], struct co_coordination_message *message)
 {
-    struct cursor cursor = {.out = body, .end = CO_CONTROL_BODY_MAX};
+    struct cursor cursor = {.out = body, .end = CO_COORDINATION_BODY_MAX};
     pass(&cursor, message);
     return cursor.at;
 }
 
-int co_control_read(struct co_control_message *out, const uint8_t *body, size_t bytes)
+int co_coordination_read(struct co_coordination_message *out, const uint8_t *body, size_t bytes)
 {
     struct cursor cursor = {.in = body, .end = bytes};
     pass(&cursor, out);

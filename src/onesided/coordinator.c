@@ -14,8 +14,8 @@ int co_coordinator_open(struct co_coordinator **out, const struct co_coordinator
                         const struct co_coordinator_output *output)
 {
     uint64_t lease_ms = config->lease_ns / 1000000;
-    if (config->first_ip == 0 || config->addresses == 0 || lease_ms < CO_CONTROL_LEASE_MS_MIN ||
-        lease_ms > CO_CONTROL_LEASE_MS_MAX || config->patience_ns == 0) {
+    if (config->first_ip == 0 || config->addresses == 0 || lease_ms < CO_COORDINATION_LEASE_MS_MIN ||
+        lease_ms > CO_COORDINATION_LEASE_MS_MAX || config->patience_ns == 0) {
         return -EINVAL;
     }
     struct co_coordinator *coordinator = calloc(1, sizeof *coordinator);
@@ -51,7 +51,7 @@ void co_coordinator_joined(struct co_coordinator *coordinator, unsigned client, 
     *who = (struct client){.is_there = true, .since_ns = now_ns, .heard_ns = now_ns};
     snprintf(who->place, sizeof who->place, "%s", place);
     coordinator->message.lease_ms = (uint32_t)(coordinator->config.lease_ns / 1000000);
-    co_coordinator_say(coordinator, client, CO_SAY_WELCOME);
+    co_coordinator_send(coordinator, client, CO_SAY_WELCOME);
 }
 
 static void refuse(struct co_coordinator *coordinator, unsigned client, uint8_t reason, const char *text)
@@ -60,7 +60,7 @@ static void refuse(struct co_coordinator *coordinator, unsigned client, uint8_t 
     co_coordinator_answer(coordinator, client, CO_SAY_REFUSED, reason, text);
 }
 
-static void take_login(struct co_coordinator *coordinator, unsigned client, const struct co_control_login *login,
+static void take_login(struct co_coordinator *coordinator, unsigned client, const struct co_coordination_login *login,
                        uint64_t now_ns)
 {
     struct client *who = &coordinator->clients[client];
@@ -74,7 +74,8 @@ static void take_login(struct co_coordinator *coordinator, unsigned client, cons
     }
 }
 
-static void take_report(struct co_coordinator *coordinator, unsigned client, const struct co_control_hop_report *report)
+static void take_report(struct co_coordinator *coordinator, unsigned client,
+                        const struct co_coordination_hop_report *report)
 {
     struct client *who = &coordinator->clients[client];
     if (who->report == NULL) {
@@ -84,13 +85,13 @@ static void take_report(struct co_coordinator *coordinator, unsigned client, con
         *who->report = *report;
     }
     coordinator->message.number = report->number;
-    co_coordinator_say(coordinator, client, CO_SAY_HEARTBEAT);
+    co_coordinator_send(coordinator, client, CO_SAY_HEARTBEAT);
 }
 
-static void take_answer(struct co_coordinator *coordinator, unsigned client, const struct co_control_message *message,
-                        uint64_t now_ns)
+static void take_answer(struct co_coordinator *coordinator, unsigned client,
+                        const struct co_coordination_message *message, uint64_t now_ns)
 {
-    char text[CO_CONTROL_TEXT_MAX];
+    char text[CO_COORDINATION_TEXT_MAX];
     struct group *group = co_coordinator_hops_answered(coordinator, client, message, text);
     if (group != NULL && *text != '\0') {
         co_coordinator_group_end(coordinator, group, message->answer.reason, text, now_ns);
@@ -100,7 +101,7 @@ static void take_answer(struct co_coordinator *coordinator, unsigned client, con
 }
 
 // False: no message for a hop to send.
-static bool hear_hop(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message,
+static bool hear_hop(struct co_coordinator *coordinator, unsigned client, struct co_coordination_message *message,
                      uint64_t now_ns)
 {
     switch (message->kind) {
@@ -116,7 +117,7 @@ static bool hear_hop(struct co_coordinator *coordinator, unsigned client, struct
     }
 }
 
-static bool hear_client(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message,
+static bool hear_client(struct co_coordinator *coordinator, unsigned client, struct co_coordination_message *message,
                         uint64_t now_ns)
 {
     switch (message->kind) {
@@ -139,7 +140,7 @@ static bool hear_client(struct co_coordinator *coordinator, unsigned client, str
     }
 }
 
-void co_coordinator_heard(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message,
+void co_coordinator_heard(struct co_coordinator *coordinator, unsigned client, struct co_coordination_message *message,
                           uint64_t now_ns)
 {
     struct client *who = &coordinator->clients[client];
@@ -172,7 +173,7 @@ static void lose_hop(struct co_coordinator *coordinator, unsigned client, uint64
                        (double)coordinator->config.lease_ns / 1e9);
     for (unsigned i = coordinator->group_count; i-- > 0;) { // from the end: a group may go meanwhile
         struct group *group = coordinator->groups[i];
-        if (co_coordinator_hops_lose(coordinator, group, client) && group->state == GROUP_INSTALLING) {
+        if (co_coordinator_hops_abort(coordinator, group, client) && group->state == GROUP_INSTALLING) {
             co_coordinator_group_end(coordinator, group, CO_REASON_NO_HOP, "the hop was lost while it took the rules",
                                      now_ns);
         }

@@ -25,7 +25,7 @@ struct co_coordinator_config {
 
 struct co_coordinator_output {
     void *context;
-    void (*say)(void *context, unsigned client, struct co_control_message *message);
+    void (*say)(void *context, unsigned client, struct co_coordination_message *message);
     void (*drop)(void *context,
                  unsigned client); // close the connection; co_coordinator_left is not to be called for it
     void (*log)(void *context, const char *line);
@@ -40,7 +40,7 @@ void co_coordinator_close(struct co_coordinator *coordinator);
 // A client is a number below CO_COORDINATOR_CLIENTS. `place` is for logs.
 void co_coordinator_joined(struct co_coordinator *coordinator, unsigned client, const char *place, uint64_t now_ns);
 // The message may be changed.
-void co_coordinator_heard(struct co_coordinator *coordinator, unsigned client, struct co_control_message *message,
+void co_coordinator_heard(struct co_coordinator *coordinator, unsigned client, struct co_coordination_message *message,
                           uint64_t now_ns);
 void co_coordinator_left(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns);
 // Deadlines; every 100 ms or so.

@@ -8,7 +8,7 @@
 
 #include "onesided/coordinator_state.h"
 
-enum { TEXT = CO_CONTROL_TEXT_MAX };
+enum { TEXT = CO_COORDINATION_TEXT_MAX };
 
 struct member *co_coordinator_group_member(struct group *group, unsigned client)
 {
@@ -83,7 +83,7 @@ static void say_go(struct co_coordinator *coordinator, struct group *group)
 {
     group->state = GROUP_OPEN;
     coordinator->message.setup = co_coordinator_setup(group, group->ip);
-    co_coordinator_say(coordinator, group->sender, CO_SAY_GO);
+    co_coordinator_send(coordinator, group->sender, CO_SAY_GO);
     co_coordinator_log(coordinator, "group %s: open, %u members", group->name, group->member_count);
 }
 
@@ -129,7 +129,7 @@ static void member_leaves(struct co_coordinator *coordinator, struct group *grou
     if (was_open) {
         co_coordinator_log(coordinator, "group %s: %s", group->name, text);
         snprintf(coordinator->message.name, sizeof coordinator->message.name, "%s", member->open.name);
-        co_coordinator_say(coordinator, group->sender, CO_SAY_MEMBER_LOST);
+        co_coordinator_send(coordinator, group->sender, CO_SAY_MEMBER_LOST);
         co_coordinator_hops_sync(coordinator, group, now_ns);
     }
     co_coordinator_group_settle(coordinator, group, now_ns);

@@ -9,7 +9,7 @@
 
 #include "onesided/coordinator_state.h"
 
-enum { TEXT = CO_CONTROL_TEXT_MAX };
+enum { TEXT = CO_COORDINATION_TEXT_MAX };
 
 static void refuse(struct co_coordinator *coordinator, unsigned client, uint8_t reason, const char *text)
 {
@@ -83,7 +83,7 @@ static bool find_fault(const struct co_coordinator *coordinator, const struct gr
         return true;
     }
     for (unsigned i = 0; i < group->member_count; i++) {
-        const struct co_control_open *member = &group->members[i].open;
+        const struct co_coordination_open *member = &group->members[i].open;
         if (member->bytes < group->sender_open.bytes) {
             snprintf(text, TEXT, "member %s has registered %llu bytes, and %llu are to be written", member->name,
                      (unsigned long long)member->bytes, (unsigned long long)group->sender_open.bytes);
@@ -103,7 +103,7 @@ static void say_setup(struct co_coordinator *coordinator, const struct group *gr
 {
     for (unsigned i = 0; i < group->member_count; i++) {
         coordinator->message.setup = co_coordinator_setup(group, group->sender_open.end.ip);
-        co_coordinator_say(coordinator, group->members[i].client, CO_SAY_SETUP);
+        co_coordinator_send(coordinator, group->members[i].client, CO_SAY_SETUP);
     }
 }
 
@@ -131,7 +131,7 @@ static void try_start(struct co_coordinator *coordinator, struct group *group, u
 
 // Text of why this cannot be; NULL: it can.
 static const char *check_sender(const struct co_coordinator *coordinator, const struct group *group,
-                                const struct co_control_open *open, uint8_t *reason, char text[TEXT])
+                                const struct co_coordination_open *open, uint8_t *reason, char text[TEXT])
 {
     *reason = CO_REASON_WRONG;
     if (open->bytes == 0 || open->bytes > CO_TRANSFER_BYTES_MAX || open->members == 0 ||
@@ -153,7 +153,7 @@ static const char *check_sender(const struct co_coordinator *coordinator, const 
     return NULL;
 }
 
-static const char *check_member(const struct group *group, const struct co_control_open *open, uint8_t *reason,
+static const char *check_member(const struct group *group, const struct co_coordination_open *open, uint8_t *reason,
                                 char text[TEXT])
 {
     *reason = CO_REASON_WRONG;
@@ -179,7 +179,7 @@ static const char *check_member(const struct group *group, const struct co_contr
     return NULL;
 }
 
-static bool add_member(struct group *group, unsigned client, const struct co_control_open *open)
+static bool add_member(struct group *group, unsigned client, const struct co_coordination_open *open)
 {
     if (group->member_count == group->member_room) {
         unsigned room = group->member_room == 0 ? 8 : 2 * group->member_room;
@@ -195,7 +195,7 @@ static bool add_member(struct group *group, unsigned client, const struct co_con
 }
 
 static void join(struct co_coordinator *coordinator, struct group *group, unsigned client,
-                 const struct co_control_message *message, uint64_t now_ns)
+                 const struct co_coordination_message *message, uint64_t now_ns)
 {
     if (message->kind == CO_SAY_OPEN_SENDER) {
         group->has_sender = true;
@@ -227,9 +227,9 @@ static const char *check_hops(struct co_coordinator *coordinator, struct group *
 }
 
 void co_coordinator_group_open(struct co_coordinator *coordinator, unsigned client,
-                               const struct co_control_message *message, uint64_t now_ns)
+                               const struct co_coordination_message *message, uint64_t now_ns)
 {
-    const struct co_control_open *open = &message->open;
+    const struct co_coordination_open *open = &message->open;
     struct group *group = find_group(coordinator, open->group);
     char text[TEXT];
     uint8_t reason = CO_REASON_WRONG;
@@ -270,7 +270,7 @@ void co_coordinator_group_ready(struct co_coordinator *coordinator, unsigned cli
 }
 
 void co_coordinator_group_pass_on(struct co_coordinator *coordinator, unsigned client,
-                                  struct co_control_message *message)
+                                  struct co_coordination_message *message)
 {
     struct group *group = coordinator->clients[client].group;
     if (group == NULL || group->state != GROUP_OPEN) {

@@ -46,7 +46,7 @@ static uint32_t list_targets(struct co_coordinator *coordinator, const struct gr
     uint32_t count = 0;
     for (unsigned i = 0; i < group->member_count && group->state != GROUP_ENDING; i++) {
         const struct member *member = &group->members[i];
-        const struct co_control_end *end = &member->open.end;
+        const struct co_coordination_end *end = &member->open.end;
         if (!is_wanted(member) || member->hop != hop) {
             continue;
         }
@@ -97,7 +97,7 @@ static void sync_hop(struct co_coordinator *coordinator, struct group *group, un
         return;
     }
     if (count > 0) {
-        struct co_control_rule *rule = &coordinator->message.rule;
+        struct co_coordination_rule *rule = &coordinator->message.rule;
         part->has_rule = true;
         part->asked_ns = now_ns;
         part->request = rule->request = new_request(coordinator);
@@ -108,12 +108,12 @@ static void sync_hop(struct co_coordinator *coordinator, struct group *group, un
                                                .key = group->key,
                                                .bytes = group->sender_open.bytes,
                                                .action_count = count};
-        co_coordinator_say(coordinator, hop, CO_SAY_RULE_SET);
+        co_coordinator_send(coordinator, hop, CO_SAY_RULE_SET);
     } else if (part->has_rule) {
         part->request = new_request(coordinator);
         part->asked_ns = now_ns;
-        coordinator->message.removal = (struct co_control_removal){.request = part->request, .id = group->id};
-        co_coordinator_say(coordinator, hop, CO_SAY_RULE_REMOVE);
+        coordinator->message.removal = (struct co_coordination_removal){.request = part->request, .id = group->id};
+        co_coordinator_send(coordinator, hop, CO_SAY_RULE_REMOVE);
     }
 }
 
@@ -148,7 +148,7 @@ unsigned co_coordinator_hops_find_mute(const struct co_coordinator *coordinator,
 // Text of why this hop cannot be had beside those that are there; false: it can.
 static bool find_conflict(const struct co_coordinator *coordinator, unsigned client, char *text, size_t room)
 {
-    const struct co_control_login *login = &coordinator->clients[client].hop;
+    const struct co_coordination_login *login = &coordinator->clients[client].hop;
     unsigned hops = 0;
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         const struct client *other = &coordinator->clients[i];
@@ -180,7 +180,7 @@ static bool find_conflict(const struct co_coordinator *coordinator, unsigned cli
 void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned client, uint64_t now_ns)
 {
     struct client *who = &coordinator->clients[client];
-    char text[CO_CONTROL_TEXT_MAX];
+    char text[CO_COORDINATION_TEXT_MAX];
     if (find_conflict(coordinator, client, text, sizeof text)) {
         who->role = CO_ROLE_STATUS; // it may stay, but is no hop
         co_coordinator_log(coordinator, "hop %s at %s: refused: %s", who->name, who->place, text);
@@ -199,7 +199,7 @@ void co_coordinator_hops_login(struct co_coordinator *coordinator, unsigned clie
     }
 }
 
-bool co_coordinator_hops_lose(struct co_coordinator *coordinator, struct group *group, unsigned hop)
+bool co_coordinator_hops_abort(struct co_coordinator *coordinator, struct group *group, unsigned hop)
 {
     struct part *part = part_of(group, hop, false);
     if (part == NULL) {
@@ -215,7 +215,7 @@ bool co_coordinator_hops_lose(struct co_coordinator *coordinator, struct group *
 }
 
 static void take_answer(struct co_coordinator *coordinator, const struct group *group, struct part *part,
-                        const struct co_control_message *message, char text[CO_CONTROL_TEXT_MAX])
+                        const struct co_coordination_message *message, char text[CO_COORDINATION_TEXT_MAX])
 {
     const struct client *hop = &coordinator->clients[part->hop];
     part->request = 0;
@@ -225,7 +225,7 @@ static void take_answer(struct co_coordinator *coordinator, const struct group *
             part->has_rule && group->state != GROUP_ENDING && list_targets(coordinator, group, part->hop) > 0;
         return;
     }
-    snprintf(text, CO_CONTROL_TEXT_MAX, "hop %s: %.180s", hop->name, message->answer.text);
+    snprintf(text, CO_COORDINATION_TEXT_MAX, "hop %s: %.180s", hop->name, message->answer.text);
     co_coordinator_log(coordinator, "group %s: %s", group->name, text);
     if (group->state == GROUP_ENDING) { // it had no such rule
         part->has_rule = false;
@@ -234,7 +234,8 @@ static void take_answer(struct co_coordinator *coordinator, const struct group *
 }
 
 struct group *co_coordinator_hops_answered(struct co_coordinator *coordinator, unsigned client,
-                                           const struct co_control_message *message, char text[CO_CONTROL_TEXT_MAX])
+                                           const struct co_coordination_message *message,
+                                           char text[CO_COORDINATION_TEXT_MAX])
 {
     for (unsigned i = 0; i < coordinator->group_count; i++) {
         struct group *group = coordinator->groups[i];

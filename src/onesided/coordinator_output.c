@@ -16,7 +16,7 @@ void co_coordinator_log(struct co_coordinator *coordinator, const char *format, 
     coordinator->output.log(coordinator->output.context, line);
 }
 
-void co_coordinator_say(struct co_coordinator *coordinator, unsigned client, uint16_t kind)
+void co_coordinator_send(struct co_coordinator *coordinator, unsigned client, uint16_t kind)
 {
     coordinator->message.kind = kind;
     coordinator->output.say(coordinator->output.context, client, &coordinator->message);
@@ -25,8 +25,8 @@ void co_coordinator_say(struct co_coordinator *coordinator, unsigned client, uin
 void co_coordinator_answer(struct co_coordinator *coordinator, unsigned client, uint16_t kind, uint8_t reason,
                            const char *text)
 {
-    struct co_control_answer *answer = &coordinator->message.answer;
-    *answer = (struct co_control_answer){.reason = reason};
+    struct co_coordination_answer *answer = &coordinator->message.answer;
+    *answer = (struct co_coordination_answer){.reason = reason};
     snprintf(answer->text, sizeof answer->text, "%s", text);
-    co_coordinator_say(coordinator, client, kind);
+    co_coordinator_send(coordinator, client, kind);
 }

@@ -30,7 +30,7 @@ struct server {
     struct connection connections[CO_COORDINATOR_CLIENTS];
     struct pollfd entries[CO_COORDINATOR_CLIENTS + 1];
     unsigned who[CO_COORDINATOR_CLIENTS + 1]; // behind an entry
-    struct co_control_message message;        // heard
+    struct co_coordination_message message;   // heard
 };
 
 static void tell(const struct server *server, const char *place, const char *text)
@@ -40,11 +40,11 @@ static void tell(const struct server *server, const char *place, const char *tex
     server->config->log(NULL, line);
 }
 
-static void say(void *context, unsigned client, struct co_control_message *message)
+static void say(void *context, unsigned client, struct co_coordination_message *message)
 {
     struct server *server = context;
     struct connection *connection = &server->connections[client];
-    if (connection->is_used && !connection->is_broken && co_tcp_say(&connection->link, message) != 0) {
+    if (connection->is_used && !connection->is_broken && co_tcp_message_send(&connection->link, message) != 0) {
         connection->is_broken = true;
     }
 }

@@ -18,17 +18,17 @@ struct page {
 
 static void turn_page(struct page *page, bool is_last)
 {
-    struct co_control_status *status = &page->coordinator->message.status;
+    struct co_coordination_status *status = &page->coordinator->message.status;
     status->is_last = is_last;
-    co_coordinator_say(page->coordinator, page->client, CO_SAY_STATUS_TEXT);
+    co_coordinator_send(page->coordinator, page->client, CO_SAY_STATUS_TEXT);
     status->bytes = 0;
 }
 
 static void print(struct page *page, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void print(struct page *page, const char *format, ...)
 {
-    struct co_control_status *status = &page->coordinator->message.status;
-    if (status->bytes + LINE_MAX_BYTES > CO_CONTROL_STATUS_MAX) {
+    struct co_coordination_status *status = &page->coordinator->message.status;
+    if (status->bytes + LINE_MAX_BYTES > CO_COORDINATION_STATUS_MAX) {
         turn_page(page, false);
     }
     va_list arguments;
@@ -49,7 +49,7 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
     return to_ns > from_ns ? (double)(to_ns - from_ns) / 1e9 : 0;
 }
 
-static void print_rule(struct page *page, const struct co_control_hop_rule *rule)
+static void print_rule(struct page *page, const struct co_coordination_hop_rule *rule)
 {
     const struct co_coordinator *coordinator = page->coordinator;
     const char *name = "?";
@@ -64,7 +64,7 @@ static void print_rule(struct page *page, const struct co_control_hop_rule *rule
     print(page, "\n");
 }
 
-static void print_report(struct page *page, const struct co_control_hop_report *report)
+static void print_report(struct page *page, const struct co_coordination_hop_report *report)
 {
     const struct co_hop_totals *totals = &report->totals;
     print(page, "  frames %llu bytes %llu forwarded %llu flooded %llu unsent %llu overruns %llu\n",
@@ -123,8 +123,8 @@ void co_coordinator_status(struct co_coordinator *coordinator, unsigned client, 
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         hops += coordinator->clients[i].is_there && coordinator->clients[i].role == CO_ROLE_HOP;
     }
-    print(&page, "coordinator version %d hops %u groups %u groups_opened %llu groups_failed %llu\n", CO_CONTROL_VERSION,
-          hops, coordinator->group_count, (unsigned long long)coordinator->groups_opened,
+    print(&page, "coordinator version %d hops %u groups %u groups_opened %llu groups_failed %llu\n",
+          CO_COORDINATION_VERSION, hops, coordinator->group_count, (unsigned long long)coordinator->groups_opened,
           (unsigned long long)coordinator->groups_failed);
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         if (coordinator->clients[i].is_there && coordinator->clients[i].role == CO_ROLE_HOP) {

@@ -15,7 +15,7 @@ struct co_hop {
     struct co_hop_config config;
     struct co_hop_output output;
     struct co_hop_totals totals;
-    struct co_match_table *table;
+    struct co_rule_table *table;
     struct co_forwarding *forwarding;
     struct co_roce_icrc icrc;
     uint64_t chance;     // state of the generator behind `loss`
@@ -42,7 +42,7 @@ int co_hop_open(struct co_hop **out, const struct co_hop_config *config, const s
     hop->output = *output;
     hop->chance = config->seed;
     hop->lose_below = (uint64_t)(config->loss * 4294967296.0);
-    int error = co_match_open(&hop->table, config->rules, config->actions);
+    int error = co_rule_table_open(&hop->table, config->rules, config->actions);
     error = error != 0 ? error : co_forwarding_open(&hop->forwarding);
     if (error != 0) {
         co_hop_close(hop);
@@ -55,7 +55,7 @@ int co_hop_open(struct co_hop **out, const struct co_hop_config *config, const s
 void co_hop_close(struct co_hop *hop)
 {
     if (hop != NULL) {
-        co_match_close(hop->table);
+        co_rule_table_close(hop->table);
         co_forwarding_close(hop->forwarding);
         free(hop);
     }
@@ -164,7 +164,7 @@ static bool take_roce(struct co_hop *hop, const struct co_hop_frame *frame, uint
     }
     // What the device behind a NIC sends to a group is on its way out.
     bool is_outbound = hop->config.mode == CO_HOP_NIC && frame->port == CO_HOP_DEVICE;
-    struct co_rule *rule = is_outbound ? NULL : co_match_find(hop->table, packet.destination_ip, packet.qpn);
+    struct co_rule *rule = is_outbound ? NULL : co_rule_table_find(hop->table, packet.destination_ip, packet.qpn);
     if (rule == NULL) {
         hop->totals.unmatched += packet.destination_ip >> 28 == 0xe && !is_outbound;
         return false;
@@ -193,16 +193,16 @@ int co_hop_install(struct co_hop *hop, const struct co_rule_config *config, uint
         snprintf(why, why_room, "a hop in NIC mode takes one action for a rule, not %u", config->action_count);
         return -EINVAL;
     }
-    return co_match_install(hop->table, config, now_ns, lease_ns, why, why_room);
+    return co_rule_table_install(hop->table, config, now_ns, lease_ns, why, why_room);
 }
 
 void co_hop_tick(struct co_hop *hop, uint64_t now_ns)
 {
-    hop->totals.expired += co_match_expire(hop->table, now_ns);
+    hop->totals.expired += co_rule_table_expire(hop->table, now_ns);
     co_forwarding_age(hop->forwarding, now_ns);
 }
 
-struct co_match_table *co_hop_table(struct co_hop *hop)
+struct co_rule_table *co_hop_table(struct co_hop *hop)
 {
     return hop->table;
 }

@@ -7,7 +7,7 @@
 #ifndef CASTOFF_ONESIDED_HOP_H
 #define CASTOFF_ONESIDED_HOP_H
 
-#include "onesided/match_table.h"
+#include "onesided/rule_table.h"
 
 #define CO_HOP_PORTS_MAX 64
 
@@ -65,14 +65,14 @@ void co_hop_close(struct co_hop *hop);
 // Calls `output` for what goes out, before it returns.
 void co_hop_take(struct co_hop *hop, const struct co_hop_frame *frame, uint64_t now_ns);
 
-// As co_match_install; in NIC mode a rule with more than one action is -EINVAL.
+// As co_rule_table_install; in NIC mode a rule with more than one action is -EINVAL.
 int co_hop_install(struct co_hop *hop, const struct co_rule_config *config, uint64_t now_ns, uint64_t lease_ns,
                    char *why, size_t why_room);
 
 // Ends leases and forgets silent addresses. Call it every second or so.
 void co_hop_tick(struct co_hop *hop, uint64_t now_ns);
 
-struct co_match_table *co_hop_table(struct co_hop *hop);
+struct co_rule_table *co_hop_table(struct co_hop *hop);
 const struct co_hop_totals *co_hop_totals(const struct co_hop *hop);
 unsigned co_hop_addresses(const struct co_hop *hop); // that it has learned
 

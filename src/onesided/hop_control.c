@@ -27,7 +27,7 @@ struct co_hop_control {
     uint32_t reports;
     uint64_t sent_ns[REPORTS_KEPT]; // when report number n was sent, at n modulo that
     char last_trouble[WHY];         // said once, not every second
-    struct co_control_message heard, message;
+    struct co_coordination_message heard, message;
 };
 
 int co_hop_control_open(struct co_hop_control **out, const struct co_hop_control_config *config, struct co_hop *hop)
@@ -71,7 +71,7 @@ static void unlink_coordinator(struct co_hop_control *control, const char *why)
 static void say(struct co_hop_control *control, uint16_t kind)
 {
     control->message.kind = kind;
-    int error = co_tcp_say(&control->link, &control->message);
+    int error = co_tcp_message_send(&control->link, &control->message);
     if (error != 0) {
         unlink_coordinator(control, strerror(-error));
     }
@@ -80,9 +80,9 @@ static void say(struct co_hop_control *control, uint16_t kind)
 // A hop logs in without rules: the coordinator installs what it wants anew.
 static void forget_rules(struct co_hop_control *control)
 {
-    struct co_match_table *table = co_hop_table(control->hop);
-    while (co_match_rules(table) > 0) {
-        co_match_remove(table, co_match_rule(table, 0)->config.id, NULL);
+    struct co_rule_table *table = co_hop_table(control->hop);
+    while (co_rule_table_count(table) > 0) {
+        co_rule_table_remove(table, co_rule_table_rule(table, 0)->config.id, NULL);
     }
 }
 
@@ -107,14 +107,14 @@ static uint64_t copies_of(const struct co_rule *rule)
 
 static void report(struct co_hop_control *control, uint64_t now_ns)
 {
-    struct co_control_hop_report *what = &control->message.report;
-    const struct co_match_table *table = co_hop_table(control->hop);
-    unsigned rules = co_match_rules(table);
-    *what = (struct co_control_hop_report){.number = ++control->reports, .totals = *co_hop_totals(control->hop)};
+    struct co_coordination_hop_report *what = &control->message.report;
+    const struct co_rule_table *table = co_hop_table(control->hop);
+    unsigned rules = co_rule_table_count(table);
+    *what = (struct co_coordination_hop_report){.number = ++control->reports, .totals = *co_hop_totals(control->hop)};
     control->config.count_lost(control->config.context, what);
-    what->rule_count = rules < CO_CONTROL_RULES_MAX ? rules : CO_CONTROL_RULES_MAX;
+    what->rule_count = rules < CO_COORDINATION_RULES_MAX ? rules : CO_COORDINATION_RULES_MAX;
     for (uint32_t i = 0; i < what->rule_count; i++) {
-        const struct co_rule *rule = co_match_rule(table, i);
+        const struct co_rule *rule = co_rule_table_rule(table, i);
         what->rules[i].id = rule->config.id;
         what->rules[i].copies = copies_of(rule);
         memcpy(what->rules[i].packets, rule->packets, sizeof rule->packets);
@@ -130,17 +130,17 @@ static void answer(struct co_hop_control *control, uint32_t request, int error, 
     if (!control->is_linked) {
         return;
     }
-    control->message.answer = (struct co_control_answer){.request = request,
-                                                         .reason = error == 0         ? CO_REASON_NONE
-                                                                   : error == -ENOSPC ? CO_REASON_FULL
-                                                                                      : CO_REASON_WRONG};
+    control->message.answer = (struct co_coordination_answer){.request = request,
+                                                              .reason = error == 0         ? CO_REASON_NONE
+                                                                        : error == -ENOSPC ? CO_REASON_FULL
+                                                                                           : CO_REASON_WRONG};
     snprintf(control->message.answer.text, sizeof control->message.answer.text, "%s", error == 0 ? "" : why);
     say(control, error == 0 ? CO_SAY_DONE : CO_SAY_REFUSED);
 }
 
 static void set_rule(struct co_hop_control *control, uint64_t now_ns)
 {
-    const struct co_control_rule *rule = &control->heard.rule;
+    const struct co_coordination_rule *rule = &control->heard.rule;
     char why[WHY] = "its lease has ended";
     int error = -ETIMEDOUT;
     if (control->lease_until_ns > now_ns) {
@@ -151,9 +151,9 @@ static void set_rule(struct co_hop_control *control, uint64_t now_ns)
 
 static void remove_rule(struct co_hop_control *control, uint64_t now_ns)
 {
-    const struct co_control_removal *removal = &control->heard.removal;
+    const struct co_coordination_removal *removal = &control->heard.removal;
     // What is not there is removed: two members who leave are two requests, the second before the first is answered.
-    co_match_remove(co_hop_table(control->hop), removal->id, NULL);
+    co_rule_table_remove(co_hop_table(control->hop), removal->id, NULL);
     answer(control, removal->request, 0, "", now_ns);
 }
 
@@ -171,7 +171,7 @@ static void renew(struct co_hop_control *control)
     if (control->reports - number < REPORTS_KEPT) {
         uint64_t from_ns = control->sent_ns[number % REPORTS_KEPT];
         control->lease_until_ns = from_ns + control->lease_ns;
-        co_match_renew(co_hop_table(control->hop), from_ns, control->lease_ns);
+        co_rule_table_renew(co_hop_table(control->hop), from_ns, control->lease_ns);
     }
 }
 
@@ -237,7 +237,7 @@ static void try_connect(struct co_hop_control *control, uint64_t now_ns)
     }
 }
 
-void co_hop_control_move(struct co_hop_control *control, uint64_t now_ns)
+void co_hop_control_progress(struct co_hop_control *control, uint64_t now_ns)
 {
     if (!control->is_linked) {
         try_connect(control, now_ns);

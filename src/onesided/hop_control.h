@@ -14,9 +14,9 @@
 struct co_hop_control_config {
     char place[CO_TCP_PLACE_MAX]; // of the coordinator, by co_tcp_resolve
     const uint8_t *secret;        // CO_SECRET_BYTES, the caller's
-    struct co_control_login login;
+    struct co_coordination_login login;
     // Adds what ports have lost to `unsent` and `overruns`.
-    void (*count_lost)(void *context, struct co_control_hop_report *report);
+    void (*count_lost)(void *context, struct co_coordination_hop_report *report);
     void (*log)(void *context, const char *line);
     void *context; // of both
 };
@@ -29,6 +29,6 @@ void co_hop_control_close(struct co_hop_control *control);
 // What to poll for; fd -1 while there is no connection.
 struct pollfd co_hop_control_watch(const struct co_hop_control *control);
 // Sends, receives, reports, connects. When its descriptor is ready, and every 250 ms.
-void co_hop_control_move(struct co_hop_control *control, uint64_t now_ns);
+void co_hop_control_progress(struct co_hop_control *control, uint64_t now_ns);
 
 #endif

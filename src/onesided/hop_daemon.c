@@ -23,7 +23,7 @@ struct daemon {
     uint64_t ticked_ns;
 };
 
-static void count_lost(void *context, struct co_control_hop_report *report)
+static void count_lost(void *context, struct co_coordination_hop_report *report)
 {
     struct co_hop_ports *ports = context;
     co_hop_ports_count_overruns(ports);
@@ -85,10 +85,10 @@ static void turn(struct daemon *daemon)
         daemon->ticked_ns = now_ns;
     }
     if (daemon->control != NULL && (is_due || (ready > 0 && entries[ports].revents != 0))) {
-        co_hop_control_move(daemon->control, now_ns);
+        co_hop_control_progress(daemon->control, now_ns);
     }
     if (ready > 0) {
-        co_hop_ports_move(daemon->ports, daemon->hop, now_ns);
+        co_hop_ports_progress(daemon->ports, daemon->hop, now_ns);
     }
 }
 

@@ -13,7 +13,7 @@ struct co_hop_daemon_config {
     unsigned room_mib;                        // receive buffer of each, 1 to CO_HOP_ROOM_MIB_MAX
     char place[CO_TCP_PLACE_MAX];             // of the coordinator; empty: none, the hop is a plain switch
     const uint8_t *secret;                    // CO_SECRET_BYTES, the caller's, as long as it runs
-    char name[CO_CONTROL_NAME_MAX];
+    char name[CO_COORDINATION_NAME_MAX];
     uint32_t serves_ip;                           // NIC mode
     void (*log)(void *context, const char *line); // context: NULL
 };

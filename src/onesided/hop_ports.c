@@ -163,7 +163,7 @@ static int receive(struct co_hop_ports *ports, struct hop_port *port)
     return count;
 }
 
-unsigned co_hop_ports_move(struct co_hop_ports *ports, struct co_hop *hop, uint64_t now_ns)
+unsigned co_hop_ports_progress(struct co_hop_ports *ports, struct co_hop *hop, uint64_t now_ns)
 {
     unsigned moved = 0;
     for (unsigned port = 0; port < ports->count; port++) {

@@ -30,7 +30,7 @@ int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsi
                       char *why, size_t why_room, char *warning, size_t warning_room);
 void co_hop_ports_close(struct co_hop_ports *ports);
 
-// For co_hop_open: frames go out by these ports, when co_hop_ports_move has gone through a batch.
+// For co_hop_open: frames go out by these ports, when co_hop_ports_progress has gone through a batch.
 struct co_hop_output co_hop_ports_output(struct co_hop_ports *ports);
 
 // Fills one entry for each port; returns how many.
@@ -38,7 +38,7 @@ unsigned co_hop_ports_watch(const struct co_hop_ports *ports, struct pollfd *ent
 
 // Hands the frames that have come to the hop, at most a batch from each port, and sends what goes out. Returns how many
 // frames have come.
-unsigned co_hop_ports_move(struct co_hop_ports *ports, struct co_hop *hop, uint64_t now_ns);
+unsigned co_hop_ports_progress(struct co_hop_ports *ports, struct co_hop *hop, uint64_t now_ns);
 
 // Asks the kernel for `overruns`, which is up to date then. Cold.
 void co_hop_ports_count_overruns(struct co_hop_ports *ports);

@@ -269,7 +269,7 @@ static int wait_for_events(struct co_tcp_link *link, uint64_t until_ns)
     return poll(&entry, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) < 0 && errno != EINTR ? -errno : 0;
 }
 
-int co_tcp_await(struct co_tcp_link *link, struct co_control_message *message, uint64_t until_ns, char *why,
+int co_tcp_await(struct co_tcp_link *link, struct co_coordination_message *message, uint64_t until_ns, char *why,
                  size_t why_room)
 {
     for (;;) {
@@ -290,8 +290,8 @@ int co_tcp_await(struct co_tcp_link *link, struct co_control_message *message, u
     }
 }
 
-int co_tcp_say(struct co_tcp_link *link, struct co_control_message *message)
+int co_tcp_message_send(struct co_tcp_link *link, struct co_coordination_message *message)
 {
-    int error = co_session_say(link->session, message);
+    int error = co_session_send(link->session, message);
     return error != 0 ? error : co_tcp_send(link);
 }

@@ -40,9 +40,9 @@ int co_tcp_receive(struct co_tcp_link *link);
 
 // The next message, for who has time to wait: sends, receives and polls until one is there or the deadline has passed
 // (-ETIMEDOUT). As co_session_next otherwise; a peer that has gone is -ECONNRESET.
-int co_tcp_await(struct co_tcp_link *link, struct co_control_message *message, uint64_t until_ns, char *why,
+int co_tcp_await(struct co_tcp_link *link, struct co_coordination_message *message, uint64_t until_ns, char *why,
                  size_t why_room);
-// Queues a message and sends what the socket takes. As co_session_say otherwise: the peer's HELLO has to have come.
-int co_tcp_say(struct co_tcp_link *link, struct co_control_message *message);
+// Queues a message and sends what the socket takes. As co_session_send otherwise: the peer's HELLO has to have come.
+int co_tcp_message_send(struct co_tcp_link *link, struct co_coordination_message *message);
 
 #endif

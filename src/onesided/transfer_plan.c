@@ -27,7 +27,7 @@ uint32_t co_transfer_bytes_of(uint64_t bytes, uint32_t chunk)
     return (uint32_t)(left < whole ? left : whole);
 }
 
-bool co_transfer_setup_fits(const struct co_control_setup *setup, bool is_sender, uint64_t buffer_bytes,
+bool co_transfer_setup_fits(const struct co_coordination_setup *setup, bool is_sender, uint64_t buffer_bytes,
                             uint32_t members)
 {
     bool is_possible = setup->bytes > 0 && setup->bytes <= CO_TRANSFER_BYTES_MAX && setup->bytes <= buffer_bytes;
@@ -45,15 +45,15 @@ bool co_transfer_take_immediate(uint32_t immediate, uint32_t transfer, uint32_t 
     return immediate >> 24 == (transfer & 0xff) && *chunk < chunks;
 }
 
-void co_transfer_list_missing(struct co_control_missing *out, const uint64_t *bitmap, uint32_t chunks)
+void co_transfer_list_missing(struct co_coordination_missing *out, const uint64_t *bitmap, uint32_t chunks)
 {
     uint32_t at = 0;
     out->missing = co_chunk_bitmap_count_clear(bitmap, 0, chunks);
     out->range_count = 0;
-    while (out->range_count < CO_CONTROL_RANGES_MAX &&
+    while (out->range_count < CO_COORDINATION_RANGES_MAX &&
            (at = co_chunk_bitmap_find(bitmap, at, chunks, false)) < chunks) {
         uint32_t end = co_chunk_bitmap_find(bitmap, at, chunks, true);
-        out->ranges[out->range_count++] = (struct co_control_range){.first = at, .count = end - at};
+        out->ranges[out->range_count++] = (struct co_coordination_range){.first = at, .count = end - at};
         at = end;
     }
 }

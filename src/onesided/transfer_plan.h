@@ -17,7 +17,7 @@ uint32_t co_transfer_bytes_of(uint64_t bytes, uint32_t chunk);
 
 // Whether what the coordinator sets up, SETUP or GO, is what this end has asked for: the sender with just its buffer
 // and so many members, a member with one at most as long as its buffer.
-bool co_transfer_setup_fits(const struct co_control_setup *setup, bool is_sender, uint64_t buffer_bytes,
+bool co_transfer_setup_fits(const struct co_coordination_setup *setup, bool is_sender, uint64_t buffer_bytes,
                             uint32_t members);
 
 // Immediate data: the chunk, and by eight bits the transfer, so that what comes late from the one before is told apart.
@@ -26,7 +26,7 @@ uint32_t co_transfer_immediate(uint32_t transfer, uint32_t chunk);
 bool co_transfer_take_immediate(uint32_t immediate, uint32_t transfer, uint32_t chunks, uint32_t *chunk);
 
 // Fills ranges and counts of `out` from a bitmap of what has come.
-void co_transfer_list_missing(struct co_control_missing *out, const uint64_t *bitmap, uint32_t chunks);
+void co_transfer_list_missing(struct co_coordination_missing *out, const uint64_t *bitmap, uint32_t chunks);
 
 // How long to wait after each chunk. Nothing tells the sender of a queue that is full but what is missing afterwards.
 struct co_transfer_pace {

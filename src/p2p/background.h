@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Messages that move while the program computes: a thread of castoff's own takes the lock now and then, as long as
-// there is one (co_p2p_move_background). Lock held.
+// there is one (co_p2p_progress_background). Lock held.
 #ifndef CASTOFF_P2P_BACKGROUND_H
 #define CASTOFF_P2P_BACKGROUND_H
 

@@ -6,10 +6,10 @@
 
 #include <stdlib.h>
 
+#include "p2p/eager_or_rendezvous.h"
 #include "p2p/rendezvous_transfer.h"
 #include "p2p/peer_channel.h"
 #include "p2p/reply.h"
-#include "p2p/send.h"
 #include "p2p/stream_send.h"
 
 static bool answer_push(struct co_p2p *p2p, int peer, struct co_p2p_queued *item)

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "matching/matcher.h"
 
 struct co_p2p;         // of one process

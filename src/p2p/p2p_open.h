@@ -37,7 +37,7 @@ void co_p2p_set_remote_channel(struct co_p2p *p2p, struct co_channel *remote_cha
 void co_p2p_share(struct co_p2p *p2p, void (*on_background)(void *arg), void *arg);
 bool co_p2p_has_background(const struct co_p2p *p2p);
 // By that thread: events, or -EBUSY: the program's threads move it themselves.
-int co_p2p_move_background(struct co_p2p *p2p);
+int co_p2p_progress_background(struct co_p2p *p2p);
 // Nobody calls any more, and no peer waits for what is under way: that ends with -ECANCELED, but for sends whose bytes
 // the MPI below may be reading.
 void co_p2p_close(struct co_p2p *p2p);

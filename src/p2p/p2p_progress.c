@@ -166,7 +166,7 @@ bool co_p2p_has_background(const struct co_p2p *p2p)
     return co_load_relaxed(&p2p->background) > 0; // relaxed: whoever begins one tells so afterwards
 }
 
-int co_p2p_move_background(struct co_p2p *p2p)
+int co_p2p_progress_background(struct co_p2p *p2p)
 {
     if (!co_p2p_has_background(p2p)) {
         return 0;

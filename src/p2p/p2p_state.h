@@ -4,9 +4,10 @@
 // it, and tells those above by what it returns or leaves in the state:
 //   p2p.c            open, close
 //   p2p_progress.c   the conductor: whatever can move, and what follows from it
-//   p2p_failure.c           what waits for a peer that has ended, and our own end
+//   p2p_failure.c    what waits for a peer that has ended, and our own end
 //   backlog.c        what found no room is pushed     arrive.c    packets from peers
-//   send.c           eager, RTS                    message_batch.c, lanes.c   matched by several threads
+//   send.c           from the call                     message_batch.c, lanes.c   matched by several threads
+//   eager_or_rendezvous.c   how a message leaves: eager, or an RTS
 //   receive.c        from the match to the bytes
 //   stream_send.c, stream_receive.c   middle ones inside a node    rendezvous_transfer.c   large messages between hosts
 //   reply.c          what a sender is told            buffered_copy.c      copies of small messages without credit
@@ -19,8 +20,8 @@
 #include <sched.h>
 
 #include "base/hash_map.h"
-#include "base/order.h"
-#include "base/turns.h"
+#include "base/atomics.h"
+#include "base/plain_counters.h"
 #include "p2p/handles.h"
 #include "p2p/p2p_open.h"
 #include "p2p/p2p_totals.h"
@@ -78,7 +79,7 @@ struct co_p2p {
 
 static inline bool co_p2p_try(struct co_p2p *p2p)
 {
-    return p2p->on_background == NULL ? co_turns_try(&p2p->lock) : co_trylock_take(&p2p->lock);
+    return p2p->on_background == NULL ? co_plain_lock_try(&p2p->lock) : co_trylock_take(&p2p->lock);
 }
 
 static inline void co_p2p_lock(struct co_p2p *p2p)
@@ -91,7 +92,7 @@ static inline void co_p2p_lock(struct co_p2p *p2p)
 // What has been handed to the remote channel starts at once, without the lock.
 static inline void co_p2p_unlock(struct co_p2p *p2p)
 {
-    co_turns_drop(&p2p->lock);
+    co_plain_lock_drop(&p2p->lock);
     if (p2p->config.remote_channel != NULL) {
         p2p->config.remote_channel->ops->flush(p2p->config.remote_channel);
     }

@@ -95,7 +95,7 @@ static void end_reading(struct co_shm_op *op)
 
 void co_shm_direct_abandon(struct co_shm_op *op)
 {
-    // F1: before the program writes to our block. The kernel's copies end with a full barrier.
+    // release F1: before the program writes to our block. The kernel's copies end with a full barrier.
     atomic_exchange(&co_shm_control(op->team, op->team->self)->claim, co_shm_closed(op));
 }
 

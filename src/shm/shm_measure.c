@@ -60,7 +60,7 @@ static char *slot(struct stage *stage, uint64_t piece, size_t bytes, size_t slot
 static bool fail(struct player *player)
 {
     player->has_failed = true;
-    co_store_release(&player->mine->step, GIVEN_UP);
+    co_store_release(&player->mine->step, GIVEN_UP); // release M1
     return false;
 }
 

@@ -24,7 +24,7 @@
 
 #define CO_SHM_NO_LOAN (-1)
 
-// Ticks: so long before it is written to, or read, a line is asked for (base/order.h).
+// Ticks: so long before it is written to, or read, a line is asked for (base/atomics.h).
 #define CO_SHM_WRITES_AHEAD 2
 #define CO_SHM_READS_AHEAD 4
 

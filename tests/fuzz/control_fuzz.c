@@ -10,8 +10,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-static struct co_control_message message;
-static uint8_t body[CO_CONTROL_BODY_MAX];
+static struct co_coordination_message message;
+static uint8_t body[CO_COORDINATION_BODY_MAX];
 
 static void must(bool holds)
 {
@@ -27,7 +27,7 @@ static void check_sense(void)
         must(co_transfer_chunks(message.setup.bytes) - 1 < CO_TRANSFER_CHUNKS_MAX);
     }
     for (uint32_t i = 0; message.kind == CO_SAY_MISSING && i < message.missing.range_count; i++) {
-        const struct co_control_range *range = &message.missing.ranges[i];
+        const struct co_coordination_range *range = &message.missing.ranges[i];
         must(range->first < CO_TRANSFER_CHUNKS_MAX && range->count <= CO_TRANSFER_CHUNKS_MAX - range->first);
     }
 }
@@ -37,8 +37,8 @@ static void check_message(const uint8_t *data, size_t bytes)
     uint8_t *copy = malloc(bytes ? bytes : 1); // exactly as long, so that reading on is seen
 
     memcpy(copy, data, bytes);
-    if (co_control_read(&message, copy, bytes) == 0) {
-        must(co_control_write(body, &message) == bytes);
+    if (co_coordination_read(&message, copy, bytes) == 0) {
+        must(co_coordination_write(body, &message) == bytes);
         must(memcmp(body, copy, bytes) == 0);
         check_sense();
     }

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/mix_bits.h"
-#include "mcast/endpoint.h"
 #include "mcast_world.h"
 
 enum { CHUNK = 1400, ROWS_MAX = 400, AT_ONCE_MAX = 16 };

@@ -169,17 +169,8 @@ static long read_limit(const char *path)
 
 static int open_udp(struct co_transport **udp, struct co_udp_address *mine, char *why, size_t why_room)
 {
-    struct co_udp_config config = {
-        .interface = co_setting_text(CO_SET_UDP_INTERFACE),
-        .group_range = co_setting_text(CO_SET_UDP_GROUP),
-        .job_tag = co_clock_now_ns() ^ (uint64_t)getpid() << 40,
-        .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-        .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
-        .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
-        .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
-        .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
-        .plain = !co_setting_number(CO_SET_UDP_OFFLOAD),
-    };
+    struct co_udp_config config;
+    co_network_udp_config(&config, co_clock_now_ns() ^ (uint64_t)getpid() << 40);
     return co_udp_open(udp, &config, mine, why, why_room);
 }
 

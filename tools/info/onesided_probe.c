@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "base/settings.h"
-#include "tools/onesided/group_library_find.h"
+#include "tools/onesided/onesided_library_find.h"
 #include "info_transports.h"
 
 void co_onesided_probe(struct co_transport_state *state)
 {
-    struct co_group_library library;
+    struct co_onesided_library library;
     struct castoff_group_options options = {.coordinator = co_setting_text_or_null(CO_SET_COORDINATOR),
                                             .secret = co_setting_text_or_null(CO_SET_COORDINATOR_SECRET),
                                             .device = co_setting_text_or_null(CO_SET_VERBS_DEVICE)};
@@ -22,7 +22,7 @@ void co_onesided_probe(struct co_transport_state *state)
         snprintf(state->detail, sizeof state->detail, "CASTOFF_COORDINATOR_SECRET names no file");
         return;
     }
-    if (co_group_library_find(&library, state->detail, sizeof state->detail) != 0) {
+    if (co_onesided_library_find(&library, state->detail, sizeof state->detail) != 0) {
         return;
     }
     if (library.check(&options) != 0) {

@@ -62,7 +62,7 @@ static bool parse_seconds(uint64_t *ns, const char *text)
     return true;
 }
 
-static int ask_status(struct co_tcp_link *link, struct co_control_message *message, char why[WHY])
+static int ask_status(struct co_tcp_link *link, struct co_coordination_message *message, char why[WHY])
 {
     uint64_t until_ns = co_clock_now_ns() + STATUS_PATIENCE_S * CO_NS_PER_S;
     bool is_over = false;
@@ -74,7 +74,7 @@ static int ask_status(struct co_tcp_link *link, struct co_control_message *messa
         switch (message->kind) {
         case CO_SAY_WELCOME:
             message->kind = CO_SAY_LOGIN;
-            message->login = (struct co_control_login){.role = CO_ROLE_STATUS, .name = "status"};
+            message->login = (struct co_coordination_login){.role = CO_ROLE_STATUS, .name = "status"};
             break;
         case CO_SAY_DONE:
             message->kind = CO_SAY_STATUS;
@@ -87,7 +87,7 @@ static int ask_status(struct co_tcp_link *link, struct co_control_message *messa
             snprintf(why, WHY, "coordinator %s: no status", link->place);
             return -1;
         }
-        result = co_tcp_say(link, message);
+        result = co_tcp_message_send(link, message);
         if (result != 0) {
             snprintf(why, WHY, "coordinator %s: %s", link->place, strerror(-result));
             return result;
@@ -100,7 +100,7 @@ static int print_status(const struct choice *choice)
 {
     char why[WHY] = "no memory";
     struct co_tcp_link link;
-    struct co_control_message *message = calloc(1, sizeof *message);
+    struct co_coordination_message *message = calloc(1, sizeof *message);
     uint8_t *secret = NULL;
     bool is_connected = message != NULL && co_secret_open(&secret, choice->secret, why, sizeof why) == 0 &&
                         co_tcp_connect(&link, choice->place, CO_COORDINATOR_PORT, STATUS_PATIENCE_S * 1000, secret, why,

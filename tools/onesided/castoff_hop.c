@@ -89,7 +89,7 @@ static bool take_address(uint32_t *ip, const char *text)
 static bool take_name(struct choice *choice, const char *text)
 {
     snprintf(choice->config.name, sizeof choice->config.name, "%s", text);
-    return strlen(text) < sizeof choice->config.name && co_control_name_is_good(text);
+    return strlen(text) < sizeof choice->config.name && co_coordination_name_is_good(text);
 }
 
 // -1: taken; else the exit status.
@@ -115,10 +115,10 @@ static int take_option(struct choice *choice, int option, const char *text)
         is_good = take_name(choice, text);
         break;
     case 'r':
-        is_good = take_number(&hop->rules, text, CO_MATCH_RULES_MAX);
+        is_good = take_number(&hop->rules, text, CO_RULE_TABLE_RULES_MAX);
         break;
     case 'a':
-        is_good = take_number(&hop->actions, text, CO_MATCH_ACTIONS_MAX);
+        is_good = take_number(&hop->actions, text, CO_RULE_TABLE_ACTIONS_MAX);
         break;
     case 'm':
         is_good = take_number(&choice->config.room_mib, text, CO_HOP_ROOM_MIB_MAX);
@@ -171,7 +171,7 @@ static int run(int argc, char **argv)
         .config = {.hop = {.rules = 1024, .actions = 8192, .seed = 1}, .room_mib = CO_HOP_ROOM_MIB}};
     int option, status = -1;
     if (gethostname(choice.config.name, sizeof choice.config.name - 1) != 0 ||
-        !co_control_name_is_good(choice.config.name)) {
+        !co_coordination_name_is_good(choice.config.name)) {
         snprintf(choice.config.name, sizeof choice.config.name, "hop");
     }
     while (status < 0 && (option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {

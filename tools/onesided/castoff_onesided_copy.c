@@ -18,7 +18,7 @@
 
 #include "base/clock.h"
 #include "base/plain_text.h"
-#include "group_library_find.h"
+#include "onesided_library_find.h"
 
 enum { WHY = 400, HEAD_BYTES = 64, HASH_BYTES = 32, NAME_MAX_BYTES = 58 };
 
@@ -46,7 +46,7 @@ struct carried {
 
 struct copy {
     struct castoff_group_options options;
-    struct co_group_library library;
+    struct co_onesided_library library;
     bool receives;
     const char *path;
     char group[64], head_group[80];
@@ -187,7 +187,7 @@ static uint64_t user_time_us(void)
 static int carry(struct copy *copy, const char *name, void *bytes, uint64_t size)
 {
     struct carried *last = &copy->last;
-    const struct co_group_library *library = &copy->library;
+    const struct co_onesided_library *library = &copy->library;
     struct castoff_group *group;
     uint64_t began_ns = co_clock_now_ns();
     copy->options.group = name;
@@ -349,7 +349,7 @@ static int run(int argc, char **argv)
     if (sodium_init() < 0) {
         return complain("libsodium does not work here");
     }
-    if (co_group_library_find(&copy.library, why, sizeof why) != 0) {
+    if (co_onesided_library_find(&copy.library, why, sizeof why) != 0) {
         return complain(why);
     }
     status = copy.receives ? receive_file(&copy) : send_file(&copy);

@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/module.h"
-#include "base/order.h"
+#include "base/atomics.h"
 
 #define MODULE_FILE "libcastoff-gmac.so"
 #define DATAGRAM_BYTES 1456

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/group_range.h"
+#include "base/multicast_range.h"
 #include "base/settings.h"
 #include "base/settings/fault_plan.h"
 #include "base/settings/settings_number.h"
@@ -63,7 +63,7 @@ static int parse_list(const char *choices, const char *text, int64_t *number)
 int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t *number)
 {
     int saved_errno = errno, result = -EINVAL;
-    struct co_group_range range;
+    struct co_multicast_range range;
     struct co_fault_plan plan;
 
     switch (row->type) {
@@ -77,7 +77,7 @@ int co_setting_parse(const struct co_setting_row *row, const char *text, int64_t
         result = parse_list(row->choices, text, number);
         break;
     case CO_SETTING_GROUPS:
-        result = co_group_range_parse(text, &range);
+        result = co_multicast_range_parse(text, &range);
         *number = result == 0 ? 0 : *number;
         break;
     case CO_SETTING_FAULT:

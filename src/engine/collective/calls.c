@@ -9,7 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 #include "engine/collective/unequal_blocks.h"
 #include "engine/collective/task.h"
 #include "engine/collective/team.h"
@@ -167,7 +167,7 @@ static struct co_task_request request_of_blocks(const struct co_team *team, enum
 
 static int gather_padded(struct co_team *team, const struct co_block blocks[], size_t largest)
 {
-    unsigned char *padded = co_spare_memory_take(largest * (size_t)team->size);
+    unsigned char *padded = co_buffer_cache_take(largest * (size_t)team->size);
     if (padded == NULL) {
         co_team_give_up(team, -ENOMEM);
         return -ENOMEM;
@@ -179,7 +179,7 @@ static int gather_padded(struct co_team *team, const struct co_block blocks[], s
     if (result == 0) {
         co_unequal_blocks_unpack_others(padded, largest, blocks, team->size, team->rank);
     }
-    co_spare_memory_give(padded);
+    co_buffer_cache_give(padded);
     return result;
 }
 

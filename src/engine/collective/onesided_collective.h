@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "engine/decide/decide.h"
-#include "engine/collective/group_library.h"
+#include "engine/collective/onesided_library.h"
 
 struct co_engine;
 struct co_team;
@@ -23,7 +23,7 @@ enum { CO_ONESIDED_RANKS_MOST = 1025 };      // the sender of a group and its me
 
 // Of an engine that can place something; all ranks have it, or none.
 struct co_onesided_collective {
-    struct co_group_library library;
+    struct co_onesided_library library;
     struct castoff_group_options options; // of every group; texts are the settings'
     uint64_t job_tag;
     size_t least_bytes;

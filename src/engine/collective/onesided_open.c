@@ -42,7 +42,7 @@ static struct co_onesided_collective *make(struct co_engine *engine, uint64_t jo
                                                        .secret = co_setting_text_or_null(CO_SET_COORDINATOR_SECRET),
                                                        .device = co_setting_text_or_null(CO_SET_VERBS_DEVICE),
                                                        .patience_ms = patience_ms()};
-    *error = co_group_library_load(&onesided->library, NULL, why, room);
+    *error = co_onesided_library_load(&onesided->library, NULL, why, room);
     if (*error == 0 && onesided->options.secret == NULL) {
         *error = -EINVAL;
         snprintf(why, room, "CASTOFF_COORDINATOR_SECRET names no file");

@@ -25,7 +25,7 @@ static void keep_why(struct co_onesided_transfer *transfer)
 
 static int use(struct co_onesided_transfer *transfer, struct castoff_group *group)
 {
-    const struct co_group_library *library = &transfer->onesided->library;
+    const struct co_onesided_library *library = &transfer->onesided->library;
     int error = 0;
     if (transfer->is_sender) {
         enter(transfer, "writing");
@@ -38,7 +38,7 @@ static int use(struct co_onesided_transfer *transfer, struct castoff_group *grou
 // Closed in any case before the buffer may be used for anything else.
 static int carry(struct co_onesided_transfer *transfer)
 {
-    const struct co_group_library *library = &transfer->onesided->library;
+    const struct co_onesided_library *library = &transfer->onesided->library;
     struct castoff_group_options options = transfer->onesided->options;
     struct castoff_group *group = NULL;
     options.group = transfer->group;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What there is of a communicator before its first collective: facts, counted over its members once, a seat in the
-// node's shared memory, and the network's seed (mcast/seed.h). Decisions are made of the facts alone. Warm;
+// node's shared memory, and the network's seed (mcast/state/seed.h). Decisions are made of the facts alone. Warm;
 // co_team_decide is hot.
 #include <errno.h>
 #include <stdlib.h>

@@ -31,12 +31,12 @@ static int native_channel_background(struct co_engine *engine)
     return events;
 }
 
-int co_messages_move_background(struct co_engine *engine)
+int co_messages_progress_background(struct co_engine *engine)
 {
     if (!co_load_acquire(&engine->shares_messages) || !co_p2p_has_background(engine->p2p)) { // acquire U1
         return 0;
     }
-    int events = co_p2p_move_background(engine->p2p);
+    int events = co_p2p_progress_background(engine->p2p);
     return events < 0 || engine->native_channel == NULL ? events : events + native_channel_background(engine);
 }
 
@@ -53,7 +53,7 @@ void co_messages_let_go(struct co_engine *engine)
     }
 }
 
-void co_messages_lose(struct co_engine *engine, int local_rank)
+void co_messages_abort_peer(struct co_engine *engine, int local_rank)
 {
     for (int rank = 0; rank < engine->bootstrap.world_size; rank++) {
         if (engine->local_rank_of[rank] == local_rank && engine->node_of_rank[rank] == engine->bootstrap.node_index) {
@@ -69,14 +69,14 @@ static bool is_gone(struct co_engine *engine, int rank)
     if (co_trylock_take(&engine->lock)) {
         is_gone = co_mcast_is_gone(engine->mcast, rank);
         if (!is_gone) {
-            co_mcast_ask(engine->mcast, rank);
+            co_mcast_query_liveness(engine->mcast, rank);
         }
         co_trylock_drop(&engine->lock);
     }
     return is_gone;
 }
 
-void co_messages_ask_for_life(struct co_engine *engine)
+void co_messages_query_liveness(struct co_engine *engine)
 {
     bool has_far_peers = engine->native_channel != NULL || engine->rc_channel != NULL;
     if (!has_far_peers || engine->mcast == NULL || co_load_relaxed(&engine->network_error) != 0) {

@@ -18,7 +18,7 @@ static void look_at_this_node(struct co_engine *engine)
         if (!co_load_relaxed(&engine->is_gone[rank]) && co_shm_node_is_gone(engine->shm, rank)) {
             co_store_relaxed(&engine->is_gone[rank], true);
             if (engine->p2p != NULL) {
-                co_messages_lose(engine, rank);
+                co_messages_abort_peer(engine, rank);
             }
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "the process of rank %d of this node is gone", rank);
         }
@@ -26,8 +26,8 @@ static void look_at_this_node(struct co_engine *engine)
     co_store_relaxed(&engine->has_lost_one, true);
 }
 
-void co_engine_look_for_the_gone(struct co_engine *engine)
+void co_peer_failure_poll(struct co_engine *engine)
 {
     look_at_this_node(engine);
-    co_messages_ask_for_life(engine);
+    co_messages_query_liveness(engine);
 }

@@ -7,6 +7,6 @@
 struct co_engine;
 
 // Any thread, without the lock: ranks of this node, and those on other hosts that messages wait for.
-void co_engine_look_for_the_gone(struct co_engine *engine);
+void co_peer_failure_poll(struct co_engine *engine);
 
 #endif

@@ -55,7 +55,7 @@ static void give_network_up(struct co_engine *engine, int error)
            -error);
     co_store_relaxed(&engine->network_error, error); // relaxed: read under the lock
     co_store_relaxed(&engine->network_is_busy, false);
-    co_mcast_give_up(engine->mcast, error);
+    co_mcast_abort(engine->mcast, error);
     co_messages_let_go(engine);
 }
 
@@ -165,13 +165,13 @@ int co_engine_progress_inside(struct co_engine *engine)
     return progress(engine, engine->p2p != NULL && messages_are_due(engine), true);
 }
 
-int co_engine_glance(struct co_engine *engine)
+int co_engine_poll(struct co_engine *engine)
 {
     // relaxed, and not one step: a lost count delays a look
     unsigned glances = co_load_relaxed(&engine->glances) + 1;
     co_store_relaxed(&engine->glances, glances);
     if (glances % GLANCES_FOR_THE_GONE == 0 && !co_load_relaxed(&engine->is_abandoned)) {
-        co_engine_look_for_the_gone(engine);
+        co_peer_failure_poll(engine);
     }
     return co_engine_progress(engine);
 }
@@ -195,12 +195,12 @@ uint64_t co_engine_moves(const struct co_engine *engine)
     return co_load_relaxed(&engine->events) + co_messages_advances(engine); // relaxed: a hint
 }
 
-int co_engine_move_held(struct co_engine *engine)
+int co_engine_progress_held(struct co_engine *engine)
 {
     return move(engine, true);
 }
 
-int co_engine_move_for_worker(struct co_engine *engine)
+int co_engine_progress_for_worker(struct co_engine *engine)
 {
     if (!co_trylock_take(&engine->lock)) {
         return -EBUSY;
@@ -214,7 +214,7 @@ int co_engine_move_for_worker(struct co_engine *engine)
     return events;
 }
 
-void co_engine_abandon(struct co_engine *engine)
+void co_engine_abort(struct co_engine *engine)
 {
     co_store_relaxed(&engine->is_abandoned, true); // relaxed: the forked child has one thread
 }

@@ -13,7 +13,7 @@ void co_task_submit(struct co_task *task);
 
 // For workers, which leave the engine to callers that sleep on the descriptors; and with the lock held. Positive:
 // something moved. -EBUSY: somebody else holds the engine, who need not be moving it.
-int co_engine_move_for_worker(struct co_engine *engine);
-int co_engine_move_held(struct co_engine *engine);
+int co_engine_progress_for_worker(struct co_engine *engine);
+int co_engine_progress_held(struct co_engine *engine);
 
 #endif

@@ -89,7 +89,7 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
 {
     struct pollfd descriptors[DESCRIPTORS_MAX], of_wake_fd;
     int count = 0, of_network = 0, ready = 0, wake_fd = take_wake_fd(engine, &of_wake_fd);
-    // Ordered by the lock, see co_engine_move_for_worker; and sequentially consistent for co_callers_wake.
+    // Ordered by the lock, see co_engine_progress_for_worker; and sequentially consistent for co_callers_wake.
     atomic_fetch_add(&engine->sleepers, 1);
     if (engine->mcast != NULL && co_load_relaxed(&engine->network_error) == 0) {
         of_network = count = co_wait_descriptors(engine, descriptors, DESCRIPTORS_MAX - 1, &most_ns);
@@ -108,7 +108,7 @@ static bool sleep_for_event(struct co_engine *engine, uint64_t most_ns, uint64_t
     } else if (count < 0) {
         sched_yield(); // somebody moves the engine
     }
-    co_sub_acq_rel(&engine->sleepers, 1);
+    co_sub_acq_rel(&engine->sleepers, 1); // acq_rel S1: with the look for sleepers in co_callers_wake
     give_wake_fd(engine, wake_fd, ready > 0);
     return ready > 0;
 }
@@ -128,7 +128,7 @@ static void sleep_for_workers(struct co_engine *engine, struct co_wait *wait)
         co_counter_add(CO_COUNT_WAIT_SLEEPS, 1);
         ready = co_poll(&of_wake_fd, wake_fd >= 0 ? 1 : 0, SLEEP_MOST_NS);
     }
-    co_sub_acq_rel(&engine->sleepers, 1);
+    co_sub_acq_rel(&engine->sleepers, 1); // acq_rel S1: with the look for sleepers in co_callers_wake
     give_wake_fd(engine, wake_fd, ready > 0);
     wait->seen_completed = atomic_load(&engine->completed);
 }
@@ -164,7 +164,7 @@ static void look_around(struct co_engine *engine, struct co_wait *wait, uint64_t
     wait->last_advance_ns = wait->last_advance_ns == 0 ? now_ns : wait->last_advance_ns;
     if (now_ns >= wait->look_ns) {
         wait->look_ns = now_ns + DEAD_PEER_NS;
-        co_engine_look_for_the_gone(engine);
+        co_peer_failure_poll(engine);
     }
     if (engine->stall_ns > 0 && !wait->has_told && now_ns - wait->last_advance_ns > engine->stall_ns) {
         wait->has_told = true;

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 #define CO_WORKER_DESCRIPTORS_MAX 32 // to sleep on
 

@@ -107,7 +107,7 @@ static void wait_for_holder(struct co_worker *worker)
     nap(worker, &(uint64_t){0}, NAP_BUSY_NS, NAP_BUSY_NS);
 }
 
-void co_worker_first_turn(struct co_worker *worker)
+void co_worker_first_progress(struct co_worker *worker)
 {
     struct co_engine *engine = worker->engine;
     if (take_call(worker)) {
@@ -120,7 +120,7 @@ void co_worker_first_turn(struct co_worker *worker)
     if (co_workers_are_split(engine) && co_load_relaxed(&engine->network_error) == 0) { // relaxed: a hint
         co_mcast_lane_fill(engine->mcast, 0); // what fails here is found by the move
     }
-    int moved = co_engine_move_for_worker(engine), messages = co_messages_move_background(engine);
+    int moved = co_engine_progress_for_worker(engine), messages = co_messages_progress_background(engine);
     if (moved > 0 || messages > 0) {
         co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
         worker->nap_ns = NAP_LEAST_NS;
@@ -135,7 +135,7 @@ void co_worker_first_turn(struct co_worker *worker)
 }
 
 // Takes its subgroup's datagrams while there are operations for workers; who gets the engine puts them in their place.
-void co_worker_receiver_turn(struct co_worker *worker)
+void co_worker_receiver_progress(struct co_worker *worker)
 {
     struct co_engine *engine = worker->engine;
     struct pollfd descriptors[2] = {
@@ -154,7 +154,7 @@ void co_worker_receiver_turn(struct co_worker *worker)
         co_worker_sleep(worker, descriptors, 1, UINT64_MAX);
         return;
     }
-    if (waiting < 0 || co_engine_move_for_worker(engine) <= 0) {
+    if (waiting < 0 || co_engine_progress_for_worker(engine) <= 0) {
         wait_for_holder(worker);
         return;
     }
@@ -162,7 +162,7 @@ void co_worker_receiver_turn(struct co_worker *worker)
 }
 
 // Sends parts of long blocks; the engine is held only to fetch and to account for them.
-void co_worker_sender_turn(struct co_worker *worker)
+void co_worker_sender_progress(struct co_worker *worker)
 {
     struct co_engine *engine = worker->engine;
     struct pollfd descriptors[2];
@@ -178,7 +178,7 @@ void co_worker_sender_turn(struct co_worker *worker)
     co_mcast_send_run(engine->mcast);
     co_trylock_wait(&engine->lock);
     bool has_room = co_mcast_send_end(engine->mcast, co_clock_now_ns());
-    co_engine_move_held(engine);
+    co_engine_progress_held(engine);
     co_trylock_drop(&engine->lock);
     co_counter_add(CO_COUNT_PROGRESS_WORKER, 1);
     if (!has_room) {

@@ -9,10 +9,10 @@ struct co_worker;
 
 // Moves nonblocking operations while the program computes, answers neighbours while nobody is inside MPI, and receives
 // subgroup 0.
-void co_worker_first_turn(struct co_worker *worker);
+void co_worker_first_progress(struct co_worker *worker);
 // Takes the datagrams of its subgroup from the kernel and verifies them.
-void co_worker_receiver_turn(struct co_worker *worker);
+void co_worker_receiver_progress(struct co_worker *worker);
 // Sends long blocks.
-void co_worker_sender_turn(struct co_worker *worker);
+void co_worker_sender_progress(struct co_worker *worker);
 
 #endif

@@ -60,11 +60,11 @@ static int split(struct co_engine *engine, struct co_workers *workers, unsigned 
     for (unsigned i = 0; status == 0 && i < lanes; i++) {
         status = co_mcast_lane_open(engine->mcast, i);
         if (status == 0 && i > 0) {
-            status = add(&workers->receivers[i], engine, co_worker_receiver_turn, i);
+            status = add(&workers->receivers[i], engine, co_worker_receiver_progress, i);
         }
     }
     if (status == 0) {
-        status = add(&workers->sender, engine, co_worker_sender_turn, 0);
+        status = add(&workers->sender, engine, co_worker_sender_progress, 0);
     }
     if (status == 0) {
         status = co_mcast_sender_open(engine->mcast);
@@ -84,7 +84,7 @@ int co_workers_open(struct co_engine *engine)
     if (workers == NULL) {
         return -ENOMEM;
     }
-    int status = co_worker_open(&workers->first, engine, co_worker_first_turn, 0);
+    int status = co_worker_open(&workers->first, engine, co_worker_first_progress, 0);
     if (status < 0) {
         free(workers);
         return status;

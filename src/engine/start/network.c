@@ -39,6 +39,20 @@ static int open_auth(struct co_engine *engine)
     return status;
 }
 
+void co_network_udp_config(struct co_udp_config *config, uint64_t job_tag)
+{
+    *config = (struct co_udp_config){.interface = co_setting_text(CO_SET_UDP_INTERFACE),
+                                     .group_range = co_setting_text(CO_SET_UDP_GROUP),
+                                     .job_tag = job_tag,
+                                     .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
+                                     .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
+                                     .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
+                                     .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
+                                     .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
+                                     .give_up_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
+                                     .plain = !co_setting_number(CO_SET_UDP_OFFLOAD)};
+}
+
 int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, struct co_udp_address *mine)
 {
     uint32_t near_ip = co_shared_network_find(engine, offer); // collective, so before anything that may fail
@@ -54,17 +68,9 @@ int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, 
                        engine->descriptors, co_descriptors_for_network());
         return -EMFILE;
     }
-    struct co_udp_config config = {.interface = co_setting_text(CO_SET_UDP_INTERFACE),
-                                   .group_range = co_setting_text(CO_SET_UDP_GROUP),
-                                   .job_tag = offer->tag,
-                                   .subgroups = (unsigned)co_setting_number(CO_SET_UDP_SUBGROUPS),
-                                   .ttl = (int)co_setting_number(CO_SET_UDP_TTL),
-                                   .mtu_bytes = (size_t)co_setting_number(CO_SET_UDP_MTU),
-                                   .receive_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_RCVBUF),
-                                   .send_buffer_bytes = (size_t)co_setting_number(CO_SET_UDP_SNDBUF),
-                                   .near_ip = near_ip,
-                                   .give_up_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S,
-                                   .plain = !co_setting_number(CO_SET_UDP_OFFLOAD)};
+    struct co_udp_config config;
+    co_network_udp_config(&config, offer->tag);
+    config.near_ip = near_ip;
     return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
 }
 

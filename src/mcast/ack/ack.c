@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/ack/ack.h"
-#include "mcast/group.h"
-#include "mcast/operation.h"
+#include "mcast/state/group.h"
+#include "mcast/state/operation.h"
 #include "mcast/send/control_send.h"
 
 #define LAZY_OPERATIONS 16 // or after so many operations

@@ -5,7 +5,8 @@
 #ifndef CASTOFF_MCAST_ACK_ACK_H
 #define CASTOFF_MCAST_ACK_ACK_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 void co_ack_operation_done(struct co_mcast_op *op); // all its blocks are here: the left neighbour is owed a report
 void co_ack_changed(struct co_mcast_group *group, int source); // what is had or heard of it here or below us

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Whoever waits for a report asks for it, with patience that doubles, so a lost one only costs time. Warm.
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/ack/ack_request.h"
 #include "mcast/send/control_send.h"
 

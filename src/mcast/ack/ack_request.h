@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_ACK_ACK_REQUEST_H
 #define CASTOFF_MCAST_ACK_ACK_REQUEST_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 // A report lost further down is asked for again of those who hold our own credit back. True: the request for an ACK
 // came the way that leads to the source, which waits, then.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rows of refusals; who judges by them is liveness_peers.c.
+// Rows of refusals; who judges by them is dead_peers.c.
 #include "mcast/liveness/liveness.h"
 
 bool co_liveness_refused(struct co_liveness *liveness, uint64_t now_ns)

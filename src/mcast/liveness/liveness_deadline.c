@@ -8,7 +8,7 @@
 // cut link. Warm.
 #include "base/clock.h"
 #include "base/log.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/liveness/liveness_deadline.h"
 #include "mcast/send/control_send.h"
 
@@ -23,7 +23,7 @@ static struct co_peer *peer_of(const struct co_mcast_group *group, int member)
     return &group->mcast->peers[group->members[member]];
 }
 
-void co_mcast_ask(struct co_mcast *mcast, int rank)
+void co_mcast_query_liveness(struct co_mcast *mcast, int rank)
 {
     struct co_destination to = {CO_TO_PEER, (unsigned)rank};
     co_control_send(mcast, 0, mcast->config.world_rank, to, CO_CONTROL_PROBE, 0, 0, NULL, 0);
@@ -36,7 +36,7 @@ bool co_mcast_is_gone(const struct co_mcast *mcast, int rank)
 
 static void ask_itself(struct co_mcast_group *group, int member)
 {
-    co_mcast_ask(group->mcast, group->members[member]);
+    co_mcast_query_liveness(group->mcast, group->members[member]);
     peer_of(group, member)->probed_ns = group->mcast->now_ns;
 }
 

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_LIVENESS_LIVENESS_DEADLINE_H
 #define CASTOFF_MCAST_LIVENESS_LIVENESS_DEADLINE_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 // Asks whom it may concern. True: one of them has been silent for too long, and what is under way cannot end.
 bool co_liveness_deadline_is_over(struct co_mcast_group *group);

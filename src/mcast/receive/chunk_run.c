@@ -6,10 +6,10 @@
 // pointer longer. Hot.
 #include <string.h>
 
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/receive/chunk_run.h"
-#include "mcast/receive/deliver.h"
+#include "mcast/receive/placement.h"
 
 struct run {
     struct co_flow flow;
@@ -96,7 +96,7 @@ static bool begin(struct run *run, struct co_mcast_op *op, int source, const str
 static struct co_run_taken end(struct run *run, unsigned taken, struct co_placed_chunks placed)
 {
     run->mcast->events += (int)taken;
-    co_deliver_run(run->op, run->source, run->block, &run->flow, placed);
+    co_placement_run(run->op, run->source, run->block, &run->flow, placed);
     return (struct co_run_taken){.count = taken, .placed = run->flow.placed};
 }
 

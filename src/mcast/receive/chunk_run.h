@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_RECEIVE_CHUNK_RUN_H
 #define CASTOFF_MCAST_RECEIVE_CHUNK_RUN_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 struct co_run_taken {
     unsigned count;  // of arrivals

@@ -6,7 +6,7 @@
 #include "mcast/receive/datagram_verify.h"
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/send/allgather_schedule.h"
 
 static bool is_verified_by_lane(const struct co_lane_datagram *datagram, uint64_t team_id, int rank,

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_RECEIVE_DATAGRAM_VERIFY_H
 #define CASTOFF_MCAST_RECEIVE_DATAGRAM_VERIFY_H
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 // The group of a chunk whose tag has verified, opened if it is not yet; NULL: it is dropped, and counted. by_lane: what
 // a lane says of it; NULL: nothing. Nothing is opened before the tag has verified. `bytes`: without the tag.

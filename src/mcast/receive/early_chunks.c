@@ -7,7 +7,7 @@
 
 #include "base/counters.h"
 #include "base/mix_bits.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 static struct co_early_chunk **early_chain(struct co_mcast *mcast, const struct co_mcast_group *group,
                                            const struct co_chunk *chunk)

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_RECEIVE_EARLY_CHUNKS_H
 #define CASTOFF_MCAST_RECEIVE_EARLY_CHUNKS_H
 
-#include "mcast/endpoint.h"
+#include "mcast/wire/wire.h"
 
 struct co_early_chunk {
     struct co_early_chunk *next, *next_in_chain;

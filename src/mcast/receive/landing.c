@@ -7,7 +7,7 @@
 // In an allgather that is collected the own part stands there and may have to be sent again: that one is copied. Hot.
 #include "mcast/receive/landing.h"
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 
 #define CHUNKS_LEFT 8 // fewer are not worth it
 

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_RECEIVE_LANDING_H
 #define CASTOFF_MCAST_RECEIVE_LANDING_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 // What a lander (transport.h) is asked; the argument is the endpoint.
 bool co_landing_expects(void *mcast, unsigned subgroup, struct co_landing *landing);

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 enum { EMPTY, FILLING, FULL };
 

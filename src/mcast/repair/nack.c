@@ -6,9 +6,9 @@
 // without loss.
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/endpoint.h"
-#include "mcast/group.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/group.h"
+#include "mcast/state/operation.h"
 #include "mcast/repair/loss_detector.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/rdma_repair_read.h"

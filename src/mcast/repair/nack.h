@@ -5,7 +5,8 @@
 #ifndef CASTOFF_MCAST_REPAIR_NACK_H
 #define CASTOFF_MCAST_REPAIR_NACK_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 void co_nack_send_due(struct co_mcast_group *group);
 uint64_t co_nack_due_ns(struct co_mcast_group *group);

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/repair/rdma_repair_offer.h"
 #include "mcast/send/control_send.h"
 

@@ -4,7 +4,7 @@
 #ifndef CASTOFF_MCAST_REPAIR_RDMA_REPAIR_OFFER_H
 #define CASTOFF_MCAST_REPAIR_RDMA_REPAIR_OFFER_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
 
 bool co_rdma_repair_may_offer(const struct co_mcast_op *op, int to);
 // What stands first in the queue of answers. Returns how many chunks were lent, 0 when the local queue was full; or

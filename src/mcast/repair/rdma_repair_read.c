@@ -5,8 +5,8 @@
 // that was sent. What is not read is asked for again by the clock, and then comes by datagrams. Cold without loss.
 #include <string.h>
 
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/repair/loss_detector.h"
 #include "mcast/repair/rdma_repair_read.h"
 

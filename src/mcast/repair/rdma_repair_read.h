@@ -4,7 +4,8 @@
 #ifndef CASTOFF_MCAST_REPAIR_RDMA_REPAIR_READ_H
 #define CASTOFF_MCAST_REPAIR_RDMA_REPAIR_READ_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 struct co_nack;
 

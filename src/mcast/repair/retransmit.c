@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/repair/rdma_repair_offer.h"
 #include "mcast/repair/retransmit.h"
 #include "mcast/send/control_send.h"

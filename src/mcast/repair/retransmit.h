@@ -4,7 +4,8 @@
 #ifndef CASTOFF_MCAST_REPAIR_RETRANSMIT_H
 #define CASTOFF_MCAST_REPAIR_RETRANSMIT_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 #define CO_EARLY_NACKS 16 // requests kept for operations that have yet to begin
 

@@ -4,7 +4,7 @@
 // receiver take it once. A message that the local queue refuses is gone: every control message is asked for again by
 // whoever needs it. Warm.
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/send/control_send.h"
 
 #define ANSWER_UNKNOWN_NS UINT64_C(1000000) // before the first answer

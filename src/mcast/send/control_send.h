@@ -4,7 +4,8 @@
 #ifndef CASTOFF_MCAST_SEND_CONTROL_SEND_H
 #define CASTOFF_MCAST_SEND_CONTROL_SEND_H
 
-#include "mcast/endpoint.h"
+#include "mcast/mcast.h"
+#include "mcast/wire/wire.h"
 
 // What may pass before a message counts as unanswered
 uint64_t co_control_timeout_ns(const struct co_mcast *mcast);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
-#include "mcast/operation.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 #include "mcast/send/control_send.h"
 
 #define PACED_LEAST 4 // chunks: fewer are not worth a turn

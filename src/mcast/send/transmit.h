@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Private to src/mcast: chunks on their way out (transmit.c). What may leave is said by send_window.h. By the holder of
-// the endpoint, but for the part that a sending thread carries (threads.c); `first` is a PSN.
+// Private to src/mcast: chunks on their way out (transmit.c). What may leave is said by flow_control.h. By the holder
+// of the endpoint, but for the part that a sending thread carries (threads.c); `first` is a PSN.
 #ifndef CASTOFF_MCAST_SEND_TRANSMIT_H
 #define CASTOFF_MCAST_SEND_TRANSMIT_H
 

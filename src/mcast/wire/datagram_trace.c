@@ -11,7 +11,7 @@
 
 #include "base/counters.h"
 #include "base/log.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/wire/wire_describe.h"
 
 struct trace {

@@ -23,7 +23,7 @@ static int error_of(uint8_t reason)
 
 static int fail_as_told(struct castoff_group *group)
 {
-    const struct co_control_answer *answer = &group->message.answer;
+    const struct co_coordination_answer *answer = &group->message.answer;
     // Refused before it was let in, or told the end: there is nothing to leave.
     group->is_over = group->message.kind == CO_SAY_ENDED || group->bytes == 0;
     if (answer->reason == CO_REASON_NONE) {
@@ -43,10 +43,10 @@ int co_onesided_await(struct castoff_group *group, uint64_t until_ns)
     return kind == CO_SAY_REFUSED || kind == CO_SAY_ENDED ? fail_as_told(group) : 0;
 }
 
-int co_onesided_say(struct castoff_group *group, uint16_t kind)
+int co_onesided_send(struct castoff_group *group, uint16_t kind)
 {
     group->message.kind = kind;
-    int error = co_tcp_say(&group->link, &group->message);
+    int error = co_tcp_message_send(&group->link, &group->message);
     return error == 0 ? 0 : co_onesided_fail(error, "coordinator %s: %s", group->link.place, strerror(-error));
 }
 
@@ -76,24 +76,24 @@ static int log_in(struct castoff_group *group, const struct castoff_group_option
     error = await_kind(group, CO_SAY_WELCOME, until_ns);
     if (error == 0) {
         group->lease_ns = group->message.lease_ms * CO_NS_PER_MS;
-        group->message.login = (struct co_control_login){.role = CO_ROLE_CLIENT};
+        group->message.login = (struct co_coordination_login){.role = CO_ROLE_CLIENT};
         memcpy(group->message.login.name, group->own_name, sizeof group->own_name);
-        error = co_onesided_say(group, CO_SAY_LOGIN);
+        error = co_onesided_send(group, CO_SAY_LOGIN);
     }
     return error == 0 ? await_kind(group, CO_SAY_DONE, until_ns) : error;
 }
 
 static int open_group(struct castoff_group *group, const struct castoff_group_options *options)
 {
-    struct co_control_open *open = &group->message.open;
-    *open = (struct co_control_open){.bytes = group->buffer_bytes,
-                                     .members = options->members,
-                                     .patience_ms = (uint32_t)(group->patience_ns / CO_NS_PER_MS),
-                                     .end = group->end};
+    struct co_coordination_open *open = &group->message.open;
+    *open = (struct co_coordination_open){.bytes = group->buffer_bytes,
+                                          .members = options->members,
+                                          .patience_ms = (uint32_t)(group->patience_ns / CO_NS_PER_MS),
+                                          .end = group->end};
     memcpy(open->group, group->name, sizeof open->group);
     memcpy(open->name, group->own_name, sizeof open->name);
     group->is_joined = true;
-    return co_onesided_say(group, group->is_sender ? CO_SAY_OPEN_SENDER : CO_SAY_OPEN_MEMBER);
+    return co_onesided_send(group, group->is_sender ? CO_SAY_OPEN_SENDER : CO_SAY_OPEN_MEMBER);
 }
 
 int co_onesided_join(struct castoff_group *group, const struct castoff_group_options *options)
@@ -119,7 +119,7 @@ int co_onesided_join(struct castoff_group *group, const struct castoff_group_opt
     group->bytes = group->setup.bytes;
     group->chunks = co_transfer_chunks(group->bytes);
     error = co_onesided_pair_connect(group);
-    return error == 0 && !group->is_sender ? co_onesided_say(group, CO_SAY_READY) : error;
+    return error == 0 && !group->is_sender ? co_onesided_send(group, CO_SAY_READY) : error;
 }
 
 // Answered when no rule leads here any more.
@@ -129,7 +129,7 @@ int co_onesided_leave(struct castoff_group *group)
     if (!group->is_joined || group->is_over) {
         return 0; // ENDED has said as much
     }
-    int error = co_onesided_say(group, CO_SAY_CLOSE);
+    int error = co_onesided_send(group, CO_SAY_CLOSE);
     while (error == 0) {
         error = co_onesided_await(group, until_ns);
         if (error == 0 && group->message.kind == CO_SAY_DONE) {

@@ -54,7 +54,7 @@ static int look_patiently(struct castoff_group *group)
 
 static int report(struct castoff_group *group, uint32_t round)
 {
-    struct co_control_missing *what = &group->message.missing;
+    struct co_coordination_missing *what = &group->message.missing;
     int error = look_patiently(group);
     if (error == 0) { // before the sender may write again
         error = missing(group) > 0 ? co_onesided_pair_revive(group) : co_onesided_receives_post(group, group->consumed);
@@ -68,7 +68,7 @@ static int report(struct castoff_group *group, uint32_t round)
     what->round = round;
     co_transfer_list_missing(what, group->bitmap, group->chunks);
     group->counts.rounds++;
-    return co_onesided_say(group, CO_SAY_MISSING);
+    return co_onesided_send(group, CO_SAY_MISSING);
 }
 
 // The next message. A sender that writes for longer than anybody waits says nothing meanwhile, but what it writes

@@ -23,7 +23,7 @@ static int take_names(struct castoff_group *group, const struct castoff_group_op
         return co_onesided_fail(-errno, "this host has no name");
     }
     snprintf(group->name, sizeof group->name, "%s", options->group);
-    if (!co_control_name_is_good(options->group) || !co_control_name_is_good(group->own_name) ||
+    if (!co_coordination_name_is_good(options->group) || !co_coordination_name_is_good(group->own_name) ||
         (options->name != NULL && strcmp(options->name, group->own_name) != 0)) {
         return co_onesided_fail(-EINVAL, "names have 1 to 63 letters, digits, '.', '_' and '-'");
     }

@@ -139,7 +139,7 @@ static struct group_peer *find_peer(struct castoff_group *group, const char *nam
 // What a member lacks is clear in `wanted`.
 static void take_missing(struct castoff_group *group)
 {
-    const struct co_control_missing *what = &group->message.missing;
+    const struct co_coordination_missing *what = &group->message.missing;
     struct group_peer *peer = find_peer(group, what->name);
     if (peer == NULL || what->transfer != group->transfer || what->round != group->round) {
         return;
@@ -168,14 +168,14 @@ static unsigned count_silent(const struct castoff_group *group)
 static int ask_round(struct castoff_group *group)
 {
     uint64_t until_ns = co_clock_now_ns() + group->patience_ns;
-    group->message.round = (struct co_control_round){.transfer = group->transfer,
-                                                     .round = group->round,
-                                                     .chunk_bytes = co_transfer_chunk_bytes(group->bytes),
-                                                     .chunks = group->chunks};
+    group->message.round = (struct co_coordination_round){.transfer = group->transfer,
+                                                          .round = group->round,
+                                                          .chunk_bytes = co_transfer_chunk_bytes(group->bytes),
+                                                          .chunks = group->chunks};
     group->counts.rounds++;
     memset(group->wanted, 0xff, sizeof group->wanted);
     group->gaps = 0;
-    int error = co_onesided_say(group, CO_SAY_ROUND);
+    int error = co_onesided_send(group, CO_SAY_ROUND);
     while (error == 0 && count_silent(group) > 0) {
         error = co_onesided_await(group, until_ns);
         if (error == -ETIMEDOUT && !group->is_over) {

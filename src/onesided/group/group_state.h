@@ -12,14 +12,14 @@
 
 // Sender: what a member has said. Names come with their first word.
 struct group_peer {
-    char name[CO_CONTROL_NAME_MAX];
+    char name[CO_COORDINATION_NAME_MAX];
     bool is_done, is_lost; // has everything of this transfer; has left the group
     uint32_t rounds;       // of this transfer, answered: round + 1
 };
 
 struct castoff_group {
     bool is_sender;
-    char name[CO_CONTROL_NAME_MAX], own_name[CO_CONTROL_NAME_MAX];
+    char name[CO_COORDINATION_NAME_MAX], own_name[CO_COORDINATION_NAME_MAX];
     uint8_t *buffer;
     uint64_t buffer_bytes; // as registered,
     uint64_t bytes;        // and as the group has it
@@ -33,11 +33,11 @@ struct castoff_group {
     struct ibv_qp *pair;
     union ibv_gid gid;
     uint8_t port, gid_index;
-    struct co_control_end end; // as others need it
+    struct co_coordination_end end; // as others need it
     // Conversation.
     struct co_tcp_link link;
-    struct co_control_message message;
-    struct co_control_setup setup; // SETUP of a member, GO of the sender
+    struct co_coordination_message message;
+    struct co_coordination_setup setup; // SETUP of a member, GO of the sender
     bool is_joined, is_over;
     // The transfer under way.
     uint32_t transfer, round, chunks;
@@ -75,7 +75,7 @@ int co_onesided_device_close(struct castoff_group *group);
 int co_onesided_join(struct castoff_group *group, const struct castoff_group_options *options);
 // The next message that matters, into group->message. What ends the group is an error.
 int co_onesided_await(struct castoff_group *group, uint64_t until_ns);
-int co_onesided_say(struct castoff_group *group, uint16_t kind);
+int co_onesided_send(struct castoff_group *group, uint16_t kind);
 int co_onesided_leave(struct castoff_group *group);
 
 // group_sender.c, group_member.c

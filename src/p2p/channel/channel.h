@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "p2p/channel/packet.h"
 
 // The payload is the channel's and valid during the call. False: not now (no memory); the packet comes again.

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 struct co_index_queue {
     uint16_t *items;

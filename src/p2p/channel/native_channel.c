@@ -231,7 +231,7 @@ static void peer_forget(struct co_channel *channel, int peer)
             co_store_relaxed(&operation->is_forgotten, true);
         }
     }
-    atomic_fetch_add_explicit(&self->forgotten, 1, memory_order_release);
+    atomic_fetch_add_explicit(&self->forgotten, 1, memory_order_release); // release C3: which ones
 }
 
 static void channel_free(struct co_native_channel *self)

@@ -10,7 +10,7 @@
 #ifndef CASTOFF_P2P_CHANNEL_CARRIER_STATE_H
 #define CASTOFF_P2P_CHANNEL_CARRIER_STATE_H
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "p2p/channel/native_channel.h"
 #include "p2p/channel/index_queue.h"
 

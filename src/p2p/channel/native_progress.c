@@ -154,7 +154,7 @@ static void operation_leave_stuck(struct co_native_channel *self, struct co_nati
 // Receives whose owners are gone must not be written to, as far as that can be prevented.
 static void operations_cancel_forgotten(struct co_native_channel *self)
 {
-    if (atomic_exchange_explicit(&self->forgotten, 0, memory_order_acquire) == 0) {
+    if (atomic_exchange_explicit(&self->forgotten, 0, memory_order_acquire) == 0) { // acquire C3
         return;
     }
     for (unsigned i = self->packets; i < co_native_operation_count(self); i++) {

@@ -19,14 +19,6 @@ static bool packet_send(struct co_channel *channel, int peer, const struct co_pa
     return rc->ops->send(rc, peer, packet, sizeof *packet, first, first_bytes, second, second_bytes);
 }
 
-bool co_rc_channel_send(struct co_rc_channel *self, int peer, unsigned kind, const void *first, size_t first_bytes,
-                        const void *second, size_t second_bytes)
-{
-    const struct co_packet packet = {.kind = (enum co_packet_kind)kind,
-                                     .bytes = (uint32_t)(first_bytes + second_bytes)};
-    return packet_send(&self->channel, peer, &packet, first, first_bytes, second, second_bytes);
-}
-
 static bool credit_tell(struct co_rc_channel *self, int peer)
 {
     struct co_packet_credit credit = {self->peers[peer].owed};

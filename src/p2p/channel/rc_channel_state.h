@@ -6,7 +6,7 @@
 #ifndef CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_STATE_H
 #define CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_STATE_H
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "p2p/channel/rc_channel.h"
 
 #define CO_RC_TRANSFERS 32 // of each direction at a time
@@ -92,9 +92,14 @@ static inline void co_rc_note_advance(struct co_rc_channel *self)
     co_store_relaxed(&self->advances, co_load_relaxed(&self->advances) + 1); // relaxed: one writer, a hint
 }
 
-// rc_channel.c: false: no room now.
-bool co_rc_channel_send(struct co_rc_channel *self, int peer, unsigned kind, const void *first, size_t first_bytes,
-                        const void *second, size_t second_bytes);
+// A packet of the channel's own. False: no room now.
+static inline bool co_rc_channel_send(struct co_rc_channel *self, int peer, unsigned kind, const void *first,
+                                      size_t first_bytes, const void *second, size_t second_bytes)
+{
+    const struct co_packet packet = {.kind = (enum co_packet_kind)kind,
+                                     .bytes = (uint32_t)(first_bytes + second_bytes)};
+    return self->channel.ops->send(&self->channel, peer, &packet, first, first_bytes, second, second_bytes);
+}
 
 // rc_transfers.c
 uint32_t co_rc_transfer_expect(struct co_channel *channel, int peer, void *buffer, size_t bytes, void *owner);

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "p2p/channel/packet.h"
 
 #define CO_RING_INLINE 104 // bytes of a payload that fit its slot

@@ -16,7 +16,7 @@ static int take(const struct co_gather_call *call, MPI_Comm comm)
     if (error == 0) {
         error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
         if (error == 0) {
-            error = co_gather_buffers_deliver(&buffers, call);
+            error = co_gather_buffers_unpack(&buffers, call);
         }
         co_gather_buffers_close(&buffers);
     } else {

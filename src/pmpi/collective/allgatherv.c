@@ -22,7 +22,7 @@ static int take_row(const struct co_gatherv_call *call)
     }
     error = co_team_allgather(call->communicator->team, buffers.mine, buffers.all, call->block_bytes);
     if (error == 0) {
-        error = co_gather_buffers_deliver(&buffers, &gather);
+        error = co_gather_buffers_unpack(&buffers, &gather);
     }
     co_gather_buffers_close(&buffers);
     return error;
@@ -38,7 +38,7 @@ static int take_blocks(const struct co_gatherv_call *call)
     }
     error = run(call, &buffers);
     if (error == 0) {
-        error = co_gatherv_buffers_deliver(&buffers, call);
+        error = co_gatherv_buffers_unpack(&buffers, call);
     }
     co_gatherv_buffers_close(&buffers);
     return error;

@@ -16,7 +16,7 @@ static int take(const struct co_bcast_call *call, MPI_Comm comm)
     if (error == 0) {
         size_t came = 0;
         error = co_team_bcast(call->communicator->team, call->root, buffers.data, call->bytes, &came);
-        error = co_bcast_buffers_deliver(&buffers, call, error, came);
+        error = co_bcast_buffers_unpack(&buffers, call, error, came);
         co_bcast_buffers_close(&buffers);
     } else {
         co_team_give_up(call->communicator->team, error);

@@ -3,7 +3,7 @@
 // When a broadcast is packed, and the routing of the broadcasts.
 #include "pmpi/collective/bcast_buffers.h"
 
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 #include "pmpi/datatype/packing.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcas
     if (!co_packing_is_needed(call->buffer, (size_t)call->count, call->type, &call->facts)) {
         return 0;
     }
-    buffers->data = buffers->packed = co_spare_memory_take(call->bytes);
+    buffers->data = buffers->packed = co_buffer_cache_take(call->bytes);
     if (buffers->packed == NULL) {
         return -ENOMEM;
     }
@@ -54,8 +54,8 @@ int co_bcast_buffers_open(struct co_bcast_buffers *buffers, const struct co_bcas
     return error;
 }
 
-int co_bcast_buffers_deliver(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
-                             size_t given)
+int co_bcast_buffers_unpack(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
+                            size_t given)
 {
     if (buffers->packed == NULL || is_root(call) || (error != 0 && error != -EMSGSIZE)) {
         return error;
@@ -68,6 +68,6 @@ int co_bcast_buffers_deliver(const struct co_bcast_buffers *buffers, const struc
 
 void co_bcast_buffers_close(struct co_bcast_buffers *buffers)
 {
-    co_spare_memory_give(buffers->packed);
+    co_buffer_cache_give(buffers->packed);
     buffers->packed = NULL;
 }

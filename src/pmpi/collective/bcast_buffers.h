@@ -34,8 +34,8 @@ int co_bcast_buffers_fill(const struct co_bcast_buffers *buffers, const struct c
 
 // After the operation, which ended with `error`: brings what came of the root's `given` bytes to the program's buffer.
 // Calls native. The operation's error, or what happened here: 0 or -errno.
-int co_bcast_buffers_deliver(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
-                             size_t given);
+int co_bcast_buffers_unpack(const struct co_bcast_buffers *buffers, const struct co_bcast_call *call, int error,
+                            size_t given);
 
 void co_bcast_buffers_close(struct co_bcast_buffers *buffers);
 

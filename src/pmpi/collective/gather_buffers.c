@@ -88,7 +88,7 @@ int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_ga
     return error;
 }
 
-int co_gather_buffers_deliver(const struct co_gather_buffers *buffers, const struct co_gather_call *call)
+int co_gather_buffers_unpack(const struct co_gather_buffers *buffers, const struct co_gather_call *call)
 {
     if (buffers->packed_all != NULL) {
         size_t count = (size_t)call->receive_count * (size_t)call->communicator->seed.facts.ranks;

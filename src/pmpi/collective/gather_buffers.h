@@ -38,7 +38,7 @@ int co_gather_buffers_open(struct co_gather_buffers *buffers, const struct co_ga
 int co_gather_buffers_fill(const struct co_gather_buffers *buffers, const struct co_gather_call *call);
 
 // After the operation: brings the blocks to the program's buffer. Calls native. 0 or -errno.
-int co_gather_buffers_deliver(const struct co_gather_buffers *buffers, const struct co_gather_call *call);
+int co_gather_buffers_unpack(const struct co_gather_buffers *buffers, const struct co_gather_call *call);
 
 void co_gather_buffers_close(struct co_gather_buffers *buffers);
 

@@ -196,7 +196,7 @@ int co_gatherv_buffers_open(struct co_gatherv_buffers *buffers, const struct co_
     return error;
 }
 
-int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
+int co_gatherv_buffers_unpack(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call)
 {
     int self = call->communicator->seed.rank;
     for (int rank = 0; buffers->packed != NULL && rank < ranks_of(call); rank++) {

@@ -44,7 +44,7 @@ struct co_gather_call co_gatherv_as_gather(const struct co_gatherv_call *call);
 int co_gatherv_buffers_fill(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
 
 // After the operation: brings the blocks to the program's buffer. Calls native. 0 or -errno.
-int co_gatherv_buffers_deliver(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
+int co_gatherv_buffers_unpack(const struct co_gatherv_buffers *buffers, const struct co_gatherv_call *call);
 
 void co_gatherv_buffers_close(struct co_gatherv_buffers *buffers);
 

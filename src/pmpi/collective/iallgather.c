@@ -51,10 +51,10 @@ static int start(void *operation)
     return error == 0 ? submit(operation) : error;
 }
 
-static int deliver(void *operation, int error)
+static int unpack(void *operation, int error)
 {
     struct gather *gather = operation;
-    return error != 0 ? error : co_gather_buffers_deliver(&gather->buffers, &gather->call);
+    return error != 0 ? error : co_gather_buffers_unpack(&gather->buffers, &gather->call);
 }
 
 static void close(void *operation)
@@ -71,7 +71,7 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .fill = fill,
                                                 .keep = keep,
                                                 .submit = submit,
-                                                .deliver = deliver,
+                                                .unpack = unpack,
                                                 .close = close};
 
 static struct gather gather_of(struct co_call_ticket ticket, const void *send, int send_count, MPI_Datatype send_type,

@@ -44,11 +44,10 @@ static int start(void *operation)
     return error == 0 ? submit(operation) : error;
 }
 
-static int deliver(void *operation, int error)
+static int unpack(void *operation, int error)
 {
     struct broadcast *broadcast = operation;
-    return co_bcast_buffers_deliver(&broadcast->buffers, &broadcast->call, error,
-                                    co_task_bytes(broadcast->common.task));
+    return co_bcast_buffers_unpack(&broadcast->buffers, &broadcast->call, error, co_task_bytes(broadcast->common.task));
 }
 
 static void close(void *operation)
@@ -65,7 +64,7 @@ static const struct co_nonblocking_kind kind = {.request = CO_NONBLOCKING_REQUES
                                                 .fill = fill,
                                                 .keep = keep,
                                                 .submit = submit,
-                                                .deliver = deliver,
+                                                .unpack = unpack,
                                                 .close = close};
 
 int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *handle)

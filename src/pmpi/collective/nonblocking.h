@@ -22,7 +22,7 @@ struct co_nonblocking_kind {
     int (*keep)(void *operation);
     int (*submit)(void *operation); // the task, to the operation's team
     // After the task, which ended with `error`: brings the result to the program's buffers. Calls native.
-    int (*deliver)(void *operation, int error);
+    int (*unpack)(void *operation, int error);
     void (*close)(void *operation); // the buffers; nothing where they are not open
 };
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "base/turns.h"
+#include "base/plain_counters.h"
 #include "engine/engine.h"
 #include "mpi_below/next_mpi.h"
 
@@ -65,12 +65,12 @@ void co_communicators_remove(struct co_communicator *entry);
 // For an operation that outlives its call.
 static inline void co_communicator_hold(struct co_communicator *entry)
 {
-    co_turns_hold(&entry->holders);
+    co_plain_counter_hold(&entry->holders);
 }
 
 static inline void co_communicator_drop(struct co_communicator *entry)
 {
-    if (co_turns_let_go(&entry->holders)) {
+    if (co_plain_counter_let_go(&entry->holders)) {
         free(entry);
     }
 }

@@ -4,7 +4,7 @@
 // that the program has loaded, at each question until it is found: most programs load it after MPI_Init.
 #include "pmpi/datatype/device_memory.h"
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "mpi_below/next_mpi.h"
 
 #include <dlfcn.h>

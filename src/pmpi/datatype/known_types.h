@@ -7,7 +7,7 @@
 #ifndef CASTOFF_PMPI_DATATYPE_KNOWN_TYPES_H
 #define CASTOFF_PMPI_DATATYPE_KNOWN_TYPES_H
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "pmpi/datatype/type_map.h"
 
 struct co_known_type {

@@ -5,7 +5,7 @@
 // the same size on the packed side.
 #include "pmpi/datatype/packing.h"
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "pmpi/life/process.h"
 
 #include <errno.h>

@@ -279,7 +279,7 @@ size_t co_type_shape_blocks(const struct co_type_shape *shape)
 
 void co_type_shape_drop(struct co_type_shape *shape)
 {
-    // release, acquire D: the last one frees what the others have walked
+    // acq_rel D: the last one frees what the others have walked
     if (shape == NULL || atomic_fetch_sub_explicit(&shape->holds, 1, memory_order_acq_rel) > 1) {
         return;
     }

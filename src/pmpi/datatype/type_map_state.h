@@ -4,7 +4,7 @@
 #ifndef CASTOFF_PMPI_DATATYPE_TYPE_MAP_STATE_H
 #define CASTOFF_PMPI_DATATYPE_TYPE_MAP_STATE_H
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "pmpi/datatype/type_map.h"
 
 // One element of a type, in the order of packing.

@@ -6,7 +6,7 @@
 #include "pmpi/life/failure.h"
 
 #include "base/log.h"
-#include "base/order.h"
+#include "base/atomics.h"
 
 #include <errno.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "engine/engine.h"
 #include "mpi_below/next_mpi.h"
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/preload.h"
 #include "base/settings.h"
-#include "base/turns.h"
+#include "base/plain_counters.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"

@@ -5,14 +5,14 @@
 #include "pmpi/life/stop.h"
 
 #include "base/live_counters.h"
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/p2p/freed_receives.h"
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/life/process.h"
-#include "pmpi/p2p/matched.h"
+#include "pmpi/p2p/mprobe.h"
 #include "pmpi/request/request_handles.h"
 #include "pmpi/request/persistent.h"
 #include "pmpi/life/progress_hook.h"
@@ -26,7 +26,7 @@ void co_stop(const char *why_native)
     struct co_engine *engine = co_process.engine;
     if (engine != NULL) {
         co_engine_describe(engine, transports, sizeof transports);
-        co_matched_close();
+        co_mprobe_close();
         co_persistent_release_all();
         co_communicators_remove_all();
         // Until it is closed, the engine moves inside the native calls of its own closing.
@@ -45,5 +45,5 @@ void co_stop(const char *why_native)
     co_communicator_follow_close();
     co_known_types_close();
     co_bootstrap_close();
-    co_spare_memory_close();
+    co_buffer_cache_close();
 }

@@ -5,7 +5,7 @@
 // more than 16 MiB) are left to the next call that completes or tests a request, or to MPI_Finalize. Rare; any thread.
 #include "pmpi/p2p/freed_receives.h"
 
-#include "pmpi/datatype/scatter.h"
+#include "pmpi/datatype/unpack_table.h"
 
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ _Atomic(struct co_message_operation *) co_freed_receives_ended;
 
 static void release(struct co_message_operation *message)
 {
-    co_scatter_close(message->scatter);
+    co_unpack_table_close(message->unpack_table);
     co_message_release(&message->buffer);
     free(message);
 }
@@ -24,9 +24,9 @@ static void has_ended(struct co_p2p_receive *receive)
     struct co_message_operation *message = (struct co_message_operation *)receive;
     if (message->buffer.map != NULL) {
         co_message_unpack(&message->buffer, receive);
-    } else if (message->scatter != NULL && receive->result == 0) {
-        co_scatter(message->scatter, message->buffer.address, message->buffer.packed,
-                   receive->bytes < receive->room ? receive->bytes : receive->room);
+    } else if (message->unpack_table != NULL && receive->result == 0) {
+        co_unpack_table_apply(message->unpack_table, message->buffer.address, message->buffer.packed,
+                              receive->bytes < receive->room ? receive->bytes : receive->room);
     }
     release(message); // it holds no type
 }
@@ -60,15 +60,15 @@ bool co_freed_receive_detach(void *operation)
     bool is_packed = message->buffer.packed != NULL;
     MPI_Datatype held_type = message->buffer.held_type;
     bool is_learned = is_packed && message->buffer.map == NULL;
-    message->scatter = is_learned ? co_scatter_open(message->buffer.type, &message->buffer.facts) : NULL;
-    if (is_learned && message->scatter == NULL) {
+    message->unpack_table = is_learned ? co_unpack_table_open(message->buffer.type, &message->buffer.facts) : NULL;
+    if (is_learned && message->unpack_table == NULL) {
         return co_p2p_receive_detach(&message->p2p.receive, has_ended_unlearned);
     }
     // Once it is detached it may be gone; and its type is native's to free, which has_ended must not do.
     message->buffer.held_type = co_next.datatype_null;
     if (!co_p2p_receive_detach(&message->p2p.receive, has_ended)) {
         message->buffer.held_type = held_type;
-        co_scatter_close(message->scatter);
+        co_unpack_table_close(message->unpack_table);
         return false;
     }
     if (held_type != co_next.datatype_null) {

@@ -17,7 +17,7 @@ struct co_message_operation {
     struct co_message_buffer buffer;
     struct co_mpi_request *request; // that it belongs to
     // Of a receive that was freed under way.
-    struct co_scatter *scatter;
+    struct co_unpack_table *unpack_table;
     struct co_message_operation *next_ended;
 };
 

@@ -4,7 +4,7 @@
 // judges a message to nobody as it would the call itself.
 #include "pmpi/p2p/messages.h"
 
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/datatype/packing.h"
 
@@ -67,7 +67,7 @@ static bool begin(struct co_message_buffer *buffer)
 static int take_room(struct co_message_buffer *buffer, struct co_type_shape *shape)
 {
     size_t place = (buffer->bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
-    buffer->packed = co_spare_memory_take(shape == NULL ? buffer->bytes : place + sizeof(struct co_type_map));
+    buffer->packed = co_buffer_cache_take(shape == NULL ? buffer->bytes : place + sizeof(struct co_type_map));
     if (buffer->packed == NULL) {
         co_type_shape_drop(shape);
         return -ENOMEM;
@@ -165,7 +165,7 @@ void co_message_release(struct co_message_buffer *buffer)
     if (buffer->map != NULL) {
         co_type_map_end(buffer->map);
     }
-    co_spare_memory_give(buffer->packed);
+    co_buffer_cache_give(buffer->packed);
     buffer->map = NULL;
     buffer->packed = NULL;
     if (buffer->held_type != co_next.datatype_null) {

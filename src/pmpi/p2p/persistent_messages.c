@@ -122,56 +122,23 @@ static bool route(struct persistent_message *send, enum operation operation, con
     return send->persistent.communicator != NULL;
 }
 
-int PMPI_Send_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                   MPI_Request *handle)
-{
-    struct persistent_message send;
-    if (handle == NULL || !route(&send, SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Send_init, comm, destination,
-                                   co_next_mpi_get()->Send_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Send_init, 0);
-    return make(&send, "MPI_Send_init", handle);
-}
+#define SEND_INIT(name, how)                                                                                           \
+    int PMPI_##name(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,        \
+                    MPI_Request *handle)                                                                               \
+    {                                                                                                                  \
+        struct persistent_message send;                                                                                \
+        if (handle == NULL || !route(&send, how, address, count, type, destination, tag, comm)) {                      \
+            return co_message_declined(CO_MESSAGE_##name, comm, destination,                                           \
+                                       co_next_mpi_get()->name(address, count, type, destination, tag, comm, handle)); \
+        }                                                                                                              \
+        co_message_taken(CO_MESSAGE_##name, 0);                                                                        \
+        return make(&send, "MPI_" #name, handle);                                                                      \
+    }                                                                                                                  \
+    CO_EXPORT(name)
 
-int PMPI_Rsend_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                    MPI_Request *handle)
-{
-    struct persistent_message send;
-    if (handle == NULL || !route(&send, SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Rsend_init, comm, destination,
-                                   co_next_mpi_get()->Rsend_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Rsend_init, 0);
-    return make(&send, "MPI_Rsend_init", handle);
-}
-
-int PMPI_Ssend_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                    MPI_Request *handle)
-{
-    struct persistent_message send;
-    if (handle == NULL || !route(&send, SYNCHRONOUS_SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Ssend_init, comm, destination,
-                                   co_next_mpi_get()->Ssend_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Ssend_init, 0);
-    return make(&send, "MPI_Ssend_init", handle);
-}
-
-int PMPI_Bsend_init(const void *address, int count, MPI_Datatype type, int destination, int tag, MPI_Comm comm,
-                    MPI_Request *handle)
-{
-    struct persistent_message send;
-    if (handle == NULL || !route(&send, BUFFERED_SEND, address, count, type, destination, tag, comm)) {
-        return co_message_declined(CO_MESSAGE_Bsend_init, comm, destination,
-                                   co_next_mpi_get()->Bsend_init(address, count, type, destination, tag, comm, handle));
-    }
-    co_message_taken(CO_MESSAGE_Bsend_init, 0);
-    return make(&send, "MPI_Bsend_init", handle);
-}
+SEND_INIT(Send_init, SEND);
+SEND_INIT(Rsend_init, SEND);
+SEND_INIT(Ssend_init, SYNCHRONOUS_SEND);
+SEND_INIT(Bsend_init, BUFFERED_SEND);
 
 CO_EXPORT(Recv_init);
-CO_EXPORT(Send_init);
-CO_EXPORT(Rsend_init);
-CO_EXPORT(Ssend_init);
-CO_EXPORT(Bsend_init);

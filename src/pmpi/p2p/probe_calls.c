@@ -3,7 +3,7 @@
 // MPI_Probe and MPI_Mprobe, blocking and not. A look without success moves the engine and native MPI once, so that a
 // program that does nothing but look gets there. Hot.
 #include "pmpi/life/failure.h"
-#include "pmpi/p2p/matched.h"
+#include "pmpi/p2p/mprobe.h"
 #include "pmpi/report/message_counts.h"
 #include "pmpi/p2p/messages.h"
 #include "pmpi/life/progress_hook.h"
@@ -51,7 +51,7 @@ static int find_or_move(struct look *look, int *flag)
 {
     bool is_found = find(look);
     if (!is_found) {
-        co_engine_glance(co_process.engine);
+        co_engine_poll(co_process.engine);
         is_found = find(look);
     }
     int error = 0;
@@ -129,7 +129,7 @@ static void hand_out(struct look *look, MPI_Message *message, MPI_Status *status
 // Nothing was found: 0, or an error.
 static int give_up(const struct look *look, MPI_Message *message, const char *call, int error)
 {
-    co_matched_give(look->matched);
+    co_mprobe_give(look->matched);
     *message = co_next.message_null;
     return error == 0 ? MPI_SUCCESS : co_failure_raise(look->communicator->comm, call, error);
 }
@@ -142,7 +142,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_St
                                    co_next_mpi_get()->Mprobe(source, tag, comm, message, status));
     }
     co_message_taken(CO_MESSAGE_Mprobe, 0);
-    look.matched = co_matched_take();
+    look.matched = co_mprobe_take();
     if (look.matched == NULL) {
         return co_failure_raise(comm, "MPI_Mprobe", -ENOMEM);
     }
@@ -162,7 +162,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *mes
                                    co_next_mpi_get()->Improbe(source, tag, comm, flag, message, status));
     }
     co_message_taken(CO_MESSAGE_Improbe, 0);
-    look.matched = co_matched_take();
+    look.matched = co_mprobe_take();
     if (look.matched == NULL) {
         return co_failure_raise(comm, "MPI_Improbe", -ENOMEM);
     }

@@ -3,7 +3,7 @@
 // The counts and their histogram, whose steps are within 19 % of the truth at 2 KiB a table.
 #include "pmpi/report/call_counts.h"
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 #include <mpi.h>
 

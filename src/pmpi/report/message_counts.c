@@ -3,7 +3,7 @@
 // The counts, and the reason of a call that was declined: found when the call is over, by the facts that decided.
 #include "pmpi/report/message_counts.h"
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "base/settings.h"
 #include "pmpi/collective/routing.h"
 

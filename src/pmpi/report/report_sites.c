@@ -4,7 +4,7 @@
 // names do not. A full table drops further places: the report is a help for people, not an account.
 #include "pmpi/report/report_sites.h"
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "base/settings.h"
 #include "base/stack_trace.h"
 #include "pmpi/life/agreement.h"

@@ -5,7 +5,7 @@
 #include "pmpi/report/report_trials.h"
 
 #include "base/log.h"
-#include "base/order.h"
+#include "base/atomics.h"
 #include "base/settings.h"
 #include "engine/decide/tune_table.h"
 #include "pmpi/life/process.h"

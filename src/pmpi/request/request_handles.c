@@ -4,7 +4,7 @@
 // readers follow the published table, whose predecessors stay valid until the end because someone may be in them.
 #include "pmpi/request/request_handles.h"
 
-#include "base/turns.h"
+#include "base/plain_counters.h"
 #include "pmpi/request/requests.h"
 
 #include <errno.h>
@@ -160,9 +160,9 @@ static int add_block(void)
             return -EIO;
         }
     }
-    co_turns_take(&pool.lock);
+    co_plain_lock_take(&pool.lock);
     int error = add_block_locked(block);
-    co_turns_drop(&pool.lock);
+    co_plain_lock_drop(&pool.lock);
     if (error == -ENOMEM) {
         free_handles(block, BLOCK_REQUESTS);
         free(block);
@@ -226,12 +226,12 @@ void co_request_handles_close(void)
 
 static struct co_mpi_request *take_free(void)
 {
-    co_turns_take(&pool.lock);
+    co_plain_lock_take(&pool.lock);
     struct co_mpi_request *request = pool.free;
     if (request != NULL) {
         pool.free = request->next;
     }
-    co_turns_drop(&pool.lock);
+    co_plain_lock_drop(&pool.lock);
     return request;
 }
 
@@ -249,17 +249,17 @@ struct co_mpi_request *co_request_handles_take(void)
 
 void co_request_handles_give(struct co_mpi_request *request)
 {
-    co_turns_take(&pool.lock);
+    co_plain_lock_take(&pool.lock);
     request->next = pool.free;
     pool.free = request;
-    co_turns_drop(&pool.lock);
+    co_plain_lock_drop(&pool.lock);
 }
 
 void co_request_handles_visit(void (*visit)(struct co_mpi_request *request, void *arg), void *arg)
 {
-    co_turns_take(&pool.lock);
+    co_plain_lock_take(&pool.lock);
     struct block *block = pool.blocks; // blocks are only ever put in front, so the rest of the list stands still
-    co_turns_drop(&pool.lock);
+    co_plain_lock_drop(&pool.lock);
     for (; block != NULL; block = block->next) {
         for (int i = 0; i < BLOCK_REQUESTS; i++) {
             visit(&block->requests[i], arg);

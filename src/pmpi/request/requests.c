@@ -39,7 +39,7 @@ bool co_request_poll(const struct co_mpi_request *request)
     if (co_request_is_done(request)) {
         return true;
     }
-    co_engine_glance(co_process.engine);
+    co_engine_poll(co_process.engine);
     if (co_request_is_done(request)) {
         return true;
     }
@@ -136,7 +136,7 @@ static void unbind(struct co_mpi_request *request)
         co_sub_acq_rel(&communicator->pending, 1); // release E2, read by E2 in change_side: the operation is over
     }
     co_communicator_drop(communicator);
-    co_turns_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist
+    co_plain_counter_add(&co_requests_outstanding, (size_t)-1); // relaxed: see co_requests_exist
     if (request->persistent == NULL) {
         co_request_handles_give(request);
     }

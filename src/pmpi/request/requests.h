@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "pmpi/communicator/communicators.h"
 #include "pmpi/life/process.h"
 #include "pmpi/request/request_handles.h"
@@ -64,8 +64,8 @@ static inline void co_request_start(struct co_mpi_request *request, const struct
     if (!kind->is_message) {
         co_add_relaxed(&communicator->pending, 1); // relaxed: the same thread may not set hints meanwhile
     }
-    co_turns_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
-    co_store_release(&request->kind, kind);    // release E1: the operation is there
+    co_plain_counter_add(&co_requests_outstanding, 1); // relaxed: see co_requests_exist
+    co_store_release(&request->kind, kind);            // release E1: the operation is there
 }
 
 // True when a completion call must look at its handles: some request of ours is in use.

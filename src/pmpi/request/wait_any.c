@@ -99,7 +99,7 @@ int PMPI_Testany(int count, MPI_Request handles[], int *index, int *flag, MPI_St
     struct any any = {"MPI_Testany", count, handles, index, status, MPI_SUCCESS};
     *flag = try_both(&any);
     if (!*flag) {
-        co_engine_glance(co_process.engine);
+        co_engine_poll(co_process.engine);
         *flag = try_ours(&any, find_done(count, handles));
     }
     if (!*flag) {

@@ -114,7 +114,7 @@ int PMPI_Testsome(int count, MPI_Request handles[], int *outcount, int indices[]
     if (!co_requests_exist() || !has_ours(&some)) {
         return co_next_mpi_get()->Testsome(count, handles, outcount, indices, statuses);
     }
-    co_engine_glance(co_process.engine);
+    co_engine_poll(co_process.engine);
     if (!collect(&some)) {
         co_progress_native_in_vain(); // which it does not do itself where it sees no request of its own
     }

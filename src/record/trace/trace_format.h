@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 #define CO_TRACE_MAGIC "castoff trace\n\0" // with the end of the string 16 bytes
 #define CO_TRACE_VERSION 1

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "record/trace/trace_record.h"
 
 struct co_trace_writer {

@@ -10,7 +10,7 @@
 
 #include "base/counters.h"
 #include "base/mix_bits.h"
-#include "base/order.h"
+#include "base/atomics.h"
 #include "transport/fault/lossy_fate.h"
 #include "transport/fault/lossy_held.h"
 

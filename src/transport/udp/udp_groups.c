@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "base/group_range.h"
+#include "base/multicast_range.h"
 #include "base/mix_bits.h"
 #include "transport/udp/udp_state.h"
 
@@ -24,12 +24,12 @@ static bool is_always_flooded(uint32_t ip)
 int co_udp_groups_derive(struct co_udp_groups *groups, const char *range, uint64_t job_tag, unsigned count, char *why,
                          size_t why_room)
 {
-    struct co_group_range all;
+    struct co_multicast_range all;
     if (count < 1 || count > CO_UDP_GROUPS_MAX) {
         snprintf(why, why_room, "%u multicast groups asked for, 1 to %d are possible", count, CO_UDP_GROUPS_MAX);
         return -EINVAL;
     }
-    if (co_group_range_parse(range, &all) != 0) {
+    if (co_multicast_range_parse(range, &all) != 0) {
         snprintf(why, why_room, "\"%s\" is no range of multicast addresses such as 239.192.0.0/16 (CASTOFF_UDP_GROUP)",
                  range);
         return -EINVAL;

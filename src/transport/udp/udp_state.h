@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "transport/transport.h"
 #include "transport/udp/udp.h"
 

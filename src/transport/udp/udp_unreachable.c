@@ -32,7 +32,7 @@ void co_udp_told_close(struct co_udp_told *told)
 void co_udp_told_note(struct co_udp_told *told, int rank)
 {
     if (!atomic_exchange(&told->by_rank[rank], true)) {
-        co_add_acq_rel(&told->count, 1);
+        co_add_acq_rel(&told->count, 1); // acq_rel U1: its mark is there
     }
 }
 
@@ -40,7 +40,7 @@ static int tell(struct co_udp_told *told, int peers)
 {
     for (int rank = 0; rank < peers && co_load_relaxed(&told->count) > 0; rank++) { // relaxed: found by the next call
         if (atomic_exchange(&told->by_rank[rank], false)) {
-            co_sub_acq_rel(&told->count, 1);
+            co_sub_acq_rel(&told->count, 1); // acq_rel U1: its mark is gone
             return rank;
         }
     }

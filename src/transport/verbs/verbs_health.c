@@ -216,7 +216,7 @@ static bool is_well(const struct co_verbs *verbs)
     return verbs->failed_rings == 0 && verbs->down_since_ns == 0;
 }
 
-void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained)
+void co_verbs_health_progress(struct co_verbs *verbs, bool must_look, bool is_drained)
 {
     if (is_well(verbs) && !must_look && ++verbs->polls % LOOK_EVERY != 0) {
         return;
@@ -224,7 +224,7 @@ void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained
     uint64_t now_ns = co_clock_now_ns();
     co_registration_sweep(verbs->registrations);
     hear_device(verbs, now_ns);
-    co_verbs_reads_look(verbs, now_ns);
+    co_verbs_reads_poll(verbs, now_ns);
     if (verbs->broken == 0 && !is_well(verbs)) {
         if (!verbs->is_failing) {
             note_failure(verbs, now_ns);
@@ -234,7 +234,7 @@ void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained
     verbs->is_failing = verbs->is_failing && !is_well(verbs);
 }
 
-uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs)
+uint64_t co_verbs_health_due_ns(const struct co_verbs *verbs)
 {
     uint64_t look_ns = is_well(verbs) ? 0 : verbs->is_failing ? verbs->retry_ns : 1;
     uint64_t read_ns = verbs->broken != 0 ? 0 : co_verbs_reads_due_ns(verbs);

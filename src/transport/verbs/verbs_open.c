@@ -30,7 +30,7 @@ static void leave(struct co_transport *transport, unsigned index)
 
 static uint64_t next_event_ns(struct co_transport *transport)
 {
-    return co_verbs_next_look_ns((struct co_verbs *)transport); // all else that happens wakes a descriptor
+    return co_verbs_health_due_ns((struct co_verbs *)transport); // all else that happens wakes a descriptor
 }
 
 static int dead_peer(struct co_transport *transport)

@@ -126,7 +126,7 @@ uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs)
     return read == NULL ? 0 : read->started_ns + PATIENCE_NS;
 }
 
-void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns)
+void co_verbs_reads_poll(struct co_verbs *verbs, uint64_t now_ns)
 {
     for (unsigned i = 0; i < CO_VERBS_NEIGHBOURS; i++) {
         struct co_verbs_rc *rc = &verbs->reads.rc[i];

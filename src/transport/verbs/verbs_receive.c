@@ -151,7 +151,7 @@ int co_verbs_poll(struct co_transport *transport, unsigned budget, co_deliver_fn
     give_back(verbs, CO_VERBS_BATCH / 4);
     unsigned read = co_verbs_reads_deliver(verbs, deliver, arg) + co_verbs_rc_datagrams_deliver(verbs, deliver, arg);
     co_verbs_reap(verbs);
-    co_verbs_look_after(verbs, has_slept, count < CO_VERBS_BATCH && !was_early);
+    co_verbs_health_progress(verbs, has_slept, count < CO_VERBS_BATCH && !was_early);
     if (taken.datagrams > 0) {
         verbs->config.count(CO_VERBS_RECEIVED, taken.datagrams);
         verbs->config.count(CO_VERBS_RECEIVED_BYTES, taken.bytes);

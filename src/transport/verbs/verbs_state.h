@@ -214,7 +214,7 @@ extern const struct co_reads_ops co_verbs_reads_ops;
 bool co_verbs_reads_reap(struct co_verbs *verbs); // true: some, or datagrams, are to be delivered
 unsigned co_verbs_reads_deliver(struct co_verbs *verbs, co_deliver_fn deliver, void *arg); // how many
 uint64_t co_verbs_reads_due_ns(const struct co_verbs *verbs); // when to look for those that last too long, 0: none
-void co_verbs_reads_look(struct co_verbs *verbs, uint64_t now_ns);
+void co_verbs_reads_poll(struct co_verbs *verbs, uint64_t now_ns);
 
 // verbs_rc_datagrams.c
 int co_verbs_rc_datagrams_open(struct co_verbs *verbs, struct co_verbs_rc *rc, uint8_t *memory); // 0 or -errno
@@ -243,7 +243,7 @@ void co_verbs_break(struct co_verbs *verbs, int error, const char *why); // for 
 
 // verbs_health.c
 // Hears the device now and then, at once with must_look, and sets up what has failed; is_drained: no completion waits.
-void co_verbs_look_after(struct co_verbs *verbs, bool must_look, bool is_drained);
-uint64_t co_verbs_next_look_ns(const struct co_verbs *verbs); // 0: whenever something happens
+void co_verbs_health_progress(struct co_verbs *verbs, bool must_look, bool is_drained);
+uint64_t co_verbs_health_due_ns(const struct co_verbs *verbs); // 0: whenever something happens
 
 #endif

@@ -19,7 +19,7 @@
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "engine_job.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "p2p/p2p.h"
 
 static uint64_t waits_before;

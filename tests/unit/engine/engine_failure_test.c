@@ -131,7 +131,7 @@ static void one_is_gone(struct job_rank *rank)
     struct co_team *without = engine_job_team(rank, 6, pair, 2);
     pthread_barrier_wait(&rank->job->all);
     if (rank->rank != 2) {
-        // as co_engine_look_for_the_gone would find it: threads cannot die alone
+        // as co_peer_failure_poll would find it: threads cannot die alone
         co_store_relaxed(&rank->engine->is_gone[2], true);
         co_store_relaxed(&rank->engine->has_lost_one, true);
         job_require(take_part(rank, team, 3000) == -ECONNRESET, "a dead neighbour was not noticed");

@@ -25,9 +25,11 @@ static const int one_each[RANKS] = {0, 1, 2};
 static uint64_t before[CO_COUNTER_COUNT];
 static _Atomic int arrived;
 
-int __wrap_co_group_library_load(struct co_group_library *library, const char *directory, char *why, size_t why_room);
+int __wrap_co_onesided_library_load(struct co_onesided_library *library, const char *directory, char *why,
+                                    size_t why_room);
 
-int __wrap_co_group_library_load(struct co_group_library *library, const char *directory, char *why, size_t why_room)
+int __wrap_co_onesided_library_load(struct co_onesided_library *library, const char *directory, char *why,
+                                    size_t why_room)
 {
     (void)directory;
     return fake_group_load(library, why, why_room);

@@ -59,7 +59,7 @@ static void small_while_all_sleep(struct job_rank *rank)
     if (rank->rank == 0) {
         // Who finds the engine held must know: the holder need not be one who moves it.
         co_trylock_wait(&rank->engine->lock);
-        job_require(co_engine_move_for_worker(rank->engine) == -EBUSY, "a held engine looks like one at rest");
+        job_require(co_engine_progress_for_worker(rank->engine) == -EBUSY, "a held engine looks like one at rest");
         co_trylock_drop(&rank->engine->lock);
         atomic_fetch_add(&rank->engine->long_ones, 1);
         while (atomic_load(&rank->engine->workers->first.sleep) != CO_WORKER_SLEEPS_WITHOUT_TIMER) {

@@ -22,7 +22,7 @@
 #include "base/settings.h"
 #include "engine/engine_state.h"
 #include "engine/progress/team_failure.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "engine_job.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 6, CALLERS_SLEEPS = 40 };

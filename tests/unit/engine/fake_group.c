@@ -226,14 +226,14 @@ static int check(const struct castoff_group_options *options)
     return options->secret == NULL || fails(FAKE_CHECK, own_rank) ? -ENODEV : 0;
 }
 
-int fake_group_load(struct co_group_library *library, char *reason, size_t room)
+int fake_group_load(struct co_onesided_library *library, char *reason, size_t room)
 {
     if (fails(FAKE_LOAD, own_rank)) {
         snprintf(reason, room, "no such library");
         return -ENOENT;
     }
     *library =
-        (struct co_group_library){check, open_sender, open_member, write_all, complete, close_end, counts_of, why};
+        (struct co_onesided_library){check, open_sender, open_member, write_all, complete, close_end, counts_of, why};
     return 0;
 }
 

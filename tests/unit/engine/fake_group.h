@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "engine/collective/group_library.h"
+#include "engine/collective/onesided_library.h"
 
 enum fake_step { FAKE_NOWHERE, FAKE_LOAD, FAKE_CHECK, FAKE_OPEN, FAKE_WRITE, FAKE_COMPLETE, FAKE_CLOSE };
 
@@ -27,8 +27,8 @@ void fake_group_heal(void);
 // In the thread of a rank, before its engine opens.
 void fake_group_be_rank(int rank);
 
-// co_group_library_load in its place.
-int fake_group_load(struct co_group_library *library, char *why, size_t why_room);
+// co_onesided_library_load in its place.
+int fake_group_load(struct co_onesided_library *library, char *why, size_t why_room);
 
 int fake_group_opened(void);     // ends so far, of all ranks
 int fake_group_now(void);        // ends that are open now

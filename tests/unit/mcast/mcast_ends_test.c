@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -126,7 +126,7 @@ static void who_gives_up_ends_it_for_all(void **state)
     for (int rank = 0; rank < 3; rank++) {
         assert_int_equal(co_mcast_bcast_start(&ops[rank], world.group[rank], 0, data[rank], sizeof(data[0]), 0), 0);
     }
-    co_mcast_give_up(world.mcast[2], -EIO);
+    co_mcast_abort(world.mcast[2], -EIO);
     assert_int_equal(co_mcast_op_state(ops[2]), -EIO);
     world_run(&world, ops, 3, SECOND_NS);
     assert_int_equal(co_mcast_op_state(ops[0]), -ECONNRESET);

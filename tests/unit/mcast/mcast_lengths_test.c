@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 enum { MEMBERS = 4, LONGEST = 40000 }; // more than a window of 200 chunks

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "log_lines.h"
 #include "mcast_world.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 enum { CHUNK = 1400, TIMES = 2, LEAST = 64, WATCHED = 4 };

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast/receive/early_chunks.h"
 #include "transport/fault/lossy.h"
 #include "mcast_tape.h"

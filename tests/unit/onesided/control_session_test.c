@@ -25,7 +25,7 @@
 #define VERSION_AT 8
 
 static struct co_session *client, *server;
-static struct co_control_message message;
+static struct co_coordination_message message;
 static char why[200];
 static const uint8_t secret[CO_SECRET_BYTES] = {1, 2, 3}, other_secret[CO_SECRET_BYTES] = {1, 2, 4};
 
@@ -63,7 +63,7 @@ static int say(struct co_session *session, uint16_t kind)
 {
     memset(&message, 0, sizeof message);
     message.kind = kind;
-    return co_session_say(session, &message);
+    return co_session_send(session, &message);
 }
 
 static void say_hello(void)
@@ -104,7 +104,7 @@ static void byte_by_byte(void **state)
     say_hello();
     say(client, CO_SAY_CLOSE);
     size_t bytes = co_session_out(client, &data);
-    assert_int_equal(bytes, CO_CONTROL_HEAD_BYTES + CO_CONTROL_TAG_BYTES);
+    assert_int_equal(bytes, CO_COORDINATION_HEAD_BYTES + CO_COORDINATION_TAG_BYTES);
     for (size_t i = 0; i < bytes; i++) {
         assert_int_equal(next(server), 0);
         assert_int_equal(co_session_feed(server, data + i, 1), 1);
@@ -201,7 +201,7 @@ static void key_of_both_hellos(void **state)
     assert_int_equal(co_auth_open(&auth, key, 2, CO_AUTH_KEYED), 0);
     co_auth_use_portable(auth);
     say(client, CO_SAY_READY);
-    size_t covered = co_session_out(client, &data) - CO_CONTROL_TAG_BYTES;
+    size_t covered = co_session_out(client, &data) - CO_COORDINATION_TAG_BYTES;
     assert_true(co_auth_verify(auth, CO_AUTH_CONTROL, 0, 0, nonce, data, covered));
     co_auth_close(auth);
 }
@@ -266,15 +266,15 @@ static void too_long(void **state)
 static void one_that_does_not_read(void **state)
 {
     (void)state;
-    static struct co_control_message large = {.kind = CO_SAY_STATUS_TEXT, .status = {.bytes = 50000}};
+    static struct co_coordination_message large = {.kind = CO_SAY_STATUS_TEXT, .status = {.bytes = 50000}};
     memset(large.status.text, 'x', 50000);
     say_hello();
     int said = 0;
-    while (co_session_say(server, &large) == 0) {
+    while (co_session_send(server, &large) == 0) {
         said++;
         assert_true(said < 100);
     }
-    assert_int_equal(co_session_say(server, &large), -ENOBUFS);
+    assert_int_equal(co_session_send(server, &large), -ENOBUFS);
     for (int heard = 0; heard < said;) { // and when it reads after all
         carry(server, client);
         int result;
@@ -283,7 +283,7 @@ static void one_that_does_not_read(void **state)
         }
         assert_int_equal(result, 0);
     }
-    assert_int_equal(co_session_say(server, &large), 0);
+    assert_int_equal(co_session_send(server, &large), 0);
 }
 
 static void write_file(const char *path, const char *text, mode_t mode)

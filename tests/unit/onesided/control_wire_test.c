@@ -14,21 +14,21 @@
 
 #include "onesided/control_wire.h"
 
-static struct co_control_message message, back;
-static uint8_t body[CO_CONTROL_BODY_MAX];
+static struct co_coordination_message message, back;
+static uint8_t body[CO_COORDINATION_BODY_MAX];
 
-static void fill_open(struct co_control_open *open)
+static void fill_open(struct co_coordination_open *open)
 {
     snprintf(open->group, sizeof open->group, "%s", "replica-1");
     snprintf(open->name, sizeof open->name, "%s", "h3");
     open->bytes = 1 << 20;
     open->members = 3;
     open->patience_ms = 5000;
-    open->end = (struct co_control_end){
+    open->end = (struct co_coordination_end){
         .mac = {2, 0, 0, 0, 0, 1}, .ip = 0x0a000001, .psn = 5, .mtu = 4096, .qpn = 9, .rkey = 8};
 }
 
-static void fill_rule(struct co_control_rule *rule, uint32_t actions)
+static void fill_rule(struct co_coordination_rule *rule, uint32_t actions)
 {
     rule->request = 1;
     rule->config = (struct co_rule_config){
@@ -38,22 +38,22 @@ static void fill_rule(struct co_control_rule *rule, uint32_t actions)
     }
 }
 
-static void fill_report(struct co_control_hop_report *report)
+static void fill_report(struct co_coordination_hop_report *report)
 {
     report->totals = (struct co_hop_totals){.frames = 1, .copies = 3, .expired = 9};
-    report->rule_count = CO_CONTROL_RULES_MAX;
+    report->rule_count = CO_COORDINATION_RULES_MAX;
     for (uint32_t i = 0; i < report->rule_count; i++) {
-        report->rules[i] = (struct co_control_hop_rule){.id = i, .packets = {1, 2}, .copies = 3 * i};
+        report->rules[i] = (struct co_coordination_hop_rule){.id = i, .packets = {1, 2}, .copies = 3 * i};
     }
 }
 
-static void fill_missing(struct co_control_missing *missing)
+static void fill_missing(struct co_coordination_missing *missing)
 {
     snprintf(missing->name, sizeof missing->name, "%s", "h3");
     missing->round = 2;
-    missing->missing = missing->range_count = CO_CONTROL_RANGES_MAX;
+    missing->missing = missing->range_count = CO_COORDINATION_RANGES_MAX;
     for (uint32_t i = 0; i < missing->range_count; i++) {
-        missing->ranges[i] = (struct co_control_range){2 * i, 1};
+        missing->ranges[i] = (struct co_coordination_range){2 * i, 1};
     }
 }
 
@@ -68,19 +68,19 @@ static void fill(uint16_t kind)
         break;
     case CO_SAY_LOGIN:
         message.login =
-            (struct co_control_login){.role = CO_ROLE_HOP, .name = "leaf.1", .mode = CO_HOP_NIC, .rules = 4};
+            (struct co_coordination_login){.role = CO_ROLE_HOP, .name = "leaf.1", .mode = CO_HOP_NIC, .rules = 4};
         break;
     case CO_SAY_DONE:
     case CO_SAY_REFUSED:
     case CO_SAY_ENDED:
-        message.answer = (struct co_control_answer){.request = 3, .reason = CO_REASON_FULL};
-        memset(message.answer.text, 'x', CO_CONTROL_TEXT_MAX - 1);
+        message.answer = (struct co_coordination_answer){.request = 3, .reason = CO_REASON_FULL};
+        memset(message.answer.text, 'x', CO_COORDINATION_TEXT_MAX - 1);
         break;
     case CO_SAY_RULE_SET:
         fill_rule(&message.rule, CO_RULE_ACTIONS_MAX);
         break;
     case CO_SAY_RULE_REMOVE:
-        message.removal = (struct co_control_removal){.request = 4, .id = 5};
+        message.removal = (struct co_coordination_removal){.request = 4, .id = 5};
         break;
     case CO_SAY_HOP_REPORT:
         fill_report(&message.report);
@@ -91,11 +91,11 @@ static void fill(uint16_t kind)
         break;
     case CO_SAY_SETUP:
     case CO_SAY_GO:
-        message.setup =
-            (struct co_control_setup){.ip = 1, .psn = 2, .qpn = 3, .key = 4, .mtu = 1024, .members = 3, .bytes = 5};
+        message.setup = (struct co_coordination_setup){
+            .ip = 1, .psn = 2, .qpn = 3, .key = 4, .mtu = 1024, .members = 3, .bytes = 5};
         break;
     case CO_SAY_ROUND:
-        message.round = (struct co_control_round){.round = 1, .chunk_bytes = 65536, .chunks = 16};
+        message.round = (struct co_coordination_round){.round = 1, .chunk_bytes = 65536, .chunks = 16};
         break;
     case CO_SAY_MISSING:
         fill_missing(&message.missing);
@@ -105,7 +105,7 @@ static void fill(uint16_t kind)
         break;
     case CO_SAY_STATUS_TEXT:
         message.status.is_last = true;
-        message.status.bytes = CO_CONTROL_STATUS_MAX - 1;
+        message.status.bytes = CO_COORDINATION_STATUS_MAX - 1;
         memset(message.status.text, '\n', message.status.bytes);
         break;
     default:
@@ -119,7 +119,7 @@ static int read_as(uint16_t kind, size_t bytes)
     memcpy(exact, body, bytes);
     memset(&back, 0, sizeof back);
     back.kind = kind;
-    int result = co_control_read(&back, exact, bytes);
+    int result = co_coordination_read(&back, exact, bytes);
     free(exact);
     return result;
 }
@@ -129,8 +129,8 @@ static void there_and_back(void **state)
     (void)state;
     for (uint16_t kind = CO_SAY_WELCOME; kind < CO_SAY_END; kind++) {
         fill(kind);
-        size_t bytes = co_control_write(body, &message);
-        assert_true(bytes <= CO_CONTROL_BODY_MAX);
+        size_t bytes = co_coordination_write(body, &message);
+        assert_true(bytes <= CO_COORDINATION_BODY_MAX);
         assert_int_equal(read_as(kind, bytes), 0);
         message.rule.config.targets = kind == CO_SAY_RULE_SET ? back.rule.config.targets : message.rule.config.targets;
         assert_memory_equal(&message, &back, sizeof message);
@@ -151,13 +151,13 @@ static void golden_bytes(void **state)
                                      0, 0,   1,   1,   0,   0,   0xa, 5,   0,   0,    0,    0,   0x10, 0, 0, 9,
                                      0, 0,   0,   8,   0,   0,   0,   0,   0,   0,    0,    0,   0,    0, 0};
     fill(CO_SAY_OPEN_MEMBER);
-    assert_int_equal(co_control_write(body, &message), sizeof golden);
+    assert_int_equal(co_coordination_write(body, &message), sizeof golden);
     assert_memory_equal(body, golden, sizeof golden);
 }
 
 static int write_and_read(void)
 {
-    return read_as(message.kind, co_control_write(body, &message));
+    return read_as(message.kind, co_coordination_write(body, &message));
 }
 
 static void nonsense_is_refused(void **state)
@@ -194,7 +194,7 @@ static void nonsense_is_refused(void **state)
     message.round.chunk_bytes = 0;
     assert_int_equal(write_and_read(), -EPROTO);
     fill(CO_SAY_RULE_SET);
-    size_t bytes = co_control_write(body, &message);
+    size_t bytes = co_coordination_write(body, &message);
     body[36] = 1, body[37] = 4; // 1025 actions
     assert_int_equal(read_as(CO_SAY_RULE_SET, bytes), -EPROTO);
     assert_int_equal(read_as(CO_SAY_RULE_SET, bytes + 30), -EPROTO); // though all of them are there
@@ -204,16 +204,17 @@ static void nonsense_is_refused(void **state)
 static void leases_that_cannot_be(void **state)
 {
     (void)state;
-    static const uint32_t leases[] = {0, 1, CO_CONTROL_LEASE_MS_MIN - 1, CO_CONTROL_LEASE_MS_MAX + 1, UINT32_MAX};
+    static const uint32_t leases[] = {0, 1, CO_COORDINATION_LEASE_MS_MIN - 1, CO_COORDINATION_LEASE_MS_MAX + 1,
+                                      UINT32_MAX};
     for (size_t i = 0; i < sizeof leases / sizeof *leases; i++) {
         fill(CO_SAY_WELCOME);
         message.lease_ms = leases[i];
         assert_int_equal(write_and_read(), -EPROTO);
     }
     fill(CO_SAY_WELCOME);
-    message.lease_ms = CO_CONTROL_LEASE_MS_MIN;
+    message.lease_ms = CO_COORDINATION_LEASE_MS_MIN;
     assert_int_equal(write_and_read(), 0);
-    message.lease_ms = CO_CONTROL_LEASE_MS_MAX;
+    message.lease_ms = CO_COORDINATION_LEASE_MS_MAX;
     assert_int_equal(write_and_read(), 0);
 }
 
@@ -268,8 +269,8 @@ static int read_missing(uint32_t first, uint32_t count, uint32_t second, uint32_
     fill(CO_SAY_MISSING);
     message.missing.range_count = 2;
     message.missing.missing = total;
-    message.missing.ranges[0] = (struct co_control_range){first, count};
-    message.missing.ranges[1] = (struct co_control_range){second, second_count};
+    message.missing.ranges[0] = (struct co_coordination_range){first, count};
+    message.missing.ranges[1] = (struct co_coordination_range){second, second_count};
     return write_and_read();
 }
 
@@ -297,14 +298,14 @@ static void at_random(void **state)
     for (int turn = 0; turn < 20000; turn++) {
         uint16_t kind = (uint16_t)(1 + turn % (CO_SAY_END - 1));
         fill(kind);
-        size_t bytes = co_control_write(body, &message);
+        size_t bytes = co_coordination_write(body, &message);
         for (int i = 0; i < 3 && bytes > 0; i++) {
             seed = seed * 1664525 + 1013904223;
             body[(seed >> 8) % (bytes < 100 ? bytes : 100)] ^= (uint8_t)(1 << (seed >> 29));
         }
         if (read_as(kind, bytes) == 0) {
-            static uint8_t again[CO_CONTROL_BODY_MAX];
-            assert_int_equal(co_control_write(again, &back), bytes);
+            static uint8_t again[CO_COORDINATION_BODY_MAX];
+            assert_int_equal(co_coordination_write(again, &back), bytes);
             assert_memory_equal(again, body, bytes);
         }
         turn += bytes > 1000 ? 10 : 0;

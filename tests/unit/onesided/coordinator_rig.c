@@ -20,12 +20,12 @@ enum { HEARD_MAX = 64 };
 static struct said heard[CLIENTS][HEARD_MAX];
 static unsigned heard_count[CLIENTS], heard_at[CLIENTS];
 bool rig_dropped[CLIENTS];
-char rig_log[512], rig_status[4 * CO_CONTROL_STATUS_MAX];
+char rig_log[512], rig_status[4 * CO_COORDINATION_STATUS_MAX];
 struct co_coordinator *rig_coordinator;
-struct co_control_message rig_message;
+struct co_coordination_message rig_message;
 uint64_t rig_now;
 
-static void keep(struct said *said, const struct co_control_message *what)
+static void keep(struct said *said, const struct co_coordination_message *what)
 {
     memset(said, 0, sizeof *said);
     said->kind = what->kind;
@@ -63,11 +63,11 @@ static void keep(struct said *said, const struct co_control_message *what)
     }
 }
 
-static void said_to(void *context, unsigned client, struct co_control_message *what)
+static void said_to(void *context, unsigned client, struct co_coordination_message *what)
 {
-    static uint8_t body[CO_CONTROL_BODY_MAX];
+    static uint8_t body[CO_COORDINATION_BODY_MAX];
     (void)context;
-    co_control_write(body, what); // all that it says can be said
+    co_coordination_write(body, what); // all that it says can be said
     assert_true(heard_count[client] < HEARD_MAX);
     keep(&heard[client][heard_count[client]++], what);
 }
@@ -119,7 +119,7 @@ void rig_join(unsigned client)
 void rig_log_in(unsigned client, uint8_t role, const char *name)
 {
     rig_join(client);
-    rig_message.login = (struct co_control_login){.role = role, .rules = 16, .actions = 64};
+    rig_message.login = (struct co_coordination_login){.role = role, .rules = 16, .actions = 64};
     snprintf(rig_message.login.name, sizeof rig_message.login.name, "%s", name);
     rig_say(client, CO_SAY_LOGIN);
 }
@@ -127,24 +127,24 @@ void rig_log_in(unsigned client, uint8_t role, const char *name)
 void rig_answer(uint32_t request, uint16_t kind, const char *text)
 {
     rig_message.answer =
-        (struct co_control_answer){.request = request, .reason = kind == CO_SAY_REFUSED ? CO_REASON_FULL : 0};
+        (struct co_coordination_answer){.request = request, .reason = kind == CO_SAY_REFUSED ? CO_REASON_FULL : 0};
     snprintf(rig_message.answer.text, sizeof rig_message.answer.text, "%s", text);
     rig_say(HOP, kind);
 }
 
 void rig_open_as(unsigned client, uint16_t kind, uint64_t bytes)
 {
-    rig_message.open = (struct co_control_open){.bytes = bytes,
-                                                .group = "files",
-                                                .members = 3,
-                                                .patience_ms = 2000,
-                                                .end = {.mac = {2, 0, 0, 0, 0, (uint8_t)client},
-                                                        .ip = 0x0a000000 + client,
-                                                        .psn = 100 * client,
-                                                        .mtu = client == M2 ? 1024 : 4096,
-                                                        .qpn = 0x10 + client,
-                                                        .rkey = 0x100 + client,
-                                                        .address = 0x1000 * client}};
+    rig_message.open = (struct co_coordination_open){.bytes = bytes,
+                                                     .group = "files",
+                                                     .members = 3,
+                                                     .patience_ms = 2000,
+                                                     .end = {.mac = {2, 0, 0, 0, 0, (uint8_t)client},
+                                                             .ip = 0x0a000000 + client,
+                                                             .psn = 100 * client,
+                                                             .mtu = client == M2 ? 1024 : 4096,
+                                                             .qpn = 0x10 + client,
+                                                             .rkey = 0x100 + client,
+                                                             .address = 0x1000 * client}};
     snprintf(rig_message.open.name, sizeof rig_message.open.name, "h%u", client);
     rig_say(client, kind);
 }

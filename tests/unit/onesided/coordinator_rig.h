@@ -17,17 +17,17 @@ struct said {
     uint16_t kind;
     uint32_t request;
     uint8_t reason;
-    char text[CO_CONTROL_TEXT_MAX];
-    struct co_control_setup setup;
+    char text[CO_COORDINATION_TEXT_MAX];
+    struct co_coordination_setup setup;
     struct co_rule_config rule;
     struct co_roce_target targets[4];
 };
 
 extern struct co_coordinator *rig_coordinator;
-extern struct co_control_message rig_message; // filled before rig_say
+extern struct co_coordination_message rig_message; // filled before rig_say
 extern uint64_t rig_now;
 extern char rig_log[512],
-    rig_status[4 * CO_CONTROL_STATUS_MAX]; // the last log line; the status, as far as it was heard
+    rig_status[4 * CO_COORDINATION_STATUS_MAX]; // the last log line; the status, as far as it was heard
 extern bool rig_dropped[CLIENTS];
 
 int rig_open(void **state);

@@ -17,11 +17,11 @@ static void a_life(void **state)
 {
     (void)state;
     rig_open_group();
-    rig_message.round = (struct co_control_round){.round = 1, .chunk_bytes = 1024, .chunks = 4};
+    rig_message.round = (struct co_coordination_round){.round = 1, .chunk_bytes = 1024, .chunks = 4};
     rig_say(SENDER, CO_SAY_ROUND);
     rig_hears(M1, CO_SAY_ROUND);
     rig_hears(M3, CO_SAY_ROUND);
-    rig_message.missing = (struct co_control_missing){.name = "liar", .round = 1, .missing = 2};
+    rig_message.missing = (struct co_coordination_missing){.name = "liar", .round = 1, .missing = 2};
     rig_say(M2, CO_SAY_MISSING);
     assert_string_equal(rig_hears(SENDER, CO_SAY_MISSING)->text, "h3"); // M2, by its own name
     rig_say(SENDER, CO_SAY_CLOSE);
@@ -58,10 +58,10 @@ static void words_of_whom_they_are_not(void **state)
 {
     (void)state;
     rig_open_group();
-    rig_message.round = (struct co_control_round){.round = 1, .chunk_bytes = 1024, .chunks = 4};
+    rig_message.round = (struct co_coordination_round){.round = 1, .chunk_bytes = 1024, .chunks = 4};
     rig_say(M1, CO_SAY_ROUND);
     rig_say(OTHER, CO_SAY_ROUND);
-    rig_message.missing = (struct co_control_missing){.name = "h3", .round = 1};
+    rig_message.missing = (struct co_coordination_missing){.name = "h3", .round = 1};
     rig_say(SENDER, CO_SAY_MISSING);
     rig_say(OTHER, CO_SAY_MISSING);
     for (unsigned i = SENDER; i < CLIENTS; i++) {
@@ -140,7 +140,7 @@ static void the_hop_is_lost(void **state)
 static void a_silent_hop(void **state)
 {
     (void)state;
-    rig_message.report = (struct co_control_hop_report){.number = 7};
+    rig_message.report = (struct co_coordination_hop_report){.number = 7};
     rig_now += LEASE - MS;
     rig_say(HOP, CO_SAY_HOP_REPORT);
     rig_hears(HOP, CO_SAY_HEARTBEAT);
@@ -162,7 +162,7 @@ static void mute_until(uint64_t until)
 {
     while (rig_now < until) {
         rig_now += 1000 * MS;
-        rig_message.report = (struct co_control_hop_report){.number = 7};
+        rig_message.report = (struct co_coordination_hop_report){.number = 7};
         rig_say(HOP, CO_SAY_HOP_REPORT);
         rig_hears(HOP, CO_SAY_HEARTBEAT);
         co_coordinator_tick(rig_coordinator, rig_now);
@@ -210,7 +210,7 @@ static void several_hops(void **state)
     co_coordinator_left(rig_coordinator, HOP, rig_now);
     for (unsigned i = 0; i < 2; i++) {
         rig_join(i == 0 ? HOP : OTHER);
-        rig_message.login = (struct co_control_login){
+        rig_message.login = (struct co_coordination_login){
             .role = CO_ROLE_HOP, .mode = CO_HOP_NIC, .serves_ip = 0x0a000000 + M1 + i, .rules = 1, .actions = 1};
         snprintf(rig_message.login.name, sizeof rig_message.login.name, "nic%u", i);
         rig_say(i == 0 ? HOP : OTHER, CO_SAY_LOGIN);
@@ -237,9 +237,9 @@ static void its_status(void **state)
 {
     (void)state;
     rig_open_group();
-    rig_message.report = (struct co_control_hop_report){.number = 1, .totals = {.group_packets = 8, .copies = 24}};
+    rig_message.report = (struct co_coordination_hop_report){.number = 1, .totals = {.group_packets = 8, .copies = 24}};
     rig_message.report.rule_count = 1;
-    rig_message.report.rules[0] = (struct co_control_hop_rule){.id = 1, .copies = 24, .packets = {8, 0, 2}};
+    rig_message.report.rules[0] = (struct co_coordination_hop_rule){.id = 1, .copies = 24, .packets = {8, 0, 2}};
     rig_say(HOP, CO_SAY_HOP_REPORT);
     rig_log_in(OTHER, CO_ROLE_STATUS, "me");
     rig_hears(OTHER, CO_SAY_DONE);

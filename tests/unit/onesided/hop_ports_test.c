@@ -98,7 +98,7 @@ static void move(unsigned frames)
     unsigned moved = 0;
     for (int turn = 0; moved < frames && turn < 200; turn++) {
         poll(entries, co_hop_ports_watch(ports, entries), 10);
-        moved += co_hop_ports_move(ports, hop, 1);
+        moved += co_hop_ports_progress(ports, hop, 1);
     }
     if (moved != frames) {
         fprintf(stderr, "%u frames, not %u\n", moved, frames);
@@ -294,7 +294,7 @@ static void overrun(void)
     for (int i = 0; i < MANY; i++) {
         send_from(0, frame, bytes);
     }
-    while (co_hop_ports_move(ports, hop, 1) > 0) {
+    while (co_hop_ports_progress(ports, hop, 1) > 0) {
     }
     co_hop_ports_count_overruns(ports);
     came = co_hop_port_totals(ports, 0)->frames_in - came;
@@ -317,7 +317,7 @@ static int live_trouble(void)
     send_from(0, frame, bytes);
     move(1);
     poll(entries, co_hop_ports_watch(ports, entries), 0);
-    co_hop_ports_move(ports, hop, 1);
+    co_hop_ports_progress(ports, hop, 1);
     expect_frame(1, frame, bytes);
     namespace_require(!co_hop_port_totals(ports, 2)->is_up, "the port is known to be down");
     namespace_require(co_hop_port_totals(ports, 2)->unsent > 0, "what it should have sent is counted");

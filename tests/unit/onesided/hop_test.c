@@ -165,7 +165,7 @@ static void one_becomes_three(void **state)
     const struct co_hop_totals *totals = co_hop_totals(hop);
     assert_int_equal(totals->group_packets, 2);
     assert_int_equal(totals->copies, 6);
-    assert_int_equal(co_match_rule(co_hop_table(hop), 0)->actions[2].packets, 2);
+    assert_int_equal(co_rule_table_rule(co_hop_table(hop), 0)->actions[2].packets, 2);
     co_hop_close(hop);
 }
 
@@ -238,7 +238,7 @@ static void what_is_dropped(void **state)
     assert_int_equal(out_count, 0);
     take(hop, 0, frame, 13, 0);
     assert_int_equal(out_count, 0);
-    const struct co_rule *rule = co_match_rule(co_hop_table(hop), 0);
+    const struct co_rule *rule = co_rule_table_rule(co_hop_table(hop), 0);
     assert_int_equal(rule->packets[CO_RULE_DAMAGED], 1);
     assert_int_equal(rule->packets[CO_RULE_FOREIGN], 1);
     assert_int_equal(rule->packets[CO_RULE_PASSED], 0);

@@ -36,7 +36,7 @@ static struct {
     bool hangs_up;
     uint32_t lease_ms;
     uint8_t reason;
-    struct co_control_setup setup;
+    struct co_coordination_setup setup;
     char failure[256];
 } script;
 
@@ -73,7 +73,7 @@ int co_onesided_pair_connect(struct castoff_group *of)
     return 0;
 }
 
-static void fill(struct co_control_message *message, uint16_t kind)
+static void fill(struct co_coordination_message *message, uint16_t kind)
 {
     memset(message, 0, sizeof *message);
     message->kind = kind;
@@ -82,12 +82,12 @@ static void fill(struct co_control_message *message, uint16_t kind)
     } else if (kind == CO_SAY_SETUP || kind == CO_SAY_GO) {
         message->setup = script.setup;
     } else if (kind == CO_SAY_REFUSED || kind == CO_SAY_ENDED) {
-        message->answer = (struct co_control_answer){.reason = script.reason, .text = "so it is"};
+        message->answer = (struct co_coordination_answer){.reason = script.reason, .text = "so it is"};
     }
 }
 
 // The other end's HELLO: nothing can be said before.
-static int meet(struct co_tcp_link *link, struct co_control_message *message)
+static int meet(struct co_tcp_link *link, struct co_coordination_message *message)
 {
     struct pollfd entry = {.fd = link->socket, .events = POLLIN};
     int result = 0;
@@ -100,7 +100,7 @@ static int meet(struct co_tcp_link *link, struct co_control_message *message)
 
 static void *coordinate(void *unused)
 {
-    static struct co_control_message message;
+    static struct co_coordination_message message;
     struct pollfd entry = {.fd = listener, .events = POLLIN};
     struct co_tcp_link link;
     uint64_t until_ns = co_clock_now_ns() + PATIENCE_NS;
@@ -117,7 +117,7 @@ static void *coordinate(void *unused)
             result = result < 0 || message.kind == script.steps[i] - HEARS ? result : -EPROTO;
         } else {
             fill(&message, script.steps[i]);
-            result = co_tcp_say(&link, &message);
+            result = co_tcp_message_send(&link, &message);
         }
     }
     while (result >= 0 && !script.hangs_up) { // until the other end goes
@@ -137,7 +137,7 @@ static void prepare(bool is_sender)
     script.hangs_up = false;
     script.lease_ms = 6000;
     script.reason = CO_REASON_NONE;
-    script.setup = (struct co_control_setup){
+    script.setup = (struct co_coordination_setup){
         .ip = 1, .psn = 2, .qpn = 3, .key = 4, .mtu = 1024, .members = MEMBERS, .bytes = BUFFER_BYTES};
     if (!is_sender) {
         script.steps[3] = HEARS + CO_SAY_OPEN_MEMBER;
@@ -149,7 +149,7 @@ static void prepare(bool is_sender)
     group.buffer_bytes = BUFFER_BYTES;
     group.members = is_sender ? MEMBERS : 0;
     group.patience_ns = PATIENCE_NS;
-    group.end = (struct co_control_end){.ip = 1, .mtu = 1024, .qpn = 5};
+    group.end = (struct co_coordination_end){.ip = 1, .mtu = 1024, .qpn = 5};
     snprintf(group.name, sizeof group.name, "%s", "g");
     snprintf(group.own_name, sizeof group.own_name, "%s", "h1");
     why[0] = '\0';
@@ -173,7 +173,7 @@ static void ends_as_they_should_be(void **state)
     (void)state;
     for (int is_sender = 0; is_sender < 2; is_sender++) {
         prepare(is_sender);
-        script.lease_ms = is_sender ? CO_CONTROL_LEASE_MS_MIN : CO_CONTROL_LEASE_MS_MAX;
+        script.lease_ms = is_sender ? CO_COORDINATION_LEASE_MS_MIN : CO_COORDINATION_LEASE_MS_MAX;
         if (join() != 0) {
             fail_msg("%s; %s", why, script.failure);
         }
@@ -186,7 +186,8 @@ static void ends_as_they_should_be(void **state)
 // Before anything is said that the coordinator would have to take back.
 static void a_lease_that_cannot_be(void **state)
 {
-    static const uint32_t leases[] = {0, 1, CO_CONTROL_LEASE_MS_MIN - 1, CO_CONTROL_LEASE_MS_MAX + 1, UINT32_MAX};
+    static const uint32_t leases[] = {0, 1, CO_COORDINATION_LEASE_MS_MIN - 1, CO_COORDINATION_LEASE_MS_MAX + 1,
+                                      UINT32_MAX};
     (void)state;
     for (size_t i = 0; i < 2 * sizeof leases / sizeof *leases; i++) {
         prepare(i % 2);

@@ -17,13 +17,13 @@
 enum { MEMBERS = CO_RULE_ACTIONS_MAX, SENDER = MEMBERS, FIRST_HOP = MEMBERS + 1, FIRST_IP = 0x0a000001 };
 
 static struct co_coordinator *coordinator;
-static struct co_control_message message;
+static struct co_coordination_message message;
 static uint16_t last_kind[CO_COORDINATOR_CLIENTS]; // of what was said to a client,
 static uint32_t last_request[CO_COORDINATOR_CLIENTS];
 static unsigned times_served[MEMBERS]; // by an action of a rule
 static unsigned pages, page_bytes;
 
-static void said_to(void *context, unsigned client, struct co_control_message *what)
+static void said_to(void *context, unsigned client, struct co_coordination_message *what)
 {
     (void)context;
     last_kind[client] = what->kind;
@@ -77,7 +77,7 @@ static void say(unsigned client, uint16_t kind)
     co_coordinator_heard(coordinator, client, &message, 1);
 }
 
-static void log_in(unsigned client, struct co_control_login login)
+static void log_in(unsigned client, struct co_coordination_login login)
 {
     message.login = login;
     snprintf(message.login.name, sizeof message.login.name, "c%u", client);
@@ -88,12 +88,12 @@ static void log_in(unsigned client, struct co_control_login login)
 
 static void open_end(unsigned client)
 {
-    log_in(client, (struct co_control_login){.role = CO_ROLE_CLIENT});
-    message.open = (struct co_control_open){.bytes = 4096,
-                                            .group = "all",
-                                            .members = MEMBERS,
-                                            .patience_ms = 2000,
-                                            .end = {.ip = FIRST_IP + client, .mtu = 4096, .qpn = 17 + client}};
+    log_in(client, (struct co_coordination_login){.role = CO_ROLE_CLIENT});
+    message.open = (struct co_coordination_open){.bytes = 4096,
+                                                 .group = "all",
+                                                 .members = MEMBERS,
+                                                 .patience_ms = 2000,
+                                                 .end = {.ip = FIRST_IP + client, .mtu = 4096, .qpn = 17 + client}};
     snprintf(message.open.name, sizeof message.open.name, "c%u", client);
     say(client, client == SENDER ? CO_SAY_OPEN_SENDER : CO_SAY_OPEN_MEMBER);
 }
@@ -102,7 +102,7 @@ static void answer_hops(unsigned hops, uint16_t kind)
 {
     for (unsigned i = 0; i < hops; i++) {
         assert_int_equal(last_kind[FIRST_HOP + i], kind);
-        message.answer = (struct co_control_answer){.request = last_request[FIRST_HOP + i]};
+        message.answer = (struct co_coordination_answer){.request = last_request[FIRST_HOP + i]};
         say(FIRST_HOP + i, CO_SAY_DONE);
     }
 }
@@ -122,7 +122,7 @@ static void live_behind(unsigned hops)
     answer_hops(hops, CO_SAY_RULE_SET);
     assert_int_equal(last_kind[SENDER], CO_SAY_GO);
     unsigned watcher = FIRST_HOP + hops;
-    log_in(watcher, (struct co_control_login){.role = CO_ROLE_STATUS});
+    log_in(watcher, (struct co_coordination_login){.role = CO_ROLE_STATUS});
     say(watcher, CO_SAY_STATUS);
     assert_true(page_bytes > MEMBERS * 60); // a line for each of them
     say(SENDER, CO_SAY_CLOSE);
@@ -138,7 +138,7 @@ static void live_behind(unsigned hops)
 static void behind_a_switch(void **state)
 {
     (void)state;
-    log_in(FIRST_HOP, (struct co_control_login){.role = CO_ROLE_HOP, .rules = 1, .actions = MEMBERS});
+    log_in(FIRST_HOP, (struct co_coordination_login){.role = CO_ROLE_HOP, .rules = 1, .actions = MEMBERS});
     live_behind(1);
     open_end(0);
     message.open.members = MEMBERS + 1; // what no rule can hold
@@ -151,12 +151,13 @@ static void behind_devices(void **state)
     (void)state;
     for (unsigned i = 0; i < MEMBERS; i++) {
         log_in(FIRST_HOP + i,
-               (struct co_control_login){
+               (struct co_coordination_login){
                    .role = CO_ROLE_HOP, .mode = CO_HOP_NIC, .serves_ip = FIRST_IP + i, .rules = 1, .actions = 1});
     }
     live_behind(MEMBERS);
     // And no hop more.
-    message.login = (struct co_control_login){.role = CO_ROLE_HOP, .mode = CO_HOP_NIC, .serves_ip = 1, .name = "one"};
+    message.login =
+        (struct co_coordination_login){.role = CO_ROLE_HOP, .mode = CO_HOP_NIC, .serves_ip = 1, .name = "one"};
     co_coordinator_joined(coordinator, CO_COORDINATOR_CLIENTS - 1, "10.9.9.9:1", 1);
     say(CO_COORDINATOR_CLIENTS - 1, CO_SAY_LOGIN);
     assert_int_equal(last_kind[CO_COORDINATOR_CLIENTS - 1], CO_SAY_REFUSED);

@@ -39,7 +39,7 @@ static pthread_cond_t news = PTHREAD_COND_INITIALIZER; // something was said, or
 static struct co_hop *hop;
 static struct co_hop_control *control;
 struct co_tcp_link server_links[SERVER_CLIENTS];
-struct co_control_message server_message;
+struct co_coordination_message server_message;
 
 static void take_line(void *context, const char *line)
 {
@@ -92,7 +92,7 @@ static void no_copy(void *context, unsigned port, const struct co_hop_copy *copy
     (void)copy;
 }
 
-static void count_lost(void *context, struct co_control_hop_report *report)
+static void count_lost(void *context, struct co_coordination_hop_report *report)
 {
     (void)context;
     (void)report;
@@ -110,10 +110,10 @@ static void *run_hop(void *unused)
         poll(&entry, 1, 20);
         uint64_t now = co_clock_now_ns();
         co_hop_tick(hop, now);
-        co_hop_control_move(control, now);
+        co_hop_control_progress(control, now);
         pthread_mutex_lock(&lock);
-        rules = co_match_rules(co_hop_table(hop));
-        actions = co_match_actions(co_hop_table(hop));
+        rules = co_rule_table_count(co_hop_table(hop));
+        actions = co_rule_table_action_count(co_hop_table(hop));
         expired = co_hop_totals(hop)->expired;
         moved_ns = now;
         pthread_cond_signal(&news);
@@ -212,7 +212,7 @@ void server_hears(int client, uint16_t kind)
 void server_say(int client, uint16_t kind)
 {
     server_message.kind = kind;
-    namespace_require(co_tcp_say(&server_links[client], &server_message) == 0, "a client says something");
+    namespace_require(co_tcp_message_send(&server_links[client], &server_message) == 0, "a client says something");
 }
 
 void server_connect(int client)
@@ -221,7 +221,7 @@ void server_connect(int client)
     int error = co_tcp_connect(&server_links[client], server_place, "1", 60000, server_config.secret, why, sizeof why);
     namespace_require(error == 0, why);
     server_hears(client, CO_SAY_WELCOME);
-    server_message.login = (struct co_control_login){.role = CO_ROLE_CLIENT, .name = "c"};
+    server_message.login = (struct co_coordination_login){.role = CO_ROLE_CLIENT, .name = "c"};
     server_say(client, CO_SAY_LOGIN);
     server_hears(client, CO_SAY_DONE);
 }
@@ -230,11 +230,11 @@ void server_open_group(void)
 {
     for (int i = 0; i < SERVER_CLIENTS; i++) {
         server_connect(i);
-        server_message.open = (struct co_control_open){.group = "g",
-                                                       .bytes = 4096,
-                                                       .members = SERVER_CLIENTS - 1,
-                                                       .patience_ms = 5000,
-                                                       .end = {.mtu = 1024, .qpn = 5}};
+        server_message.open = (struct co_coordination_open){.group = "g",
+                                                            .bytes = 4096,
+                                                            .members = SERVER_CLIENTS - 1,
+                                                            .patience_ms = 5000,
+                                                            .end = {.mtu = 1024, .qpn = 5}};
         server_message.open.end.ip = 0x0a000001 + (uint32_t)i;
         snprintf(server_message.open.name, sizeof server_message.open.name, "c%d", i);
         server_say(i, i == 0 ? CO_SAY_OPEN_SENDER : CO_SAY_OPEN_MEMBER);

@@ -14,7 +14,7 @@ extern const char *const server_commands[]; // for the namespace
 extern const char server_place[];           // of the coordinator
 extern struct co_server_config server_config;
 extern struct co_tcp_link server_links[SERVER_CLIENTS];
-extern struct co_control_message server_message; // to say, or heard
+extern struct co_coordination_message server_message; // to say, or heard
 
 void server_start(void);
 void server_end(void);

@@ -89,7 +89,7 @@ static int live_full_house(void)
     }
     server_await(server_was_said, "has not shown the secret, and its slot is wanted", "the first stranger has to go");
     server_connect(1);
-    server_message.login = (struct co_control_login){.role = CO_ROLE_CLIENT, .name = "c"};
+    server_message.login = (struct co_coordination_login){.role = CO_ROLE_CLIENT, .name = "c"};
     server_say(0, CO_SAY_CLOSE); // who was there before is there still
     server_hears(0, CO_SAY_DONE);
     char none;

@@ -35,7 +35,7 @@ static void all_bytes_once(void **state)
 static void set_ups_that_were_not_asked_for(void **state)
 {
     (void)state;
-    struct co_control_setup setup = {.bytes = 4000, .members = 3};
+    struct co_coordination_setup setup = {.bytes = 4000, .members = 3};
     assert_true(co_transfer_setup_fits(&setup, true, 4000, 3));
     assert_true(co_transfer_setup_fits(&setup, false, 4000, 0));
     assert_true(co_transfer_setup_fits(&setup, false, 4001, 0));
@@ -64,7 +64,7 @@ static void immediate_data(void **state)
 static void missing_as_ranges(void **state)
 {
     (void)state;
-    static struct co_control_missing missing;
+    static struct co_coordination_missing missing;
     uint64_t bitmap[3] = {0};
     co_transfer_list_missing(&missing, bitmap, 130);
     assert_int_equal(missing.missing, 130);
@@ -90,7 +90,7 @@ static void missing_as_ranges(void **state)
 static void as_many_ranges_as_can_be(void **state)
 {
     (void)state;
-    static struct co_control_missing missing;
+    static struct co_coordination_missing missing;
     uint64_t bitmap[CO_TRANSFER_CHUNKS_MAX / 64];
     memset(bitmap, 0x55, sizeof bitmap);
     co_transfer_list_missing(&missing, bitmap, CO_TRANSFER_CHUNKS_MAX);

@@ -83,16 +83,16 @@ static void keeps_out_of_the_way_of_callers(void **state)
     open_shared(true);
     struct co_p2p_send send = send_of(0, 1, 1, LARGE);
     struct co_p2p_receive receive = background_receive(LARGE);
-    assert_int_equal(co_p2p_move_background(world.ranks[1]), 0);
+    assert_int_equal(co_p2p_progress_background(world.ranks[1]), 0);
     co_p2p_receive(&receive, 0, 1);
     co_p2p_progress(world.ranks[1]);
-    assert_int_equal(co_p2p_move_background(world.ranks[1]), -EBUSY); // they have just moved it
+    assert_int_equal(co_p2p_progress_background(world.ranks[1]), -EBUSY); // they have just moved it
     co_p2p_send(&send);
     while (!co_p2p_receive_is_done(&receive)) {
-        assert_true(co_p2p_move_background(world.ranks[1]) > 0);
+        assert_true(co_p2p_progress_background(world.ranks[1]) > 0);
     }
     check_received(&receive, 0, 1, LARGE);
-    assert_int_equal(co_p2p_move_background(world.ranks[1]), 0);
+    assert_int_equal(co_p2p_progress_background(world.ranks[1]), 0);
     while (!co_p2p_send_is_done(&send)) {
         assert_true(co_p2p_progress(world.ranks[0]) > 0);
     }
@@ -105,7 +105,7 @@ static void *move_rank_1(void *arg)
 {
     (void)arg;
     while (!atomic_load(&is_over)) {
-        if (co_p2p_move_background(world.ranks[1]) <= 0) {
+        if (co_p2p_progress_background(world.ranks[1]) <= 0) {
             sched_yield();
         }
     }

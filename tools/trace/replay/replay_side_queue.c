@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 
 enum { CHUNK = 64, PLACES_FIRST = 64 };
 

@@ -2,8 +2,8 @@
 //
 // From two strangers to a connection. Who wants to send makes a queue pair and tells the peer's datagram queue pair its
 // number, again and again until that one says that it has connected to it; whoever is told a number makes a queue pair,
-// too, if there is none, connects, and tells its own. So both may begin at once, and any datagram may be lost or come
-// twice. Warm.
+// too, if there is none, connects it (verbs_queue_pair.h), and tells its own. So both may begin at once, and any
+// datagram may be lost or come twice. Warm.
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static bool connection_begin(struct co_rc_all *all, int peer)
 {
     int error = queue_pair_make(all, peer);
     if (error != 0) {
-        co_rc_lose(all, peer, strerror(error));
+        co_rc_abort(all, peer, strerror(error));
         return false;
     }
     all->peers[peer].state = CO_RC_CONNECTING;
@@ -196,7 +196,7 @@ static void request_receive(struct co_rc_all *all, const struct co_rc_connection
     if (connection->state == CO_RC_CONNECTING) {
         int error = connection_connect(all, connection, request);
         if (error != 0) {
-            co_rc_lose(all, peer, strerror(-error));
+            co_rc_abort(all, peer, strerror(-error));
             return;
         }
         connection->state = CO_RC_CONNECTED;
@@ -276,7 +276,7 @@ void co_rc_drop(struct co_rc_all *all, int peer)
     connection->state = CO_RC_BROKEN;
 }
 
-void co_rc_lose(struct co_rc_all *all, int peer, const char *why)
+void co_rc_abort(struct co_rc_all *all, int peer, const char *why)
 {
     struct co_rc_connection *connection = &all->peers[peer];
     char text[160];
@@ -286,5 +286,14 @@ void co_rc_lose(struct co_rc_all *all, int peer, const char *why)
         snprintf(text, sizeof text, "the connection to rank %d is lost: %s", peer, why);
         all->config.warn(text);
         all->lost++;
+    }
+}
+
+void co_rc_abort_all(struct co_rc_all *all, const char *why)
+{
+    for (int peer = 0; peer < all->config.size; peer++) {
+        if (peer != all->config.self && all->peers[peer].state != CO_RC_BROKEN) {
+            co_rc_abort(all, peer, why);
+        }
     }
 }

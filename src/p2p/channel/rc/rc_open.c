@@ -118,15 +118,6 @@ static void device_close(struct co_rc_all *all)
     }
 }
 
-void co_rc_lose_all(struct co_rc_all *all, const char *why)
-{
-    for (int peer = 0; peer < all->config.size; peer++) {
-        if (peer != all->config.self && all->peers[peer].state != CO_RC_BROKEN) {
-            co_rc_lose(all, peer, why);
-        }
-    }
-}
-
 // Packets that have come stay readable.
 static void rc_let_go(struct co_rc *rc)
 {
@@ -134,7 +125,7 @@ static void rc_let_go(struct co_rc *rc)
     if (all->context == NULL) {
         return;
     }
-    co_rc_lose_all(all, "the device is taken away");
+    co_rc_abort_all(all, "the device is taken away");
     co_rc_reads_let_go(all);
     queues_close(all);
     device_close(all);

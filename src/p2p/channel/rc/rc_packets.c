@@ -53,7 +53,7 @@ bool co_rc_send(struct co_rc *rc, int peer, const void *head, size_t head_bytes,
     packet_fill(bytes + head_bytes + first_bytes, second, second_bytes);
     int error = ibv_post_send(connection->queue_pair, &request, &bad);
     if (error != 0) {
-        co_rc_lose(all, peer, strerror(error));
+        co_rc_abort(all, peer, strerror(error));
         return true;
     }
     all->free_packet_count--;
@@ -75,7 +75,7 @@ static void packet_left(struct co_rc_all *all, const struct ibv_wc *done)
     all->free_packets[all->free_packet_count++] = (uint16_t)number;
     all->peers[peer].packets--;
     if (done->status != IBV_WC_SUCCESS) {
-        co_rc_lose(all, peer, ibv_wc_status_str(done->status));
+        co_rc_abort(all, peer, ibv_wc_status_str(done->status));
     }
 }
 
@@ -98,6 +98,14 @@ static bool packet_came(struct co_rc_all *all, const struct ibv_wc *done, struct
     return true;
 }
 
+static void read_part_came(struct co_rc_all *all, const struct ibv_wc *done)
+{
+    int lost = co_rc_read_part_done(all, done);
+    if (lost >= 0) {
+        co_rc_abort(all, lost, ibv_wc_status_str(done->status));
+    }
+}
+
 // The head of a failed completion says nothing but its number and its status.
 static bool completion_take(struct co_rc_all *all, const struct ibv_wc *done, struct co_rc_event *event)
 {
@@ -111,7 +119,7 @@ static bool completion_take(struct co_rc_all *all, const struct ibv_wc *done, st
         packet_left(all, done);
         break;
     case CO_RC_WORK_READ:
-        co_rc_read_part_done(all, done);
+        read_part_came(all, done);
         break;
     }
     return false;
@@ -147,7 +155,7 @@ int co_rc_poll(struct co_rc *rc, struct co_rc_event *events, int most)
         }
     } while (polled == CO_RC_BATCH);
     if (polled < 0) { // or whoever waits for a message would wait for ever
-        co_rc_lose_all(all, "the device's completions cannot be polled");
+        co_rc_abort_all(all, "the device's completions cannot be polled");
     }
     if (all->reads_out > 0) {
         co_rc_reads_push(all);

@@ -100,17 +100,15 @@ int co_rc_read(struct co_rc *rc, int peer, void *buffer, size_t bytes, const str
     return 0;
 }
 
-void co_rc_read_part_done(struct co_rc_all *all, const struct ibv_wc *done)
+int co_rc_read_part_done(struct co_rc_all *all, const struct ibv_wc *done)
 {
     struct co_rc_reading *read = &all->reads[co_rc_place_of(done->wr_id)];
     if (read->peer < 0 || !co_rc_is_attempt(done->wr_id, read->attempt) || read->parts == 0) {
-        return; // of a connection that was given up
+        return -1; // of a connection that was given up
     }
     read->parts--;
     all->peers[read->peer].parts--;
-    if (done->status != IBV_WC_SUCCESS) {
-        co_rc_lose(all, read->peer, ibv_wc_status_str(done->status));
-    }
+    return done->status == IBV_WC_SUCCESS ? -1 : read->peer;
 }
 
 static void read_end(struct co_rc_all *all, struct co_rc_reading *read)

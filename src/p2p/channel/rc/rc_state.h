@@ -119,11 +119,9 @@ void co_rc_connect_close(struct co_rc_all *all);
 void co_rc_connect_poll(struct co_rc_all *all); // hears connection requests, and repeats those that were not answered
 void co_rc_connect(struct co_rc_all *all, int peer);   // begins, unless it has begun
 void co_rc_connected(struct co_rc_all *all, int peer); // the peer has sent on its connection: it is connected
-void co_rc_lose(struct co_rc_all *all, int peer, const char *why);
+void co_rc_abort(struct co_rc_all *all, int peer, const char *why);
+void co_rc_abort_all(struct co_rc_all *all, const char *why);
 void co_rc_drop(struct co_rc_all *all, int peer); // queue pair, packets and reads; nothing is told
-
-// rc_open.c
-void co_rc_lose_all(struct co_rc_all *all, const char *why);
 
 // rc_packets.c
 bool co_rc_send(struct co_rc *rc, int peer, const void *head, size_t head_bytes, const void *first, size_t first_bytes,
@@ -135,10 +133,10 @@ int co_rc_packet_post(struct co_rc_all *all, unsigned number); // gives a place 
 int co_rc_region_export(struct co_rc *rc, const void *data, size_t bytes, struct co_rc_key *key);
 void co_rc_region_release(struct co_rc *rc, const struct co_rc_key *key);
 int co_rc_read(struct co_rc *rc, int peer, void *buffer, size_t bytes, const struct co_rc_key *from, void *owner);
-void co_rc_read_part_done(struct co_rc_all *all, const struct ibv_wc *done);
-void co_rc_reads_push(struct co_rc_all *all);                       // parts for which there was no room
-void co_rc_reads_drop(struct co_rc_all *all, int peer, bool tells); // the peer has no queue pair any more
-void co_rc_reads_let_go(struct co_rc_all *all);                     // registered buffers
+int co_rc_read_part_done(struct co_rc_all *all, const struct ibv_wc *done); // the peer that is lost by it; -1: none
+void co_rc_reads_push(struct co_rc_all *all);                               // parts for which there was no room
+void co_rc_reads_drop(struct co_rc_all *all, int peer, bool tells);         // the peer has no queue pair any more
+void co_rc_reads_let_go(struct co_rc_all *all);                             // registered buffers
 int co_rc_reads_ended(struct co_rc_all *all, struct co_rc_event *events, int most);
 
 // What a work request is known by: its kind, the attempt, the place.

@@ -29,7 +29,7 @@ static void who_lives_answers(void **state)
     world_open(&world, &options);
     settle(&world);
     uint64_t before = co_counter_read(CO_COUNT_CONTROL_RECEIVED);
-    co_mcast_ask(world.mcast[ASKS], LIVES);
+    co_mcast_query_liveness(world.mcast[ASKS], LIVES);
     settle(&world);
     assert_int_equal(co_counter_read(CO_COUNT_CONTROL_RECEIVED) - before, 2); // the question and the answer
     assert_false(co_mcast_is_gone(world.mcast[ASKS], LIVES));
@@ -49,14 +49,14 @@ static void who_is_gone_is_known_when_asked(void **state)
     world.mcast[GOES] = NULL; // it moves no more
     settle(&world);
     assert_false(co_mcast_is_gone(world.mcast[ASKS], GOES)); // nobody has asked
-    co_mcast_ask(world.mcast[ASKS], GOES);
+    co_mcast_query_liveness(world.mcast[ASKS], GOES);
     assert_false(co_mcast_is_gone(world.mcast[ASKS], GOES)); // its host has not answered
     settle(&world);
     assert_true(co_mcast_is_gone(world.mcast[ASKS], GOES));
     assert_false(co_mcast_is_gone(world.mcast[ASKS], LIVES));
     assert_false(co_mcast_is_gone(world.mcast[LIVES], GOES)); // who has not asked does not know
-    co_mcast_ask(world.mcast[ASKS], GOES);                    // again: no harm
-    co_mcast_ask(world.mcast[ASKS], LIVES);
+    co_mcast_query_liveness(world.mcast[ASKS], GOES);         // again: no harm
+    co_mcast_query_liveness(world.mcast[ASKS], LIVES);
     settle(&world);
     assert_true(co_mcast_is_gone(world.mcast[ASKS], GOES));
     assert_false(co_mcast_is_gone(world.mcast[ASKS], LIVES));

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 #define SECOND_NS UINT64_C(1000000000)

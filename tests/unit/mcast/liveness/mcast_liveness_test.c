@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 enum { RANKS = 4, VICTIM = 2 };
@@ -129,7 +129,7 @@ static void who_was_given_up_and_speaks_lives(void **state)
     assert_false(co_mcast_is_gone(world.mcast[0], 1));
     assert_int_equal(world.mcast[0]->dead_peers, 1);
     world.mcast[VICTIM] = victim;
-    co_mcast_ask(world.mcast[0], VICTIM);
+    co_mcast_query_liveness(world.mcast[0], VICTIM);
     for (int i = 0; i < 1000 && co_mcast_is_gone(world.mcast[0], VICTIM); i++) {
         world_turn(&world);
     }

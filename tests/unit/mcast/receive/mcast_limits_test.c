@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 #include "mcast/mcast_receive.h"
 #include "mcast/repair/retransmit.h"

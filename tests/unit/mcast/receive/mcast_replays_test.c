@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/endpoint.h"
+#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 #include "mcast/mcast_receive.h"
 #include "mcast/send/control_send.h"
@@ -320,7 +320,7 @@ static void what_is_for_one_is_for_nobody_else(void **state)
         uint64_t forged = co_counter_read(CO_COUNT_DROP_FORGED), now_ns = (uint64_t)(kind + 1) * SECOND_NS;
         transport->ops = &tapped;
         if (kind == 0) {
-            co_mcast_ask(world.mcast[0], 1);
+            co_mcast_query_liveness(world.mcast[0], 1);
         } else {
             co_control_send_member(world.group[0], 1, CO_CONTROL_END_OF_BLOCK, 0, 0, NULL, 0);
         }

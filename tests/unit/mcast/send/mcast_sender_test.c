@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/group.h"
 #include "mcast_world.h"
 
 #define MS UINT64_C(1000000)

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/endpoint.h"
+#include "mcast/state/group.h"
 #include "mcast_world.h"
 
 enum { MEMBERS = 4, CHUNK = 100, CHUNKS = CO_SEND_QUEUE_JUDGED };

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A few spare buffers, each in a place that threads exchange without a lock.
+#include "base/buffer_cache.h"
+
+#include <stdalign.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/atomics.h"
+
+enum { SPARES = 4 };
+#define KEPT_LEAST ((size_t)64 << 10) // smaller ones malloc has at hand
+#define KEPT_MOST (CO_BUFFER_CACHE_KEPT / SPARES)
+
+struct memory {
+    size_t room;
+    alignas(max_align_t) unsigned char bytes[];
+};
+
+static _Atomic(struct memory *) spares[SPARES];
+
+static bool is_kept(size_t room)
+{
+    return room >= KEPT_LEAST && room <= KEPT_MOST;
+}
+
+// Powers of two, so that what one size has left suits others.
+static size_t room_for(size_t bytes)
+{
+    size_t room = KEPT_LEAST;
+    if (!is_kept(bytes)) {
+        return bytes;
+    }
+    while (room < bytes) {
+        room *= 2;
+    }
+    return room;
+}
+
+// acquire A: what its last user wrote stays before us; release A: there.
+static struct memory *swap(int i, struct memory *memory)
+{
+    return atomic_exchange_explicit(&spares[i], memory, memory_order_acq_rel);
+}
+
+static struct memory *take_spare(size_t room)
+{
+    for (int i = 0; i < SPARES; i++) {
+        struct memory *spare = swap(i, NULL);
+        if (spare != NULL && spare->room == room) {
+            return spare;
+        }
+        free(spare != NULL ? swap(i, spare) : NULL); // another thread may have put one there meanwhile
+    }
+    return NULL;
+}
+
+void *co_buffer_cache_take(size_t bytes)
+{
+    size_t room = room_for(bytes);
+    struct memory *memory = is_kept(room) ? take_spare(room) : NULL;
+    if (memory == NULL) {
+        memory = room > SIZE_MAX - sizeof(*memory) ? NULL : malloc(sizeof(*memory) + room);
+        if (memory == NULL) {
+            return NULL;
+        }
+        memory->room = room;
+    }
+    return memory->bytes;
+}
+
+void co_buffer_cache_give(void *bytes)
+{
+    if (bytes == NULL) {
+        return;
+    }
+    struct memory *memory = (struct memory *)((unsigned char *)bytes - offsetof(struct memory, bytes));
+    for (int i = 0; i < SPARES && memory != NULL && is_kept(memory->room); i++) {
+        if (co_load_relaxed(&spares[i]) == NULL || i == SPARES - 1) { // relaxed: a hint; the last one gives way
+            memory = swap(i, memory);
+            break;
+        }
+    }
+    free(memory);
+}
+
+void co_buffer_cache_close(void)
+{
+    for (int i = 0; i < SPARES; i++) {
+        free(swap(i, NULL));
+    }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// An operation as its parts see it: which blocks it has, whose they are, and whether its bytes may be read. Nothing is
+// concluded here (operation_progress.c). Hot.
+#include "mcast/state/operation.h"
+
+#include "base/counters.h"
+#include "mcast/state/endpoint.h"
+#include "mcast/send/allgather_schedule.h"
+
+struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t number)
+{
+    for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
+        if (op->number == number) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source)
+{
+    if (op->root >= 0) {
+        return source == op->root ? &op->blocks[0] : NULL;
+    }
+    return source < op->block_count ? &op->blocks[source] : NULL;
+}
+
+int co_operation_source(const struct co_mcast_op *op, int block)
+{
+    return op->root >= 0 ? op->root : block;
+}
+
+static int chains_of(const struct co_mcast_op *op)
+{
+    return co_chain_count(op->group->count, op->group->mcast->config.chains);
+}
+
+int co_operation_senders(const struct co_mcast_op *op)
+{
+    int chains = op->root >= 0 ? 1 : chains_of(op);
+    return op->senders < chains ? op->senders : chains;
+}
+
+int co_operation_predecessor(const struct co_mcast_op *op)
+{
+    int member = op->group->self;
+    do {
+        member = co_chain_predecessor(member, op->group->count, chains_of(op));
+    } while (member >= 0 && op->blocks[member].chunks == 0);
+    return member;
+}
+
+int co_operation_successor(const struct co_mcast_op *op)
+{
+    return op->root >= 0 ? -1 : co_chain_successor(op->group->self, op->group->count, chains_of(op));
+}
+
+bool co_operation_has_bytes(const struct co_mcast_op *op)
+{
+    return op->state >= 0 && (!op->is_released || op->is_kept);
+}
+
+bool co_operation_is_for_sender(const struct co_mcast_op *op)
+{
+    const struct co_mcast *mcast = op->group->mcast;
+    return mcast->sender_batch.auth != NULL && op->send_chunks * mcast->config.chunk_bytes >= CO_MCAST_SENDER_BYTES;
+}
+
+struct co_mcast_op *co_operation_for_sender(struct co_mcast_group *group)
+{
+    struct co_mcast_op *op = group->oldest;
+    while (op != NULL && !co_operation_has_to_send(op)) {
+        op = op->next;
+    }
+    return op != NULL && op->may_send && co_operation_is_for_sender(op) ? op : NULL;
+}
+
+void co_operation_count_bitmap(struct co_mcast_op *op, size_t bytes)
+{
+    struct co_mcast *mcast = op->group->mcast;
+    op->bitmap_bytes += bytes;
+    mcast->bitmap_bytes += bytes;
+    co_counter_raise(CO_COUNT_BITMAP_HIGH, mcast->bitmap_bytes);
+}
+
+int co_mcast_op_state(const struct co_mcast_op *op)
+{
+    return op->state;
+}
+
+void co_mcast_op_release(struct co_mcast_op *op)
+{
+    op->is_released = true;
+    op->group->mcast->timer_ns = 0;
+}
