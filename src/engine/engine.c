@@ -201,7 +201,7 @@ static void describe_shm(const struct co_engine *engine, char *text, size_t room
 
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room)
 {
-    char shm[128], progress[96];
+    char shm[224], progress[96];
     describe_shm(engine, shm, sizeof(shm));
     co_workers_describe(engine, progress, sizeof(progress));
     snprintf(text, room, "shm: %s\n%s: %s%s\nprogress: %s, %d core%s for %d rank%s of this node\n", shm,

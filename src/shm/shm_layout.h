@@ -24,7 +24,7 @@
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 7
+#define CO_SHM_VERSION 8
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
@@ -52,7 +52,7 @@ struct co_shm_header {
     uint32_t warm_count; // likewise, and all below
     uint32_t warm_areas[CO_SHM_WARM_AREAS];
     uint64_t taken_areas[CO_SHM_ENTRIES_MAX / 64]; // a bit each, the warm ones' too
-    uint64_t straight_from[CO_SHM_WAYS];           // shm_measure.h; the first rank's, before a barrier; 0: not measured
+    struct co_shm_measured measured;               // the first rank's, before a barrier
     pthread_mutex_t lock; // process-shared and robust; guards the directory, never held during an operation
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The measurement of shm_measure.h. The first two ranks of the node do what collectives and messages do, in the node's
-// staging, which nobody has yet; the first one holds the clock. Who waits too long gives up, and so does the other. The
-// least of some rounds counts: who loses the processor meanwhile makes a round longer, never shorter.
+// staging, which nobody has yet; the first one holds the clock and says what is copied next. Who waits too long gives
+// up, and so does the other. A copy during which one of them lost its processor does not count: on a busy machine that
+// happens to those more that wait for each other longer. What the others tell is shm_judge.c's.
+#define _GNU_SOURCE // for RUSAGE_THREAD
 #include "shm/shm_measure.h"
 
 #include <errno.h>
@@ -10,17 +12,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "shm/shm_node.h"
 
-#define BUDGET_NS (UINT64_C(3) * CO_NS_PER_MS)   // then no further size is begun
+#define BUDGET_NS (UINT64_C(3) * CO_NS_PER_MS)   // then no further pair of copies is begun
 #define PATIENCE_NS (UINT64_C(5) * CO_NS_PER_MS) // then nobody is waited for: what is measured by then counts
-#define ROUNDS 6                                 // of each, every other one from memory just written
+#define OVER UINT64_MAX
 #define GIVEN_UP UINT64_MAX
-#define SPINS 200 // before the processor is offered to others
-#define LOANS 4   // of the node's staging: two for each player
+#define SPIN_NS                                                                                                        \
+    (UINT64_C(500) * CO_NS_PER_US) // before the processor is offered to others: who takes it keeps it longer
+#define TURNS 64                   // between two looks at the clock
+#define LOANS 4                    // of the node's staging: two for each player
 #define LARGEST (CO_SHM_MEASURED_LEAST << (2 * (CO_SHM_MEASURED_SIZES - 1)))
 #define MESSAGE_PIECE ((size_t)8 << 10) // as in the ring of messages
 #define MESSAGE_SLOTS 4
@@ -34,15 +39,16 @@ struct stage {
     alignas(CO_LINE_PAIR) _Atomic uint64_t pieces; // written, in all
     alignas(CO_LINE_PAIR) _Atomic uint64_t taken;  // of the other's
     alignas(CO_LINE_PAIR) uint64_t source, target; // addresses in this process
-    bool is_over;
+    uint64_t next;                                 // the first player's: the pair to be copied, OVER
+    bool is_disturbed;                             // lost its processor during the last copy
 };
 
 struct player {
     struct co_shm_node *node;
     struct stage *mine, *other;
     char *source, *target;
-    uint64_t step, written, read; // so far
-    uint64_t end_ns;              // of patience
+    uint64_t step, written, read, rounds; // so far
+    uint64_t end_ns;                      // of patience
     bool is_first, has_failed;
 };
 
@@ -67,14 +73,19 @@ static bool fail(struct player *player)
 // Until the other has said so much. GIVEN_UP is more than anything, and is found at the next step.
 static bool await(struct player *player, const _Atomic uint64_t *word, uint64_t least)
 {
-    for (unsigned turns = 0; co_load_acquire(word) < least; turns++) { // acquire M1
-        if (turns < SPINS) {
+    uint64_t spun_ns = 0;
+    for (unsigned turns = 1; co_load_acquire(word) < least; turns++) { // acquire M1
+        if (turns % TURNS != 0) {
             co_cpu_relax();
             continue;
         }
-        sched_yield();
-        if (co_load_acquire(&player->other->step) == GIVEN_UP || co_clock_now_ns() > player->end_ns) {
+        uint64_t now_ns = co_clock_now_ns();
+        if (co_load_acquire(&player->other->step) == GIVEN_UP || now_ns > player->end_ns) {
             return fail(player);
+        }
+        spun_ns = spun_ns == 0 ? now_ns + SPIN_NS : spun_ns;
+        if (now_ns > spun_ns) {
+            sched_yield();
         }
     }
     return true;
@@ -157,73 +168,100 @@ static bool copy_run(struct player *player, copy_function *copy, enum co_shm_way
     return is_announced && meet(player);
 }
 
-// The least of some rounds from memory that stays, and the least of as many from memory just written. 0: failed.
-static uint64_t time_of(struct player *player, copy_function *copy, enum co_shm_way way, size_t bytes)
+// How often this thread has lost its processor. A yield that nobody took is not counted.
+static long switches(void)
 {
-    uint64_t least[2] = {UINT64_MAX, UINT64_MAX};
-    for (unsigned round = 0; round < ROUNDS; round++) {
-        unsigned kind = round % 2;
-        if (kind == 1) {
-            memset(player->source, (int)round, bytes);
-        }
-        if (!meet(player)) {
-            return 0;
-        }
-        uint64_t start_ns = co_clock_now_ns();
-        if (!copy_run(player, copy, way, bytes)) {
-            return 0;
-        }
-        uint64_t took_ns = (co_clock_now_ns() - start_ns) / run_of(copy, way, bytes);
-        least[kind] = took_ns < least[kind] ? took_ns : least[kind];
-    }
-    return least[0] + least[1];
+    struct rusage usage = {0};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-// Each way counts its pieces from none.
-static bool begin(struct player *player)
+// Each copy counts its pieces from none.
+static bool take_sample(struct player *player, int pair, int copy, int source, struct co_shm_samples *samples)
 {
+    enum co_shm_way way = (enum co_shm_way)(pair / CO_SHM_MEASURED_SIZES);
+    size_t bytes = co_shm_measured_size((unsigned)pair % CO_SHM_MEASURED_SIZES);
+    copy_function *function = copy == CO_SHM_BY_RING ? by_ring : straight;
+    if (source == CO_SHM_REWRITTEN) {
+        memset(player->source, (int)player->rounds, bytes);
+    }
     player->written = player->read = 0;
     co_store_relaxed(&player->mine->pieces, 0);
     co_store_relaxed(&player->mine->taken, 0);
-    return meet(player);
+    long before = switches();
+    if (!meet(player)) {
+        return false;
+    }
+    uint64_t start_ns = co_clock_now_ns();
+    if (!copy_run(player, function, way, bytes)) {
+        return false;
+    }
+    uint64_t took_ns = (co_clock_now_ns() - start_ns) / run_of(function, way, bytes);
+    player->mine->is_disturbed = switches() != before;
+    if (!meet(player)) {
+        return false;
+    }
+    co_shm_samples_add(samples, took_ns, player->mine->is_disturbed || player->other->is_disturbed);
+    return true;
 }
 
-static void play(struct player *player, struct co_shm_times times[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES])
+// By ring and straight from memory just written, and then, the reader having it in its cache, from the same again.
+static bool take_round(struct player *player, uint64_t next, struct co_shm_evidence *evidence)
 {
-    uint64_t start_ns = co_clock_now_ns();
+    struct co_shm_pair *pair = &evidence->pairs[next / CO_SHM_MEASURED_SIZES][next % CO_SHM_MEASURED_SIZES];
+    pair->rounds++;
+    player->rounds++;
+    for (int source = 0; source < CO_SHM_SOURCES; source++) {
+        for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
+            if (!take_sample(player, (int)next, copy, source, &pair->samples[copy][source])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static uint64_t choose(const struct co_shm_evidence *evidence, uint64_t start_ns)
+{
+    int next = co_shm_evidence_next(evidence);
+    return next < 0 || co_clock_now_ns() - start_ns > BUDGET_NS ? OVER : (uint64_t)next;
+}
+
+static void play(struct player *player, struct co_shm_evidence *evidence)
+{
+    uint64_t start_ns = co_clock_now_ns(), next;
     player->end_ns = start_ns + PATIENCE_NS;
     memset(player->source, 1, 2 * LARGEST);
     player->mine->source = (uint64_t)(uintptr_t)player->source;
     player->mine->target = (uint64_t)(uintptr_t)player->target;
-    for (unsigned i = CO_SHM_MEASURED_SIZES; i-- > 0;) {
-        player->mine->is_over = player->is_first && co_clock_now_ns() - start_ns > BUDGET_NS;
-        if (!meet(player) || player->mine->is_over || player->other->is_over) {
+    do {
+        if (player->is_first) {
+            player->mine->next = choose(evidence, start_ns);
+        }
+        if (!meet(player)) {
             return;
         }
-        for (int way = 0; way < CO_SHM_WAYS; way++) {
-            size_t bytes = co_shm_measured_size(i);
-            struct co_shm_times *time = &times[way][i];
-            if (!begin(player) || (time->ring_ns = time_of(player, by_ring, (enum co_shm_way)way, bytes)) == 0) {
-                return;
-            }
-            time->straight_ns = time_of(player, straight, (enum co_shm_way)way, bytes);
-            if (time->straight_ns == 0 || !meet(player)) {
-                return;
-            }
-        }
-    }
+        next = player->is_first ? player->mine->next : player->other->next;
+    } while (next < CO_SHM_PAIRS && take_round(player, next, evidence));
 }
 
-static void tell(struct co_shm_times times[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES], uint64_t took_ns)
+static void tell(const struct co_shm_evidence *evidence, unsigned certain, uint64_t took_ns)
 {
-    co_log(CO_LOG_DEBUG, CO_SUBSYS_SHM, "single copy was measured in %.1f ms", (double)took_ns / 1e6);
-    for (unsigned i = 0; i < CO_SHM_MEASURED_SIZES; i++) {
-        co_log(
-            CO_LOG_DEBUG, CO_SUBSYS_SHM,
-            "%zu KiB twice, by ring and straight: message %.1f, %.1f us, bcast %.1f, %.1f us, allgather %.1f, %.1f us",
-            co_shm_measured_size(i) >> 10, (double)times[0][i].ring_ns / 1e3, (double)times[0][i].straight_ns / 1e3,
-            (double)times[1][i].ring_ns / 1e3, (double)times[1][i].straight_ns / 1e3, (double)times[2][i].ring_ns / 1e3,
-            (double)times[2][i].straight_ns / 1e3);
+    static const char *const ways[CO_SHM_WAYS] = {"message", "bcast", "allgather"};
+    co_log(CO_LOG_DEBUG, CO_SUBSYS_SHM, "single copy was measured in %.1f ms, %u of %d pairs of copies are certain",
+           (double)took_ns / 1e6, certain, CO_SHM_PAIRS);
+    for (int pair = 0; pair < CO_SHM_PAIRS; pair++) {
+        int way = pair / CO_SHM_MEASURED_SIZES, size = pair % CO_SHM_MEASURED_SIZES;
+        const struct co_shm_pair *told = &evidence->pairs[way][size];
+        const struct co_shm_samples *ring = told->samples[CO_SHM_BY_RING];
+        const struct co_shm_samples *direct = told->samples[CO_SHM_STRAIGHT];
+        co_log(CO_LOG_DEBUG, CO_SUBSYS_SHM,
+               "%s of %zu KiB, %u rounds: by ring %.1f us from memory just written (next %.1f), %.1f (%.1f) from the "
+               "same again; straight %.1f (%.1f), %.1f (%.1f)",
+               ways[way], co_shm_measured_size((unsigned)size) >> 10, told->rounds, (double)ring[0].least_ns / 1e3,
+               (double)ring[0].second_ns / 1e3, (double)ring[1].least_ns / 1e3, (double)ring[1].second_ns / 1e3,
+               (double)direct[0].least_ns / 1e3, (double)direct[0].second_ns / 1e3, (double)direct[1].least_ns / 1e3,
+               (double)direct[1].second_ns / 1e3);
     }
 }
 
@@ -231,7 +269,7 @@ static void tell(struct co_shm_times times[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES], 
 static void take_part(struct co_shm_node *node)
 {
     bool is_first = node->config.rank == 0;
-    struct co_shm_times times[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES] = {0};
+    struct co_shm_evidence evidence = {0};
     char *memory = aligned_alloc(CO_SHM_PAGE, 2 * LARGEST);
     struct player player = {.node = node,
                             .mine = stage_of(node, is_first ? 0 : 1),
@@ -243,15 +281,11 @@ static void take_part(struct co_shm_node *node)
     if (memory == NULL) {
         fail(&player);
     } else {
-        play(&player, times);
-    }
-    bool is_measured =
-        times[CO_SHM_WAYS - 1][CO_SHM_MEASURED_SIZES - 1].straight_ns != 0; // the largest, which is first
-    for (int way = 0; is_first && way < CO_SHM_WAYS; way++) {
-        node->header->straight_from[way] = is_measured ? co_shm_straight_from(times[way]) : 0;
+        play(&player, &evidence);
     }
     if (is_first) {
-        tell(times, co_clock_now_ns() - start_ns);
+        co_shm_evidence_judge(&evidence, &node->header->measured);
+        tell(&evidence, node->header->measured.certain, co_clock_now_ns() - start_ns);
     }
     free(memory);
 }
@@ -263,7 +297,7 @@ static int touch(const struct co_shm_node *node)
     return takes_part ? co_shm_segment_touch((char *)stage_of(node, node->config.rank), CO_SHM_PAGE + LARGEST) : 0;
 }
 
-bool co_shm_measure(struct co_shm_node *node, size_t from[CO_SHM_WAYS], int *error)
+bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, int *error)
 {
     const struct co_shm_config *config = &node->config;
     *error = 0;
@@ -283,8 +317,6 @@ bool co_shm_measure(struct co_shm_node *node, size_t from[CO_SHM_WAYS], int *err
         }
     }
     *error = *error != 0 ? *error : config->barrier(config->arg);
-    for (int way = 0; way < CO_SHM_WAYS; way++) {
-        from[way] = (size_t)node->header->straight_from[way];
-    }
-    return *error == 0 && from[0] != 0;
+    *measured = node->header->measured;
+    return *error == 0 && measured->from[0] != 0;
 }

@@ -104,23 +104,27 @@ static void say_size(char *text, size_t room, size_t from)
 // the same memory at the same time was not there.
 static int use_measured(struct co_shm_node *node)
 {
-    size_t from[CO_SHM_WAYS];
+    struct co_shm_measured measured;
     int error;
-    if (!co_shm_measure(node, from, &error)) {
+    if (!co_shm_measure(node, &measured, &error)) {
         return error;
     }
-    size_t message = from[CO_SHM_WAY_MESSAGE];
+    size_t message = measured.from[CO_SHM_WAY_MESSAGE];
     node->stream_most =
         message == co_shm_measured_size(0) ? message / 2 : message; // below the least nothing was measured
     if (node->config.size == 2) {
-        node->direct_bcast_min = threshold(node, from[CO_SHM_WAY_BCAST]);
-        node->direct_allgather_min = threshold(node, from[CO_SHM_WAY_ALLGATHER]);
+        node->direct_bcast_min = threshold(node, measured.from[CO_SHM_WAY_BCAST]);
+        node->direct_allgather_min = threshold(node, measured.from[CO_SHM_WAY_ALLGATHER]);
     }
-    char messages[24], bcasts[24], allgathers[24];
+    char messages[24], bcasts[24], allgathers[24], how[48] = "measured";
     say_size(messages, sizeof messages, message);
     say_size(bcasts, sizeof bcasts, node->direct_bcast_min);
     say_size(allgathers, sizeof allgathers, node->direct_allgather_min);
-    snprintf(node->reason, sizeof node->reason, "allowed; measured, and used from: messages %s, bcast %s, allgather %s",
+    if (measured.certain < CO_SHM_PAIRS) {
+        snprintf(how, sizeof how, "measured in %u of %d cases, the others as usual", (unsigned)measured.certain,
+                 CO_SHM_PAIRS);
+    }
+    snprintf(node->reason, sizeof node->reason, "allowed; %s, and used from: messages %s, bcast %s, allgather %s", how,
              messages, bcasts, allgathers);
     return 0;
 }
@@ -132,7 +136,7 @@ static int use_measured(struct co_shm_node *node)
 static int set_thresholds(struct co_shm_node *node)
 {
     const struct co_shm_config *config = &node->config;
-    int cores = config->all_agree(config->arg, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    int cores = config->all_agree(config->arg, config->cores > 0 ? config->cores : (int)sysconf(_SC_NPROCESSORS_ONLN));
     bool crowded = config->size > cores, lends = node->plan.loans > 0;
 
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);

@@ -54,6 +54,7 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
                                    .staging_bytes = (size_t)co_setting_number(CO_SET_SHM_STAGING),
                                    .single_copy = (int)co_setting_number(CO_SET_SHM_SINGLE_COPY),
                                    .single_copy_min = (size_t)co_setting_number(CO_SET_SHM_SINGLE_COPY_MIN),
+                                   .cores = engine->cores,
                                    .measures = co_setting_number(CO_SET_SHM_SINGLE_COPY) == CO_AUTO,
                                    .watched_most = watched_most(engine),
                                    .barrier = bootstrap->node_barrier,

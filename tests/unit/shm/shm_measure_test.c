@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What is made of times by ring and straight, and the measurement itself between processes: all ranks hear the same,
-// and settings are worth more than it.
+// The measurement between processes: all ranks hear the same, and settings are worth more than it.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,31 +12,6 @@
 #include "base/settings.h"
 #include "shm/shm_team.h"
 #include "shm_job.h"
-
-static void it_is_faster_from_where_the_two_cross(void **state)
-{
-    (void)state;
-    static const struct {
-        struct co_shm_times times[CO_SHM_MEASURED_SIZES];
-        size_t from; // KiB; 0: never
-    } cases[] = {
-        {{{10, 5}, {40, 20}, {160, 80}}, 16},       // always
-        {{{10, 10}, {40, 39}, {160, 80}}, 16},      // as fast at the least
-        {{{100, 110}, {330, 300}, {900, 500}}, 40}, // as much slower at 16 KiB as faster at 64
-        {{{10, 9}, {400, 404}, {2000, 1000}}, 65},  // hardly slower at 64 KiB, twice as fast at 256
-        {{{10, 9}, {100, 200}, {1010, 1000}}, 254}, // the other way round
-        {{{10, 5}, {40, 20}, {160, 160}}, 0},       // not at the largest
-        {{{0, 0}, {40, 20}, {160, 80}}, 64},        // the least was not measured
-        {{{10, 5}, {40, 20}, {0, 0}}, 0},           // nor the largest
-        {{{10, 5}, {40, 0}, {160, 80}}, 256},       // nor that between
-    };
-    assert_int_equal(co_shm_measured_size(0), 16 << 10);
-    assert_int_equal(co_shm_measured_size(CO_SHM_MEASURED_SIZES - 1), 256 << 10);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        size_t from = co_shm_straight_from(cases[i].times);
-        assert_int_equal(from == SIZE_MAX ? 0 : from >> 10, cases[i].from);
-    }
-}
 
 // This rank and the next.
 static bool all_have(struct shm_rank *self, long value)
@@ -57,14 +31,14 @@ static bool is_possible(size_t from)
 
 static int measure(struct shm_rank *self)
 {
-    size_t from[CO_SHM_WAYS];
+    struct co_shm_measured measured;
     int error = -1;
-    bool is_measured = co_shm_measure(self->node, from, &error); // on a busy machine it may not be
+    SHM_CHECK(co_shm_measure(self->node, &measured, &error));
     SHM_CHECK(error == 0);
-    SHM_CHECK(all_have(self, is_measured));
-    for (int way = 0; way < CO_SHM_WAYS; way++) {
-        SHM_CHECK(all_have(self, (long)from[way]));
-        SHM_CHECK(is_measured ? is_possible(from[way]) : from[way] == 0);
+    SHM_CHECK(all_have(self, (long)measured.certain) && measured.certain <= CO_SHM_PAIRS);
+    for (int way = 0; way < CO_SHM_WAYS; way++) { // on a busy machine the usual ones
+        SHM_CHECK(all_have(self, (long)measured.from[way]));
+        SHM_CHECK(is_possible(measured.from[way]));
     }
     // The staging is as good as before.
     struct co_shm_team *team;
@@ -88,9 +62,9 @@ static void all_ranks_hear_the_same(void **state)
 
 static int cannot_be_measured(struct shm_rank *self)
 {
-    size_t from[CO_SHM_WAYS] = {0};
+    struct co_shm_measured measured;
     int error = -1;
-    SHM_CHECK(!co_shm_measure(self->node, from, &error));
+    SHM_CHECK(!co_shm_measure(self->node, &measured, &error));
     SHM_CHECK(error == 0);
     return 0;
 }
@@ -146,7 +120,6 @@ static void settings_are_worth_more(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_faster_from_where_the_two_cross),
         cmocka_unit_test(all_ranks_hear_the_same),
         cmocka_unit_test(without_staging_nothing_is_measured),
         cmocka_unit_test(settings_are_worth_more),

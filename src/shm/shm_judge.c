@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// The judge of shm_judge.h.
+#include "shm/shm_judge.h"
+
+#define ROUNDS_MOST 8    // of a pair; who is not certain then will not be
+#define STEADY_PARTS 4   // a time comes again where the second is longer by no more than a part of so many
+#define AS_LONG_AS 1000u // the ring's time below
+
+// The straight copy's time over the ring's, in thousandths, for what is not certain. The MPI below copies straight from
+// 4 KiB on, so who does likewise is hardly slower than it anywhere. By ring an Intel Emerald Rapids takes up to 2.5
+// times as long, an AMD EPYC is up to 1.5 times as fast with messages and as fast with blocks of 256 KiB.
+static const unsigned usual[CO_SHM_WAYS][CO_SHM_MEASURED_SIZES] = {
+    [CO_SHM_WAY_MESSAGE] = {900, 600, 600},
+    [CO_SHM_WAY_BCAST] = {1150, 950, 700},
+    [CO_SHM_WAY_ALLGATHER] = {1100, 900, 800},
+};
+
+// Of both sources together. False: one of them was not copied.
+static bool sum(const struct co_shm_samples samples[CO_SHM_SOURCES], uint64_t *least_ns, bool *is_steady)
+{
+    uint64_t second_ns = 0;
+    bool is_whole = true, has_two = true;
+    *least_ns = 0;
+    for (int source = 0; source < CO_SHM_SOURCES; source++) {
+        is_whole = is_whole && samples[source].least_ns != 0;
+        has_two = has_two && samples[source].second_ns != 0;
+        *least_ns += samples[source].least_ns;
+        second_ns += samples[source].second_ns;
+    }
+    *is_steady = has_two && second_ns - *least_ns <= *least_ns / STEADY_PARTS;
+    return is_whole;
+}
+
+// Its times: as measured where that is certain, else in the usual relation.
+static bool times_of(const struct co_shm_evidence *evidence, int way, unsigned size, uint64_t times[CO_SHM_COPIES])
+{
+    const struct co_shm_pair *pair = &evidence->pairs[way][size];
+    bool are_steady[CO_SHM_COPIES], are_whole = true;
+    for (int copy = 0; copy < CO_SHM_COPIES; copy++) {
+        are_whole = sum(pair->samples[copy], &times[copy], &are_steady[copy]) && are_whole;
+    }
+    int slower = times[CO_SHM_BY_RING] > times[CO_SHM_STRAIGHT] ? CO_SHM_BY_RING : CO_SHM_STRAIGHT;
+    if (are_whole && are_steady[slower]) {
+        return true;
+    }
+    times[CO_SHM_BY_RING] = AS_LONG_AS;
+    times[CO_SHM_STRAIGHT] = usual[way][size];
+    return false;
+}
+
+// The larger sizes first, for their copies differ most, and then in turns: who is disturbed now is not a moment later.
+int co_shm_evidence_next(const struct co_shm_evidence *evidence)
+{
+    unsigned least = ROUNDS_MOST;
+    int next = -1;
+    for (unsigned size = CO_SHM_MEASURED_SIZES; size-- > 0;) {
+        for (int way = 0; way < CO_SHM_WAYS; way++) {
+            unsigned rounds = evidence->pairs[way][size].rounds;
+            uint64_t times[CO_SHM_COPIES];
+            if (rounds < least && !times_of(evidence, way, size, times)) {
+                least = rounds;
+                next = way * CO_SHM_MEASURED_SIZES + (int)size;
+            }
+        }
+    }
+    return next;
+}
+
+static size_t straight_from(const struct co_shm_evidence *evidence, int way, uint32_t *certain)
+{
+    size_t from = 0;       // once it is known
+    double gain_above = 0; // of the straight copy at the size above, as a part of its time
+    for (unsigned i = CO_SHM_MEASURED_SIZES; i-- > 0;) {
+        uint64_t times[CO_SHM_COPIES];
+        *certain += times_of(evidence, way, i, times);
+        double ring = (double)times[CO_SHM_BY_RING], straight = (double)times[CO_SHM_STRAIGHT];
+        if (from != 0) {
+            continue;
+        }
+        if (straight < ring) {
+            gain_above = (ring - straight) / straight;
+        } else if (i + 1 == CO_SHM_MEASURED_SIZES) {
+            from = SIZE_MAX;
+        } else {
+            double loss = (straight - ring) / ring;
+            double gap = (double)(co_shm_measured_size(i + 1) - co_shm_measured_size(i));
+            from = co_shm_measured_size(i) + (size_t)(gap * loss / (loss + gain_above));
+        }
+    }
+    return from == 0 ? co_shm_measured_size(0) : from;
+}
+
+void co_shm_evidence_judge(const struct co_shm_evidence *evidence, struct co_shm_measured *measured)
+{
+    measured->certain = 0;
+    for (int way = 0; way < CO_SHM_WAYS; way++) {
+        measured->from[way] = straight_from(evidence, way, &measured->certain);
+    }
+}
