@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 // Pages come into being when they are touched, and a full file system then kills the process with SIGBUS. Asking
 // first does not reserve anything, but catches the usual case, a container with a small /dev/shm. There we are a guest:
 // the MPI below had all of it without us.
-size_t co_shm_segment_room(size_t others_bytes)
+static size_t room_in_folder(size_t others_bytes)
 {
     struct statvfs state;
 
@@ -41,6 +42,20 @@ size_t co_shm_segment_room(size_t others_bytes)
     }
     uint64_t left = (uint64_t)state.f_bavail * state.f_frsize;
     return left < others_bytes ? 0 : left - others_bytes;
+}
+
+// A longer file ends the process, too, by SIGXFSZ, though it be sparse.
+static size_t file_bytes_most(void)
+{
+    struct rlimit limit;
+    bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_limited ? (size_t)limit.rlim_cur : SIZE_MAX;
+}
+
+size_t co_shm_segment_room(size_t others_bytes)
+{
+    size_t room = room_in_folder(others_bytes), most = file_bytes_most();
+    return room < most ? room : most;
 }
 
 static bool is_ours(int file)
