@@ -200,6 +200,20 @@ int co_shm_segment_touch(char *first, size_t length)
     return is_full ? -ENOMEM : 0;
 }
 
+// The kernel rounds a length up to whole pages, which may be of 64 KiB and hold somebody else's bytes.
+void co_shm_segment_erase(char *first, size_t length)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)first % page) % page;
+    size_t whole = length < before ? 0 : (length - before) / page * page;
+
+    if (whole == 0 || madvise(first + before, whole, MADV_REMOVE) != 0) {
+        memset(first, 0, length);
+        return;
+    }
+    memset(first, 0, before);
+    memset(first + before + whole, 0, length - before - whole);
+}
+
 void co_shm_segment_unlink(struct co_shm_segment *segment)
 {
     if (segment->name[0] != '\0') {

@@ -39,6 +39,9 @@ size_t co_shm_segment_room(size_t others_bytes);
 // -ENOENT, -EINVAL, -EPERM.
 int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes);
 
+// Zeroes; pages that have nothing else are given back.
+void co_shm_segment_erase(char *first, size_t length);
+
 // Removes the name; the mappings stay.
 void co_shm_segment_unlink(struct co_shm_segment *segment);
 

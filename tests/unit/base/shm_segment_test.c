@@ -281,6 +281,29 @@ static void more_than_there_is_leaves_nothing(void **state)
     assert_int_equal(file_mode(), -1);
 }
 
+// Whole pages, parts of two, and less than one, as on a machine whose pages are larger than what is erased.
+static void erasing_leaves_neighbours_alone(void **state)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), places[] = {0, 1, page / 2, page};
+    const size_t lengths[] = {1, page / 2, page - 1, page, page + 1, 3 * page - 1, 3 * page};
+    struct co_shm_segment segment;
+
+    (void)state;
+    assert_int_equal(co_shm_segment_create(&segment, name, 5 * page, 0), 0);
+    unsigned char *bytes = segment.base;
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) {
+            memset(bytes, 0x5a, 5 * page);
+            co_shm_segment_erase((char *)bytes + places[i], lengths[k]);
+            for (size_t at = 0; at < 5 * page; at++) {
+                bool is_inside = at >= places[i] && at < places[i] + lengths[k];
+                assert_int_equal(bytes[at], is_inside ? 0 : 0x5a);
+            }
+        }
+    }
+    co_shm_segment_close(&segment);
+}
+
 // Runs as another user in a child; needs root to become one.
 static void segments_of_others_are_refused(void **state)
 {
@@ -318,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(those_who_begin_at_once_leave_each_other_theirs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(wrong_sizes_are_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(more_than_there_is_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(erasing_leaves_neighbours_alone, set_up, tear_down),
         cmocka_unit_test_setup_teardown(segments_of_others_are_refused, set_up, tear_down),
     };
 
