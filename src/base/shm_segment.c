@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -32,7 +33,7 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 // Pages come into being when they are touched, and a full file system then kills the process with SIGBUS. Asking
 // first does not reserve anything, but catches the usual case, a container with a small /dev/shm. There we are a guest:
 // the MPI below had all of it without us.
-size_t co_shm_segment_room(size_t others_bytes)
+static size_t room_in_folder(size_t others_bytes)
 {
     struct statvfs state;
 
@@ -41,6 +42,20 @@ size_t co_shm_segment_room(size_t others_bytes)
     }
     uint64_t left = (uint64_t)state.f_bavail * state.f_frsize;
     return left < others_bytes ? 0 : left - others_bytes;
+}
+
+// A longer file ends the process, too, by SIGXFSZ, though it be sparse.
+static size_t file_bytes_most(void)
+{
+    struct rlimit limit;
+    bool is_limited = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_limited ? (size_t)limit.rlim_cur : SIZE_MAX;
+}
+
+size_t co_shm_segment_room(size_t others_bytes)
+{
+    size_t room = room_in_folder(others_bytes), most = file_bytes_most();
+    return room < most ? room : most;
 }
 
 static bool is_ours(int file)
@@ -183,6 +198,20 @@ int co_shm_segment_touch(char *first, size_t length)
         madvise(first - before, before + length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
 
     return is_full ? -ENOMEM : 0;
+}
+
+// The kernel rounds a length up to whole pages, which may be of 64 KiB and hold somebody else's bytes.
+void co_shm_segment_erase(char *first, size_t length)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (page - (uintptr_t)first % page) % page;
+    size_t whole = length < before ? 0 : (length - before) / page * page;
+
+    if (whole == 0 || madvise(first + before, whole, MADV_REMOVE) != 0) {
+        memset(first, 0, length);
+        return;
+    }
+    memset(first, 0, before);
+    memset(first + before + whole, 0, length - before - whole);
 }
 
 void co_shm_segment_unlink(struct co_shm_segment *segment)

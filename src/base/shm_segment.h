@@ -29,7 +29,7 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 
 // Creates exclusively (mode 0600), sparse and zeroed, and removes names that dead processes of ours have left. -EEXIST,
 // -ENOSPC, -ENOMEM, ... others_bytes are what others will still need in the file system: -ENOSPC where that would not
-// stay free.
+// stay free, or the limit of file sizes (ulimit -f) is lower.
 int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes, size_t others_bytes);
 
 // Bytes that a segment may have where others still need so many; SIZE_MAX: no limit is set.
@@ -38,6 +38,9 @@ size_t co_shm_segment_room(size_t others_bytes);
 // Maps one that exists; its size must be at least `bytes`, its owner our user, and nobody else may have a way to it.
 // -ENOENT, -EINVAL, -EPERM.
 int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size_t bytes);
+
+// Zeroes; pages that have nothing else are given back.
+void co_shm_segment_erase(char *first, size_t length);
 
 // Removes the name; the mappings stay.
 void co_shm_segment_unlink(struct co_shm_segment *segment);

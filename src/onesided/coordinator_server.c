@@ -67,33 +67,59 @@ static void close_connection(struct server *server, unsigned client, uint64_t no
     }
 }
 
-// A slot for the next connection; where none is free, that of the oldest one which has not shown that it knows the
-// secret, so that strangers cannot keep others out. CO_COORDINATOR_CLIENTS: all are known.
-static unsigned find_slot(struct server *server, uint64_t now_ns)
+// The oldest that has not shown that it knows the secret. CO_COORDINATOR_CLIENTS: all have.
+static unsigned find_stranger(const struct server *server)
 {
     unsigned oldest = CO_COORDINATOR_CLIENTS;
     for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
         const struct connection *connection = &server->connections[i];
-        if (!connection->is_used) {
-            return i;
-        }
-        if (!co_session_is_trusted(connection->link.session) &&
+        if (connection->is_used && !co_session_is_trusted(connection->link.session) &&
             (oldest == CO_COORDINATOR_CLIENTS || connection->since_ns < server->connections[oldest].since_ns)) {
             oldest = i;
         }
     }
+    return oldest;
+}
+
+// Makes room, so that strangers cannot keep others out: its number, or CO_COORDINATOR_CLIENTS: there is none.
+static unsigned send_a_stranger_away(struct server *server, const char *text, uint64_t now_ns)
+{
+    unsigned oldest = find_stranger(server);
     if (oldest < CO_COORDINATOR_CLIENTS) {
-        tell(server, server->connections[oldest].link.place, "has not shown the secret, and its slot is wanted");
+        tell(server, server->connections[oldest].link.place, text);
         close_connection(server, oldest, now_ns);
     }
     return oldest;
+}
+
+// A slot for the next connection. CO_COORDINATOR_CLIENTS: all are known.
+static unsigned find_slot(struct server *server, uint64_t now_ns)
+{
+    for (unsigned i = 0; i < CO_COORDINATOR_CLIENTS; i++) {
+        if (!server->connections[i].is_used) {
+            return i;
+        }
+    }
+    return send_a_stranger_away(server, "has not shown the secret, and its slot is wanted", now_ns);
+}
+
+// A process may have fewer descriptors than there are slots.
+static int accept_link(struct server *server, struct co_tcp_link *link, uint64_t now_ns)
+{
+    int error = co_tcp_accept(link, server->listener, server->config->secret);
+    if ((error == -EMFILE || error == -ENFILE) &&
+        send_a_stranger_away(server, "has not shown the secret, and its descriptor is wanted", now_ns) <
+            CO_COORDINATOR_CLIENTS) {
+        error = co_tcp_accept(link, server->listener, server->config->secret);
+    }
+    return error;
 }
 
 // False: there is no other.
 static bool accept_one(struct server *server, uint64_t now_ns)
 {
     struct co_tcp_link link;
-    int error = co_tcp_accept(&link, server->listener, server->config->secret);
+    int error = accept_link(server, &link, now_ns);
     if (error != 0) {
         // The listener would be ready again at once, and for as long as that one waits.
         if (error != -EAGAIN && error != -EINTR && error != -ECONNABORTED) {

@@ -6,7 +6,6 @@
 #include "shm/shm_node.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #include "base/log.h"
 
@@ -165,8 +164,8 @@ static void free_area(struct co_shm_node *node, uint32_t index)
 
     if (stays_warm) {
         clear(node, area, (int)entry->count);
-    } else if (has_pages && madvise(area, node->plan.area_bytes, MADV_REMOVE) != 0) {
-        __builtin_memset(area, 0, node->plan.area_bytes);
+    } else if (has_pages) {
+        co_shm_segment_erase(area, node->plan.area_bytes);
     }
     if (has_pages) {
         co_shm_loans_return(node, index);

@@ -15,6 +15,8 @@
 
 enum { PROGRESS_AUTO, PROGRESS_CALLER, PROGRESS_THREADS }; // positions in the setting's choices
 
+#define CORES_MOST 65536 // that a kernel may be built for
+
 struct node_cores {
     cpu_set_t cores;
     int ranks;
@@ -46,13 +48,32 @@ static void conclude(struct co_engine *engine, const cpu_set_t *masks, const str
     engine->uses_threads = progress == PROGRESS_THREADS || (progress == PROGRESS_AUTO && has_free_core);
 }
 
+// A kernel for more cores than a cpu_set_t has bits refuses to fill one. Those beyond count as those below, 1024 apart:
+// two of them that are taken for one cost time, nothing else.
+static void fold_wide_mask(cpu_set_t *mine)
+{
+    size_t bytes = CPU_ALLOC_SIZE(CORES_MOST);
+    cpu_set_t *wide = CPU_ALLOC(CORES_MOST);
+    CPU_ZERO(mine);
+    if (wide != NULL && sched_getaffinity(0, bytes, wide) == 0) {
+        for (int core = 0; core < CORES_MOST; core++) {
+            if (CPU_ISSET_S(core, bytes, wide)) {
+                CPU_SET(core % CPU_SETSIZE, mine);
+            }
+        }
+    } else {
+        CPU_SET(0, mine);
+    }
+    CPU_FREE(wide);
+}
+
 int co_cores_agree(struct co_engine *engine)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     cpu_set_t mine;
     CPU_ZERO(&mine);
     if (sched_getaffinity(0, sizeof(mine), &mine) != 0) {
-        CPU_SET(0, &mine);
+        fold_wide_mask(&mine);
     }
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "a mask fits the exchange");
     cpu_set_t *masks = engine->exchange;

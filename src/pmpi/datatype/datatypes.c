@@ -95,23 +95,35 @@ void co_datatypes_open(void)
     }
 }
 
+// Named ones, and those of MPI_Type_create_f90_real and its like, which nobody may free (MPI 3.1, section 17.1.9).
+static bool is_predefined(int combiner)
+{
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+void co_datatype_give_back(MPI_Datatype inner)
+{
+    int counts[3], combiner;
+    if (co_next.Type_get_envelope(inner, &counts[0], &counts[1], &counts[2], &combiner) == MPI_SUCCESS &&
+        !is_predefined(combiner)) {
+        co_next.Type_free(&inner);
+    }
+}
+
 static bool is_built_of_runs(MPI_Datatype type);
 
-// The one type inside a dup or contiguous type; native makes a handle for it that is given back here.
+// The one type inside a dup or contiguous type.
 static bool is_inner_run(MPI_Datatype type, int integers_count)
 {
     int integers[1];
     MPI_Aint addresses[1];
     MPI_Datatype inner;
-    int counts[3], combiner;
     if (co_next.Type_get_contents(type, integers_count, 0, 1, integers, addresses, &inner) != MPI_SUCCESS) {
         return false;
     }
     bool is_run = is_built_of_runs(inner);
-    co_next.Type_get_envelope(inner, &counts[0], &counts[1], &counts[2], &combiner);
-    if (combiner != MPI_COMBINER_NAMED) {
-        co_next.Type_free(&inner);
-    }
+    co_datatype_give_back(inner);
     return is_run;
 }
 
@@ -123,15 +135,10 @@ static bool is_built_of_runs(MPI_Datatype type)
         co_next.Type_get_envelope(type, &integers, &addresses, &types, &combiner) != MPI_SUCCESS) {
         return false;
     }
-    switch (combiner) {
-    case MPI_COMBINER_NAMED:
-        return true;
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_CONTIGUOUS:
+    if (combiner == MPI_COMBINER_DUP || combiner == MPI_COMBINER_CONTIGUOUS) {
         return is_inner_run(type, integers);
-    default:
-        return false;
     }
+    return is_predefined(combiner);
 }
 
 bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts)

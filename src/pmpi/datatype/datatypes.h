@@ -51,6 +51,10 @@ static inline const struct co_datatype *co_datatype_predefined(MPI_Datatype type
 // For those. False: null, or native cannot say; then native must raise the error.
 bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts);
 
+// A handle that native has told as a part of another type (MPI_Type_get_contents): of a derived type it is ours to
+// free.
+void co_datatype_give_back(MPI_Datatype inner);
+
 // The same type under a handle of ours, which the program's may be freed before. Free it natively. 0, or -ENOMEM with
 // datatype_null.
 int co_datatype_hold(MPI_Datatype type, MPI_Datatype *held);

@@ -191,16 +191,10 @@ static struct co_type_node *decode_over(struct co_type_shape *shape, const struc
     }
 }
 
-// Native's handles for derived inner types are ours to free.
-static void free_types(const struct contents *contents)
+static void give_types_back(const struct contents *contents)
 {
     for (int i = 0; i < contents->type_count; i++) {
-        int counts[3], combiner;
-        if (co_next.Type_get_envelope(contents->types[i], &counts[0], &counts[1], &counts[2], &combiner) ==
-                MPI_SUCCESS &&
-            combiner != MPI_COMBINER_NAMED) {
-            co_next.Type_free(&contents->types[i]);
-        }
+        co_datatype_give_back(contents->types[i]);
     }
 }
 
@@ -219,7 +213,7 @@ static struct co_type_node *decode_derived(struct co_type_shape *shape, MPI_Data
         } else if (contents->type_count == 1) {
             node = decode_over(shape, contents, depth);
         }
-        free_types(contents);
+        give_types_back(contents);
     }
     free(contents->integers);
     free(contents->addresses);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -99,6 +100,67 @@ static int live_full_house(void)
     return 0;
 }
 
+enum { FEW_DESCRIPTORS = 64, STRANGERS = 2 * FEW_DESCRIPTORS, RESERVE = 16 };
+
+// In a process of its own: connects once it is told, and says when the first one has had to go. Its status.
+static int be_strangers(int told, int says)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(4793), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval patience = {.tv_sec = 60};
+    int strangers[STRANGERS];
+    char word;
+    if (read(told, &word, 1) != 1) {
+        return 1;
+    }
+    for (int i = 0; i < STRANGERS; i++) {
+        strangers[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (connect(strangers[i], (struct sockaddr *)&address, sizeof address) != 0) {
+            return 2;
+        }
+    }
+    for (int i = 0; i < STRANGERS - FEW_DESCRIPTORS; i++) { // so many at least, for as many of the rest were let in
+        setsockopt(strangers[i], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        if (recv(strangers[i], &word, 1, 0) != 0) {
+            return 3;
+        }
+    }
+    return write(says, &word, 1) == 1 && read(told, &word, 1) == 0 ? 0 : 4;
+}
+
+// Strangers on all descriptors that the process may have, of which there are fewer than slots.
+static int live_few_descriptors(void)
+{
+    struct rlimit limit = {.rlim_cur = FEW_DESCRIPTORS, .rlim_max = FEW_DESCRIPTORS};
+    int tell[2], say[2], reserve[RESERVE], status = -1;
+    char word = 0;
+    namespace_require(pipe(tell) == 0 && pipe(say) == 0, "pipes");
+    pid_t child = fork();
+    if (child == 0) {
+        close(tell[1]);
+        _exit(be_strangers(tell[0], say[1]));
+    }
+    close(say[1]);
+    for (int i = 0; i < RESERVE; i++) {
+        reserve[i] = dup(say[0]); // the client is in this process, too
+    }
+    server_config.coordinator.patience_ns = 600 * CO_NS_PER_S; // none of them goes of itself
+    namespace_require(setrlimit(RLIMIT_NOFILE, &limit) == 0, "few descriptors");
+    server_start();
+    server_await(server_was_said, "listens at 127.0.0.1", "the server listens");
+    namespace_require(write(tell[1], &word, 1) == 1, "strangers are told");
+    namespace_require(read(say[0], &word, 1) == 1, "the first of them have to go");
+    server_await(server_was_said, "has not shown the secret, and its descriptor is wanted", "which is said");
+    for (int i = 0; i < RESERVE; i++) {
+        close(reserve[i]);
+    }
+    server_connect(0);
+    close(tell[1]);
+    namespace_require(waitpid(child, &status, 0) == child && status == 0, "strangers end");
+    server_end();
+    return 0;
+}
+
 // Who connects and says nothing is not kept.
 static int live_silence(void)
 {
@@ -128,6 +190,12 @@ static void a_silent_one(void **state)
     namespace_enter_and(server_commands, live_silence);
 }
 
+static void few_descriptors(void **state)
+{
+    (void)state;
+    namespace_enter_and(server_commands, live_few_descriptors);
+}
+
 static void a_full_house(void **state)
 {
     struct rlimit limit;
@@ -144,6 +212,6 @@ static void a_full_house(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(strangers), cmocka_unit_test(a_silent_one),
-                                       cmocka_unit_test(a_full_house)};
+                                       cmocka_unit_test(a_full_house), cmocka_unit_test(few_descriptors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

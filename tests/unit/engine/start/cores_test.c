@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 #include "engine_job.h"
 
 #define UNKNOWN 0 // a mask that the kernel does not tell
+// One that does not fit a cpu_set_t, from core 1024 on.
+#define WIDE (UINT64_C(1) << 63)
 
 struct expectation {
     int ranks;
@@ -34,14 +37,15 @@ static _Thread_local uint64_t mask_here; // of this thread's rank
 // Ours stands before the C library's.
 int sched_getaffinity(pid_t pid, size_t bytes, cpu_set_t *mask)
 {
-    job_require(pid == 0 && bytes == sizeof(*mask), "the mask of somebody else");
-    if (mask_here == UNKNOWN) {
+    bool is_wide = (mask_here & WIDE) != 0;
+    job_require(pid == 0 && bytes >= sizeof(*mask), "the mask of somebody else");
+    if (mask_here == UNKNOWN || (is_wide && bytes == sizeof(*mask))) {
         return errno = EINVAL, -1;
     }
-    CPU_ZERO(mask);
-    for (int core = 0; core < 64; core++) {
+    CPU_ZERO_S(bytes, mask);
+    for (size_t core = 0; core < 63; core++) {
         if (mask_here >> core & 1) {
-            CPU_SET(core, mask);
+            CPU_SET_S(core + (is_wide ? CPU_SETSIZE : 0), bytes, mask);
         }
     }
     return 0;
@@ -118,6 +122,13 @@ static void cores_that_nobody_tells(void **state)
     expect(&(struct expectation){2, {0, 0}, {UNKNOWN, UNKNOWN}, {1}, true, false});
 }
 
+static void more_cores_than_a_mask_has(void **state)
+{
+    (void)state;
+    expect(&(struct expectation){2, {0, 0}, {WIDE | 7, WIDE | 7}, {3}, false, true});
+    expect(&(struct expectation){2, {0, 0}, {WIDE | 1 << 5, WIDE | 1 << 9}, {2}, false, false});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +137,7 @@ int main(void)
         cmocka_unit_test(several_nodes),
         cmocka_unit_test(the_setting_overrules),
         cmocka_unit_test(cores_that_nobody_tells),
+        cmocka_unit_test(more_cores_than_a_mask_has),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }
