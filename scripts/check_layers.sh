@@ -27,6 +27,7 @@ allowed() {
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
     src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|proxy/.*)\.h' ;;
+    src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
     src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
     src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(endpoint\.h|wire/.*)|$below_mcast" ;;
