@@ -49,8 +49,8 @@ Q :=
 say = @:
 endif
 
-# All of src but what knows mpi.h, the modules, which bring libraries along, and one-sided multicast.
-CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/onesided/% %/verbs/% %/rc/%,$\
+# All of src but what knows mpi.h, the modules, which bring libraries along, one-sided multicast, and proxies.
+CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/onesided/% src/offload/% %/verbs/% %/rc/%,$\
   $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
 PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c src/mpi_below/*.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
@@ -82,7 +82,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< -o $@
 
--include mk/analyze.mk mk/onesided.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
+-include mk/analyze.mk mk/onesided.mk mk/offload.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
 
 clean:
 	rm -rf build build-*

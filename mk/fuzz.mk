@@ -11,7 +11,7 @@ FUZZ_SRC     := $(wildcard tests/fuzz/*_fuzz.c)
 FUZZ_SHARED  := $(filter-out $(FUZZ_SRC),$(wildcard tests/fuzz/*.c))
 FUZZ_NAMES   := $(FUZZ_SRC:tests/fuzz/%_fuzz.c=%)
 FUZZ_PROGS   := $(FUZZ_NAMES:%=$(FUZZ_BUILD)/%_fuzz)
-FUZZ_CORE    := $(patsubst %.c,$(FUZZ_BUILD)/obj/%.o,$(CORE_SRC) $(ONESIDED_SRC))
+FUZZ_CORE    := $(patsubst %.c,$(FUZZ_BUILD)/obj/%.o,$(CORE_SRC) $(ONESIDED_SRC) $(OFFLOAD_SRC))
 FUZZ_ANALYZE := $(ANALYZE_SRC:%.c=$(FUZZ_BUILD)/obj/%.o) $(ANALYZE_MATCH:src/%.c=$(FUZZ_BUILD)/obj/analyze/%.o)
 FUZZ_SAN     := address,undefined
 # -w: gcc judges the same sources with warnings as errors.

@@ -32,6 +32,9 @@ allowed() {
     src/modules/*) echo 'base/.*|modules/.*' ;;
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
+    src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|proxy/.*)\.h' ;;
+    src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
+    src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
     src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(state/endpoint\.h|wire/.*)|$below_mcast" ;;
     src/mcast/wire/*) echo "base/.*|mcast/wire/.*|$below_mcast" ;;

@@ -16,6 +16,7 @@ my %most = (
     'engine' => 75,
     'matching' => 70,
     'mcast' => 78,
+    'offload' => 66,
     'onesided' => 80,
     'p2p' => 82,
     'pmpi' => 56,

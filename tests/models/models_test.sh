@@ -60,6 +60,18 @@ check holds p2p/models/gate
 for mutant in 1 2 3 4 5; do
     check violated p2p/models/gate "-DMUTANT=$mutant"
 done
+check holds offload/models/doorbell
+for mutant in 1 2 3; do
+    check violated offload/models/doorbell "-DMUTANT=$mutant"
+done
+check holds offload/proxy/models/group_calls
+for mutant in 1 2 3 4 5; do
+    check violated offload/proxy/models/group_calls "-DMUTANT=$mutant"
+done
+check holds offload/proxy/models/ring_barrier
+for mutant in 1 2 3; do
+    check violated offload/proxy/models/ring_barrier "-DMUTANT=$mutant"
+done
 
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

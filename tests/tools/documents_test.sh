@@ -112,11 +112,12 @@ unlisted_files() {
         tables_of docs/design/pmpi.md src/pmpi
         tables_of docs/design/transports.md "src/transport src/shm"
         tables_of docs/design/onesided.md src/onesided
+        tables_of docs/design/offload.md src/offload
         tables_of docs/design/trace.md "src/record tools/trace"
     } >"$work/tables"
     sed -n 's/^listed \(.*\)\.[ch]$/\1/p' "$work/tables" | sort -u >"$work/listed"
     {
-        find src/engine src/mcast src/p2p src/matching src/pmpi src/transport src/shm src/onesided src/record -name '*.c'
+        find src/engine src/mcast src/p2p src/matching src/pmpi src/transport src/shm src/onesided src/offload src/record -name '*.c'
         find tools/trace -mindepth 2 -name '*.c'
     } | sed 's/\.c$//' | sort | comm -23 - "$work/listed" | sed 's/$/.c: in no table of docs\/design/' >"$work/unlisted"
     tables_of docs/design.md src >>"$work/tables"

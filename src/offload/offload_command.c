@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Commands, operations and completions; see the header. What is decoded is encoded again and compared: so bytes that
+// mean nothing are zero, and no two commands mean the same.
+#include "offload/offload_command.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "offload/little_endian.h"
+
+enum { OPERATION_AT = 24 }; // in a command
+
+static bool range_is_good(uint64_t address, uint64_t bytes)
+{
+    return bytes <= CO_OFFLOAD_BYTES_MAX && address <= UINT64_MAX - bytes;
+}
+
+void co_offload_operation_encode(uint8_t out[CO_OFFLOAD_OPERATION_BYTES], const struct co_offload_operation *operation)
+{
+    bool sends = operation->kind == CO_OFFLOAD_OPERATION_SEND || operation->kind == CO_OFFLOAD_OPERATION_FORWARD;
+    bool receives = operation->kind == CO_OFFLOAD_OPERATION_RECEIVE || operation->kind == CO_OFFLOAD_OPERATION_FORWARD;
+
+    memset(out, 0, CO_OFFLOAD_OPERATION_BYTES);
+    co_little_endian_put(out, operation->kind, 4);
+    if (sends) {
+        co_little_endian_put(out + 8, operation->to, 4);
+        co_little_endian_put(out + 12, operation->to_tag, 4);
+    }
+    if (receives) {
+        co_little_endian_put(out + 16, operation->from, 4);
+        co_little_endian_put(out + 20, operation->from_tag, 4);
+    }
+    if (sends || receives) {
+        co_little_endian_put(out + 24, operation->address, 8);
+        co_little_endian_put(out + 32, operation->bytes, 8);
+    }
+}
+
+int co_offload_operation_decode(struct co_offload_operation *out, const uint8_t bytes[CO_OFFLOAD_OPERATION_BYTES],
+                                uint32_t ranks)
+{
+    uint8_t again[CO_OFFLOAD_OPERATION_BYTES];
+
+    *out = (struct co_offload_operation){.kind = (uint32_t)co_little_endian_get(bytes, 4),
+                                         .to = (uint32_t)co_little_endian_get(bytes + 8, 4),
+                                         .to_tag = (uint32_t)co_little_endian_get(bytes + 12, 4),
+                                         .from = (uint32_t)co_little_endian_get(bytes + 16, 4),
+                                         .from_tag = (uint32_t)co_little_endian_get(bytes + 20, 4),
+                                         .address = co_little_endian_get(bytes + 24, 8),
+                                         .bytes = co_little_endian_get(bytes + 32, 8)};
+    co_offload_operation_encode(again, out);
+    return out->kind >= CO_OFFLOAD_OPERATION_SEND && out->kind < CO_OFFLOAD_OPERATION_END &&
+                   memcmp(again, bytes, CO_OFFLOAD_OPERATION_BYTES) == 0 && out->to < ranks && out->from < ranks &&
+                   range_is_good(out->address, out->bytes)
+               ? 0
+               : -EPROTO;
+}
+
+static bool command_has_ticket(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_COMMAND_CALL || kind == CO_OFFLOAD_COMMAND_SEND || kind == CO_OFFLOAD_COMMAND_RECEIVE;
+}
+
+static bool command_has_operation(uint32_t kind)
+{
+    return kind == CO_OFFLOAD_COMMAND_SEND || kind == CO_OFFLOAD_COMMAND_RECEIVE;
+}
+
+void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const struct co_offload_command *command)
+{
+    memset(out, 0, CO_OFFLOAD_COMMAND_BYTES);
+    co_little_endian_put(out, command->kind, 4);
+    if (command_has_ticket(command->kind)) {
+        co_little_endian_put(out + 4, command->ticket, 4);
+    }
+    if (command_has_operation(command->kind)) {
+        co_offload_operation_encode(out + OPERATION_AT, &command->operation);
+    } else if (command->kind != CO_OFFLOAD_COMMAND_BYE) {
+        co_little_endian_put(out + 8, command->group, 8);
+    }
+    if (command->kind == CO_OFFLOAD_COMMAND_GROUP) {
+        co_little_endian_put(out + 16, command->operations, 4);
+        co_little_endian_put(out + 24, command->definition, 8);
+    }
+}
+
+int co_offload_command_decode(struct co_offload_command *out, const uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES],
+                              uint32_t ranks)
+{
+    uint8_t again[CO_OFFLOAD_COMMAND_BYTES];
+    uint32_t kind = (uint32_t)co_little_endian_get(bytes, 4);
+    bool is_good = kind >= CO_OFFLOAD_COMMAND_GROUP && kind < CO_OFFLOAD_COMMAND_END;
+
+    *out = (struct co_offload_command){.kind = kind,
+                                       .ticket = (uint32_t)co_little_endian_get(bytes + 4, 4),
+                                       .group = co_little_endian_get(bytes + 8, 8)};
+    if (command_has_operation(kind)) {
+        uint32_t wanted = kind == CO_OFFLOAD_COMMAND_SEND ? CO_OFFLOAD_OPERATION_SEND : CO_OFFLOAD_OPERATION_RECEIVE;
+        is_good = co_offload_operation_decode(&out->operation, bytes + OPERATION_AT, ranks) == 0 &&
+                  out->operation.kind == wanted;
+    } else if (kind == CO_OFFLOAD_COMMAND_GROUP) {
+        out->operations = (uint32_t)co_little_endian_get(bytes + 16, 4);
+        out->definition = co_little_endian_get(bytes + 24, 8);
+        is_good = out->operations <= CO_OFFLOAD_OPERATIONS_MAX;
+    }
+    co_offload_command_encode(again, out);
+    return is_good && out->ticket < CO_TICKETS && memcmp(again, bytes, CO_OFFLOAD_COMMAND_BYTES) == 0 ? 0 : -EPROTO;
+}
+
+void co_offload_completion_encode(uint8_t out[CO_OFFLOAD_COMPLETION_BYTES],
+                                  const struct co_offload_completion *completion)
+{
+    memset(out, 0, CO_OFFLOAD_COMPLETION_BYTES);
+    co_little_endian_put(out, completion->state, 8);
+    co_little_endian_put(out + 8, (uint32_t)completion->error, 4);
+    co_little_endian_put(out + 16, completion->bytes, 8);
+}
+
+int co_offload_completion_decode(struct co_offload_completion *out, const uint8_t bytes[CO_OFFLOAD_COMPLETION_BYTES])
+{
+    uint8_t again[CO_OFFLOAD_COMPLETION_BYTES];
+
+    *out = (struct co_offload_completion){.state = co_little_endian_get(bytes, 8),
+                                          .error = (int32_t)co_little_endian_get(bytes + 8, 4),
+                                          .bytes = co_little_endian_get(bytes + 16, 8)};
+    co_offload_completion_encode(again, out);
+    return out->state == CO_OFFLOAD_COMPLETION_DONE && out->error <= 0 &&
+                   memcmp(again, bytes, CO_OFFLOAD_COMPLETION_BYTES) == 0
+               ? 0
+               : -EPROTO;
+}

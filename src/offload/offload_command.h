@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What a rank and its proxy say to each other: commands of 64 bytes, the operations of a recorded group, and
+// completions of 64 bytes. Layout and validation, in one place (docs/wire-format.md has the drawing). A proxy decodes
+// from a copy of its own: a rank may write into its ring at any moment. Numbers are little-endian and of fixed width,
+// so that a proxy may sit on another machine. Pure; any thread; hot.
+#ifndef CASTOFF_OFFLOAD_OFFLOAD_COMMAND_H
+#define CASTOFF_OFFLOAD_OFFLOAD_COMMAND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CO_OFFLOAD_COMMAND_BYTES 64
+#define CO_OFFLOAD_COMPLETION_BYTES 64
+#define CO_OFFLOAD_OPERATION_BYTES 40
+#define CO_OFFLOAD_OPERATIONS_MAX 65536 // of a group
+#define CO_TICKETS 1024                 // a call's number while it is under way; a rank has so many at once
+
+// What a message may have: addresses of user space, and room for sums.
+#define CO_OFFLOAD_BYTES_MAX ((uint64_t)1 << 47)
+
+enum co_offload_command_kind {
+    CO_OFFLOAD_COMMAND_GROUP = 1, // here are the operations of a group
+    CO_OFFLOAD_COMMAND_CALL,      // run it; may be said as often as one likes
+    CO_OFFLOAD_COMMAND_SEND,      // one basic operation
+    CO_OFFLOAD_COMMAND_RECEIVE,
+    CO_OFFLOAD_COMMAND_FORGET, // the group; calls under way go on
+    CO_OFFLOAD_COMMAND_BYE,    // nothing more will come
+    CO_OFFLOAD_COMMAND_END
+};
+
+// One place in a group. FORWARD receives and passes on what has come.
+enum co_offload_operation_kind {
+    CO_OFFLOAD_OPERATION_SEND = 1,
+    CO_OFFLOAD_OPERATION_RECEIVE,
+    CO_OFFLOAD_OPERATION_FORWARD,
+    CO_OFFLOAD_OPERATION_BARRIER, // what follows begins when all before it, in this group, is complete here
+    CO_OFFLOAD_OPERATION_END
+};
+
+struct co_offload_operation {
+    uint32_t kind;
+    uint32_t to, to_tag;     // SEND, FORWARD
+    uint32_t from, from_tag; // RECEIVE, FORWARD
+    uint64_t address, bytes; // all but BARRIER
+};
+
+struct co_offload_command {
+    uint32_t kind;
+    uint32_t ticket;                       // CALL, SEND, RECEIVE: below CO_TICKETS, of none that is under way
+    uint64_t group;                        // GROUP, CALL, FORGET
+    uint32_t operations;                   // GROUP: so many,
+    uint64_t definition;                   // at this place of the byte area
+    struct co_offload_operation operation; // SEND, RECEIVE
+};
+
+// `state` is stored last, by a release: a rank reads the rest only after it.
+struct co_offload_completion {
+    uint64_t state; // CO_OFFLOAD_COMPLETION_DONE; the rank clears it before it takes the ticket again
+    int32_t error;  // 0, or the first of the call's: -EMSGSIZE, -ECONNRESET, -EFAULT, ...
+    uint64_t bytes; // received by this call
+};
+
+#define CO_OFFLOAD_COMPLETION_DONE 1
+
+void co_offload_command_encode(uint8_t out[CO_OFFLOAD_COMMAND_BYTES], const struct co_offload_command *command);
+// `ranks` of the job: peers are below. -EPROTO: no such command, bit for bit.
+int co_offload_command_decode(struct co_offload_command *out, const uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES],
+                              uint32_t ranks);
+
+void co_offload_operation_encode(uint8_t out[CO_OFFLOAD_OPERATION_BYTES], const struct co_offload_operation *operation);
+int co_offload_operation_decode(struct co_offload_operation *out, const uint8_t bytes[CO_OFFLOAD_OPERATION_BYTES],
+                                uint32_t ranks);
+
+void co_offload_completion_encode(uint8_t out[CO_OFFLOAD_COMPLETION_BYTES],
+                                  const struct co_offload_completion *completion);
+int co_offload_completion_decode(struct co_offload_completion *out, const uint8_t bytes[CO_OFFLOAD_COMPLETION_BYTES]);
+
+#endif

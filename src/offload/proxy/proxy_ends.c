@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Ends of messages: their numbers, and what each end's proxy says of it to the other's. From its call on an end is in a
+// table under its number; what the other side says before that is left there as a mark. What is said to a rank of this
+// same proxy takes the same way, through the words of a turn, so nothing here calls itself. Called by the executor, by
+// transfers and by proxy_core.c; hot.
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "offload/proxy/proxy_state.h"
+
+static struct co_proxy_table *table_of(struct co_proxy *proxy, bool is_send)
+{
+    return is_send ? &proxy->sends : &proxy->receives;
+}
+
+static struct co_proxy_table *sequences_of(struct co_proxy *proxy, bool is_send)
+{
+    return is_send ? &proxy->send_sequences : &proxy->receive_sequences;
+}
+
+// There is room: two for each end that is not over.
+static void say(struct co_proxy *proxy, const struct co_proxy_end *end, enum co_offload_record_kind kind)
+{
+    struct co_proxy_peer *peer = co_proxy_peer_of(proxy, co_proxy_end_other(end));
+    if (!peer->is_lost) {
+        assert(peer->word_count < peer->word_room);
+        peer->words[peer->word_count++] = (struct co_proxy_word){kind, end->node.key};
+    }
+}
+
+static int words_reserve(struct co_proxy_peer *peer)
+{
+    size_t needed = peer->word_count + 2 * (peer->end_count + 1);
+    if (needed > peer->word_room) {
+        size_t room = 2 * needed + 64;
+        struct co_proxy_word *words = realloc(peer->words, room * sizeof *words);
+        if (words == NULL) {
+            return -ENOMEM;
+        }
+        peer->words = words;
+        peer->word_room = room;
+    }
+    return 0;
+}
+
+// The one of this message, made if need be.
+static int sequence_find(struct co_proxy *proxy, const struct co_proxy_end *end, struct co_proxy_sequence **out)
+{
+    struct co_proxy_table *table = sequences_of(proxy, end->is_send);
+    struct co_proxy_rank *rank = &proxy->ranks[end->call->rank];
+    struct co_offload_key key = end->node.key;
+    key.number = 0;
+    struct co_proxy_node *node = co_proxy_table_get(table, &key);
+
+    if (node == NULL) {
+        if (rank->sequence_count >= proxy->config.ends_max) {
+            return -ENOSPC;
+        }
+        struct co_proxy_sequence *sequence = calloc(1, sizeof *sequence);
+        if (sequence == NULL || co_proxy_table_reserve(table, 1) != 0) {
+            free(sequence);
+            return -ENOMEM;
+        }
+        sequence->node.key = key;
+        sequence->next = proxy->config.first_number;
+        co_proxy_table_put(table, &sequence->node);
+        rank->sequence_count++;
+        node = &sequence->node;
+    }
+    *out = (struct co_proxy_sequence *)node;
+    return 0;
+}
+
+static void mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node)
+{
+    co_proxy_peer_of(proxy, table == &proxy->sends ? node->key.to : node->key.from)->mark_count--;
+    co_proxy_table_remove(table, node);
+    free(node);
+}
+
+int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const struct co_offload_operation *operation)
+{
+    uint32_t own = (uint32_t)end->call->rank, space = end->call->group != NULL ? CO_OFFLOAD_GROUP : CO_OFFLOAD_BASIC;
+    struct co_proxy_table *table = table_of(proxy, end->is_send);
+    struct co_proxy_sequence *sequence;
+
+    end->node.key = end->is_send ? (struct co_offload_key){own, operation->to, operation->to_tag, space, 0}
+                                 : (struct co_offload_key){operation->from, own, operation->from_tag, space, 0};
+    struct co_proxy_peer *peer = co_proxy_peer_of(proxy, co_proxy_end_other(end));
+    int error = words_reserve(peer);
+    if (error == 0) {
+        error = co_proxy_table_reserve(table, 1);
+    }
+    if (error == 0) {
+        error = sequence_find(proxy, end, &sequence);
+    }
+    if (error != 0) {
+        return error;
+    }
+    end->node.key.number = sequence->next++;
+    end->address = operation->address;
+    end->bytes = operation->bytes;
+    end->is_length_known = end->is_send && operation->kind != CO_OFFLOAD_OPERATION_FORWARD;
+    struct co_proxy_node *node = co_proxy_table_get(table, &end->node.key);
+    if (node != NULL) {
+        end->is_ready = ((struct co_proxy_mark *)node)->is_ready;
+        end->is_failed = ((struct co_proxy_mark *)node)->is_failed;
+        mark_remove(proxy, table, node);
+    }
+    end->is_failed = end->is_failed || proxy->ranks[co_proxy_end_other(end)].is_gone;
+    co_proxy_table_put(table, &end->node);
+    peer->end_count++;
+    proxy->ranks[own].end_count++;
+    return 0;
+}
+
+void co_proxy_end_queue(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    bool has_bytes = end->twin == NULL || end->twin->moved > end->moved || end->bytes == 0;
+
+    if (end->state == CO_PROXY_END_OPEN && end->is_ready && end->is_length_known && has_bytes &&
+        co_proxy_link_is_alone(&end->outgoing)) {
+        co_proxy_link_join_last(&co_proxy_peer_of(proxy, end->node.key.to)->outgoing, &end->outgoing);
+    }
+}
+
+void co_proxy_end_open(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    if (end->is_failed) {
+        co_proxy_end_finish(proxy, end, -ECONNRESET, false);
+    } else if (end->is_send) {
+        co_proxy_end_queue(proxy, end);
+    } else {
+        struct co_rank_window *window = proxy->ranks[end->call->rank].window;
+        int error = window->ops->open(window, end->address, end->bytes, false, &end->loan);
+        end->has_loan = error == 0;
+        if (error != 0) {
+            co_proxy_end_finish(proxy, end, error, true);
+        } else {
+            say(proxy, end, CO_OFFLOAD_RECORD_READY);
+        }
+    }
+}
+
+// A FORWARD's range is its receive's, and both have to be done with it.
+static void loan_close(struct co_proxy_end *end)
+{
+    struct co_proxy_end *owner = end->is_send && end->twin != NULL ? end->twin : end;
+
+    if (owner->has_loan && (end->twin == NULL || end->twin->state == CO_PROXY_END_OVER)) {
+        owner->loan.window->ops->close(&owner->loan);
+        owner->has_loan = false;
+    }
+}
+
+// Out of all tables and lists.
+static void end_remove(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    co_proxy_link_leave(&end->outgoing);
+    co_proxy_table_remove(table_of(proxy, end->is_send), &end->node);
+    co_proxy_peer_of(proxy, co_proxy_end_other(end))->end_count--;
+    proxy->ranks[end->call->rank].end_count--;
+    end->state = CO_PROXY_END_OVER;
+    loan_close(end);
+}
+
+static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told)
+{
+    struct co_proxy_call *call = end->call;
+
+    assert(end->state == CO_PROXY_END_OPEN && call->open > 0);
+    if (is_told) {
+        say(proxy, end, end->is_send ? CO_OFFLOAD_RECORD_SEND_FAILED : CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+    }
+    end_remove(proxy, end);
+    call->open--;
+    call->error = call->error != 0 ? call->error : error;
+    call->bytes += !end->is_send && error == 0 ? end->moved : 0;
+    if (!call->is_runnable) {
+        call->is_runnable = true;
+        co_proxy_link_join_last(&proxy->runnable, &call->runnable);
+    }
+}
+
+// What did not come cannot be passed on.
+void co_proxy_end_finish(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told)
+{
+    finish_one(proxy, end, error, is_told);
+    if (!end->is_send && error != 0 && end->twin != NULL && end->twin->state == CO_PROXY_END_OPEN) {
+        finish_one(proxy, end->twin, error, true);
+    }
+}
+
+void co_proxy_end_abandon(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    if (!end->is_failed) {
+        say(proxy, end, end->is_send ? CO_OFFLOAD_RECORD_SEND_FAILED : CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+    }
+    end_remove(proxy, end);
+}
+
+void co_proxy_end_drop(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    if (end->state != CO_PROXY_END_OVER) {
+        end_remove(proxy, end);
+    }
+}
+
+// The other side's word of a message that is called here.
+static int end_hear(struct co_proxy *proxy, struct co_proxy_end *end, enum co_offload_record_kind kind)
+{
+    if (kind == CO_OFFLOAD_RECORD_READY) {
+        if (end->is_ready) {
+            return -EPROTO;
+        }
+        end->is_ready = true;
+        co_proxy_end_queue(proxy, end);
+        return 0;
+    }
+    end->is_failed = true;
+    if (end->state == CO_PROXY_END_OPEN) {
+        co_proxy_end_finish(proxy, end, -ECONNRESET, false);
+    }
+    return 0;
+}
+
+static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node,
+                     enum co_offload_record_kind kind, const struct co_offload_key *key)
+{
+    struct co_proxy_peer *peer = co_proxy_peer_of(proxy, table == &proxy->sends ? key->to : key->from);
+    struct co_proxy_mark *mark = (struct co_proxy_mark *)node;
+
+    if (mark == NULL) {
+        if (peer->mark_count >= peer->rank_count * proxy->config.ends_max) {
+            return -ENOSPC;
+        }
+        mark = calloc(1, sizeof *mark);
+        if (mark == NULL || co_proxy_table_reserve(table, 1) != 0) {
+            free(mark);
+            return -ENOMEM;
+        }
+        mark->node = (struct co_proxy_node){.key = *key, .is_mark = true};
+        co_proxy_table_put(table, &mark->node);
+        peer->mark_count++;
+    }
+    if (kind == CO_OFFLOAD_RECORD_READY && mark->is_ready) {
+        return -EPROTO;
+    }
+    mark->is_ready = mark->is_ready || kind == CO_OFFLOAD_RECORD_READY;
+    mark->is_failed = mark->is_failed || kind != CO_OFFLOAD_RECORD_READY;
+    return 0;
+}
+
+// Whether the rank here has called that message: then it is in the table, or over.
+static bool was_called(struct co_proxy *proxy, bool is_send, const struct co_offload_key *key)
+{
+    struct co_offload_key of_sequence = *key;
+    of_sequence.number = 0;
+    const struct co_proxy_node *node = co_proxy_table_get(sequences_of(proxy, is_send), &of_sequence);
+    return node != NULL && key->number < ((const struct co_proxy_sequence *)node)->next;
+}
+
+// The peer speaks of a message between a rank of its own and one of ours.
+static bool key_is_good(const struct co_proxy *proxy, int peer, uint32_t theirs, uint32_t ours,
+                        const struct co_offload_key *key)
+{
+    return theirs < (uint32_t)proxy->config.ranks && proxy->proxy_of_rank[theirs] == peer &&
+           co_proxy_rank_is_ours(proxy, ours) && key->number >= proxy->config.first_number;
+}
+
+int co_proxy_ends_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
+                       const struct co_offload_key *key)
+{
+    bool is_send = kind != CO_OFFLOAD_RECORD_SEND_FAILED; // it is told to
+    uint32_t theirs = is_send ? key->to : key->from, ours = is_send ? key->from : key->to;
+    struct co_proxy_table *table = table_of(proxy, is_send);
+
+    if (!key_is_good(proxy, peer, theirs, ours, key)) {
+        return -EPROTO;
+    }
+    if (proxy->ranks[theirs].is_gone || proxy->ranks[ours].is_gone) {
+        return 0;
+    }
+    struct co_proxy_node *node = co_proxy_table_get(table, key);
+    if (node != NULL && !node->is_mark) {
+        return end_hear(proxy, (struct co_proxy_end *)node, kind);
+    }
+    return node == NULL && was_called(proxy, is_send, key) ? 0 : mark_hear(proxy, table, node, kind, key);
+}
+
+int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload_key *key, struct co_proxy_end **out)
+{
+    *out = NULL;
+    if (!key_is_good(proxy, peer, key->from, key->to, key)) {
+        return -EPROTO;
+    }
+    struct co_proxy_node *node = co_proxy_table_get(&proxy->receives, key);
+    if (node == NULL || node->is_mark) {
+        return proxy->ranks[key->to].is_gone || was_called(proxy, false, key) ? 0 : -EPROTO;
+    }
+    struct co_proxy_end *end = (struct co_proxy_end *)node;
+    if (end->state != CO_PROXY_END_OPEN) {
+        return -EPROTO; // READY was not said
+    }
+    *out = end;
+    return 0;
+}
+
+struct gone {
+    struct co_proxy *proxy;
+    uint32_t rank;
+};
+
+static void gone_visit(void *context, struct co_proxy_table *table, struct co_proxy_node *node)
+{
+    const struct gone *gone = context;
+    if (node->is_mark && (node->key.from == gone->rank || node->key.to == gone->rank)) {
+        mark_remove(gone->proxy, table, node);
+    }
+}
+
+static void call_gone(struct co_proxy *proxy, struct co_proxy_call *call, uint32_t rank)
+{
+    for (uint32_t i = 0; i < call->end_count; i++) {
+        struct co_proxy_end *end = &call->ends[i];
+        if (end->state != CO_PROXY_END_OVER && co_proxy_end_other(end) == rank) {
+            end->is_failed = true;
+            if (end->state == CO_PROXY_END_OPEN) {
+                co_proxy_end_finish(proxy, end, -ECONNRESET, false);
+            }
+        }
+    }
+}
+
+void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank)
+{
+    if (proxy->ranks[rank].is_gone) {
+        return;
+    }
+    proxy->ranks[rank].is_gone = true;
+    for (int i = 0; i < proxy->config.ranks; i++) {
+        for (uint32_t ticket = 0; proxy->ranks[i].call_count > 0 && ticket < CO_TICKETS; ticket++) {
+            if (proxy->ranks[i].calls[ticket] != NULL) {
+                call_gone(proxy, proxy->ranks[i].calls[ticket], rank);
+            }
+        }
+    }
+    struct gone gone = {proxy, rank};
+    co_proxy_table_visit(&proxy->sends, gone_visit, &gone);
+    co_proxy_table_visit(&proxy->receives, gone_visit, &gone);
+}
+
+static void node_free(void *context, struct co_proxy_table *table, struct co_proxy_node *node)
+{
+    (void)context;
+    (void)table;
+    free(node);
+}
+
+// No end is left in them.
+void co_proxy_ends_close(struct co_proxy *proxy)
+{
+    struct co_proxy_table *tables[] = {&proxy->sends, &proxy->receives, &proxy->send_sequences,
+                                       &proxy->receive_sequences};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        co_proxy_table_visit(tables[i], node_free, NULL);
+        co_proxy_table_close(tables[i]);
+    }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the files of the core share. A call is one run of a group, or of one basic operation; each of its sends and
+// receives is an end, for the message has another end at the other rank's proxy. proxy_core.c calls the parts:
+// proxy_executor.c goes through a call's operations, proxy_transfer.c moves bytes, both by proxy_ends.c, where ends
+// meet.
+#ifndef CASTOFF_OFFLOAD_PROXY_PROXY_STATE_H
+#define CASTOFF_OFFLOAD_PROXY_PROXY_STATE_H
+
+#include "base/hash_map.h"
+#include "offload/offload_record.h"
+#include "offload/proxy/proxy_core.h"
+#include "offload/proxy/proxy_table.h"
+
+// Of a ring list: its head, or inside of what is listed.
+struct co_proxy_link {
+    struct co_proxy_link *before, *after;
+};
+
+enum co_proxy_end_state {
+    CO_PROXY_END_CALLED, // has its number, and its operation has not begun
+    CO_PROXY_END_OPEN,
+    CO_PROXY_END_OVER
+};
+
+struct co_proxy_end {
+    struct co_proxy_node node;     // the first: in `sends` or `receives` until it is over
+    struct co_proxy_link outgoing; // of a send that could move, in its peer's list
+    struct co_proxy_call *call;
+    struct co_proxy_end *twin; // of a FORWARD: its receive's send, its send's receive
+    struct co_rank_window_loan loan;
+    uint64_t address, bytes; // receive: room; send: length, unknown of a FORWARD until its first piece has come
+    uint64_t moved;          // so much has come, or gone
+    uint64_t whole;          // receive: of the message, since its first piece
+    enum co_proxy_end_state state;
+    bool is_send, has_loan, has_begun;         // begun: a piece has come or gone
+    bool is_ready, is_failed, is_length_known; // what the other end has said; of a send
+};
+
+// What was said of a message that its rank here has not called yet.
+struct co_proxy_mark {
+    struct co_proxy_node node; // the first
+    bool is_ready, is_failed;
+};
+
+// Messages of one direction, pair, tag and space: the number of the next.
+struct co_proxy_sequence {
+    struct co_proxy_node node; // the first; its key has number 0
+    uint64_t next;
+};
+
+struct co_proxy_group {
+    uint32_t uses; // calls under way, and one while it is defined
+    uint32_t ends; // of all its operations
+    bool was_called;
+    uint32_t count;
+    struct co_offload_operation operations[];
+};
+
+struct co_proxy_call {
+    struct co_proxy_link runnable; // in `proxy->runnable` while it might go on
+    bool is_runnable;
+    int rank;
+    uint32_t ticket;
+    struct co_proxy_group *group; // NULL: basic
+    struct co_offload_operation basic;
+    const struct co_offload_operation *operations;
+    uint32_t count, position; // operations; the next one
+    uint32_t end_count, end_position;
+    uint32_t open; // ends that are open: a BARRIER waits for 0
+    int error;     // the first
+    uint64_t bytes;
+    struct co_proxy_end ends[];
+};
+
+struct co_proxy_rank {
+    bool is_here, is_leaving, is_gone; // of all ranks only is_gone
+    struct co_rank_window *window;
+    struct co_proxy_call **calls; // by ticket
+    uint32_t call_count, end_count;
+    uint32_t sequence_count;
+    struct co_hash_map groups; // by number
+};
+
+struct co_proxy_word { // something to say to a peer
+    enum co_offload_record_kind kind;
+    struct co_offload_key key;
+};
+
+struct co_proxy_peer {
+    bool is_lost;
+    size_t left_said;              // it has been told of so many of `left`
+    struct co_proxy_link outgoing; // sends that could move, in turn
+    struct co_proxy_word *words;   // to say in this turn; there is room for two of each end
+    size_t word_count, word_room;
+    size_t end_count;              // of messages from or to it that are not over
+    size_t rank_count, mark_count; // its ranks; marks of what it has said
+};
+
+struct co_proxy {
+    struct co_proxy_config config;
+    struct co_proxy_output output;
+    struct co_carrier *carrier;
+    int *proxy_of_rank;
+    struct co_proxy_rank *ranks;
+    struct co_proxy_peer *peers;
+    uint32_t *left; // ranks of ours that said BYE, and have ended, in this order
+    size_t left_count;
+    struct co_proxy_link runnable;
+    struct co_proxy_table sends, receives;                   // ends of ranks here, and marks for them
+    struct co_proxy_table send_sequences, receive_sequences; // by messages of ranks here
+    struct co_proxy_counts counts;
+    uint8_t *record; // CO_OFFLOAD_RECORD_BYTES_MAX, to send
+};
+
+static inline void co_proxy_link_init(struct co_proxy_link *link)
+{
+    link->before = link->after = link;
+}
+
+static inline bool co_proxy_link_is_alone(const struct co_proxy_link *link)
+{
+    return link->after == link;
+}
+
+// Out of its list, if it is in one.
+static inline void co_proxy_link_leave(struct co_proxy_link *link)
+{
+    link->before->after = link->after;
+    link->after->before = link->before;
+    co_proxy_link_init(link);
+}
+
+static inline void co_proxy_link_join_last(struct co_proxy_link *head, struct co_proxy_link *link)
+{
+    link->before = head->before;
+    link->after = head;
+    head->before->after = link;
+    head->before = link;
+}
+
+static inline struct co_proxy_peer *co_proxy_peer_of(struct co_proxy *proxy, uint32_t rank)
+{
+    return &proxy->peers[proxy->proxy_of_rank[rank]];
+}
+
+static inline bool co_proxy_rank_is_ours(const struct co_proxy *proxy, uint32_t rank)
+{
+    return rank < (uint32_t)proxy->config.ranks && proxy->proxy_of_rank[rank] == proxy->config.self;
+}
+
+// The rank at the other end.
+static inline uint32_t co_proxy_end_other(const struct co_proxy_end *end)
+{
+    return end->is_send ? end->node.key.to : end->node.key.from;
+}
+
+// proxy_ends.c
+// Takes the message's number. -ENOMEM, -ENOSPC.
+int co_proxy_end_call(struct co_proxy *proxy, struct co_proxy_end *end, const struct co_offload_operation *operation);
+// Its operation begins: state is OPEN, and the call counts it.
+void co_proxy_end_open(struct co_proxy *proxy, struct co_proxy_end *end);
+// It is over. is_told: the other end has to hear that nothing will come, or be taken.
+void co_proxy_end_finish(struct co_proxy *proxy, struct co_proxy_end *end, int error, bool is_told);
+// The same for one that never began.
+void co_proxy_end_abandon(struct co_proxy *proxy, struct co_proxy_end *end);
+// Nobody is told, and nothing of the call is looked at: the rank is gone.
+void co_proxy_end_drop(struct co_proxy *proxy, struct co_proxy_end *end);
+// Into its peer's list, if it can move.
+void co_proxy_end_queue(struct co_proxy *proxy, struct co_proxy_end *end);
+// What the other end's proxy says of a message. -EPROTO, -ENOSPC, -ENOMEM.
+int co_proxy_ends_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
+                       const struct co_offload_key *key);
+// Of a message of which a piece comes: its open receive. 0: *out, NULL where it is over; or -EPROTO.
+int co_proxy_ends_find(struct co_proxy *proxy, int peer, const struct co_offload_key *key, struct co_proxy_end **out);
+// All that has to do with that rank ends.
+void co_proxy_ends_gone(struct co_proxy *proxy, uint32_t rank);
+void co_proxy_ends_close(struct co_proxy *proxy);
+
+// proxy_executor.c
+int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struct co_proxy_group *group,
+                        const struct co_offload_operation *basic);
+// As far as it goes. True: it is over.
+bool co_proxy_call_advance(struct co_proxy *proxy, struct co_proxy_call *call);
+void co_proxy_call_free(struct co_proxy *proxy, struct co_proxy_call *call);
+void co_proxy_call_drop(struct co_proxy *proxy, struct co_proxy_call *call);
+
+// proxy_groups.c
+int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, const struct co_offload_command *command,
+                          const uint8_t *definition, size_t bytes);
+struct co_proxy_group *co_proxy_group_find(const struct co_proxy_rank *rank, uint64_t number);
+int co_proxy_group_forget(struct co_proxy_rank *rank, uint64_t number);
+void co_proxy_group_release(struct co_proxy_group *group);
+void co_proxy_groups_close(struct co_proxy_rank *rank);
+
+// proxy_transfer.c
+// The next piece of a send, from the window into proxy->record: bytes of the record, 0 where the send has failed.
+size_t co_proxy_piece_out(struct co_proxy *proxy, struct co_proxy_end *end);
+// That record is on its way.
+void co_proxy_piece_sent(struct co_proxy *proxy, struct co_proxy_end *end, size_t record_bytes);
+int co_proxy_piece_in(struct co_proxy *proxy, int peer, const struct co_offload_record *record);
+
+#endif

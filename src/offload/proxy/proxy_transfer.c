@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Bytes of messages, piece by piece: out of a window into a record, and out of a record into a window. A receive is
+// over when its last byte is in the rank's memory, a send when the carrier has its last byte. Called by proxy_core.c;
+// hot.
+#include <assert.h>
+#include <errno.h>
+
+#include "offload/proxy/proxy_state.h"
+
+// A FORWARD reads what its receive writes, through the same loan.
+static int loan_of_send(struct co_proxy *proxy, struct co_proxy_end *end, struct co_rank_window_loan **out)
+{
+    struct co_rank_window *window = proxy->ranks[end->call->rank].window;
+    int error = 0;
+
+    *out = end->twin != NULL ? &end->twin->loan : &end->loan;
+    if (end->twin == NULL && !end->has_loan) {
+        error = window->ops->open(window, end->address, end->bytes, true, &end->loan);
+        end->has_loan = error == 0;
+    }
+    return error;
+}
+
+size_t co_proxy_piece_out(struct co_proxy *proxy, struct co_proxy_end *end)
+{
+    uint64_t here = end->twin != NULL ? end->twin->moved : end->bytes; // so much could leave
+    uint64_t left = here - end->moved;
+    uint32_t bytes = left < proxy->config.piece_bytes ? (uint32_t)left : proxy->config.piece_bytes;
+    struct co_rank_window_loan *loan;
+
+    assert(here <= end->bytes && here >= end->moved);
+    int error = loan_of_send(proxy, end, &loan);
+    if (error == 0 && bytes > 0) {
+        error = loan->window->ops->read(loan, end->moved, proxy->record + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, bytes);
+    }
+    if (error != 0) {
+        co_proxy_end_finish(proxy, end, error, true);
+        return 0;
+    }
+    co_offload_record_encode_data_head(proxy->record, &end->node.key, end->moved, end->bytes, bytes);
+    return CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + bytes;
+}
+
+void co_proxy_piece_sent(struct co_proxy *proxy, struct co_proxy_end *end, size_t record_bytes)
+{
+    end->moved += record_bytes - CO_OFFLOAD_RECORD_DATA_HEAD_BYTES;
+    proxy->counts.bytes_sent += record_bytes - CO_OFFLOAD_RECORD_DATA_HEAD_BYTES;
+    if (end->moved == end->bytes) {
+        co_proxy_end_finish(proxy, end, 0, false);
+    } else {
+        co_proxy_end_queue(proxy, end);
+    }
+}
+
+// The first piece says how long the message is. What is too long for a FORWARD is passed on to nobody.
+static void receive_begin(struct co_proxy *proxy, struct co_proxy_end *end, uint64_t whole)
+{
+    end->has_begun = true;
+    end->whole = whole;
+    if (end->twin == NULL || end->twin->state != CO_PROXY_END_OPEN) {
+        return;
+    }
+    if (whole > end->bytes) {
+        co_proxy_end_finish(proxy, end->twin, -EMSGSIZE, true);
+    } else {
+        end->twin->bytes = whole;
+        end->twin->is_length_known = true;
+    }
+}
+
+static int receive_write(struct co_proxy_end *end, const struct co_offload_record *record)
+{
+    uint64_t room = end->moved < end->bytes ? end->bytes - end->moved : 0;
+    uint64_t bytes = record->data.payload_bytes < room ? record->data.payload_bytes : room;
+
+    return bytes == 0 ? 0 : end->loan.window->ops->write(&end->loan, end->moved, record->data.payload, bytes);
+}
+
+int co_proxy_piece_in(struct co_proxy *proxy, int peer, const struct co_offload_record *record)
+{
+    struct co_proxy_end *end;
+    int error = co_proxy_ends_find(proxy, peer, &record->data.key, &end);
+
+    if (error != 0) {
+        return error;
+    }
+    if (end == NULL) {
+        proxy->counts.strays++;
+        return 0;
+    }
+    if (record->data.offset != end->moved || (end->has_begun && record->data.whole != end->whole)) {
+        return -EPROTO;
+    }
+    if (!end->has_begun) {
+        receive_begin(proxy, end, record->data.whole);
+    }
+    error = receive_write(end, record);
+    if (error == 0) {
+        end->moved += record->data.payload_bytes;
+        proxy->counts.bytes_received += record->data.payload_bytes;
+    }
+    if (error == 0 && end->moved == end->whole) {
+        uint64_t bytes = end->whole < end->bytes ? end->whole : end->bytes;
+        error = end->loan.window->ops->flush(&end->loan, bytes);
+    }
+    if (error != 0) {
+        co_proxy_end_finish(proxy, end, error, true);
+        return 0;
+    }
+    if (end->twin != NULL) {
+        co_proxy_end_queue(proxy, end->twin);
+    }
+    if (end->moved == end->whole) {
+        co_proxy_end_finish(proxy, end, end->whole > end->bytes ? -EMSGSIZE : 0, false);
+    }
+    return 0;
+}

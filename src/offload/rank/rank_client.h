@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A rank's side of a proxy: groups are recorded, calls are given, and looking whether one is over is one load. A
+// group's operations are told to the proxy at its first call and when the proxy has forgotten it since: it keeps as
+// many as `groups_max`, those that were called last. Nothing here waits: where there is no room (-EAGAIN) the caller
+// does something else, and comes again. No descriptors: who owns this rings and sleeps. One thread at a time; hot.
+#ifndef CASTOFF_OFFLOAD_RANK_RANK_CLIENT_H
+#define CASTOFF_OFFLOAD_RANK_RANK_CLIENT_H
+
+#include "offload/segment.h"
+
+struct co_rank_client;
+struct co_rank_group;
+
+struct co_rank_client_config {
+    uint32_t ranks;      // of the job
+    uint32_t groups_max; // as the proxy's
+    void *context;
+    void (*ring)(void *context); // the proxy sleeps
+};
+
+// Of memory that is zero. -EINVAL, -ENOMEM.
+int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *memory,
+                        const struct co_rank_client_config *config);
+// Groups are freed before.
+void co_rank_client_close(struct co_rank_client *client);
+
+// An empty group; operations are recorded behind each other until the first call. -ENOMEM, -EINVAL (a peer that is
+// none, a range that is none), -ENOSPC (too many), -EBUSY (it was called).
+int co_rank_group_start(struct co_rank_client *client, struct co_rank_group **out);
+int co_rank_group_record(struct co_rank_group *group, const struct co_offload_operation *operation);
+// Runs it once more: *ticket is asked for its end. -EAGAIN; -EBUSY: its last call is not over.
+int co_rank_group_call(struct co_rank_group *group, uint32_t *ticket);
+// Its last call has been collected: else -EBUSY. -EAGAIN: FORGET has no room.
+int co_rank_group_free(struct co_rank_group *group);
+
+// One basic operation, SEND or RECEIVE. -EINVAL, -EAGAIN.
+int co_rank_client_start(struct co_rank_client *client, const struct co_offload_operation *operation, uint32_t *ticket);
+int co_rank_client_bye(struct co_rank_client *client); // -EAGAIN
+
+// Whether the call is over: one load.
+bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket);
+// Of a call that is over: what became of it. The ticket names another call from here on.
+struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket);
+
+// For who wants to sleep: segment.h.
+struct co_segment_rank *co_rank_client_segment(struct co_rank_client *client);
+
+struct co_rank_client_counts {
+    uint64_t commands, definitions, cached_calls;
+};
+const struct co_rank_client_counts *co_rank_client_counts(const struct co_rank_client *client);
+
+#endif

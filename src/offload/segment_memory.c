@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Sealed memory; see the header.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "offload/segment_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL };
+
+static int segment_map(struct co_segment_memory **out, int fd)
+{
+    void *memory = mmap(NULL, sizeof(struct co_segment_memory), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) {
+        return -errno;
+    }
+    *out = memory;
+    return 0;
+}
+
+int co_segment_memory_create(struct co_segment_memory **out, int *fd)
+{
+    int made = memfd_create("castoff-proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (made < 0) {
+        return -errno;
+    }
+    int error =
+        ftruncate(made, sizeof(struct co_segment_memory)) != 0 || fcntl(made, F_ADD_SEALS, SEALS) != 0 ? -errno : 0;
+    if (error == 0) {
+        error = segment_map(out, made);
+    }
+    if (error != 0) {
+        close(made);
+        return error;
+    }
+    *fd = made;
+    return 0;
+}
+
+int co_segment_memory_map(struct co_segment_memory **out, int fd)
+{
+    struct stat is;
+    int seals = fcntl(fd, F_GET_SEALS); // -1 of what is no memfd
+
+    if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &is) != 0 ||
+        is.st_size != (off_t)sizeof(struct co_segment_memory)) {
+        return -EPERM;
+    }
+    return segment_map(out, fd);
+}
+
+void co_segment_memory_unmap(struct co_segment_memory *memory)
+{
+    munmap(memory, sizeof *memory);
+}

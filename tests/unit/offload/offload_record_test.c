@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Records between proxies: golden bytes, which docs/wire-format.md has too, there and back, and nonsense.
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "offload/offload_record.h"
+
+static uint8_t bytes[CO_OFFLOAD_RECORD_BYTES_MAX + 1];
+
+static const struct co_offload_key key = {
+    .from = 3, .to = 0x0104, .tag = 0x11223344, .space = CO_OFFLOAD_GROUP, .number = UINT64_C(0x100000002)};
+
+// Exactly as long, so that reading on is seen.
+static int decode(struct co_offload_record *out, size_t count)
+{
+    uint8_t *exact = malloc(count ? count : 1);
+    memcpy(exact, bytes, count);
+    int error = co_offload_record_decode(out, exact, count);
+    free(exact);
+    return error;
+}
+
+// The hexadecimal pairs of the example with this title, of all its lines.
+static size_t example_read(const char *title, uint8_t *out, size_t room)
+{
+    char line[512];
+    bool is_there = false;
+    size_t count = 0;
+    FILE *file = fopen("docs/wire-format.md", "r");
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (is_there && count > 0 && strncmp(line, "    ", 4) != 0) {
+            break;
+        }
+        is_there = is_there || strstr(line, title) != NULL;
+        const char *at = line + 4;
+        unsigned value;
+        int used;
+        while (is_there && strncmp(line, "    ", 4) == 0 && strspn(at, "0123456789abcdef") == 2 &&
+               sscanf(at, "%2x%n", &value, &used) == 1) {
+            assert_true(count < room);
+            out[count++] = (uint8_t)value;
+            at += used + (at[used] == ' ');
+        }
+    }
+    fclose(file);
+    return count;
+}
+
+static void golden_bytes(void **state)
+{
+    (void)state;
+    uint8_t golden[200];
+    size_t count = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_READY, &key, 1);
+    assert_int_equal(example_read("**READY** of one receive", golden, sizeof golden), count);
+    assert_memory_equal(bytes, golden, count);
+
+    count = co_offload_record_encode_gone(bytes, 0x0104);
+    assert_int_equal(example_read("**GONE** of a rank", golden, sizeof golden), count);
+    assert_memory_equal(bytes, golden, count);
+
+    co_offload_record_encode_data_head(bytes, &key, 65536, 65541, 5);
+    memcpy(bytes + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, "hello", 5);
+    assert_int_equal(example_read("**DATA**, the last piece", golden, sizeof golden),
+                     CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 5);
+    assert_memory_equal(bytes, golden, CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 5);
+}
+
+static void entries_there_and_back(void **state)
+{
+    (void)state;
+    static struct co_offload_key keys[CO_OFFLOAD_RECORD_ENTRIES_MAX];
+    static const enum co_offload_record_kind kinds[] = {CO_OFFLOAD_RECORD_READY, CO_OFFLOAD_RECORD_SEND_FAILED,
+                                                        CO_OFFLOAD_RECORD_RECEIVE_FAILED};
+    static const uint32_t counts[] = {1, 2, CO_OFFLOAD_RECORD_ENTRIES_MAX};
+    struct co_offload_record record;
+
+    for (uint32_t i = 0; i < CO_OFFLOAD_RECORD_ENTRIES_MAX; i++) {
+        keys[i] = (struct co_offload_key){i, ~i, i * i, i % 2, UINT64_MAX - i};
+    }
+    for (int i = 0; i < 9; i++) {
+        uint32_t count = counts[i / 3];
+        size_t length = co_offload_record_encode_entries(bytes, kinds[i % 3], keys, count);
+        assert_int_equal(co_offload_record_bytes(bytes, CO_OFFLOAD_RECORD_HEAD_BYTES), length);
+        assert_int_equal(co_offload_record_decode(&record, bytes, length), 0);
+        assert_int_equal(record.kind, kinds[i % 3]);
+        assert_int_equal(record.entries.count, count);
+        for (uint32_t k = 0; k < count; k++) {
+            struct co_offload_key back = co_offload_record_entry(&record, k);
+            assert_true(co_offload_key_equals(&back, &keys[k]));
+        }
+        assert_int_equal(decode(&record, length - 1), -EPROTO);
+        assert_int_equal(decode(&record, length + 1), -EPROTO);
+    }
+}
+
+static int decode_data(uint64_t offset, uint64_t whole, uint32_t payload_bytes)
+{
+    struct co_offload_record record;
+    co_offload_record_encode_data_head(bytes, &key, offset, whole, payload_bytes);
+    int error = decode(&record, CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + payload_bytes);
+    if (error == 0) {
+        assert_int_equal(record.data.offset, offset);
+        assert_int_equal(record.data.whole, whole);
+        assert_int_equal(record.data.payload_bytes, payload_bytes);
+        assert_true(co_offload_key_equals(&record.data.key, &key));
+    }
+    return error;
+}
+
+static void pieces_lie_inside_their_message(void **state)
+{
+    (void)state;
+    assert_int_equal(decode_data(0, 0, 0), 0);
+    assert_int_equal(decode_data(0, 1, 1), 0);
+    assert_int_equal(decode_data(UINT64_MAX - 7, UINT64_MAX, 7), 0);
+    assert_int_equal(decode_data(0, CO_OFFLOAD_RECORD_PAYLOAD_MAX, CO_OFFLOAD_RECORD_PAYLOAD_MAX), 0);
+    assert_int_equal(decode_data(0, 1, 0), -EPROTO); // nothing of something
+    assert_int_equal(decode_data(1, 1, 0), -EPROTO);
+    assert_int_equal(decode_data(0, 4, 5), -EPROTO);
+    assert_int_equal(decode_data(2, 4, 3), -EPROTO);
+    assert_int_equal(decode_data(UINT64_MAX, 4, 3), -EPROTO);
+    assert_int_equal(decode_data(5, 4, 3), -EPROTO);
+}
+
+static void nonsense_is_refused(void **state)
+{
+    (void)state;
+    struct co_offload_record record;
+    size_t length = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_READY, &key, 1);
+
+    for (size_t i = 0; i < CO_OFFLOAD_RECORD_HEAD_BYTES;
+         i++) { // every other head is one of nothing, or of another length
+        for (unsigned value = 1; value < 256; value++) {
+            bytes[i] ^= (uint8_t)value;
+            bool is_other_kind =
+                i == 1 && (bytes[1] == CO_OFFLOAD_RECORD_SEND_FAILED || bytes[1] == CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+            assert_int_equal(decode(&record, length), is_other_kind ? 0 : -EPROTO);
+            bytes[i] ^= (uint8_t)value;
+        }
+    }
+    assert_int_equal(decode(&record, length), 0);
+    bytes[CO_OFFLOAD_RECORD_HEAD_BYTES + 12] = CO_OFFLOAD_SPACES;
+    assert_int_equal(decode(&record, length), -EPROTO);
+    length = co_offload_record_encode_gone(bytes, UINT32_MAX);
+    assert_int_equal(decode(&record, length), 0);
+    bytes[CO_OFFLOAD_RECORD_HEAD_BYTES + 4] = 1;
+    assert_int_equal(decode(&record, length), -EPROTO);
+    assert_int_equal(co_offload_record_bytes(bytes, CO_OFFLOAD_RECORD_HEAD_BYTES - 1), 0);
+    assert_int_equal(decode(&record, 0), -EPROTO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(golden_bytes),
+        cmocka_unit_test(entries_there_and_back),
+        cmocka_unit_test(pieces_lie_inside_their_message),
+        cmocka_unit_test(nonsense_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

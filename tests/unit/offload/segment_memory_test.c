@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Memory of a segment: both see the same, and a proxy maps nothing that a rank could make shorter.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "offload/segment_memory.h"
+
+static void both_see_the_same(void **state)
+{
+    (void)state;
+    struct co_segment_memory *ours, *theirs;
+    struct co_segment_rank rank;
+    struct co_segment_proxy proxy;
+    uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
+    bool rings;
+    int fd;
+
+    assert_int_equal(co_segment_memory_create(&ours, &fd), 0);
+    assert_int_equal(co_segment_memory_map(&theirs, fd), 0);
+    assert_true(ours != theirs);
+    co_segment_rank_open(&rank, ours);
+    assert_int_equal(co_segment_proxy_open(&proxy, theirs), 0);
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_BYE};
+    assert_int_equal(co_segment_give(&rank, &command, NULL, 0, &rings), 0);
+    assert_int_equal(co_segment_take(&proxy, bytes), 1);
+    assert_int_equal(bytes[0], CO_OFFLOAD_COMMAND_BYE);
+    assert_int_equal(ftruncate(fd, 4096), -1); // sealed
+    assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    co_segment_memory_unmap(ours);
+    co_segment_memory_unmap(theirs);
+    close(fd);
+}
+
+static int map_of(int seals, off_t bytes)
+{
+    struct co_segment_memory *memory;
+    int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    assert_true(fd >= 0);
+    assert_int_equal(ftruncate(fd, bytes), 0);
+    assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+    int error = co_segment_memory_map(&memory, fd);
+    if (error == 0) {
+        co_segment_memory_unmap(memory);
+    }
+    close(fd);
+    return error;
+}
+
+static void what_a_rank_might_send(void **state)
+{
+    (void)state;
+    struct co_segment_memory *memory;
+    const off_t right = (off_t)sizeof(struct co_segment_memory);
+    const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    int pipes[2];
+
+    assert_int_equal(map_of(all, right), 0);
+    assert_int_equal(map_of(all & ~F_SEAL_SHRINK, right), -EPERM);
+    assert_int_equal(map_of(all & ~F_SEAL_SEAL, right), -EPERM);
+    assert_int_equal(map_of(all, right - 1), -EPERM);
+    assert_int_equal(map_of(all, right + 4096), -EPERM);
+    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(co_segment_memory_map(&memory, pipes[0]), -EPERM);
+    close(pipes[0]);
+    close(pipes[1]);
+    assert_int_equal(co_segment_memory_map(&memory, -1), -EPERM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_see_the_same),
+        cmocka_unit_test(what_a_rank_might_send),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
