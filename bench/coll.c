@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Measures MPI_Bcast, MPI_Allgather and their nonblocking forms on castoff's side and on stock's sides in turn, in one
-// job. An ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run build/bench/coll
+// Measures broadcasts and allgathers, blocking, nonblocking and persistent, on castoff's side and on stock's sides in
+// turn, in one job. An ordinary MPI program: started by `castoff bench`, or by hand (mpirun -n 4 castoff run
+// build/bench/coll
 // --calls bcast --sizes 8,4096). Rank 0 prints where the ranks are (coll_place.c), then one line for each side, call
 // and size:
 //   row CALL BYTES BATCH SIDE WRONG COUNT ns ns ns ...
@@ -14,9 +15,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const coll_call_names[COLL_CALLS] = {
-    "bcast",       "ibcast", "allgather", "iallgather",     "allgatherv",
-    "iallgatherv", "istart", "overlap",   "overlap-ibcast", "overlap-iallgatherv"};
+const char *const coll_call_names[COLL_CALLS] = {"bcast",
+                                                 "ibcast",
+                                                 "allgather",
+                                                 "iallgather",
+                                                 "allgatherv",
+                                                 "iallgatherv",
+                                                 "persistent-bcast",
+                                                 "persistent-allgather",
+                                                 "persistent-allgatherv",
+                                                 "istart",
+                                                 "overlap",
+                                                 "overlap-ibcast",
+                                                 "overlap-iallgatherv"};
 
 static bool allocate(struct coll_run *run)
 {
@@ -43,6 +54,7 @@ struct point {
     enum coll_call call;
     size_t bytes;
     bool is_in[COLL_SIDES_MAX];
+    double took; // one call, on the slower of castoff's side and the fastest other one
     int batch;
     size_t wrong[COLL_SIDES_MAX];
     double *times; // [side][rounds_max]
@@ -91,13 +103,34 @@ static void choose_sides(struct coll_run *run, struct point *point)
     for (int s = 2; s < run->side_count; s++) {
         point->is_in[s] = point->is_in[s] && took[s] < 2 * best;
     }
-    point->batch = batch_for(run, point->call, took[0] > best ? took[0] : best);
+    point->took = took[0] > best ? took[0] : best;
 }
 
-static bool goes_on(struct coll_run *run, int rounds, double start)
+static void open_point(struct coll_run *run, struct point *point, enum coll_call call, size_t bytes)
 {
-    int more = rounds < run->options.rounds_max &&
-               (rounds < run->options.rounds_min || coll_now() - start < run->options.seconds);
+    *point = (struct point){.call = call, .bytes = bytes};
+    point->times = calloc((size_t)run->options.rounds_max * COLL_SIDES_MAX, sizeof *point->times);
+    for (int s = 0; s < run->side_count; s++) {
+        if (coll_side_serves(&run->sides[s], call)) {
+            coll_sample_plan(run, &run->sides[s], call, bytes);
+        }
+    }
+    choose_sides(run, point);
+}
+
+static void close_point(struct coll_run *run, struct point *point)
+{
+    for (int s = 0; s < run->side_count; s++) {
+        if (coll_side_serves(&run->sides[s], point->call)) {
+            coll_sample_forget(&run->sides[s], point->call);
+        }
+    }
+    free(point->times);
+}
+
+static bool goes_on(struct coll_run *run, int rounds, double start, double seconds)
+{
+    int more = rounds < run->options.rounds_max && (rounds < run->options.rounds_min || coll_now() - start < seconds);
     MPI_Bcast(&more, 1, MPI_INT, 0, run->control);
     return more;
 }
@@ -157,25 +190,71 @@ static void print_rows(struct coll_run *run, struct point *point, int rounds)
     free(slowest_times);
 }
 
-static void measure(struct coll_run *run, enum coll_call call, size_t bytes)
+static void take_round(struct coll_run *run, struct point *points, int count, int round)
 {
-    struct point point = {.call = call, .bytes = bytes};
-    int rounds = 0;
-    point.times = calloc((size_t)run->options.rounds_max * COLL_SIDES_MAX, sizeof *point.times);
-    choose_sides(run, &point);
-    double start = coll_now();
-    while (goes_on(run, rounds, start)) {
-        for (int i = 0; i < run->side_count; i++) {
-            int s = (i + rounds) % run->side_count; // nobody always comes first
-            if (point.is_in[s]) {
-                point.times[s * run->options.rounds_max + rounds] =
-                    coll_sample(run, &run->sides[s], call, bytes, point.batch, &point.wrong[s]);
+    for (int i = 0; i < run->side_count; i++) {
+        int s = (i + round) % run->side_count; // nobody always comes first
+        for (int j = 0; j < count; j++) {
+            struct point *point = &points[(j + round) % count];
+            if (point->is_in[s]) {
+                point->times[s * run->options.rounds_max + round] =
+                    coll_sample(run, &run->sides[s], point->call, point->bytes, point->batch, &point->wrong[s]);
             }
         }
+    }
+}
+
+// Several calls of one size in the same rounds, with as many calls in a sample.
+static void measure(struct coll_run *run, const enum coll_call *calls, int count, size_t bytes)
+{
+    struct point points[COLL_CALLS];
+    double slowest_call = 0;
+    int rounds = 0;
+    for (int i = 0; i < count; i++) {
+        open_point(run, &points[i], calls[i], bytes);
+        slowest_call = points[i].took > slowest_call ? points[i].took : slowest_call;
+    }
+    for (int i = 0; i < count; i++) {
+        points[i].batch = batch_for(run, calls[i], slowest_call);
+    }
+    double start = coll_now();
+    while (goes_on(run, rounds, start, run->options.seconds * count)) {
+        take_round(run, points, count, rounds);
         rounds++;
     }
-    print_rows(run, &point, rounds);
-    free(point.times);
+    for (int i = 0; i < count; i++) {
+        print_rows(run, &points[i], rounds);
+        close_point(run, &points[i]);
+    }
+}
+
+static void measure_one_after_the_other(struct coll_run *run)
+{
+    for (int i = 0; i < COLL_CALLS; i++) {
+        enum coll_call call = (enum coll_call)i;
+        for (int j = 0; run->options.calls[call] && j < run->options.size_count; j++) {
+            if (coll_is_overlap(call)) {
+                coll_overlap_measure(run, call, run->options.sizes[j]);
+            } else {
+                measure(run, &call, 1, run->options.sizes[j]);
+            }
+        }
+    }
+}
+
+// `castoff bench` lets no call through that is not timed by rounds.
+static void measure_in_turn(struct coll_run *run)
+{
+    enum coll_call calls[COLL_CALLS];
+    int count = 0;
+    for (int call = 0; call < COLL_CALLS; call++) {
+        if (run->options.calls[call]) {
+            calls[count++] = (enum coll_call)call;
+        }
+    }
+    for (int i = 0; i < run->options.size_count; i++) {
+        measure(run, calls, count, run->options.sizes[i]);
+    }
 }
 
 int main(int argc, char **argv)
@@ -199,14 +278,10 @@ int main(int argc, char **argv)
         MPI_Abort(MPI_COMM_WORLD, 1);
     }
     coll_place_print(&run);
-    for (int call = 0; call < COLL_CALLS; call++) {
-        for (int i = 0; run.options.calls[call] && i < run.options.size_count; i++) {
-            if (coll_is_overlap((enum coll_call)call)) {
-                coll_overlap_measure(&run, (enum coll_call)call, run.options.sizes[i]);
-            } else {
-                measure(&run, (enum coll_call)call, run.options.sizes[i]);
-            }
-        }
+    if (run.options.takes_turns) {
+        measure_in_turn(&run);
+    } else {
+        measure_one_after_the_other(&run);
     }
     free(run.send);
     free(run.receive);

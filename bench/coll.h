@@ -17,6 +17,9 @@ enum coll_call {
     COLL_IALLGATHER,
     COLL_ALLGATHERV,
     COLL_IALLGATHERV,
+    COLL_PERSISTENT_BCAST, // started and completed; made once for each side and size
+    COLL_PERSISTENT_ALLGATHER,
+    COLL_PERSISTENT_ALLGATHERV,
     COLL_ISTART,
     COLL_OVERLAP, // of MPI_Iallgather
     COLL_OVERLAP_IBCAST,
@@ -31,7 +34,7 @@ enum coll_compute { COLL_COMPUTE_OSU, COLL_COMPUTE_STEPS, COLL_COMPUTE_SLEEP, CO
 // Of an allgatherv: each longer than the one before by the same, all the same, or the first ten times the others.
 enum coll_blocks { COLL_BLOCKS_GROWING, COLL_BLOCKS_EQUAL, COLL_BLOCKS_LONG, COLL_BLOCKS };
 
-enum { COLL_SIDES_MAX = 24, COLL_SIZES_MAX = 64 };
+enum { COLL_SIDES_MAX = 40, COLL_SIZES_MAX = 64 };
 
 struct coll_options {
     bool calls[COLL_CALLS];
@@ -44,6 +47,7 @@ struct coll_options {
     enum coll_compute compute; // overlap: what the computation is
     enum coll_blocks blocks;   // of the allgathervs
     bool has_algorithms;       // one side for every algorithm of the tuned component
+    bool takes_turns;          // calls of one size are measured in the same rounds
     int root;
 };
 
@@ -51,8 +55,9 @@ struct coll_options {
 struct coll_side {
     char name[32];
     MPI_Comm comm;
-    enum coll_call call;         // which call's algorithm it stands for; COLL_CALLS: all
-    const char *libnbc_variable; // of a nonblocking one, which looks at its own at each call; NULL: none
+    enum coll_call call;             // which call's algorithm it stands for; COLL_CALLS: all
+    MPI_Request planned[COLL_CALLS]; // the persistent ones of the size that is measured
+    const char *libnbc_variable;     // of a nonblocking one, which looks at its own at each call; NULL: none
     int libnbc_algorithm;
 };
 
@@ -64,14 +69,23 @@ struct coll_run {
     int rank, ranks;
     uint8_t *send, *receive;
     size_t room;          // bytes of `receive`
-    int *counts, *places; // of the allgathers of unequal blocks
+    int *counts, *places; // of the allgathers of unequal blocks, of the size that is measured
     uint64_t seed;
 };
 
 // One message from a root, not a block of each rank.
 static inline bool coll_has_root(enum coll_call call)
 {
-    return call == COLL_BCAST || call == COLL_IBCAST || call == COLL_OVERLAP_IBCAST;
+    return call == COLL_BCAST || call == COLL_IBCAST || call == COLL_PERSISTENT_BCAST || call == COLL_OVERLAP_IBCAST;
+}
+
+// What a start of a persistent one is.
+static inline enum coll_call coll_started(enum coll_call call)
+{
+    return call == COLL_PERSISTENT_BCAST        ? COLL_IBCAST
+           : call == COLL_PERSISTENT_ALLGATHER  ? COLL_IALLGATHER
+           : call == COLL_PERSISTENT_ALLGATHERV ? COLL_IALLGATHERV
+                                                : call;
 }
 
 extern const char *const coll_call_names[COLL_CALLS];
@@ -94,7 +108,10 @@ void coll_data_fill(uint8_t *bytes, size_t count, uint64_t seed);
 size_t coll_data_wrong(const uint8_t *bytes, size_t count, uint64_t seed);
 uint64_t coll_data_seed(uint64_t round, int rank);
 
-// coll_sample.c: one sample of a call on a side; prepares, waits for all, times `batch` calls, checks every byte.
+// coll_sample.c: makes the request of a persistent call, and frees it; nothing for the others. Collective.
+void coll_sample_plan(struct coll_run *run, struct coll_side *side, enum coll_call call, size_t bytes);
+void coll_sample_forget(struct coll_side *side, enum coll_call call);
+// One sample of a call on a side; prepares, waits for all, times `batch` calls, checks every byte.
 double coll_sample(struct coll_run *run, const struct coll_side *side, enum coll_call call, size_t bytes, int batch,
                    size_t *wrong);
 void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes);

@@ -9,12 +9,19 @@
 #include <string.h>
 
 static const struct option long_options[] = {
-    {"calls", required_argument, NULL, 'c'},      {"sizes", required_argument, NULL, 's'},
-    {"rounds-min", required_argument, NULL, 'm'}, {"rounds-max", required_argument, NULL, 'M'},
-    {"seconds", required_argument, NULL, 't'},    {"batch", required_argument, NULL, 'b'},
-    {"late-ms", required_argument, NULL, 'l'},    {"compute", required_argument, NULL, 'z'},
-    {"blocks", required_argument, NULL, 'k'},     {"algorithms", no_argument, NULL, 'a'},
-    {"root", required_argument, NULL, 'r'},       {NULL, 0, NULL, 0},
+    {"calls", required_argument, NULL, 'c'},
+    {"sizes", required_argument, NULL, 's'},
+    {"rounds-min", required_argument, NULL, 'm'},
+    {"rounds-max", required_argument, NULL, 'M'},
+    {"seconds", required_argument, NULL, 't'},
+    {"batch", required_argument, NULL, 'b'},
+    {"late-ms", required_argument, NULL, 'l'},
+    {"compute", required_argument, NULL, 'z'},
+    {"blocks", required_argument, NULL, 'k'},
+    {"algorithms", no_argument, NULL, 'a'},
+    {"root", required_argument, NULL, 'r'},
+    {"in-turn", no_argument, NULL, 'i'},
+    {NULL, 0, NULL, 0},
 };
 
 static bool take_calls(struct coll_options *options, char *list)
@@ -110,6 +117,9 @@ static bool take_option(struct coll_options *options, int option)
     case 'a':
         options->has_algorithms = true;
         return true;
+    case 'i':
+        options->takes_turns = true;
+        return true;
     default:
         return false;
     }
@@ -128,6 +138,16 @@ bool coll_options_read(struct coll_options *options, int argc, char **argv, int 
             }
             return false;
         }
+    }
+    bool is_of_rounds = true;
+    for (int call = COLL_ISTART; call < COLL_CALLS; call++) {
+        is_of_rounds &= !options->calls[call];
+    }
+    if (options->takes_turns && !is_of_rounds) {
+        if (rank == 0) {
+            fputs("coll: --in-turn is not for istart and the overlaps\n", stderr);
+        }
+        return false;
     }
     if (options->size_count == 0 || options->rounds_max < options->rounds_min) {
         if (rank == 0) {

@@ -4,6 +4,7 @@
 // check every byte. The timed part holds the calls and two clock reads, nothing else.
 #include "coll.h"
 
+#include <mpi-ext.h>
 #include <string.h>
 #include <time.h>
 
@@ -16,7 +17,12 @@ double coll_now(void)
 
 static bool is_uneven(enum coll_call call)
 {
-    return call == COLL_ALLGATHERV || call == COLL_IALLGATHERV;
+    return call == COLL_ALLGATHERV || coll_started(call) == COLL_IALLGATHERV;
+}
+
+static bool is_persistent(enum coll_call call)
+{
+    return coll_started(call) != call;
 }
 
 static size_t share_of(const struct coll_run *run, int rank, size_t bytes)
@@ -32,15 +38,27 @@ static size_t share_of(const struct coll_run *run, int rank, size_t bytes)
     }
 }
 
-// The mean of the blocks is `bytes`, or a little less.
-static void lay_out(struct coll_run *run, enum coll_call call, size_t bytes)
+// The mean of the blocks is `bytes`, or a little less. A persistent call reads these at each start: they are the same
+// for all calls of one size.
+static void lay_out(struct coll_run *run, size_t bytes)
 {
     int at = 0;
     for (int rank = 0; rank < run->ranks; rank++) {
-        run->counts[rank] = (int)(is_uneven(call) ? share_of(run, rank, bytes) : bytes);
+        run->counts[rank] = (int)share_of(run, rank, bytes);
         run->places[rank] = at;
         at += run->counts[rank];
     }
+}
+
+// Of a rank's block in what is received: `bytes` are the mean.
+static uint8_t *place_of(const struct coll_run *run, enum coll_call call, int rank, size_t bytes)
+{
+    return run->receive + (is_uneven(call) ? (size_t)run->places[rank] : (size_t)rank * bytes);
+}
+
+static size_t length_of(const struct coll_run *run, enum coll_call call, int rank, size_t bytes)
+{
+    return is_uneven(call) ? (size_t)run->counts[rank] : bytes;
 }
 
 void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes)
@@ -54,8 +72,10 @@ void coll_sample_prepare(struct coll_run *run, enum coll_call call, size_t bytes
         }
         return;
     }
-    lay_out(run, call, bytes);
-    coll_data_fill(run->send, (size_t)run->counts[run->rank], coll_data_seed(round, run->rank));
+    if (is_uneven(call)) {
+        lay_out(run, bytes);
+    }
+    coll_data_fill(run->send, length_of(run, call, run->rank, bytes), coll_data_seed(round, run->rank));
     memset(run->receive, 0xa5, bytes * (size_t)run->ranks);
 }
 
@@ -66,7 +86,7 @@ size_t coll_sample_check(struct coll_run *run, enum coll_call call, size_t bytes
     }
     size_t wrong = 0;
     for (int rank = 0; rank < run->ranks; rank++) {
-        wrong += coll_data_wrong(run->receive + run->places[rank], (size_t)run->counts[rank],
+        wrong += coll_data_wrong(place_of(run, call, rank, bytes), length_of(run, call, rank, bytes),
                                  coll_data_seed(run->seed, rank));
     }
     return wrong;
@@ -90,6 +110,44 @@ void coll_sample_start(struct coll_run *run, const struct coll_side *side, enum 
     } else {
         MPI_Iallgather(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, request);
     }
+}
+
+void coll_sample_plan(struct coll_run *run, struct coll_side *side, enum coll_call call, size_t bytes)
+{
+    int count = (int)bytes, root = run->options.root;
+    MPI_Request *request = &side->planned[call];
+    if (!is_persistent(call)) {
+        return;
+    }
+    coll_side_enter(side);
+    if (call == COLL_PERSISTENT_BCAST) {
+        MPIX_Bcast_init(run->receive, count, MPI_BYTE, root, side->comm, MPI_INFO_NULL, request);
+    } else if (call == COLL_PERSISTENT_ALLGATHERV) {
+        lay_out(run, bytes);
+        MPIX_Allgatherv_init(run->send, run->counts[run->rank], MPI_BYTE, run->receive, run->counts, run->places,
+                             MPI_BYTE, side->comm, MPI_INFO_NULL, request);
+    } else {
+        MPIX_Allgather_init(run->send, count, MPI_BYTE, run->receive, count, MPI_BYTE, side->comm, MPI_INFO_NULL,
+                            request);
+    }
+}
+
+void coll_sample_forget(struct coll_side *side, enum coll_call call)
+{
+    if (is_persistent(call)) {
+        MPI_Request_free(&side->planned[call]);
+    }
+}
+
+static double time_persistent(const struct coll_side *side, enum coll_call call, int batch)
+{
+    MPI_Request request = side->planned[call];
+    double start = coll_now();
+    for (int i = 0; i < batch; i++) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return coll_now() - start;
 }
 
 static double time_nonblocking(struct coll_run *run, const struct coll_side *side, enum coll_call call, int count,
@@ -122,6 +180,9 @@ static double time_calls(struct coll_run *run, const struct coll_side *side, enu
 {
     if (call == COLL_ISTART) {
         return time_start(run, side, count);
+    }
+    if (is_persistent(call)) {
+        return time_persistent(side, call, batch);
     }
     if (call == COLL_IBCAST || call == COLL_IALLGATHER || call == COLL_IALLGATHERV) {
         return time_nonblocking(run, side, call, count, batch);

@@ -2,7 +2,8 @@
 //
 // The sides of a comparison as communicators of one job: castoff's (a plain duplicate), stock's default and each
 // of stock's algorithms (duplicates with the info key castoff=no). Open MPI's tuned component looks at its forced
-// algorithm when a communicator is made, so the control variable is set around the duplication. Cold.
+// algorithm when a communicator is made, so the control variable is set around the duplication. Those of MPI_Allgatherv
+// cannot be set then: `castoff bench` gives each a job. Cold.
 #include "coll.h"
 
 #include <stdio.h>
@@ -53,12 +54,27 @@ static struct coll_side *add(struct coll_run *run, const char *name, MPI_Comm co
     return side;
 }
 
+// Two-process algorithms abort or misbehave on other sizes.
+static bool is_for_two(enum coll_call call, int algorithm)
+{
+    return call == COLL_ALLGATHER && algorithm == 6;
+}
+
+// libnbc's algorithms are those of its persistent calls, too.
+static bool is_wanted(const struct coll_run *run, enum coll_call family)
+{
+    bool is_wanted = false;
+    for (int call = 0; call < COLL_CALLS; call++) {
+        is_wanted |= run->options.calls[call] && coll_started((enum coll_call)call) == family;
+    }
+    return is_wanted;
+}
+
 static void add_algorithm(struct coll_run *run, int family, int algorithm)
 {
     enum coll_call call = families[family].call;
     char name[32];
-    // Two-process algorithms abort or misbehave on other sizes.
-    if ((call == COLL_ALLGATHER && algorithm == 6 && run->ranks != 2) || run->side_count == COLL_SIDES_MAX) {
+    if ((is_for_two(call, algorithm) && run->ranks != 2) || run->side_count == COLL_SIDES_MAX) {
         return;
     }
     snprintf(name, sizeof name, "%s-%d", coll_call_names[call], algorithm);
@@ -83,7 +99,7 @@ void coll_sides_open(struct coll_run *run)
     add(run, "castoff", own);
     add(run, "stock", duplicate_native());
     for (int family = 0; run->options.has_algorithms && family < FAMILIES; family++) {
-        if (!run->options.calls[families[family].call]) {
+        if (!is_wanted(run, families[family].call)) {
             continue;
         }
         for (int algorithm = families[family].first; algorithm <= families[family].last; algorithm++) {
@@ -102,7 +118,7 @@ void coll_sides_close(struct coll_run *run)
 
 bool coll_side_serves(const struct coll_side *side, enum coll_call call)
 {
-    return side->call == COLL_CALLS || side->call == call;
+    return side->call == COLL_CALLS || side->call == coll_started(call);
 }
 
 void coll_side_enter(const struct coll_side *side)

@@ -3,7 +3,8 @@
 #
 # Real programs end to end, start-up included, with castoff at its defaults over without, for figure M48: castoff ab runs
 # both in turn and compares what they print. In the laboratory at 1 Gbit/s and on this node. A line for each:
-#   PROGRAM PLACE PAIRS without_s with_s with/without low high verdict
+#   PROGRAM PLACE PAIRS without_s with_s with/without low high verdict calls
+# where the calls are those that castoff took, as "MPI_Bcast 24 of 24, ..." of a rank, or none;
 # or PROGRAM PLACE - and why not. `make bench-real` installs them.
 #
 #   bench/real_programs.sh BUILD PAIRS FOLDER [PROGRAM:PLACE...]     places: 4 and 8 hosts, node
@@ -72,15 +73,20 @@ compare() { # program place ranks
     fi >"$folder/$name.out" 2>"$folder/$name.err"
 }
 
-# Castoff over stock: castoff ab gives stock over castoff.
-result() { # json
-    /usr/bin/python3 - "$1" <<'PY'
+# Castoff over stock: castoff ab gives stock over castoff, and the calls of all ranks together.
+result() { # json ranks
+    /usr/bin/python3 - "$1" "$2" <<'PY'
 import json
+import re
 import statistics
 import sys
 ab = json.load(open(sys.argv[1], encoding="utf-8"))
+ranks = int(sys.argv[2])
+calls = [(name, *(round(int(number) / ranks) for number in numbers))
+         for name, *numbers in re.findall(r"(\w+) (\d+) of (\d+)", ab.get("taken", "")) if int(numbers[0]) > 0]
+taken = ", ".join(f"{name} {taken:,} of {seen:,}" for name, taken, seen in calls) or "none"
 print(len(ab["without_s"]), f'{statistics.median(ab["without_s"]):.2f} {statistics.median(ab["with_s"]):.2f}',
-      f'{1 / ab["ratio"]:.3f} {1 / ab["high"]:.3f} {1 / ab["low"]:.3f}', ab["verdict"].replace(" ", "-"))
+      f'{1 / ab["ratio"]:.3f} {1 / ab["high"]:.3f} {1 / ab["low"]:.3f}', ab["verdict"].replace(" ", "-"), taken)
 PY
 }
 
@@ -89,7 +95,7 @@ for one in "${wanted[@]}"; do
     ranks=$(ranks_at "$place")
     why=$(prepare "$program" "$ranks")
     if [[ -z $why ]] && compare "$program" "$place" "$ranks"; then
-        echo "$program $place $(result "$folder/$program-$place.json")"
+        echo "$program $place $(result "$folder/$program-$place.json" "$ranks")"
     else
         echo "$program $place - ${why:-$(grep -v setpgid "$folder/$program-$place.err" | tail -n 1)}"
     fi

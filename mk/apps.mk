@@ -3,7 +3,8 @@
 # `make test-apps`: real programs from Debian, native and with castoff (tests/apps/apps_test.sh). It installs them; they
 # are large, and nothing else needs them. `make traces` records some of them and programs of bench/, and writes
 # docs/applications.md (bench/applications.sh). `make bench-real` measures real programs with castoff over without, figure
-# M48 (bench/real_programs.sh); `make bench-all` measures those that are installed.
+# M48 (bench/real_programs.sh), and keeps the runs, of which `make readme` makes a table; `make bench-all` measures those that
+# are installed.
 
 DEPS_APPS := hpcc lammps quantum-espresso quantum-espresso-data netpipe-openmpi python3-mpi4py python3-numpy \
   scalapack-mpi-test mumps-test libmumps-dev libcoarrays-openmpi-dev
@@ -21,4 +22,4 @@ traces: all bench-programs
 .PHONY: bench-real
 bench-real: all bench-programs
 	@sh scripts/install_packages.sh -- $(DEPS_APPS)
-	@FIGURES_BUILD=$(abspath $(BUILD)) bench/figures/M48.sh
+	@bench/all.sh $(BUILD) M48

@@ -62,6 +62,10 @@ $(BUILD)/tests/unit/job_key_test: private LDFLAGS_SAN += -Wl,--wrap=co_auth_open
 # There the library that puts buffers into groups is one without RDMA.
 $(BUILD)/tests/unit/engine_onesided_test: private LDFLAGS_SAN += -Wl,--wrap=co_onesided_library_load
 
+# There parts of src/pmpi meet mpi.h, but no MPI.
+$(BUILD)/obj/tests/unit/pmpi/%.o: private ALL_CFLAGS += $(MPI_CFLAGS)
+$(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/collective/%_buffers.o,bcast gather gatherv)
+
 # Objects are kept, or every run would compile them again.
 .SECONDARY: $(UNIT_TESTS:%.c=$(BUILD)/obj/%.o) $(UNIT_SHARED_OBJ)
 

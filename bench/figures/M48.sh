@@ -3,13 +3,19 @@
 #
 # M48: real programs from end to end (bench/real_programs.sh), castoff at its defaults over stock, across 4 and 8 hosts at
 # 1 Gbit/s and on one node. With arguments only these are measured (sharded:4 lammps:node ...), and lines of earlier runs
-# of this build folder stand for the others.
+# of this build folder stand for the others. M48.runs has what was measured now, a line for each program and place, which
+# bench/all.sh keeps in bench/runs.tsv: the table of programs in README.md.
 . "$(dirname "$0")/figure.sh"
 what="real programs end to end, 4 and 8 hosts at 1 Gbit/s and one node: time with castoff over without, geometric mean; longest"
 reach="none above 1.02; geometric mean below 1"
 lines=$out/M48.lines
 (($# > 0)) || rm -f "$lines"
 touch "$lines"
+: >"$out/M48.runs"
+keep() { # program place pairs without with ratio low high verdict calls...
+    [[ $3 == - ]] || printf '%s\t%s\t%s s; %s s; %s (%s to %s); %s\t%s pairs\n' "M48:$1:$2" "$9" "$4" "$5" "$6" "$7" "$8" "${*:10}" "$3" \
+        >>"$out/M48.runs"
+}
 note_command bench/real_programs.sh "$build" "${M48_PAIRS:-6}" FOLDER "$@"
 "$top/bench/real_programs.sh" "$build" "${M48_PAIRS:-6}" "$out/M48.work" "$@" | while read -r line; do
     read -r program place _ <<<"$line"
@@ -17,9 +23,11 @@ note_command bench/real_programs.sh "$build" "${M48_PAIRS:-6}" FOLDER "$@"
     echo "$line" >>"$lines.new"
     mv "$lines.new" "$lines"
     echo "$line" >&2
+    # shellcheck disable=SC2086 # words
+    keep $line
 done
 {
-    echo "# program place pairs without_s with_s with/without low high verdict"
+    echo "# program place pairs without_s with_s with/without low high verdict, calls that castoff took of those of a rank"
     sort -k2,2 -k1,1 "$lines"
 } >"$out/M48.txt"
 awk 'NF >= 9 && $3 != "-"' "$lines" >"$lines.good"

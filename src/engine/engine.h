@@ -62,6 +62,8 @@ struct co_team_seed {
 // Local; pmpi agrees on the result over the members. `world_ranks` in communicator order.
 int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint64_t id, const int *world_ranks,
                       int size, int rank);
+// By a member whose seed did not open, once all have tried: those that have one wait for its leave.
+void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank);
 size_t co_team_seed_bytes(const struct co_team_seed *seed); // memory of this process beside the struct
 void co_team_seed_close(const struct co_team_seed *seed, struct co_engine *engine); // when no team was opened
 // No team can be opened: the operations of all other members end with an error instead of waiting for this one.

@@ -56,6 +56,9 @@ bool co_shm_node_is_gone(const struct co_shm_node *node, int rank); // the same 
 #define CO_SHM_NO_SEAT (-1)
 int co_shm_seat_take(struct co_shm_node *node, uint64_t team_id, int first, int count);
 void co_shm_seat_leave(struct co_shm_node *node, int seat);
+// By a member that could take none, once all others have taken theirs or could not: an area is free again when as many
+// have left as were to come.
+void co_shm_seat_decline(struct co_shm_node *node, uint64_t team_id, int first);
 void co_shm_seat_break(struct co_shm_node *node, int seat, int error); // as co_shm_team_break
 
 // `members` are ranks within the node in team order, `self` the own position; one alone needs no seat. On failure the

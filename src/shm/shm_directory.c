@@ -177,17 +177,33 @@ static void free_area(struct co_shm_node *node, uint32_t index)
     }
 }
 
-void co_shm_directory_leave(struct co_shm_node *node, uint32_t index)
+static void leave(struct co_shm_node *node, uint32_t index)
 {
     struct co_shm_entry *entry = &node->entries[index];
-
-    if (lock(node->header) != 0) {
-        return;
-    }
     entry->left++;
     if (entry->left == entry->count) {
         free_area(node, index);
         entry->key = 0;
+    }
+}
+
+void co_shm_directory_leave(struct co_shm_node *node, uint32_t index)
+{
+    if (lock(node->header) == 0) {
+        leave(node, index);
+        unlock(node->header);
+    }
+}
+
+void co_shm_directory_decline(struct co_shm_node *node, uint64_t key)
+{
+    if (lock(node->header) != 0) {
+        return;
+    }
+    int64_t index = find(node, key);
+    if (index >= 0) { // or none has joined
+        node->entries[index].joined++;
+        leave(node, (uint32_t)index);
     }
     unlock(node->header);
 }

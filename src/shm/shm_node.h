@@ -65,6 +65,8 @@ int co_shm_directory_init(struct co_shm_header *header);
 int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count);
 // The member leaves; the last one frees the entry and gives its memory back.
 void co_shm_directory_leave(struct co_shm_node *node, uint32_t index);
+// For who could not join, once nobody joins any more: counts as one that has joined and left, if others have joined.
+void co_shm_directory_decline(struct co_shm_node *node, uint64_t key);
 
 // shm_loan.c: what the team of this entry has of the node's staging goes back; all its members are done with it.
 void co_shm_loans_return(struct co_shm_node *node, uint32_t entry);

@@ -31,6 +31,11 @@ void co_shm_seat_leave(struct co_shm_node *node, int seat)
     co_shm_directory_leave(node, (uint32_t)seat);
 }
 
+void co_shm_seat_decline(struct co_shm_node *node, uint64_t team_id, int first)
+{
+    co_shm_directory_decline(node, directory_key(team_id, first));
+}
+
 void co_shm_seat_break(struct co_shm_node *node, int seat, int error)
 {
     co_store_relaxed(&node->entries[seat].broken, (uint32_t)-error); // relaxed: the word is all

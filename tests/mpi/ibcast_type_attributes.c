@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes with attributes in all calls that outlive their start: nonblocking collectives, receives and sends, and
 // persistent ones. The program's callbacks are called when it duplicates or frees a type itself, and never else, not
-// even where the copy function refuses. ranks: 2 3 environment: CASTOFF_P2P=yes taken: MPI_Ibcast MPI_Iallgather
-// MPI_Iallgatherv expect: right ints, and no callback but the program's own
+// even where the copy function refuses.
+// ranks: 2 3
+// environment: CASTOFF_P2P=yes
+// taken: MPI_Ibcast MPI_Iallgather MPI_Iallgatherv
+// expect: right ints, and no callback but the program's own
 #include "oracle/verdict.h"
 
 #include <stdlib.h>

@@ -148,6 +148,9 @@ refused "--rounds-min 20 is above --rounds-max 15$" --rounds-max 15 --stock-best
 refused "--batch '1x' is no number from 0" --batch 1x
 refused "--compute 'think' is none of osu, steps, sleep$" --compute think
 refused "--blocks 'odd' is none of growing, equal, long$" --blocks odd
+refused "--in-turn wants two --calls or more, and 'bcast' is one$" --in-turn
+refused "--in-turn is not for 'overlap'$" --in-turn --calls bcast,overlap
+refused "--in-turn is not for 'latency'$" --in-turn --calls latency,rate p2p
 
 if ! command -v mpirun >/dev/null; then
     skip "bench" "no mpirun"
@@ -174,6 +177,70 @@ for blocks in growing equal long; do
     run "$castoff" bench --stock-only -n 3 --sizes 8,1000 --seconds 0 --rounds-min 6 --calls allgatherv,iallgatherv --blocks $blocks
     ok "blocks $blocks: bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 4 ]
 done
+# This library counts what the first rank makes, starts and frees.
+cat >"$work/counts.c" <<'END'
+#include <mpi.h>
+#include <mpi-ext.h>
+#include <stdio.h>
+#include <stdlib.h>
+static int made, started, freed;
+int MPIX_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    made++;
+    return PMPIX_Bcast_init(buffer, count, type, root, comm, info, request);
+}
+int MPIX_Allgather_init(const void *send, int count, MPI_Datatype type, void *receive, int receive_count,
+                        MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    made += 100;
+    return PMPIX_Allgather_init(send, count, type, receive, receive_count, receive_type, comm, info, request);
+}
+int MPIX_Allgatherv_init(const void *send, int count, MPI_Datatype type, void *receive, const int *counts, const int *places,
+                         MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *request)
+{
+    made += 10000;
+    return PMPIX_Allgatherv_init(send, count, type, receive, counts, places, receive_type, comm, info, request);
+}
+int MPI_Start(MPI_Request *request)
+{
+    started++;
+    return PMPI_Start(request);
+}
+int MPI_Request_free(MPI_Request *request)
+{
+    freed++;
+    return PMPI_Request_free(request);
+}
+int MPI_Finalize(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    FILE *file = rank == 0 ? fopen(getenv("COUNTS"), "w") : NULL;
+    if (file) {
+        fprintf(file, "%d %d %s\n", made, freed, started >= 12 * (1 + 6 * 2) ? "many" : "few");
+        fclose(file);
+    }
+    return PMPI_Finalize();
+}
+END
+mpicc -shared -fPIC -o "$work/counts.so" "$work/counts.c" || exit 1
+run "$castoff" bench --stock-only -n 2 --sizes 8,100K --seconds 0 --rounds-min 6 --rounds-max 6 --batch 2 \
+    --calls persistent-bcast,persistent-allgather,persistent-allgatherv --mpirun-options "-x LD_PRELOAD=$work/counts.so -x COUNTS=$work/counts"
+ok "persistent: bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 6 ]
+ok "persistent: every call has its table" [ "$(grep -c '^# MPI_Start and MPI_Wait of MPIX_.*ratio = stock / castoff' "$work/out")" -eq 3 ]
+ok "persistent: made once for each of two sides and sizes, started many times, freed" [ "$(cat "$work/counts")" = "40404 12 many" ]
+run "$castoff" bench --stock-only -n 2 --sizes 100K,8 --seconds 0 --rounds-min 6 --in-turn --blocks equal \
+    --calls allgatherv,allgather,persistent-allgather --csv "$work/b.csv" --json "$work/b.json"
+ok "in turn: bytes right" [ "$(grep -c ' ok ' "$work/out")" -eq 6 ]
+ok "in turn: every call has one table" [ "$(grep -c 'ratio = stock / castoff' "$work/out")" -eq 3 ]
+ok "in turn: held against the first" out_has '^# in turn: time of allgatherv over that of the call'
+ok "in turn: at each size, on both sides" [ "$(grep -c '^ *[0-9]*  *2 \(persistent-\)*allgather  *\(castoff\|stock\) ' "$work/out")" -eq 8 ]
+ok "in turn: CSV" [ "$(grep -c '^allgatherv/allgather,2,' "$work/b.csv")" -eq 4 ]
+ok "in turn: JSON" [ "$(grep -c '"first": "allgatherv"' "$work/b.json")" -eq 8 ]
+ok "in turn: as many calls in a sample" [ "$(awk -F, '$3 == 8 && $4 == "castoff" && $6 != "" { print $6 }' "$work/b.csv" | sort -u | wc -l)" -eq 1 ]
+run "$castoff" bench -n 3 --sizes 1000 --seconds 0 --rounds-min 20 --stock-best --calls allgatherv --blocks long --csv "$work/b.csv"
+ok "stock's best: allgatherv's algorithms" [ "$(grep -c '^allgatherv,3,1000,stock,allgatherv-[1-4],' "$work/b.csv")" -eq 4 ]
+ok "stock's best: none that is for two ranks, and each with castoff beside it" [ "$(grep -c '^allgatherv,3,1000,castoff,allgatherv-' "$work/b.csv")" -eq 4 ]
 # By the clock of this library communication takes 1 s at first and then 3 s.
 cat >"$work/longer.c" <<'END'
 #include <mpi.h>

@@ -20,7 +20,7 @@ struct co_ab {
     struct co_digest first_output[AB_SIDES];
     enum co_digest_match repeats; // whether the runs without castoff agree among themselves
     enum co_digest_match match;   // whether those with castoff print what those without print
-    char taken[256];              // "MPI_Bcast 40 of 40, ..." as castoff reported, or ""
+    char taken[1024];             // "MPI_Bcast 40 of 40, ..." as castoff reported, or ""
     struct co_ratio ratio;
 };
 

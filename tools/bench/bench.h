@@ -24,6 +24,7 @@ struct co_bench_call {
     const char *name, *title;
     bool is_message; // of `castoff bench p2p`, not a collective
     bool has_depth;  // measured over depths of queues, not over sizes
+    bool has_rounds; // a collective whose samples are times of rounds
 };
 
 const struct co_bench_call *co_bench_call_find(const char *name); // never NULL
@@ -31,6 +32,9 @@ const struct co_bench_call *co_bench_call_at(int i);              // NULL: no mo
 // A list separated by commas: 0, or -EINVAL with a sentence in why.
 int co_bench_calls_check(const char *list, bool is_message, char *why, size_t why_room);
 void co_bench_calls_all(bool is_message, char *list, size_t room);
+bool co_bench_calls_have(const char *list, const char *name);
+// As the check, for calls that are to be measured in the same rounds: of a kind that has them, and two at least.
+int co_bench_calls_check_turns(const char *list, char *why, size_t why_room);
 
 struct co_bench_request {
     bool is_p2p; // messages, by the program p2p; otherwise collectives, by coll
@@ -42,6 +46,7 @@ struct co_bench_request {
     bool against_best;       // all of stock's algorithms and components instead of its default
     bool without_castoff;    // stock against stock
     bool forces;             // takes whatever is possible, as --tune must
+    bool takes_turns;        // calls of one size in the same rounds, held against the first
     const char *calls_given; // NULL: the usual ones
     const char *seconds, *rounds_min, *rounds_max, *batch, *late_ms, *root, *compute,
         *blocks;                  // NULL: the program's default
@@ -88,9 +93,20 @@ struct co_bench_overlap {
     bool is_cut; // the program computed more than 100 %, which is noise: no more than all can overlap
 };
 
+// Two calls of one size that were measured in the same rounds, on castoff's side or on stock's.
+struct co_bench_turn {
+    char first[24], call[24], side[32];
+    size_t bytes;
+    int ranks;
+    size_t samples;
+    struct co_ratio ratio; // the first call over this one
+};
+
 struct co_bench_results {
     struct co_bench_point *points;
     int point_count;
+    struct co_bench_turn *turns;
+    int turn_count;
     struct co_bench_overlap *overlaps;
     int overlap_count;
     struct co_bench_place place; // of the job that is being read
@@ -117,6 +133,10 @@ int co_bench_results_take(struct co_bench_results *results, const char *line, co
 int co_bench_results_judge(struct co_bench_results *results, bool against_best);
 void co_bench_results_release(struct co_bench_results *results);
 bool co_bench_results_are_right(const struct co_bench_results *results); // no wrong byte anywhere
+
+// bench_turns.c: holds the calls that were measured in turn against the first of `calls`. 0 or -ENOMEM.
+int co_bench_turns_judge(struct co_bench_results *results, const char *calls);
+void co_bench_turns_print(const struct co_bench_results *results, FILE *stream);
 
 // bench_job.c: runs the program once for each number of ranks and each kind of stock job. Exit status.
 int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results);

@@ -33,6 +33,12 @@ int co_bench_csv_write(const struct co_bench_results *results, const char *path)
             }
         }
     }
+    for (int i = 0; i < results->turn_count; i++) {
+        const struct co_bench_turn *turn = &results->turns[i];
+        fprintf(file, "%s/%s,%d,%zu,%s,default,,%zu,,,%.4f,%.4f,%.4f,%s,,1\n", turn->first, turn->call, turn->ranks,
+                turn->bytes, turn->side, turn->samples, turn->ratio.ratio, turn->ratio.low, turn->ratio.high,
+                verdicts[turn->ratio.verdict]);
+    }
     for (int i = 0; i < results->overlap_count; i++) {
         const struct co_bench_overlap *row = &results->overlaps[i];
         fprintf(file, "%s,%d,%zu,%s,%s,1,%d,%.4f,%.4f,%.2f,,,%s,%llu,1\n", row->call, row->ranks, row->bytes, row->name,
@@ -78,16 +84,27 @@ static json_t *json_overlap(const struct co_bench_overlap *row)
                      "overlap_percent", row->percent, "is_cut", row->is_cut);
 }
 
+static json_t *json_turn(const struct co_bench_turn *turn)
+{
+    return json_pack("{s:s, s:s, s:s, s:I, s:i, s:I, s:f, s:f, s:f}", "first", turn->first, "call", turn->call, "side",
+                     turn->side, "bytes", (json_int_t)turn->bytes, "ranks", turn->ranks, "samples",
+                     (json_int_t)turn->samples, "ratio", turn->ratio.ratio, "low", turn->ratio.low, "high",
+                     turn->ratio.high);
+}
+
 int co_bench_json_write(const struct co_bench_results *results, const char *path)
 {
-    json_t *points = json_array(), *overlaps = json_array();
+    json_t *points = json_array(), *overlaps = json_array(), *turns = json_array();
     for (int i = 0; i < results->point_count; i++) {
         json_array_append_new(points, json_point(&results->points[i]));
+    }
+    for (int i = 0; i < results->turn_count; i++) {
+        json_array_append_new(turns, json_turn(&results->turns[i]));
     }
     for (int i = 0; i < results->overlap_count; i++) {
         json_array_append_new(overlaps, json_overlap(&results->overlaps[i]));
     }
-    json_t *root = json_pack("{s:o, s:o}", "points", points, "overlap", overlaps);
+    json_t *root = json_pack("{s:o, s:o, s:o}", "points", points, "in_turn", turns, "overlap", overlaps);
     FILE *file = root ? co_output_open(path) : NULL;
     int failed = file ? 0 : root ? -errno : -ENOMEM;
     if (file) {

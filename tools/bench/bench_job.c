@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Starts the benchmark program under mpirun (the laboratory's when we are inside one) and reads its rows. One job
-// has castoff, stock and stock's algorithms side by side; components of the stock MPI that can be chosen for
-// a whole job only (sm, han, adapt; for messages ucx) get jobs of their own, each with castoff beside it. Cold.
+// has castoff, stock and stock's algorithms side by side; what can be chosen of the stock MPI for a whole job only
+// (components sm, han, adapt, for messages ucx; tuned's algorithms for MPI_Allgatherv) gets jobs of its own, each with
+// castoff beside it. Cold.
 #include "bench.h"
 
 #include <errno.h>
@@ -18,23 +19,32 @@
 #include "tools/launch/places.h"
 #include "tools/launch/wrapper.h"
 
-enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25 };
+enum { WORDS_MAX = 512, LINE_MAX_BYTES = 1 << 25, FORCED = 9 };
 
 struct job {
     const char *name, *variable, *value;
     const char *words; // more of them for mpirun
     bool is_local_only;
     bool is_for_collectives, is_for_messages;
+    const char *only_call; // NULL: for all
+    int only_ranks;        // 0: for any number
 };
 
 static const struct job jobs[] = {
-    {"default", NULL, NULL, NULL, false, true, true},
-    {"sm", "coll_sm_priority", "100", NULL, true, true, false},
-    {"han", "coll_han_priority", "100", NULL, false, true, false},
-    {"adapt", "coll_adapt_priority", "100", NULL, false, true, false},
+    {"default", NULL, NULL, NULL, false, true, true, NULL, 0},
+    {"sm", "coll_sm_priority", "100", NULL, true, true, false, NULL, 0},
+    {"han", "coll_han_priority", "100", NULL, false, true, false, NULL, 0},
+    {"adapt", "coll_adapt_priority", "100", NULL, false, true, false, NULL, 0},
+    // Open MPI 4.1 has no control variable for these that could be written.
+    {"allgatherv-1", "coll_tuned_allgatherv_algorithm", "1", NULL, false, true, false, "allgatherv", 0},
+    {"allgatherv-2", "coll_tuned_allgatherv_algorithm", "2", NULL, false, true, false, "allgatherv", 0},
+    {"allgatherv-3", "coll_tuned_allgatherv_algorithm", "3", NULL, false, true, false, "allgatherv", 0},
+    {"allgatherv-4", "coll_tuned_allgatherv_algorithm", "4", NULL, false, true, false, "allgatherv", 0},
+    {"allgatherv-5", "coll_tuned_allgatherv_algorithm", "5", NULL, false, true, false, "allgatherv", 2},
     // Open MPI leaves ucx alone where it finds none of the network adapters that it knows, unless it is told not to
     // look.
-    {"ucx", "pml", "ucx", "--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any", false, false, true},
+    {"ucx", "pml", "ucx", "--mca opal_common_ucx_tls any --mca opal_common_ucx_devices any", false, false, true, NULL,
+     0},
 };
 
 struct words {
@@ -106,9 +116,10 @@ static void put_launcher(struct words *words, const struct co_bench_request *req
 // Messages are off by default, and a comparison without them is none: unless somebody says otherwise they are on.
 static int put_forced(const struct co_bench_request *request, char **settings)
 {
-    static char forced[][32] = {"CASTOFF_BCAST=yes",      "CASTOFF_IBCAST=yes",     "CASTOFF_ALLGATHER=yes",
-                                "CASTOFF_IALLGATHER=yes", "CASTOFF_ALLGATHERV=yes", "CASTOFF_IALLGATHERV=yes"};
-    enum { FORCED = sizeof forced / sizeof *forced };
+    static char forced[][32] = {"CASTOFF_BCAST=yes",      "CASTOFF_IBCAST=yes",         "CASTOFF_ALLGATHER=yes",
+                                "CASTOFF_IALLGATHER=yes", "CASTOFF_ALLGATHERV=yes",     "CASTOFF_IALLGATHERV=yes",
+                                "CASTOFF_BCAST_INIT=yes", "CASTOFF_ALLGATHER_INIT=yes", "CASTOFF_ALLGATHERV_INIT=yes"};
+    _Static_assert(sizeof forced / sizeof *forced == FORCED, "there is room for them");
     static char messages[] = "CASTOFF_P2P=yes";
     if (request->is_p2p) {
         settings[0] = messages;
@@ -123,7 +134,7 @@ static int put_forced(const struct co_bench_request *request, char **settings)
 static int put_wrapper(struct words *words, const struct co_bench_request *request)
 {
     struct co_wrapper wrapper;
-    char *settings[BENCH_SETTINGS_MAX + 7];
+    char *settings[BENCH_SETTINGS_MAX + FORCED + 1];
     int count = put_forced(request, settings);
     for (int i = 0; i < request->setting_count; i++) {
         settings[count++] = request->settings[i];
@@ -147,10 +158,11 @@ static void put_numbers(struct words *words, const char *name, const size_t *num
 }
 
 static void put_program(struct words *words, const struct co_bench_request *request, const char *program,
-                        bool is_default)
+                        const struct job *job)
 {
+    bool is_default = !job->variable;
     put(words, program);
-    put_pair(words, "--calls", request->calls);
+    put_pair(words, "--calls", job->only_call ? job->only_call : request->calls);
     put_numbers(words, "--sizes", request->sizes, request->size_count);
     if (request->is_p2p) {
         put_numbers(words, "--depths", request->depths, request->depth_count);
@@ -163,6 +175,9 @@ static void put_program(struct words *words, const struct co_bench_request *requ
     put_pair(words, "--root", request->root);
     put_pair(words, "--compute", request->compute);
     put_pair(words, "--blocks", request->blocks);
+    if (request->takes_turns && !job->only_call) {
+        put(words, "--in-turn");
+    }
     if (request->against_best && is_default && !request->is_p2p) {
         put(words, "--algorithms");
     }
@@ -264,7 +279,7 @@ static int run_job(const struct co_bench_request *request, struct co_bench_resul
         co_command_complain(&co_command_bench, "too many settings");
         return TOOL_FAILED;
     }
-    put_program(&words, request, program, !job->variable);
+    put_program(&words, request, program, job);
     bool in_lab = co_environment("CASTOFF_LAB_MPIRUN");
     int failed = co_child_run(&result, words.list, take_output, in_lab ? take_errors : NULL, &reader);
     end_error(&reader);
@@ -299,6 +314,13 @@ static int node_ranks_of(const struct co_bench_request *request)
     return value ? atoi(value) : 0;
 }
 
+static bool is_for(const struct job *job, const struct co_bench_request *request, int ranks)
+{
+    bool is_for_them = request->is_p2p ? job->is_for_messages : job->is_for_collectives;
+    return is_for_them && (job->only_ranks == 0 || job->only_ranks == ranks) &&
+           (!job->only_call || co_bench_calls_have(request->calls, job->only_call));
+}
+
 int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_results *results)
 {
     char program[PATH_MAX], library[PATH_MAX];
@@ -314,8 +336,7 @@ int co_bench_jobs_run(const struct co_bench_request *request, struct co_bench_re
     results->node_ranks = node_ranks_of(request);
     for (int i = 0; i < request->ranks_count; i++) {
         for (size_t j = 0; j < sizeof jobs / sizeof *jobs && (j == 0 || request->against_best); j++) {
-            if ((jobs[j].is_local_only && is_lab) ||
-                !(request->is_p2p ? jobs[j].is_for_messages : jobs[j].is_for_collectives)) {
+            if ((jobs[j].is_local_only && is_lab) || !is_for(&jobs[j], request, request->ranks[i])) {
                 continue;
             }
             int status = run_job(request, results, &jobs[j], request->ranks[i], program);

@@ -8,12 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+// Of one call and number of ranks the points stand together, in whichever order they are told.
 static struct co_bench_point *find_point(struct co_bench_results *results, const char *call, size_t bytes, int ranks)
 {
+    int place = results->point_count;
     for (int i = 0; i < results->point_count; i++) {
         struct co_bench_point *point = &results->points[i];
-        if (point->bytes == bytes && point->ranks == ranks && strcmp(point->call, call) == 0) {
-            return point;
+        if (point->ranks == ranks && strcmp(point->call, call) == 0) {
+            if (point->bytes == bytes) {
+                return point;
+            }
+            place = i + 1;
         }
     }
     struct co_bench_point *grown =
@@ -22,7 +27,8 @@ static struct co_bench_point *find_point(struct co_bench_results *results, const
         return NULL;
     }
     results->points = grown;
-    struct co_bench_point *point = &grown[results->point_count++];
+    struct co_bench_point *point = &grown[place];
+    memmove(point + 1, point, (size_t)(results->point_count++ - place) * sizeof *point);
     *point =
         (struct co_bench_point){.bytes = bytes, .ranks = ranks, .place = results->place, .castoff = -1, .stock = -1};
     snprintf(point->call, sizeof point->call, "%s", call);
@@ -275,6 +281,7 @@ void co_bench_results_release(struct co_bench_results *results)
         release_point(&results->points[i]);
     }
     free(results->points);
+    free(results->turns);
     free(results->overlaps);
     *results = (struct co_bench_results){0};
 }

@@ -23,6 +23,7 @@ enum {
     OPTION_BEST,
     OPTION_STOCK_ONLY,
     OPTION_FORCE,
+    OPTION_IN_TURN,
     OPTION_SECONDS,
     OPTION_ROUNDS_MIN,
     OPTION_ROUNDS_MAX,
@@ -50,6 +51,7 @@ static const struct option long_options[] = {
     {"stock-best", no_argument, NULL, OPTION_BEST},
     {"stock-only", no_argument, NULL, OPTION_STOCK_ONLY},
     {"force", no_argument, NULL, OPTION_FORCE},
+    {"in-turn", no_argument, NULL, OPTION_IN_TURN},
     {"seconds", required_argument, NULL, OPTION_SECONDS},
     {"rounds-min", required_argument, NULL, OPTION_ROUNDS_MIN},
     {"rounds-max", required_argument, NULL, OPTION_ROUNDS_MAX},
@@ -156,6 +158,9 @@ static bool take_option(struct co_bench_request *request, struct co_bench_lab *l
     case OPTION_FORCE:
         request->forces = true;
         return true;
+    case OPTION_IN_TURN:
+        request->takes_turns = true;
+        return true;
     default: // OPTION_PLOT
         request->plots = true;
         return true;
@@ -211,7 +216,8 @@ static int measure(const struct co_bench_request *request)
     }
     struct co_bench_results results = {0};
     int status = co_bench_jobs_run(request, &results);
-    if (status == TOOL_OK && co_bench_results_judge(&results, request->against_best)) {
+    if (status == TOOL_OK && (co_bench_results_judge(&results, request->against_best) ||
+                              (request->takes_turns && co_bench_turns_judge(&results, request->calls)))) {
         co_command_complain(&co_command_bench, "out of memory");
         status = TOOL_FAILED;
     }
@@ -222,6 +228,7 @@ static int measure(const struct co_bench_request *request)
             fputs("# stock against stock: castoff is not there, its columns are stock once more\n", stream);
         }
         co_bench_table_print(&results, stream);
+        co_bench_turns_print(&results, stream);
         if (request->plots) {
             co_bench_plot_print(&results, stream);
         }
@@ -259,6 +266,10 @@ static bool complete_request(struct co_bench_request *request)
         co_bench_calls_all(true, request->calls, sizeof request->calls);
     } else {
         snprintf(request->calls, sizeof request->calls, "bcast,ibcast,allgather,iallgather");
+    }
+    if (request->takes_turns && co_bench_calls_check_turns(request->calls, why, sizeof why)) {
+        co_command_complain(&co_command_bench, "%s", why);
+        return false;
     }
     if (request->size_count == 0) {
         request->size_count = co_bench_sizes_parse(request->is_p2p ? "1:4M" : "8:1M", request->sizes, BENCH_SIZES_MAX);
@@ -337,7 +348,8 @@ const struct co_command co_command_bench = {
     "  -n RANKS             number of ranks, or a list: 2,4 (2; in the laboratory one a host)\n"
     "  p2p                  messages between pairs of ranks instead of collectives, with CASTOFF_P2P=yes\n"
     "  --calls LIST         of bcast, ibcast, allgather, iallgather (the default), allgatherv, iallgatherv,\n"
-    "                       istart, overlap (of iallgather), overlap-ibcast, overlap-iallgatherv;\n"
+    "                       persistent-bcast, persistent-allgather, persistent-allgatherv (start and wait of one that\n"
+    "                       was made before), istart, overlap (of iallgather), overlap-ibcast, overlap-iallgatherv;\n"
     "                       with p2p of latency, bandwidth, sendrecv, persistent, probe, test, ssend, vector, rate, posting,\n"
     "                       posted, unexpected, and the last two with -reverse, -any, -any-reverse behind them (all)\n"
     "  --sizes LIST         8,4K or 8:8M (steps of 4) or 8:8M:2 (steps of 2); the default is 8:1M, with p2p 1:4M\n"
@@ -346,6 +358,8 @@ const struct co_command co_command_bench = {
     "                       better of stock's default and its component ucx\n"
     "  --stock-only         stock against stock: what this machine's noise looks like\n"
     "  --force              take every call that can be taken at all\n"
+    "  --in-turn            the calls of a size in the same rounds, and how many times as long the first one of --calls\n"
+    "                       takes as each other one\n"
     "  --set NAME=VALUE     a setting for castoff\n"
     "  --seconds S          time for each call and size (0.5), within\n"
     "  --rounds-min N, --rounds-max N   samples of each side (10, or 20 with --stock-best; 200)\n"
@@ -354,7 +368,7 @@ const struct co_command co_command_bench = {
     "  --late-ms MS         istart: how late the last rank comes (20)\n"
     "  --compute KIND       overlap: osu (units of work until the time is over, the default), steps (a fixed\n"
     "                       amount of work) or sleep (the processor is free, as with an accelerator)\n"
-    "  --blocks KIND        allgatherv, iallgatherv: growing (each rank's longer than the one before, the default),\n"
+    "  --blocks KIND        of the allgatherv calls: growing (each rank's longer than the one before, the default),\n"
     "                       equal, or long (the first rank's ten times the others')\n"
     "  --mpirun-options W   more words for mpirun, separated by blanks\n"
     "  --lab HOSTS          in the laboratory, with so many hosts (needs root)\n"

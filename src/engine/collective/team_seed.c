@@ -98,6 +98,20 @@ int co_team_seed_open(struct co_team_seed *seed, struct co_engine *engine, uint6
     return status;
 }
 
+void co_team_seed_decline(const struct co_engine *engine, uint64_t id, const int *world_ranks, int size, int rank)
+{
+    int node = engine->node_of_rank[world_ranks[rank]], first = -1, count = 0;
+    for (int i = size - 1; i >= 0; i--) {
+        if (engine->node_of_rank[world_ranks[i]] == node) {
+            first = engine->local_rank_of[world_ranks[i]];
+            count++;
+        }
+    }
+    if (count > 1 && engine->shm != NULL) {
+        co_shm_seat_decline(engine->shm, id, first);
+    }
+}
+
 size_t co_team_seed_bytes(const struct co_team_seed *seed)
 {
     return seed->net == NULL ? 0 : co_mcast_seed_bytes(seed->net);

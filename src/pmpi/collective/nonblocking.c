@@ -97,6 +97,13 @@ static struct co_nonblocking *start(const struct co_nonblocking *template, int *
     return operation;
 }
 
+// Of a call whose start has failed: its site has counted it, and nothing will complete it.
+static int fail(const struct co_nonblocking *operation, MPI_Comm comm, int error)
+{
+    co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
+    return co_failure_raise(comm, operation->kind->request.call, error);
+}
+
 int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, MPI_Request *handle)
 {
     const struct co_nonblocking_kind *kind = operation->kind;
@@ -106,7 +113,7 @@ int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, M
     }
     int error = co_communicator_need_team(communicator);
     if (error != 0) {
-        return co_failure_raise(comm, kind->request.call, error);
+        return fail(operation, comm, error);
     }
     struct co_mpi_request *request = co_request_handles_take();
     struct co_nonblocking *started = NULL;
@@ -119,7 +126,7 @@ int co_nonblocking_take(const struct co_nonblocking *operation, MPI_Comm comm, M
             co_request_handles_give(request);
         }
         co_team_give_up(communicator->team, error);
-        return co_failure_raise(comm, kind->request.call, error);
+        return fail(operation, comm, error);
     }
     co_request_start(request, &kind->request, started, communicator);
     *handle = request->handle;

@@ -42,6 +42,7 @@ static int start(struct co_mpi_request *request)
     error = error == 0 ? operation->kind->submit(operation) : error;
     if (error != 0) {
         co_team_give_up(operation->team, error);
+        co_call_end(&operation->ticket, CO_TAKE, 0, MPI_ERR_OTHER);
         return error;
     }
     co_request_start(request, &operation->kind->persistent, operation, planned->persistent.communicator);

@@ -145,9 +145,10 @@ static void drop(struct co_communicator *entry)
 }
 
 // Takes the entry over: on failure it is freed.
-static int set_up(struct co_communicator *entry, const int *members, uint64_t id, int size, int rank)
+static int set_up(struct co_communicator *entry, const int *members, uint64_t id, int size, int rank, bool *has_seed)
 {
     int error = co_team_seed_open(&entry->seed, co_process.engine, id, members, size, rank);
+    *has_seed = error == 0;
     if (error != 0) {
         free(entry);
         return error;
@@ -211,13 +212,17 @@ static void follow_members(MPI_Comm comm, int size, int rank, const int *members
     }
     entry->comm = comm;
     co_store_relaxed(&entry->is_switched_off, proposal.objection != 0); // relaxed: published by the table
-    int error = set_up(entry, members, proposal.id, size, rank);
+    bool has_seed;
+    int error = set_up(entry, members, proposal.id, size, rank, &has_seed);
     if (error != 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "a communicator of %d ranks stays native: error %d", size, -error);
     }
     if (!all_could(comm, error == 0) && error == 0) {
         entry->reason = CO_NO_MEMORY;
         close_messages(entry);
+    }
+    if (!has_seed) {
+        co_team_seed_decline(co_process.engine, proposal.id, members, size, rank);
     }
 }
 
@@ -247,10 +252,11 @@ void co_communicator_follow(MPI_Comm comm, bool wants_off)
 }
 
 // 0 or -errno; local.
-static int open_own_team(struct co_team **team, uint64_t id, const int *members, int size, int rank)
+static int open_own_team(struct co_team **team, uint64_t id, const int *members, int size, int rank, bool *has_seed)
 {
     struct co_team_seed seed;
     int error = co_team_seed_open(&seed, co_process.engine, id, members, size, rank);
+    *has_seed = error == 0;
     if (error != 0) {
         return error;
     }
@@ -272,9 +278,13 @@ enum co_reason co_communicator_open_own_team(const struct co_communicator *entry
         proposal.objection = CO_NO_MEMORY;
     }
     if (proposal.objection == CO_TAKE) {
-        int error = open_own_team(&own, proposal.id, members, size, rank);
+        bool has_seed;
+        int error = open_own_team(&own, proposal.id, members, size, rank, &has_seed);
         if (!all_could(entry->comm, error == 0)) {
             proposal.objection = CO_NO_MEMORY;
+        }
+        if (!has_seed) {
+            co_team_seed_decline(co_process.engine, proposal.id, members, size, rank);
         }
     }
     free(members);

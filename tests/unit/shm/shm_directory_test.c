@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The directory of teams: ten thousand in a row, hundreds alive, members that come when others have left, two teams
-// with one id, a full directory, and areas that come back empty.
+// The directory of teams: ten thousand in a row, hundreds alive, members that come when others have left, and that
+// could not come at all, two teams with one id, a full directory, and areas that come back empty.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,6 +146,39 @@ static int disagree(struct shm_rank *self)
     return 0;
 }
 
+// Rank 2 could take no seat in each second team, before or after the others have left theirs: as often as there is room
+// for teams. Where nobody could, nothing is there to be left.
+static int could_not_come(struct shm_rank *self)
+{
+    uint32_t room = self->node->plan.entries;
+    bool is_left_out = self->rank == 2;
+    for (uint64_t id = 1; id <= room + 2; id++) {
+        int seat = is_left_out ? CO_SHM_NO_SEAT : co_shm_seat_take(self->node, id, 0, self->size);
+        SHM_CHECK(is_left_out || seat >= 0);
+        shm_job_barrier(self);
+        if (is_left_out) {
+            co_shm_seat_decline(self->node, id, 0);
+        } else if (id % 2 == 0) {
+            co_shm_seat_leave(self->node, seat);
+        }
+        shm_job_barrier(self);
+        if (!is_left_out && id % 2 == 1) {
+            co_shm_seat_leave(self->node, seat);
+        }
+    }
+    co_shm_seat_decline(self->node, room + 3, 0);
+    shm_job_barrier(self);
+    for (uint32_t index = 0; index < room; index++) {
+        SHM_CHECK(self->node->entries[index].key == 0);
+    }
+    shm_job_barrier(self);
+    struct co_shm_team *team;
+    SHM_CHECK(shm_job_open_team(self, &team, 1) == 0);
+    SHM_CHECK(shm_job_check_bcast(self, team, 1, 1, 5000) == 0);
+    co_shm_team_close(team);
+    return 0;
+}
+
 static int leave_nothing(struct shm_rank *self)
 {
     enum { TEAMS = 2 * CO_SHM_WARM_AREAS }; // some keep their pages, some do not
@@ -223,6 +256,12 @@ static void members_come_when_others_left(void **state)
     run(3, false, come_and_go);
 }
 
+static void members_that_cannot_come_leave_no_seats(void **state)
+{
+    (void)state;
+    run(3, false, could_not_come);
+}
+
 static void two_teams_with_one_id(void **state)
 {
     (void)state;
@@ -258,10 +297,15 @@ static void one_area_does_for_teams_in_a_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ten_thousand_in_a_row),         cmocka_unit_test(hundreds_at_a_time),
-        cmocka_unit_test(members_come_when_others_left), cmocka_unit_test(two_teams_with_one_id),
-        cmocka_unit_test(a_full_directory_says_so),      cmocka_unit_test(members_who_disagree_are_refused),
-        cmocka_unit_test(an_area_comes_back_empty),      cmocka_unit_test(one_area_does_for_teams_in_a_row),
+        cmocka_unit_test(ten_thousand_in_a_row),
+        cmocka_unit_test(hundreds_at_a_time),
+        cmocka_unit_test(members_come_when_others_left),
+        cmocka_unit_test(members_that_cannot_come_leave_no_seats),
+        cmocka_unit_test(two_teams_with_one_id),
+        cmocka_unit_test(a_full_directory_says_so),
+        cmocka_unit_test(members_who_disagree_are_refused),
+        cmocka_unit_test(an_area_comes_back_empty),
+        cmocka_unit_test(one_area_does_for_teams_in_a_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The table of real programs for README.md, out of bench/runs.tsv: of each program and number of hosts the last run kept
+# (figure M48:PROGRAM:HOSTS). Called by scripts/readme.sh.
+BEGIN {
+    FS = "\t"
+    count = split("hpcc qe mumps pickled sharded lammps", programs, " ")
+    name["hpcc"] = "HPCC"
+    name["qe"] = "Quantum ESPRESSO"
+    name["mumps"] = "MUMPS"
+    name["pickled"] = "mpi4py, `bcast` of pickled 16 to 64 MB"
+    name["sharded"] = "mpi4py, sharded training"
+    name["lammps"] = "LAMMPS"
+}
+
+# "7.04, 3.40 s: 0.548 (0.350 to 0.936)"
+function cell(program, hosts,    part) {
+    if (!((program, hosts) in value)) {
+        return "-"
+    }
+    split(value[program, hosts], part, "; ")
+    calls = part[4]
+    gsub(/MPI_/, "", calls)
+    if (!(place[program, hosts] in seen)) {
+        seen[place[program, hosts]] = 1
+        all = all (all == "" ? "" : "; ") place[program, hosts]
+    }
+    sub(/ s$/, "", part[1])
+    return part[1] ", " part[2] ": " part[3]
+}
+
+$4 ~ /^M48:/ {
+    split($4, what, ":")
+    value[what[2], what[3]] = $6
+    place[what[2], what[3]] = $1 ", " $2 ", " $3
+}
+
+END {
+    print "| whole run without, with castoff: ratio (95 %) | 4 hosts | 8 hosts | calls of a rank that castoff took |"
+    print "| --- | --- | --- | --- |"
+    for (i = 1; i <= count; i++) {
+        calls = "-"
+        four = cell(programs[i], 4)
+        eight = cell(programs[i], 8)
+        if (four != eight) { # one of them was measured
+            printf "| %s | %s | %s | %s |\n", name[programs[i]], four, eight, calls
+        }
+    }
+    printf "\nIn turn, start included, in the laboratory at 1 Gbit/s (%s): `make bench-real`.\n", all
+}
