@@ -23,7 +23,7 @@ enum co_offload_record_kind {
     CO_OFFLOAD_RECORD_READY = 1,      // control: receives that may be written now
     CO_OFFLOAD_RECORD_SEND_FAILED,    // control: sends whose bytes will not come (any more)
     CO_OFFLOAD_RECORD_RECEIVE_FAILED, // control: receives that take nothing (any more)
-    CO_OFFLOAD_RECORD_GONE,           // control: a rank has ended before it said so
+    CO_OFFLOAD_RECORD_GONE,           // control: a rank has ended; bulk: it has left, behind its last bytes
     CO_OFFLOAD_RECORD_DATA,           // bulk: a piece of a message
     CO_OFFLOAD_RECORD_END
 };

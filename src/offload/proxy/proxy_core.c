@@ -21,6 +21,16 @@ static bool config_is_good(const struct co_proxy_config *config)
     return is_good;
 }
 
+static void proxy_free(struct co_proxy *proxy)
+{
+    free(proxy->proxy_of_rank);
+    free(proxy->ranks);
+    free(proxy->peers);
+    free(proxy->left);
+    free(proxy->record);
+    free(proxy);
+}
+
 int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, struct co_carrier *carrier,
                   const struct co_proxy_output *output)
 {
@@ -37,14 +47,12 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
     proxy->proxy_of_rank = calloc((size_t)config->ranks, sizeof *proxy->proxy_of_rank);
     proxy->ranks = calloc((size_t)config->ranks, sizeof *proxy->ranks);
     proxy->peers = calloc((size_t)config->proxies, sizeof *proxy->peers);
+    proxy->left = calloc((size_t)config->ranks, sizeof *proxy->left);
     proxy->record = malloc(CO_OFFLOAD_RECORD_BYTES_MAX);
     co_proxy_link_init(&proxy->runnable);
-    if (proxy->proxy_of_rank == NULL || proxy->ranks == NULL || proxy->peers == NULL || proxy->record == NULL) {
-        free(proxy->proxy_of_rank);
-        free(proxy->ranks);
-        free(proxy->peers);
-        free(proxy->record);
-        free(proxy);
+    if (proxy->proxy_of_rank == NULL || proxy->ranks == NULL || proxy->peers == NULL || proxy->left == NULL ||
+        proxy->record == NULL) {
+        proxy_free(proxy);
         return -ENOMEM;
     }
     memcpy(proxy->proxy_of_rank, config->proxy_of_rank, (size_t)config->ranks * sizeof *proxy->proxy_of_rank);
@@ -82,11 +90,7 @@ void co_proxy_close(struct co_proxy *proxy)
     for (int i = 0; i < proxy->config.proxies; i++) {
         free(proxy->peers[i].words);
     }
-    free(proxy->proxy_of_rank);
-    free(proxy->ranks);
-    free(proxy->peers);
-    free(proxy->record);
-    free(proxy);
+    proxy_free(proxy);
 }
 
 int co_proxy_rank_join(struct co_proxy *proxy, int rank, struct co_rank_window *window)
@@ -127,10 +131,12 @@ void co_proxy_rank_lost(struct co_proxy *proxy, int rank)
     }
     bool has_left = lost->is_leaving && lost->call_count == 0;
     rank_release(proxy, lost);
-    if (!has_left) {
+    if (has_left) {
+        proxy->left[proxy->left_count++] = (uint32_t)rank;
+    } else {
         gone_say(proxy, (uint32_t)rank);
-        co_proxy_ends_gone(proxy, (uint32_t)rank);
     }
+    co_proxy_ends_gone(proxy, (uint32_t)rank);
 }
 
 uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank)
@@ -192,7 +198,8 @@ int co_proxy_take(struct co_proxy *proxy, int peer, enum co_carrier_connection c
         return 0;
     }
     if (co_offload_record_decode(&record, bytes, count) != 0 ||
-        (record.kind == CO_OFFLOAD_RECORD_DATA) != (connection == CO_CARRIER_BULK)) {
+        (record.kind != CO_OFFLOAD_RECORD_GONE &&
+         (record.kind == CO_OFFLOAD_RECORD_DATA) != (connection == CO_CARRIER_BULK))) {
         return -EPROTO;
     }
     if (record.kind == CO_OFFLOAD_RECORD_DATA) {
@@ -263,10 +270,27 @@ static void piece_move(struct co_proxy *proxy, int peer)
     co_proxy_piece_sent(proxy, end, bytes);
 }
 
+static bool has_left_to_say(const struct co_proxy *proxy, int peer)
+{
+    return peer != proxy->config.self && !proxy->peers[peer].is_lost &&
+           proxy->peers[peer].left_said < proxy->left_count;
+}
+
 static bool peer_can_move(struct co_proxy *proxy, int peer)
 {
-    return !co_proxy_link_is_alone(&proxy->peers[peer].outgoing) &&
+    return (!co_proxy_link_is_alone(&proxy->peers[peer].outgoing) || has_left_to_say(proxy, peer)) &&
            (peer == proxy->config.self || proxy->carrier->ops->has_room(proxy->carrier, peer));
+}
+
+// A rank that has left is gone as others are, but behind all that it has sent: its last bytes may still be on their
+// way.
+static void left_say(struct co_proxy *proxy, int peer)
+{
+    uint8_t record[CO_OFFLOAD_RECORD_HEAD_BYTES + 8];
+    size_t bytes = co_offload_record_encode_gone(record, proxy->left[proxy->peers[peer].left_said++]);
+
+    proxy->carrier->ops->bulk(proxy->carrier, peer, record, bytes);
+    proxy->counts.control_records++;
 }
 
 // What is to be said to a peer, words of one kind in one record.
@@ -313,7 +337,11 @@ bool co_proxy_progress(struct co_proxy *proxy)
     words_hear(proxy);
     for (int i = 0; i < proxy->config.proxies; i++) {
         if (peer_can_move(proxy, i)) {
-            piece_move(proxy, i);
+            if (has_left_to_say(proxy, i)) {
+                left_say(proxy, i);
+            } else {
+                piece_move(proxy, i);
+            }
         }
     }
     calls_advance(proxy);

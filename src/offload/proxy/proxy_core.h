@@ -29,6 +29,7 @@ struct co_proxy_config {
 struct co_proxy_output {
     void *context;
     // The call is over, and all that it received is in the rank's memory: the rank may be told, and the ticket is free.
+    // Called by co_proxy_progress; it calls nothing of the proxy.
     void (*complete)(void *context, int rank, uint32_t ticket, const struct co_offload_completion *completion);
 };
 
@@ -45,8 +46,8 @@ void co_proxy_close(struct co_proxy *proxy);
 
 // A rank of this proxy's has come, with its memory. It may come once.
 int co_proxy_rank_join(struct co_proxy *proxy, int rank, struct co_rank_window *window); // -EINVAL
-// Its connection is over. Its calls end without a word, and the others hear that it is gone, unless it had said BYE and
-// all its calls were over. The window is not used any more.
+// Its connection is over. Its calls end without a word, and what others have with it ends with an error. Where it had
+// said BYE and all its calls were over, they hear so behind its last bytes. The window is not used any more.
 void co_proxy_rank_lost(struct co_proxy *proxy, int rank);
 // Calls that have not ended.
 uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank);

@@ -89,6 +89,7 @@ struct co_proxy_word { // something to say to a peer
 
 struct co_proxy_peer {
     bool is_lost;
+    size_t left_said;              // it has been told of so many of `left`
     struct co_proxy_link outgoing; // sends that could move, in turn
     struct co_proxy_word *words;   // to say in this turn; there is room for two of each end
     size_t word_count, word_room;
@@ -103,6 +104,8 @@ struct co_proxy {
     int *proxy_of_rank;
     struct co_proxy_rank *ranks;
     struct co_proxy_peer *peers;
+    uint32_t *left; // ranks of ours that said BYE, and have ended, in this order
+    size_t left_count;
     struct co_proxy_link runnable;
     struct co_proxy_table sends, receives;                   // ends of ranks here, and marks for them
     struct co_proxy_table send_sequences, receive_sequences; // by messages of ranks here

@@ -130,10 +130,17 @@ static void who_leaves_leaves_nothing_undone(void **state)
     assert_int_equal(rig.result[0][0], 0);
     co_proxy_rank_lost(rig.proxies[0], 0); // its process has ended
     proxy_rig_run(&rig);
-    assert_int_equal(rig.result[2][0], RIG_PENDING); // nobody says that it is gone
+    assert_int_equal(proxy_rig_receive(&rig, 2, 1, 0, 100, 40), 0);
+    proxy_rig_run(&rig);
+    assert_int_equal(rig.result[2][0], RIG_PENDING); // nobody says that it is gone before that has come
+    assert_int_equal(rig.result[2][1], RIG_PENDING);
     rig.is_held[0][1][CO_CARRIER_BULK] = false;
     proxy_rig_run(&rig);
     assert_int_equal(rig.result[2][0], 0);
+    assert_int_equal(rig.result[2][1], -ECONNRESET); // and then nobody waits for it
+    assert_int_equal(proxy_rig_send(&rig, 1, 0, 0, 0, 40), 0);
+    proxy_rig_run(&rig);
+    assert_int_equal(rig.result[1][0], -ECONNRESET);
     assert_true(proxy_rig_has(&rig, 2, 0, 40, 1));
 }
 
@@ -224,7 +231,7 @@ static void records_that_make_no_sense(void **state)
                      -EPROTO);
     assert_int_equal(proxy_rig_take(&rig, 1, CO_CARRIER_CONTROL, gone, co_offload_record_encode_gone(gone, RIG_RANKS)),
                      -EPROTO);
-    assert_int_equal(proxy_rig_take(&rig, 1, CO_CARRIER_BULK, gone, co_offload_record_encode_gone(gone, 2)), -EPROTO);
+    assert_int_equal(proxy_rig_take(&rig, 1, CO_CARRIER_BULK, gone, co_offload_record_encode_gone(gone, 1)), -EPROTO);
     assert_int_equal(proxy_rig_receive(&rig, 0, 0, 2, 0, 100), 0);
     assert_int_equal(take_data(2, 0, 0, 0, 10, 10), -EPROTO); // called, and not begun
     co_proxy_progress(rig.proxies[0]);

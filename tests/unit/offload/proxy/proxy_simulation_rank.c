@@ -223,6 +223,9 @@ static void leave(struct simulation_rank *rank)
     command(rank, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_BYE}, NULL, 0);
     assert_int_equal(co_proxy_rank_calls(rank->simulation->proxies[rank->proxy], rank->rank), 0);
     rank->is_over = true;
+    if (simulation_roll(rank->simulation, 2)) { // its process ends while others are under way
+        co_proxy_rank_lost(rank->simulation->proxies[rank->proxy], rank->rank);
+    }
 }
 
 void simulation_rank_lose(struct simulation_rank *rank)
