@@ -93,7 +93,8 @@ static void bulk(struct co_carrier *carrier, int peer, const void *record, size_
 {
     struct co_offload_record decoded;
     (void)carrier;
-    if (peer != 1 || co_offload_record_decode(&decoded, record, bytes) != 0 || decoded.kind != CO_OFFLOAD_RECORD_DATA) {
+    if (peer != 1 || co_offload_record_decode(&decoded, record, bytes) != 0 ||
+        (decoded.kind != CO_OFFLOAD_RECORD_DATA && decoded.kind != CO_OFFLOAD_RECORD_GONE)) {
         abort();
     }
 }

@@ -170,6 +170,7 @@ static void a_rank_that_writes_anything(void **state)
     assert_int_equal(co_segment_take(&proxy, bytes), 1);
     assert_int_equal(co_segment_read(&proxy, CO_SEGMENT_AREA_BYTES, back, 1), -EPROTO);
     assert_int_equal(co_segment_read(&proxy, CO_SEGMENT_AREA_BYTES - 1, back, 2), -EPROTO);
+    assert_int_equal(co_segment_read(&proxy, CO_SEGMENT_AREA_BYTES + 1, back, 1), -EPROTO);
     assert_int_equal(co_segment_read(&proxy, UINT64_MAX, back, 1), -EPROTO);
     assert_int_equal(co_segment_read(&proxy, CO_SEGMENT_AREA_BYTES, back, 0), 0);
     assert_int_equal(co_segment_read(&proxy, CO_SEGMENT_AREA_BYTES - 2, back, 2), 0);
