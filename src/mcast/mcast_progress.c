@@ -4,7 +4,9 @@
 // group act, serves repairs, and says when to come again. It calls the parts; they do not call each other. Without a
 // datagram and before the next timer it costs one poll of the transport. Hot.
 #include <errno.h>
+#include <stdio.h>
 
+#include "base/log.h"
 #include "mcast/ack/ack.h"
 #include "mcast/ack/ack_request.h"
 #include "mcast/collect.h"
@@ -46,11 +48,38 @@ static void adapt_quantum(struct co_mcast_group *group)
     }
 }
 
+static bool has_unfinished(const struct co_mcast_group *group)
+{
+    const struct co_mcast_op *op = group->oldest;
+    while (op != NULL && op->state != 0) { // a copy that is kept
+        op = op->next;
+    }
+    return op != NULL;
+}
+
+// People look for the host, and the communicator's error does not name it.
+static void tell_of_dead_member(const struct co_mcast_group *group, int rank)
+{
+    const struct co_transport *transport = group->mcast->transport;
+    char who[64];
+    if (!has_unfinished(group)) {
+        return;
+    }
+    snprintf(who, sizeof who, "rank %d", rank);
+    if (transport->ops->peer_text != NULL) {
+        transport->ops->peer_text(transport, rank, who, sizeof who);
+    }
+    co_log(CO_LOG_WARN, CO_SUBSYS_MCAST, "%s is gone, or cannot be sent to: a communicator of %d hosts ends", who,
+           group->count);
+}
+
 // A member that is gone matters as long as something is under way; after the last operation it may well be gone.
 static void break_by_dead_members(struct co_mcast_group *group)
 {
     for (int i = 0; i < group->count; i++) {
-        if (group->mcast->peers[group->members[i]].is_dead && group->oldest != NULL) {
+        int rank = group->members[i];
+        if (group->mcast->peers[rank].is_dead && group->oldest != NULL && group->broken == 0) {
+            tell_of_dead_member(group, rank);
             co_group_abort(group, -ECONNRESET);
         }
     }

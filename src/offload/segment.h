@@ -12,7 +12,7 @@
 #include <stdalign.h>
 #include <stdbool.h>
 
-#include "base/order.h"
+#include "base/atomics.h"
 #include "offload/offload_command.h"
 
 #define CO_SEGMENT_MAGIC UINT64_C(0x31796c66706f6163) // "capoflyl" of version 1

@@ -4,6 +4,7 @@
 #include "transport/transport_liveness.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define KNOCK_BYTES 1 // of a datagram that only shows who is there; words are longer
@@ -150,6 +151,16 @@ static int refused_peer(struct co_transport *transport)
     return beside != NULL && beside->ops->refused_peer != NULL ? beside->ops->refused_peer(beside) : -1;
 }
 
+static void peer_text(const struct co_transport *transport, int rank, char *text, size_t room)
+{
+    const struct co_transport *beside = ((const struct liveness *)transport)->beside;
+    if (beside != NULL && beside->ops->peer_text != NULL) {
+        beside->ops->peer_text(beside, rank, text, room);
+    } else {
+        snprintf(text, room, "rank %d", rank);
+    }
+}
+
 static int host_ask(struct co_transport *transport, int rank)
 {
     struct co_transport *beside = ((struct liveness *)transport)->beside;
@@ -196,6 +207,7 @@ static const struct co_transport_ops ops = {.name = "liveness",
                                             .next_event_ns = next_event_ns,
                                             .dead_peer = dead_peer,
                                             .refused_peer = refused_peer,
+                                            .peer_text = peer_text,
                                             .host_ask = host_ask,
                                             .host_told = host_told,
                                             .hang_up = hang_up,

@@ -118,6 +118,8 @@ case_jobs() {
         CASTOFF_FAULT=drop=0.02,dup=0.01,reorder=0.01,seed=5
     check "allgathers with faults lose datagrams" some faults_injected
     check "neighbours say things by their connections" some verbs_words
+    works 3 persistent_order "persistent collectives and nonblocking ones" CASTOFF_TRANSPORT=verbs CASTOFF_IBCAST=yes \
+        CASTOFF_BCAST_INIT=yes CASTOFF_ALLGATHER_INIT=yes CASTOFF_ALLGATHERV_INIT=yes
     lab-loss 1 20 multicast
     works 4 bcast_rotating "broadcasts over a lossy fabric" CASTOFF_TRANSPORT=verbs
     check "broadcasts over a lossy fabric fetch what was lost" some fetch_bytes_sent

@@ -33,12 +33,14 @@ case $? in
 esac
 make -s -C "$top" lib tools mpi-tests bench-programs || exit 1
 
-# What a program prints does not depend on where its ranks are: native MPI on this machine alone is the reference.
+# What a program prints does not depend on where its ranks are: native MPI on this machine alone is the reference, with
+# the options of mpirun that the program's first comment asks for.
 native() { # program ranks...
-    local program=$1 ranks
+    local program=$1 ranks options
+    read -ra options <<<"$(sed -n 's|^// mpirun: ||p' "$top/tests/mpi/$program.c")"
     for ranks in "${@:2}"; do
         python3 -S "$here/../bounded.py" 100 1500 mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 \
-            -n "$ranks" "$programs/$program" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
+            ${options[@]+"${options[@]}"} -n "$ranks" "$programs/$program" >"$work/$program.$ranks" 2>"$work/native.err" </dev/null && continue
         echo "FAIL native: $program with $ranks ranks" | tee -a "$log"
         tail -n 5 "$work/native.err"
     done
@@ -65,6 +67,11 @@ native bcast_two_jobs 4
 native comm_halves 4
 native comm_late 4
 native iallgather_outstanding 4 5 8
+native ibcast_outstanding 4
+native allgatherv_shapes 4 8
+native allgatherv_outstanding 4
+native persistent_starts 4
+native persistent_order 4 8
 native p2p_hosts 3 4
 native p2p_order 4
 native p2p_truncation 3

@@ -17,6 +17,11 @@ case_deaths() {
     check_nothing_left "a rank killed: nothing is left"
     survivors abort_survivors 8 "blocks of 8 bytes"
     survivors abort_survivors 300000 "blocks of 300000 bytes"
+    local call
+    for call in ibcast allgatherv iallgatherv persistent-bcast persistent-allgather persistent-allgatherv; do
+        survivors abort_survivors 8 "$call of 8 bytes" "$call"
+        survivors abort_survivors 300000 "$call of 300000 bytes" "$call"
+    done
     deaths_among_messages
     launch run 8 bcast_rotating &
     local job=$!
@@ -28,16 +33,26 @@ case_deaths() {
 }
 
 # One rank a host; the launcher lets those live whose neighbour died.
-survivors() { # program argument what
+survivors() { # program argument what [argument...]
     rm -f "$shared"/run.*
     "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" --map-by node --enable-recovery -n 4 \
-        "$programs/$1" "$2" >"$shared/run.out" 2>"$shared/run.err" </dev/null
+        "$programs/$1" "$2" "${@:4}" >"$shared/run.out" 2>"$shared/run.err" </dev/null
     local told
     told=$(grep -c '^rank [012]: an error$' "$shared/run.out")
     if ((told == 3)) && grep -q 'peer is gone\|Connection reset' "$shared/run.err"; then
         pass "a rank killed, $3: the others get an MPI error"
+        [[ $1 != abort_survivors ]] || check_named "$3"
     else
         fail "a rank killed, $3: the others get an MPI error" "$told of 3 got one" run
+    fi
+}
+
+# The last one's host, by the address of its network.
+check_named() { # what
+    if grep -q 'warn: rank 3 (10\.[0-9.]*) is gone, or cannot be sent to' "$shared/run.err"; then
+        pass "a rank killed, $1: rank and address are named"
+    else
+        fail "a rank killed, $1: rank and address are named" "nobody does" run
     fi
 }
 

@@ -41,8 +41,8 @@ launch() { # run ranks program [NAME=VALUE...]
         >"$shared/$run.out" 2>"$shared/$run.err" </dev/null
 }
 
-# Is the condition true of the report? It may speak of taken, seen and declined (by call), counters (those that are
-# missing would be a spelling mistake), dropped, transports and nodes.
+# Is the condition true of the report? It may speak of taken, seen and declined (by call; or of the collectives alone,
+# declined_collectives), counters (those that are missing would be a spelling mistake), dropped, transports and nodes.
 report_says() { # run condition
     python3 -S - "$shared/$1.json" "$2" <<'PYTHON'
 import json, sys
@@ -55,6 +55,8 @@ names = {
     "seen": sum(call["seen"] for call in calls),
     "taken": sum(call["taken"] for call in calls),
     "declined": {reason for call in calls for reason in call["declined"]},
+    "declined_collectives": {reason for name, call in report["calls"].items() if "cast" in name or "gather" in name
+                             for reason in call["declined"]},
     "counters": report["counters"],
     "transports": report["transports"],
     "nodes": report["nodes"],
@@ -68,6 +70,9 @@ PYTHON
 
 # Every call that has bytes was taken, and they went by multicast.
 multicast_used='taken > 0 and declined <= {"zero_bytes"} and "udp: eth0" in transports and counters["data_bytes_sent"] > 0'
+
+# The same of a program that has messages, too, which native carries between hosts.
+collectives_used=${multicast_used/declined /declined_collectives }
 
 # Judges a run that has ended: status 0, native output, no complaint of the library, and what the report is to say.
 judge() { # what run status ranks program condition
@@ -115,6 +120,11 @@ case_across() {
     check_run "broadcasts from root to root" 4 bcast_rotating "$multicast_used"
     check_run "allgathers of all sizes" 4 allgather_sizes "$multicast_used"
     check_run "many allgathers at a time" 4 iallgather_outstanding "$multicast_used"
+    check_run "many broadcasts at a time" 4 ibcast_outstanding "$multicast_used"
+    check_run "allgathers of unequal blocks" 4 allgatherv_shapes "$multicast_used"
+    check_run "many allgathers of unequal blocks at a time" 4 allgatherv_outstanding "$collectives_used"
+    check_run "persistent collectives" 4 persistent_starts "$collectives_used"
+    check_run "persistent collectives in another order on each rank" 4 persistent_order "$collectives_used"
     # Each half hears the other, which must not look like an attack.
     check_run "halves of a communicator" 4 comm_halves \
         "$multicast_used and counters['dropped_foreign'] > 0 and counters['dropped_not_authentic'] == 0"
@@ -169,6 +179,8 @@ await_ranks() { # ranks
 case_crowded() {
     check_run "two ranks on each host" 8 iallgather_outstanding "$multicast_used and nodes == 4 and counters['shared_memory_bytes'] > 0"
     check_run "one host with a single rank" 7 bcast_rotating "$multicast_used and nodes == 4"
+    check_run "persistent collectives, two ranks on each host" 8 persistent_order "$collectives_used and nodes == 4"
+    check_run "unequal blocks, two ranks on each host" 8 allgatherv_shapes "$multicast_used and nodes == 4"
     # Which fails on native MPI, where no rank lacks anything.
     local status=0
     launch run 3 bcast_no_memory || status=$?
@@ -237,6 +249,10 @@ case_two_networks() {
 case_lossy() {
     check_run "5 % loss: halves of a communicator" 4 comm_halves "$multicast_used and counters['fetch_bytes_sent'] > 0"
     check_run "5 % loss: many allgathers at a time" 4 iallgather_outstanding "$multicast_used and counters['fetch_bytes_sent'] > 0"
+    local fetched="$collectives_used and counters['fetch_bytes_sent'] > 0"
+    check_run "5 % loss: many broadcasts at a time" 4 ibcast_outstanding "$fetched"
+    check_run "5 % loss: many allgathers of unequal blocks at a time" 4 allgatherv_outstanding "$fetched"
+    check_run "5 % loss: persistent collectives" 4 persistent_order "$fetched"
     local lost=0 host
     for host in $hosts; do
         lost=$((lost + $(lab-loss-count "$host" | cut -d' ' -f1)))

@@ -106,6 +106,7 @@ static const struct co_transport_ops udp_ops = {
     .next_event_ns = udp_next_event_ns,
     .dead_peer = co_udp_given_up_tell,
     .refused_peer = co_udp_unreachable_tell,
+    .peer_text = co_udp_peer_text,
     .host_ask = co_udp_liveness_query,
     .host_told = co_udp_liveness_poll,
     .close = udp_close,

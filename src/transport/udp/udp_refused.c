@@ -39,6 +39,12 @@ static void tell(struct co_udp *udp, struct co_destination to, const struct sock
     }
 }
 
+void co_udp_peer_text(const struct co_transport *transport, int rank, char *text, size_t room)
+{
+    const struct co_udp *udp = (const struct co_udp *)transport;
+    describe((struct co_destination){CO_TO_PEER, (unsigned)rank}, &udp->peers[rank], text, room);
+}
+
 struct co_udp_refusals *co_udp_refusals_of(struct co_udp *udp, struct co_destination to)
 {
     return to.kind == CO_TO_PEER ? &udp->refusals[to.index] : &udp->group_refusals[to.index];

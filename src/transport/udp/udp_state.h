@@ -206,6 +206,7 @@ int co_udp_receive_error(int error);
 // udp_refused.c: a send has failed by the errno `error`. True: it has for so long that the destination is given up.
 struct co_udp_refusals *co_udp_refusals_of(struct co_udp *udp, struct co_destination to);
 bool co_udp_refused(struct co_udp *udp, struct co_destination to, const struct sockaddr_in *address, int error);
+void co_udp_peer_text(const struct co_transport *transport, int rank, char *text, size_t room);
 void co_udp_pause(struct co_udp *udp);             // pause_until_ns
 uint64_t co_udp_pause_ends_ns(struct co_udp *udp); // 0: there is none
 
