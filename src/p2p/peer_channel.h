@@ -31,12 +31,16 @@ static inline size_t co_p2p_cost_of(size_t bytes)
     return CO_MESSAGE_COST + bytes;
 }
 
-static inline bool co_p2p_has_credit(const struct co_p2p *p2p, int peer, size_t bytes)
+// What the peer has given back is asked for when there is none left: its line is the peer's, which writes there.
+static inline bool co_p2p_has_credit(struct co_p2p *p2p, int peer, size_t bytes)
 {
-    const struct co_p2p_peer *to = &p2p->peers[peer];
+    struct co_p2p_peer *to = &p2p->peers[peer];
     uint64_t owed = to->charged + co_p2p_cost_of(bytes);
-    return owed <= p2p->config.credit ||
-           owed - to->channel->ops->given_back(to->channel, to->number) <= p2p->config.credit;
+    if (__builtin_expect(owed - to->given_back <= p2p->config.credit, 1)) {
+        return true;
+    }
+    to->given_back = to->channel->ops->given_back(to->channel, to->number);
+    return owed - to->given_back <= p2p->config.credit;
 }
 
 static inline void co_p2p_charge(struct co_p2p *p2p, int peer, size_t bytes)

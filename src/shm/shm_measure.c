@@ -40,6 +40,7 @@ struct stage {
     alignas(CO_LINE_PAIR) _Atomic uint64_t taken;  // of the other's
     alignas(CO_LINE_PAIR) uint64_t source, target; // addresses in this process
     uint64_t next;                                 // the first player's: the pair to be copied, OVER
+    _Atomic bool is_refused;                       // the kernel does not copy
     bool is_disturbed;                             // lost its processor during the last copy
 };
 
@@ -145,7 +146,11 @@ static bool straight(struct player *player, enum co_shm_way way, size_t bytes)
         error =
             co_shm_node_write(player->node, peer, player->source + half, player->other->target + half, bytes - half);
     }
-    return error == 0 || fail(player);
+    if (error != 0) {
+        co_store_relaxed(&player->mine->is_refused, true); // relaxed: a barrier follows
+        return fail(player);
+    }
+    return true;
 }
 
 typedef bool copy_function(struct player *, enum co_shm_way, size_t);
@@ -231,9 +236,6 @@ static void play(struct player *player, struct co_shm_evidence *evidence)
 {
     uint64_t start_ns = co_clock_now_ns(), next;
     player->end_ns = start_ns + PATIENCE_NS;
-    memset(player->source, 1, 2 * LARGEST);
-    player->mine->source = (uint64_t)(uintptr_t)player->source;
-    player->mine->target = (uint64_t)(uintptr_t)player->target;
     do {
         if (player->is_first) {
             player->mine->next = choose(evidence, start_ns);
@@ -265,36 +267,52 @@ static void tell(const struct co_shm_evidence *evidence, unsigned certain, uint6
     }
 }
 
+// The largest, whoever has a processor: a kernel that refuses is found however busy the machine is.
+static bool may_copy(const struct player *player)
+{
+    int peer = player->is_first ? 1 : 0;
+    return co_shm_node_read(player->node, peer, player->target, player->other->source, LARGEST) == 0;
+}
+
 // One of the two players. What was found, by the first, is left in the header.
-static void take_part(struct co_shm_node *node)
+static void take_part(struct co_shm_node *node, char *memory)
 {
     bool is_first = node->config.rank == 0;
     struct co_shm_evidence evidence = {0};
-    char *memory = aligned_alloc(CO_SHM_PAGE, 2 * LARGEST);
     struct player player = {.node = node,
                             .mine = stage_of(node, is_first ? 0 : 1),
                             .other = stage_of(node, is_first ? 1 : 0),
                             .source = memory,
-                            .target = memory == NULL ? NULL : memory + LARGEST,
+                            .target = memory + LARGEST,
                             .is_first = is_first};
     uint64_t start_ns = co_clock_now_ns();
-    if (memory == NULL) {
-        fail(&player);
-    } else {
+    if (may_copy(&player)) {
         play(&player, &evidence);
+    } else {
+        co_store_relaxed(&player.mine->is_refused, true); // relaxed: a barrier follows
+        fail(&player);
     }
     if (is_first) {
         co_shm_evidence_judge(&evidence, &node->header->measured);
         tell(&evidence, node->header->measured.certain, co_clock_now_ns() - start_ns);
     }
-    free(memory);
 }
 
 // A full /dev/shm is an error here and no signal later.
-static int touch(const struct co_shm_node *node)
+static int prepare(const struct co_shm_node *node, char **memory)
 {
-    bool takes_part = node->config.rank < 2;
-    return takes_part ? co_shm_segment_touch((char *)stage_of(node, node->config.rank), CO_SHM_PAGE + LARGEST) : 0;
+    if (node->config.rank >= 2) {
+        return 0;
+    }
+    struct stage *stage = stage_of(node, node->config.rank);
+    int error = co_shm_segment_touch((char *)stage, CO_SHM_PAGE + LARGEST);
+    *memory = error == 0 ? aligned_alloc(CO_SHM_PAGE, 2 * LARGEST) : NULL;
+    if (*memory != NULL) {
+        memset(*memory, 1, 2 * LARGEST);
+        stage->source = (uint64_t)(uintptr_t)*memory;
+        stage->target = stage->source + LARGEST;
+    }
+    return error != 0 ? error : *memory == NULL ? -ENOMEM : 0;
 }
 
 bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, int *error)
@@ -304,15 +322,21 @@ bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, 
     if (config->size < 2 || node->plan.loans < LOANS) {
         return false;
     }
-    if (config->all_agree(config->arg, touch(node)) != 0) {
+    char *memory = NULL;
+    if (config->all_agree(config->arg, prepare(node, &memory)) != 0) {
+        free(memory);
         return false;
     }
     if (config->rank < 2) {
-        take_part(node);
+        take_part(node, memory);
     }
     *error = config->barrier(config->arg);
+    free(memory);                           // the other may have read it until then
     if (*error == 0 && config->rank == 0) { // the memory is lent from now on; what stays of it are the two first pages
         for (int rank = 0; rank < 2; rank++) {
+            if (co_load_relaxed(&stage_of(node, rank)->is_refused)) { // relaxed: before the barrier
+                node->header->measured.from[0] = 0;
+            }
             madvise((char *)stage_of(node, rank) + CO_SHM_PAGE, LARGEST, MADV_REMOVE);
         }
     }

@@ -44,13 +44,14 @@ static int complete_front(struct all *all)
     int i = 0;
     while (i < all->count && !has_failed(all)) {
         co_request_handles_fetch(all->handles + i, all->count - i);
-        struct co_mpi_request *request = co_request_of(all->handles[i]);
+        bool has_ended = all->handles[i] == done || all->handles[i] == null; // a window of sends is full of these
+        struct co_mpi_request *request = has_ended ? NULL : co_request_of(all->handles[i]);
         if (request != NULL) {
             if (!gets_done_soon(all, request)) {
                 break;
             }
             co_request_complete_entry(&all->handles[i], request, all->statuses, i, &all->failure);
-        } else if (all->statuses == MPI_STATUSES_IGNORE && (all->handles[i] == done || all->handles[i] == null)) {
+        } else if (has_ended && all->statuses == MPI_STATUSES_IGNORE) {
             all->handles[i] = null;
         } else {
             break;

@@ -223,10 +223,10 @@ static void others_are_let_in_only_where_it_helps(void **state)
 
 static int is_not_measured(struct shm_rank *self)
 {
-    size_t from[CO_SHM_WAYS] = {0};
+    struct co_shm_measured measured;
     int error = -1;
     SHM_CHECK(co_shm_node_single_copy(self->node));
-    SHM_CHECK(!co_shm_measure(self->node, from, &error));
+    SHM_CHECK(!co_shm_measure(self->node, &measured, &error));
     SHM_CHECK(error == 0);
     return 0;
 }
