@@ -69,6 +69,8 @@ struct co_mcast_op {
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
     bool owes_end;       // all of the own block has left, but the queue had no room for the word that says so
+    uint32_t end_at;     // of the chunks that have left in all, then
+    unsigned ends;       // times that this has been said, 0: there is no need to, or it has yet to leave
     bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
     int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted
@@ -142,6 +144,7 @@ struct co_mcast_group {
     uint32_t right_done_before, right_done_mask;
     uint64_t ack_request_due_ns, ack_requested_ns;
     uint64_t pace_due_ns;          // when the sender should look again without credit
+    uint64_t end_due_ns;           // when to say again that a block has left
     uint64_t held_ns;              // until then the pace held it back, 0: it did not
     uint32_t ack_request_sequence; // low half of the last request for an ACK, for the round trip
     unsigned ack_requests;

@@ -151,6 +151,23 @@ static void a_guess_says_nothing_of_what_is_sent_later(void **state)
     run(&path, 65536);
 }
 
+// All send at once, ports overflow, and with the last chunks goes the word that they were the last: each member learned
+// of them from its neighbour, by a guess of its own, one after the other.
+static void an_end_that_overflows_is_said_again(void **state)
+{
+    (void)state;
+    const struct path path = {8, 262144, true, 10000, 4194304, false, 1000, 262144, 300, 0, false, 0};
+    struct world world;
+    open_world(&world, &path, 0);
+    uint64_t began_ns = co_loopback_now_ns(world.hub);
+    world_allgather(&world, path.bytes, 0);
+    double over = 100 * (double)(co_loopback_now_ns(world.hub) - began_ns) / limit_ns(&path);
+    print_message("ends overflow: %.0f %% of the limit\n", over);
+    assert_true(over <= path.longest);
+    world_settle(&world, 60 * CO_NS_PER_S);
+    world_close(&world);
+}
+
 // What waits in its staging for a member to begin has been heard: the source goes on.
 static void who_begins_late_holds_nobody_up(void **state)
 {
@@ -192,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_the_limit_and_little_sent_again),
         cmocka_unit_test(a_guess_says_nothing_of_what_is_sent_later),
+        cmocka_unit_test(an_end_that_overflows_is_said_again),
         cmocka_unit_test(who_begins_late_holds_nobody_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
