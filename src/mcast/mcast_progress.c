@@ -124,6 +124,7 @@ static uint64_t group_timer_ns(struct co_mcast_group *group)
     due = collect_due < due ? collect_due : due;
     due = deadline_due < due ? deadline_due : due;
     due = group->pace_due_ns < due ? group->pace_due_ns : due;
+    due = group->end_due_ns < due ? group->end_due_ns : due;
     return repair_due < due ? repair_due : due;
 }
 

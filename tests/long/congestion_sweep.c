@@ -28,6 +28,7 @@ enum { TIMES = 4, TIMES_OF_MANY = 2, MANY = 64 };
 // What a member may ask for before it knows anything of its port: CO_REPAIR_WINDOW_START, each operation.
 enum { FREE_REPAIRS = 16 };
 enum { GOAL = 110, LIMIT_S = 600 };
+enum { BURST = 65536 }; // as the laboratory's shapers
 // What overflows where is chance too: each row is the mean of worlds that differ in who loses what and by hundredths of
 // the delay. Of one alone the worst operation may take twice as long as that of the next.
 enum { WORLDS_LOSSY = 16, WORLDS = 8, WORLDS_OF_MANY = 3 };
@@ -38,8 +39,8 @@ struct row {
     unsigned kib;      // a block
     double link_mbit;  // of each sender
     unsigned link_kib; // queue before it
-    char manner[8];    // of that queue: holds, drops
-    double port_mbit;  // of the switch, to each receiver; 0: none
+    char manner[8];   // of that queue: holds, drops; tokens: holds, and an idle link or port lets BURST through at once
+    double port_mbit; // of the switch, to each receiver; 0: none
     unsigned port_kib; // queue before it
     char ports[8];     // all, one: the others are as fast as the link
     unsigned delay_us, jitter_us;
@@ -129,6 +130,7 @@ static void open_job(struct job *job, const struct row *row, unsigned number)
     options.jitter_ns = row->jitter_us * CO_NS_PER_US;
     options.bytes_per_s = (uint64_t)(row->link_mbit * 125000);
     options.egress_queue_bytes = (size_t)row->link_kib * 1024;
+    options.burst_bytes = strcmp(row->manner, "tokens") == 0 ? BURST : 0;
     options.egress_drops = strcmp(row->manner, "drops") == 0;
     options.port_bytes_per_s = (uint64_t)(row->port_mbit * 125000);
     options.port_queue_bytes = (size_t)row->port_kib * 1024;

@@ -305,6 +305,15 @@ static void take_handshake(struct co_mcast_group *group, const struct co_ack_bod
     }
 }
 
+// Who guesses from silence that nothing is on its way says so of the whole block: at the source that is a word on what
+// has been sent by now, and not on what will be. Who is deaf says it of all.
+static uint32_t heard_by(const struct co_mcast_group *group, const struct co_credit_entry *entry)
+{
+    uint32_t heard = entry->received + entry->gaps;
+    bool is_own = entry->source == group->self && entry->gaps < UINT16_MAX;
+    return is_own ? co_serial_min(heard, group->window.sent) : heard;
+}
+
 static void take_credit(struct co_mcast_group *group, int from, const struct co_credit_entry *entry)
 {
     if (entry->source >= group->count || from == entry->source ||
@@ -315,7 +324,7 @@ static void take_credit(struct co_mcast_group *group, int from, const struct co_
     uint32_t *received = &group->child_received[child], *heard = &group->child_heard[child];
     if (!co_serial_before(entry->received, *received)) {
         *received = entry->received;
-        *heard = entry->received + entry->gaps;
+        *heard = heard_by(group, entry);
     }
     co_ack_changed(group, entry->source); // those above us in that source's tree may have to hear
 }

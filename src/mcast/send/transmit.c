@@ -12,6 +12,7 @@
 #include "mcast/send/control_send.h"
 
 #define PACED_LEAST 4 // chunks: fewer are not worth a turn
+#define ENDS_MOST 6   // times that the end of a block is said: then silence tells
 
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room)
 {
@@ -146,8 +147,18 @@ void co_operation_announce_end(struct co_mcast_op *op)
     if (op->send_chunks >= CO_WIRE_ANNOUNCED_CHUNKS) {
         op->owes_end = co_control_send(mcast, group->team_id, group->self, to, CO_CONTROL_END_OF_BLOCK, op->number, 0,
                                        NULL, 0) == 0;
+        op->ends += !op->owes_end;
         mcast->wants_write = mcast->wants_write || op->owes_end;
     }
+}
+
+uint64_t co_operation_end_due_ns(struct co_mcast_op *op)
+{
+    struct co_send_window *window = &op->group->window;
+    if (op->ends == 0 || op->ends > ENDS_MOST || op->owes_end || !co_serial_before(window->heard, op->end_at)) {
+        return CO_NEVER;
+    }
+    return co_send_window_silent_ns(window, (uint32_t)co_operation_senders(op), op->ends - 1);
 }
 
 // Chunks that may leave now. A window that opened by a crumb waits for more, so that batches stay large; what nobody
@@ -245,6 +256,7 @@ bool co_transmit_account(const struct co_send_part *part)
     mcast->events++;
     mcast->advances++;
     if (op->next_psn == op->send_chunks) {
+        op->end_at = op->group->window.sent;
         co_operation_announce_end(op);
     }
     return sent == part->count;

@@ -75,7 +75,7 @@ static void fill(struct co_mcast_group *group)
     group->quantum = group->window.alone.most / 4;
     group->left = (group->self + group->count - 1) % group->count;
     group->right = (group->self + 1) % group->count;
-    group->report_due_ns = group->ack_request_due_ns = group->pace_due_ns = CO_NEVER;
+    group->report_due_ns = group->ack_request_due_ns = group->pace_due_ns = group->end_due_ns = CO_NEVER;
     group->early_end = &group->early_first;
 }
 

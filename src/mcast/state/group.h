@@ -69,6 +69,7 @@ struct co_mcast_group {
     uint32_t right_done_before, right_done_mask;
     uint64_t ack_request_due_ns, ack_requested_ns;
     uint64_t pace_due_ns;          // when the sender should look again without credit
+    uint64_t end_due_ns;           // when to say again that a block has left
     uint64_t held_ns;              // until then the pace held it back, 0: it did not
     uint32_t ack_request_sequence; // low half of the last request for an ACK, for the round trip
     unsigned ack_requests;

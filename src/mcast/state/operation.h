@@ -30,6 +30,8 @@ struct co_mcast_op {
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
     bool owes_end;       // all of the own block has left, but the queue had no room for the word that says so
+    uint32_t end_at;     // of the chunks that have left in all, then
+    unsigned ends;       // times that this has been said, 0: there is no need to, or it has yet to leave
     bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
     int failure;         // came up while the buffer was being read; the state once it is not
     size_t bitmap_bytes; // of its blocks, and of what is wanted

@@ -27,6 +27,7 @@ struct co_loopback_config {
     bool egress_drops;          // instead of refusing, and nobody is told
     uint64_t port_bytes_per_s;  // rate of the switch's port before each endpoint; 0: infinite
     size_t port_queue_bytes;    // what waits there is dropped beyond it; 0: unbounded
+    size_t burst_bytes;         // that links and ports let through at once when they have been idle: buckets of tokens
     size_t ingress_queue_bytes; // arriving datagrams are dropped beyond it; 0: unbounded
     // Carries immediates; knows regions, from which payload is read when it leaves and no sooner; takes
     // CO_LOOPBACK_BATCH datagrams at once and holds CO_LOOPBACK_SLOTS that have yet to leave.

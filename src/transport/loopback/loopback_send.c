@@ -23,6 +23,13 @@ uint64_t co_loopback_wire_ns(uint64_t bytes_per_s, size_t bytes)
     return bytes_per_s ? (bytes * CO_NS_PER_S + bytes_per_s - 1) / bytes_per_s : 0;
 }
 
+uint64_t co_loopback_start_ns(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s)
+{
+    uint64_t tokens_ns = co_loopback_wire_ns(bytes_per_s, hub->config.burst_bytes);
+    uint64_t full_ns = hub->now_ns > tokens_ns ? hub->now_ns - tokens_ns : 0;
+    return free_ns > full_ns ? free_ns : full_ns;
+}
+
 // An empty queue takes a datagram of any size, or a large one could never leave.
 static bool egress_has_room(const struct co_loopback_endpoint *endpoint, size_t bytes)
 {
@@ -82,8 +89,9 @@ static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destina
     if (!parcel) {
         return -ENOMEM;
     }
-    uint64_t start_ns = endpoint->egress_free_ns > hub->now_ns ? endpoint->egress_free_ns : hub->now_ns;
-    uint64_t leaves_ns = start_ns + co_loopback_wire_ns(hub->config.bytes_per_s, bytes);
+    uint64_t start_ns = co_loopback_start_ns(hub, endpoint->egress_free_ns, hub->config.bytes_per_s);
+    uint64_t free_ns = start_ns + co_loopback_wire_ns(hub->config.bytes_per_s, bytes);
+    uint64_t leaves_ns = free_ns > hub->now_ns ? free_ns : hub->now_ns;
     struct co_loopback_flight flight = {
         .arrival_ns = arrival_ns(endpoint, leaves_ns),
         .order = hub->next_order++,
@@ -96,7 +104,7 @@ static int flight_start(struct co_loopback_endpoint *endpoint, struct co_destina
         free(parcel);
         return error;
     }
-    endpoint->egress_free_ns = leaves_ns;
+    endpoint->egress_free_ns = free_ns;
     parcel->leaves_ns = leaves_ns;
     if (hub->config.like_verbs) {
         co_loopback_unsent_add(endpoint, parcel);

@@ -101,6 +101,9 @@ static inline void co_loopback_note(struct co_loopback_notes *notes, int peer)
 // loopback_send.c
 size_t co_loopback_backlog_bytes(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s);
 uint64_t co_loopback_wire_ns(uint64_t bytes_per_s, size_t bytes);
+// When a link that is free from free_ns on, of this rate, may begin with the next datagram: in the past, as far as it
+// has tokens.
+uint64_t co_loopback_start_ns(const struct co_loopback_hub *hub, uint64_t free_ns, uint64_t bytes_per_s);
 int co_loopback_send(struct co_transport *transport, struct co_destination to, const struct co_tx_datagram *batch,
                      unsigned count);
 // When a refused datagram will fit, 0: none was refused or it fits now.

@@ -27,9 +27,9 @@ static void arrive(struct co_loopback_hub *hub, int rank, const struct co_loopba
     }
     size_t bound = hub->config.port_queue_bytes, bytes = flight->parcel->bytes;
     size_t backlog = co_loopback_backlog_bytes(hub, endpoint->port_free_ns, rate);
-    uint64_t start_ns = backlog > 0 ? endpoint->port_free_ns : hub->now_ns;
+    uint64_t free_ns = co_loopback_start_ns(hub, endpoint->port_free_ns, rate) + co_loopback_wire_ns(rate, bytes);
     struct co_loopback_flight through = *flight;
-    through.arrival_ns = start_ns + co_loopback_wire_ns(rate, bytes);
+    through.arrival_ns = free_ns > hub->now_ns ? free_ns : hub->now_ns;
     through.order = hub->next_order++;
     through.to = (struct co_destination){CO_TO_PEER, (unsigned)rank};
     through.is_through = true;
@@ -37,7 +37,7 @@ static void arrive(struct co_loopback_hub *hub, int rank, const struct co_loopba
         hub->overflows++;
         return;
     }
-    endpoint->port_free_ns = through.arrival_ns;
+    endpoint->port_free_ns = free_ns;
     flight->parcel->references++;
 }
 

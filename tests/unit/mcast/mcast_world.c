@@ -97,6 +97,7 @@ void world_open(struct world *world, const struct world_options *options)
                                      .egress_drops = options->egress_drops,
                                      .port_bytes_per_s = options->port_bytes_per_s,
                                      .port_queue_bytes = options->port_queue_bytes,
+                                     .burst_bytes = options->burst_bytes,
                                      .ingress_queue_bytes = options->ingress_queue_bytes,
                                      .like_verbs = options->like_verbs,
                                      .regions_max = options->regions_max,

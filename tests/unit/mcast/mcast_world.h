@@ -24,6 +24,7 @@ struct world_options {
     bool egress_drops;
     uint64_t port_bytes_per_s; // 0: no ports
     size_t port_queue_bytes;
+    size_t burst_bytes; // of the buckets of tokens of links and ports
     size_t ingress_queue_bytes;
     bool like_verbs;      // the transport has the manners of verbs
     unsigned regions_max; // then: of an endpoint, 0: unbounded

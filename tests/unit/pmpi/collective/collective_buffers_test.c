@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "base/spare_memory.h"
+#include "base/buffer_cache.h"
 #include "pmpi/collective/bcast_buffers.h"
 #include "pmpi/collective/gatherv_buffers.h"
 #include "pmpi/datatype/packing.h"
@@ -206,7 +206,7 @@ static void blocks_in_the_programs_buffer_are_used_as_they_lie(void **state)
     send[0] = 21; // the next start of a persistent one
     assert_int_equal(co_gatherv_buffers_fill(&buffers, &call), 0);
     assert_int_equal(receive[3], 21);
-    assert_int_equal(co_gatherv_buffers_deliver(&buffers, &call), 0);
+    assert_int_equal(co_gatherv_buffers_unpack(&buffers, &call), 0);
     co_gatherv_buffers_close(&buffers);
     assert_null(buffers.blocks);
 }
@@ -230,7 +230,7 @@ static void packed_blocks_come_to_their_places(void **state)
     memset(counts, 0, sizeof counts);
     memset(places, 0, sizeof places);
     receive[0] = 6; // in place: not even the same bytes are written
-    assert_int_equal(co_gatherv_buffers_deliver(&buffers, &call), 0);
+    assert_int_equal(co_gatherv_buffers_unpack(&buffers, &call), 0);
     expected[0] = 6;
     expected[3] = 300;
     expected[9] = 100;
@@ -254,7 +254,7 @@ static void equal_blocks_apart_are_packed(void **state)
     assert_int_equal(packed[1], 9);
     packed[0] = 8;
     packed[2] = 10;
-    assert_int_equal(co_gatherv_buffers_deliver(&buffers, &call), 0);
+    assert_int_equal(co_gatherv_buffers_unpack(&buffers, &call), 0);
     static const int expected[] = {10, UNTOUCHED, 9, UNTOUCHED, 8};
     assert_memory_equal(receive, expected, sizeof expected);
     co_gatherv_buffers_close(&buffers);
@@ -273,7 +273,7 @@ static void own_blocks_of_another_size_take_part(void **state)
     assert_int_equal(receive[2], 1);
     assert_int_equal(receive[3], 2);
     assert_int_equal(receive[4], UNTOUCHED);
-    assert_int_equal(co_gatherv_buffers_deliver(&buffers, &call), -EMSGSIZE);
+    assert_int_equal(co_gatherv_buffers_unpack(&buffers, &call), -EMSGSIZE);
     co_gatherv_buffers_close(&buffers);
     int spread[13];
     spoil(spread, 13);
@@ -282,7 +282,7 @@ static void own_blocks_of_another_size_take_part(void **state)
     int *packed = buffers.packed;
     assert_int_equal(packed[2], 1);
     assert_int_equal(packed[3], 0);
-    assert_int_equal(co_gatherv_buffers_deliver(&buffers, &call), 0);
+    assert_int_equal(co_gatherv_buffers_unpack(&buffers, &call), 0);
     co_gatherv_buffers_close(&buffers);
 }
 
@@ -327,14 +327,14 @@ static void an_allgather_packs_the_side_that_needs_it(void **state)
     assert_int_equal(all[2], 7);
     assert_int_equal(all[3], 8);
     all[0] = 5;
-    assert_int_equal(co_gather_buffers_deliver(&buffers, &call), 0);
+    assert_int_equal(co_gather_buffers_unpack(&buffers, &call), 0);
     assert_int_equal(receive[0], 5);
     assert_int_equal(receive[1], UNTOUCHED);
     co_gather_buffers_close(&buffers);
     call = gather(send, 3, ROW, receive, 2, ROW); // gives more than the others expect
     assert_int_equal(co_gather_buffers_open(&buffers, &call), 0);
     assert_ptr_not_equal(buffers.mine, send);
-    assert_int_equal(co_gather_buffers_deliver(&buffers, &call), -EMSGSIZE);
+    assert_int_equal(co_gather_buffers_unpack(&buffers, &call), -EMSGSIZE);
     co_gather_buffers_close(&buffers);
 }
 
@@ -360,7 +360,7 @@ static void a_broadcast_packs_at_its_root_and_unpacks_what_came(void **state)
     assert_int_equal(co_bcast_buffers_open(&buffers, &call), 0);
     assert_int_equal(((int *)buffers.data)[1], 4);
     ((int *)buffers.data)[1] = 0;
-    assert_int_equal(co_bcast_buffers_deliver(&buffers, &call, 0, 12), 0);
+    assert_int_equal(co_bcast_buffers_unpack(&buffers, &call, 0, 12), 0);
     assert_int_equal(buffer[3], 4);
     co_bcast_buffers_close(&buffers);
     static const int came[] = {1, 2, 3};
@@ -370,7 +370,7 @@ static void a_broadcast_packs_at_its_root_and_unpacks_what_came(void **state)
         assert_int_equal(co_bcast_buffers_open(&buffers, &call), 0);
         memcpy(buffers.data, came, sizeof came);
         int error = given > 12 ? -EMSGSIZE : 0;
-        assert_int_equal(co_bcast_buffers_deliver(&buffers, &call, error, given), error);
+        assert_int_equal(co_bcast_buffers_unpack(&buffers, &call, error, given), error);
         for (size_t i = 0; i < 9; i++) {
             assert_int_equal(buffer[i], i % 3 == 0 && i / 3 * 4 < given ? came[i / 3] : UNTOUCHED);
         }
@@ -378,7 +378,7 @@ static void a_broadcast_packs_at_its_root_and_unpacks_what_came(void **state)
     }
     spoil(buffer, 9);
     assert_int_equal(co_bcast_buffers_open(&buffers, &call), 0);
-    assert_int_equal(co_bcast_buffers_deliver(&buffers, &call, -ECONNRESET, 12), -ECONNRESET);
+    assert_int_equal(co_bcast_buffers_unpack(&buffers, &call, -ECONNRESET, 12), -ECONNRESET);
     assert_int_equal(buffer[0], UNTOUCHED);
     co_bcast_buffers_close(&buffers);
 }

@@ -109,6 +109,37 @@ static void rate_spaces_datagrams(void **state)
     close_net(&net);
 }
 
+static void who_was_idle_has_tokens(void **state)
+{
+    (void)state;
+    struct net net = open_net((struct co_loopback_config){.bytes_per_s = 1000000, .burst_bytes = 3000});
+
+    co_loopback_advance(net.hub, 10000000);
+    assert_int_equal(send_many(&net, 0, to_peer_1, 5, 1000), 5);
+    assert_int_equal(receive(&net, 1), 3);
+    co_loopback_advance(net.hub, 11000000);
+    assert_int_equal(receive(&net, 1), 1);
+    co_loopback_advance(net.hub, 12000000);
+    assert_int_equal(receive(&net, 1), 1);
+    close_net(&net);
+}
+
+static void who_was_idle_has_tokens_at_a_port(void **state)
+{
+    (void)state;
+    struct net net = open_net(
+        (struct co_loopback_config){.port_bytes_per_s = 1000000, .port_queue_bytes = 1000, .burst_bytes = 3000});
+
+    co_loopback_advance(net.hub, 10000000);
+    assert_int_equal(send_many(&net, 0, to_peer_1, 5, 1000), 5);
+    co_loopback_advance(net.hub, 10000000);
+    assert_int_equal(receive(&net, 1), 3);
+    co_loopback_advance(net.hub, 11000000);
+    assert_int_equal(receive(&net, 1), 1);
+    assert_int_equal(co_loopback_overflows(net.hub), 1);
+    close_net(&net);
+}
+
 static void two_senders_do_not_share_a_rate(void **state)
 {
     (void)state;
@@ -225,6 +256,8 @@ int main(void)
         cmocka_unit_test(without_latency_it_arrives_at_once),
         cmocka_unit_test(latency_passes_on_the_virtual_clock),
         cmocka_unit_test(rate_spaces_datagrams),
+        cmocka_unit_test(who_was_idle_has_tokens),
+        cmocka_unit_test(who_was_idle_has_tokens_at_a_port),
         cmocka_unit_test(two_senders_do_not_share_a_rate),
         cmocka_unit_test(full_egress_queue_takes_a_part),
         cmocka_unit_test(empty_egress_queue_takes_any_size),
