@@ -23,14 +23,14 @@ for my $name (@ARGV) {
         next if $code !~ $order || $code =~ /\batomic_signal_fence\b/;
         my $from = $i < 6 ? 0 : $i - 6;
         my $near = join ' ', @comments[$from .. ($i < $#lines ? $i + 1 : $i)];
-        next if $near =~ /\b(?:acq_rel|acquire|release)s? $label/;
+        next if $near =~ /\b(?:acq_rel|[Aa]cquire|[Rr]elease)s? $label/;
         printf "%s:%d: no label says who the other side is\n", $name, $i + 1;
         $failed = 1;
     }
     my $all = join ' ', @comments;
     $all =~ s/\s+/ /g;
-    while ($all =~ /\b(acq_rel|acquire|release)s? ($labels)/g) {
-        my ($side, $named) = ($1, $2);
+    while ($all =~ /\b(acq_rel|[Aa]cquire|[Rr]elease)s? ($labels)/g) {
+        my ($side, $named) = (lc $1, $2);
         for my $one ($named =~ /$label/g) {
             $sides{$module}{$one}{acquire} //= $name if $side ne 'release';
             $sides{$module}{$one}{release} //= $name if $side ne 'acquire';

@@ -187,10 +187,10 @@ static void leave(struct co_shm_node *node, uint32_t index)
     }
 }
 
-void co_shm_directory_leave(struct co_shm_node *node, uint32_t index)
+void co_shm_seat_leave(struct co_shm_node *node, int seat)
 {
     if (lock(node->header) == 0) {
-        leave(node, index);
+        leave(node, (uint32_t)seat);
         unlock(node->header);
     }
 }

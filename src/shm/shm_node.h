@@ -63,8 +63,6 @@ void co_shm_single_copy_end(struct co_shm_node *node);
 int co_shm_directory_init(struct co_shm_header *header);
 // Index of the entry, made when it is not there, or -ENOSPC, -EINVAL (another member sees another count).
 int co_shm_directory_join(struct co_shm_node *node, uint64_t key, int count);
-// The member leaves; the last one frees the entry and gives its memory back.
-void co_shm_directory_leave(struct co_shm_node *node, uint32_t index);
 // For who could not join, once nobody joins any more: counts as one that has joined and left, if others have joined.
 void co_shm_directory_decline(struct co_shm_node *node, uint64_t key);
 

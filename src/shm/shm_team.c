@@ -26,11 +26,6 @@ int co_shm_seat_take(struct co_shm_node *node, uint64_t team_id, int first, int 
                                                   : co_shm_directory_join(node, directory_key(team_id, first), count);
 }
 
-void co_shm_seat_leave(struct co_shm_node *node, int seat)
-{
-    co_shm_directory_leave(node, (uint32_t)seat);
-}
-
 void co_shm_seat_decline(struct co_shm_node *node, uint64_t team_id, int first)
 {
     co_shm_directory_decline(node, directory_key(team_id, first));
