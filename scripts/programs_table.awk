@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# The table of real programs for README.md, out of bench/runs.tsv: of each program and number of hosts the last run kept
-# (figure M48:PROGRAM:HOSTS). Called by scripts/readme.sh.
+# The table of real programs for README.md, out of bench/runs.tsv: of each program and number of hosts, or one node, the
+# last run kept (figure M48:PROGRAM:HOSTS). Called by scripts/readme.sh.
 BEGIN {
     FS = "\t"
     count = split("hpcc qe mumps pickled sharded lammps", programs, " ")
@@ -36,15 +36,17 @@ $4 ~ /^M48:/ {
 }
 
 END {
-    print "| whole run without, with castoff: ratio (95 %) | 4 hosts | 8 hosts | calls of a rank that castoff took |"
-    print "| --- | --- | --- | --- |"
+    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank |"
+    print "| --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         calls = "-"
+        node = cell(programs[i], "node")
         four = cell(programs[i], 4)
         eight = cell(programs[i], 8)
-        if (four != eight) { # one of them was measured
-            printf "| %s | %s | %s | %s |\n", name[programs[i]], four, eight, calls
+        if (node != four || four != eight) { # one of them was measured
+            printf "| %s | %s | %s | %s | %s |\n", name[programs[i]], node, four, eight, calls
         }
     }
-    printf "\nIn turn, start included, in the laboratory at 1 Gbit/s (%s): `make bench-real`.\n", all
+    printf "\nMedians of whole runs in turn, and of their pairs' ratios; where the interval holds 1 no difference is certain. "
+    printf "Hosts: the laboratory at 1 Gbit/s. `make bench-real` (%s).\n", all
 }

@@ -46,7 +46,7 @@ dead_links() {
 unknown_settings() {
     sed -n 's/^#export \(CASTOFF_[A-Z0-9_]*\)=.*/\1/p' env.example | sort -u >"$work/known"
     # shellcheck disable=SC2086 # a list of patterns
-    grep -oh '\bCASTOFF_[A-Z0-9_]*[A-Z0-9]\b' $documents docs/man/* | grep -v '^CASTOFF_LAB_\|^CASTOFF_LIBRARY$' |
+    grep -oh '\bCASTOFF_[A-Z0-9_]*[A-Z0-9]\b' $documents docs/man/* | grep -v '^CASTOFF_LAB_\|^CASTOFF_TEST_\|^CASTOFF_LIBRARY$' |
         sort -u >"$work/named"
     ! comm -13 "$work/known" "$work/named" | grep .
 }
