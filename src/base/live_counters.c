@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,12 @@ static bool write_whole(int file, const void *from, size_t bytes, off_t at)
 
 static int fill(int file, const struct live_head *head)
 {
-    if (ftruncate(file, CO_COUNTER_PAGE + (off_t)sizeof co_counter_values) != 0) {
+    const off_t bytes = CO_COUNTER_PAGE + (off_t)sizeof co_counter_values;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < (rlim_t)bytes) {
+        return -EFBIG; // else a signal ended the process
+    }
+    if (ftruncate(file, bytes) != 0) {
         return -errno;
     }
     if (!write_whole(file, head, sizeof *head, 0) ||

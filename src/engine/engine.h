@@ -198,6 +198,6 @@ void co_engine_wait_turn(struct co_engine *engine, struct co_wait *wait);
 void co_engine_describe(const struct co_engine *engine, char *text, size_t room);
 
 // After fork: the child must not touch the engine.
-void co_engine_abort(struct co_engine *engine);
+void co_engine_abandon(struct co_engine *engine);
 
 #endif

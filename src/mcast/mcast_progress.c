@@ -22,6 +22,7 @@
 #include "mcast/receive/placement.h"
 #include "mcast/repair/nack.h"
 #include "mcast/repair/retransmit.h"
+#include "mcast/send/transmit.h"
 #include "mcast/threads.h"
 
 #define POLL_BUDGET 256
@@ -94,6 +95,20 @@ static void group_fail_silent(struct co_mcast_group *group)
     }
 }
 
+// Of the oldest block alone whose last chunks somebody has not heard: for that the members wait. After what has come in
+// was looked at, for the answer may be there.
+static void end_again(struct co_mcast_group *group)
+{
+    struct co_mcast_op *op = group->oldest;
+    while (op != NULL && (op->state < 0 || op->ends == 0 || !co_serial_before(group->window.heard, op->end_at))) {
+        op = op->next;
+    }
+    if (op != NULL && co_operation_end_due_ns(op) <= group->mcast->now_ns) {
+        co_operation_announce_end(op);
+    }
+    group->end_due_ns = op == NULL ? CO_NEVER : co_operation_end_due_ns(op);
+}
+
 static void group_progress(struct co_mcast_group *group)
 {
     adapt_quantum(group);
@@ -112,6 +127,7 @@ static void group_progress(struct co_mcast_group *group)
     co_nack_send_due(group);
     co_collect_due(group);
     co_operations_settle(group);
+    end_again(group);
     co_ack_send_due(group);
     co_ack_request_send_due(group);
 }

@@ -206,17 +206,6 @@ static void free_operation(struct co_mcast_op *op)
     free(op);
 }
 
-static void announce_end(struct co_mcast_op *op)
-{
-    struct co_mcast_group *group = op->group;
-    uint64_t due_ns = op->state < 0 ? CO_NEVER : co_operation_end_due_ns(op);
-    if (op->owes_end || due_ns <= group->mcast->now_ns) {
-        co_operation_announce_end(op);
-        due_ns = co_operation_end_due_ns(op);
-    }
-    group->end_due_ns = due_ns < group->end_due_ns ? due_ns : group->end_due_ns;
-}
-
 static void reads_ended(struct co_mcast_op *op)
 {
     op->group->mcast->events++;
@@ -234,7 +223,7 @@ void co_operations_settle(struct co_mcast_group *group)
     struct co_mcast_op **link = &group->oldest;
     group->newest = NULL;
     bool is_in_turn = true;
-    group->pace_due_ns = group->end_due_ns = CO_NEVER;
+    group->pace_due_ns = CO_NEVER;
     while (*link != NULL) {
         struct co_mcast_op *op = *link;
         if (op->is_sending) {
@@ -243,7 +232,9 @@ void co_operations_settle(struct co_mcast_group *group)
             send_own_block(op);
             is_in_turn = !co_operation_has_to_send(op);
         }
-        announce_end(op);
+        if (op->owes_end) {
+            co_operation_announce_end(op);
+        }
         if (op->awaits_reads && co_rdma_repair_have_ended(op)) {
             reads_ended(op);
         }

@@ -73,6 +73,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     mcast->part.op = NULL;
     co_ack_credit(op->group, false); // which may have come before we knew what it is for
     co_operation_part_sent(op);
+    mcast->timer_ns = now_ns; // what it waits for now
     return has_room;
 }
 

@@ -214,7 +214,7 @@ int co_engine_progress_for_worker(struct co_engine *engine)
     return events;
 }
 
-void co_engine_abort(struct co_engine *engine)
+void co_engine_abandon(struct co_engine *engine)
 {
     co_store_relaxed(&engine->is_abandoned, true); // relaxed: the forked child has one thread
 }

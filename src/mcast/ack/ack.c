@@ -18,6 +18,7 @@
 #define CREDIT_CHUNKS 4    // a quantum of a slow link, whose time a rest waits for
 #define GATHERED_PART 4
 #define GATHERED_COST 20
+#define DEAF UINT16_MAX // as a number of gaps
 #define REST_MOST_NS UINT64_C(20000000)
 #define CREDIT_ENTRIES_MAX ((CO_CONTROL_MAX - 16) / 8)
 
@@ -58,7 +59,7 @@ static uint32_t gaps_of(const struct co_mcast_group *group, int source)
 {
     uint32_t gaps = group->staged[source];
     if (co_group_is_deaf(group, source)) {
-        return UINT16_MAX; // nothing is on its way to us
+        return DEAF; // nothing is on its way to us
     }
     for (const struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         const struct co_receive_block *block =
@@ -70,7 +71,7 @@ static uint32_t gaps_of(const struct co_mcast_group *group, int source)
             gaps += heard > block->count ? heard - block->count : 0;
         }
     }
-    return gaps;
+    return gaps < DEAF ? gaps : DEAF - 1;
 }
 
 // Chunks of `source` that we and everybody below us either have or will not get but by repair.
@@ -134,7 +135,7 @@ static void report_add(struct report *report, int source)
     }
     uint32_t received = subtree_received(group, source);
     uint32_t heard = subtree_heard(group, source), gaps = heard - received;
-    gaps = gaps > UINT16_MAX ? UINT16_MAX : gaps;
+    gaps = gaps > DEAF ? DEAF : gaps;
     report->entries[report->count++] = (struct co_credit_entry){(uint16_t)source, (uint16_t)gaps, received};
     group->reported[source] = received;
     group->reported_heard[source] = heard;
@@ -305,13 +306,18 @@ static void take_handshake(struct co_mcast_group *group, const struct co_ack_bod
     }
 }
 
-// Who guesses from silence that nothing is on its way says so of the whole block: at the source that is a word on what
-// has been sent by now, and not on what will be. Who is deaf says it of all.
+// Who guesses from silence that nothing is on its way says so of the whole block: that is a word on what has been sent
+// by now, or has been heard of here, and not on what will be. What has been received is no guess, although a sending
+// thread may not have accounted for it yet. Who is deaf says it of all.
 static uint32_t heard_by(const struct co_mcast_group *group, const struct co_credit_entry *entry)
 {
     uint32_t heard = entry->received + entry->gaps;
-    bool is_own = entry->source == group->self && entry->gaps < UINT16_MAX;
-    return is_own ? co_serial_min(heard, group->window.sent) : heard;
+    if (entry->gaps == DEAF) {
+        return heard;
+    }
+    uint32_t known = entry->source == group->self ? group->window.sent
+                                                  : group->received[entry->source] + gaps_of(group, entry->source);
+    return co_serial_max(entry->received, co_serial_min(heard, known));
 }
 
 static void take_credit(struct co_mcast_group *group, int from, const struct co_credit_entry *entry)

@@ -99,13 +99,6 @@ static inline uint64_t co_send_window_overdue_ns(struct co_send_window *window, 
     return co_send_rate_overdue_ns(&co_send_window_limit(window, senders)->rate, senders);
 }
 
-// When nothing has been heard for as long as patience is, doubled so many times.
-static inline uint64_t co_send_window_silent_ns(struct co_send_window *window, uint32_t senders, unsigned doublings)
-{
-    uint64_t patience_ns = co_send_window_patience_ns(window, senders);
-    return co_send_window_overdue_ns(window, senders) - patience_ns + (patience_ns << doublings);
-}
-
 // Chunks that may leave now when `senders` share the window.
 static inline uint32_t co_send_window_room(struct co_send_window *window, uint32_t senders, uint64_t now_ns)
 {

@@ -11,8 +11,8 @@
 #include "mcast/state/operation.h"
 #include "mcast/send/control_send.h"
 
-#define PACED_LEAST 4 // chunks: fewer are not worth a turn
-#define ENDS_MOST 6   // times that the end of a block is said: then silence tells
+#define PACED_LEAST 4     // chunks: fewer are not worth a turn
+#define ENDS_AGAIN_MOST 6 // times that the end of a block is said again: then silence tells
 
 int co_send_batch_open(struct co_send_batch *batch, struct co_auth *auth, unsigned room)
 {
@@ -148,17 +148,22 @@ void co_operation_announce_end(struct co_mcast_op *op)
         op->owes_end = co_control_send(mcast, group->team_id, group->self, to, CO_CONTROL_END_OF_BLOCK, op->number, 0,
                                        NULL, 0) == 0;
         op->ends += !op->owes_end;
+        op->end_said_ns = mcast->now_ns;
         mcast->wants_write = mcast->wants_write || op->owes_end;
     }
 }
 
+// With patience that doubles since it was said, and is renewed by whatever is heard.
 uint64_t co_operation_end_due_ns(struct co_mcast_op *op)
 {
     struct co_send_window *window = &op->group->window;
-    if (op->ends == 0 || op->ends > ENDS_MOST || op->owes_end || !co_serial_before(window->heard, op->end_at)) {
+    uint32_t senders = (uint32_t)co_operation_senders(op);
+    if (op->ends > ENDS_AGAIN_MOST || op->owes_end) {
         return CO_NEVER;
     }
-    return co_send_window_silent_ns(window, (uint32_t)co_operation_senders(op), op->ends - 1);
+    uint64_t said_due = op->end_said_ns + (co_send_window_patience_ns(window, senders) << (op->ends - 1));
+    uint64_t heard_due = co_send_window_overdue_ns(window, senders);
+    return said_due > heard_due ? said_due : heard_due;
 }
 
 // Chunks that may leave now. A window that opened by a crumb waits for more, so that batches stay large; what nobody

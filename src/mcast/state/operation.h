@@ -29,12 +29,13 @@ struct co_mcast_op {
     uint64_t begun_chunks, arrived_chunks;
     bool passes_all; // the right neighbour is deaf: what it wants is passed on even if it came by multicast
     bool may_send, is_kept, is_released, right_has_it;
-    bool owes_end;       // all of the own block has left, but the queue had no room for the word that says so
-    uint32_t end_at;     // of the chunks that have left in all, then
-    unsigned ends;       // times that this has been said, 0: there is no need to, or it has yet to leave
-    bool is_sending;     // a part of the own block is with the sending thread: the buffer stays ours
-    int failure;         // came up while the buffer was being read; the state once it is not
-    size_t bitmap_bytes; // of its blocks, and of what is wanted
+    bool owes_end;        // all of the own block has left, but the queue had no room for the word that says so
+    uint32_t end_at;      // of the chunks that have left in all, then
+    unsigned ends;        // times that this has been said, 0: there is no need to, or it has yet to leave
+    uint64_t end_said_ns; // last
+    bool is_sending;      // a part of the own block is with the sending thread: the buffer stays ours
+    int failure;          // came up while the buffer was being read; the state once it is not
+    size_t bitmap_bytes;  // of its blocks, and of what is wanted
     // Repair by reading: rdma_repair_read.c, rdma_repair_offer.c.
     struct co_op_export *exports; // of the buffer, to the right neighbour
     uint64_t last_read;           // number of the last read of the left neighbour's memory

@@ -34,7 +34,7 @@ void co_process_abandon(void)
         co_process.engine = NULL;
         co_process_turn_off();
         if (engine != NULL) {
-            co_engine_abort(engine);
+            co_engine_abandon(engine);
             co_live_counters_leave();
         }
     }

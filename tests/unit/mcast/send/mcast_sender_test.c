@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "mcast/state/group.h"
+#include "mcast/state/operation.h"
 #include "mcast_world.h"
 
 #define MS UINT64_C(1000000)
@@ -127,6 +128,9 @@ static void credit_may_come_before_the_account(void **state)
     struct world world;
     open_world(&world);
     gather_long(&world, 20 * MS);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        assert_int_equal(world.group[rank]->window.heard, world.group[rank]->window.sent);
+    }
     world_close(&world);
 }
 
@@ -143,6 +147,44 @@ static void a_window_shut_from_the_start_is_asked_about(void **state)
     muted = NULL;
     assert_int_equal(world.group[0]->window.sent - world.group[0]->window.credited, 20);
     gather_long(&world, 0);
+    world_close(&world);
+}
+
+// One member is never heard: the end of the block is said again with patience that doubles, and not for ever; and once
+// only by a source that was away for longer than all of that.
+static void an_end_that_nobody_confirms_is_said_seven_times(void **state)
+{
+    (void)state;
+    const size_t bytes = 20000;
+    struct world world;
+    struct co_mcast_op *ops[MEMBERS];
+    unsigned char *data = calloc(MEMBERS, bytes);
+    open_world(&world);
+    muted = world.transport[1];
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        uint64_t now_ns = co_loopback_now_ns(world.hub);
+        assert_int_equal(
+            co_mcast_bcast_start(&ops[rank], world.group[rank], 0, data + (size_t)rank * bytes, bytes, now_ns), 0);
+    }
+    while (ops[0]->ends == 0 && (send_parts(&world, 0) || world_turn(&world))) {
+    }
+    assert_int_equal(ops[0]->ends, 1);
+    uint64_t later_ns = co_loopback_now_ns(world.hub) + 1000 * MS;
+    for (unsigned turn = 0; turn < 5; turn++) {
+        co_mcast_progress(world.mcast[0], later_ns + turn);
+    }
+    assert_int_equal(ops[0]->ends, 2);
+    for (unsigned second = 0; second < 60; second++) {
+        pass(&world, 1000 * MS);
+    }
+    assert_int_equal(ops[0]->ends, 7);
+    muted = NULL;
+    pass(&world, 10000 * MS);
+    for (int rank = 0; rank < MEMBERS; rank++) {
+        assert_int_equal(co_mcast_op_state(ops[rank]), 1);
+        co_mcast_op_release(ops[rank]);
+    }
+    free(data);
     world_close(&world);
 }
 
@@ -164,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(credit_may_come_before_the_account),
         cmocka_unit_test(a_window_shut_from_the_start_is_asked_about),
+        cmocka_unit_test(an_end_that_nobody_confirms_is_said_seven_times),
         cmocka_unit_test(a_transport_may_read_late),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
