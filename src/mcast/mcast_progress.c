@@ -26,6 +26,7 @@
 #include "mcast/threads.h"
 
 #define POLL_BUDGET 256
+#define ENDS_WATCHED 4
 #define LINGER_NS (UINT64_C(10) * 1000000000)
 
 // Copies kept by a closed group are given up when the neighbour has not asked for so long: he is gone, or has them.
@@ -95,18 +96,23 @@ static void group_fail_silent(struct co_mcast_group *group)
     }
 }
 
-// Of the oldest block alone whose last chunks somebody has not heard: for that the members wait. After what has come in
-// was looked at, for the answer may be there.
-static void end_again(struct co_mcast_group *group)
+// Of the oldest blocks whose last chunks somebody has not heard: for those the members wait. After what has come in was
+// looked at, for the answer may be there.
+static void ends_again(struct co_mcast_group *group)
 {
-    struct co_mcast_op *op = group->oldest;
-    while (op != NULL && (op->state < 0 || op->ends == 0 || !co_serial_before(group->window.heard, op->end_at))) {
-        op = op->next;
+    unsigned unheard = 0;
+    group->end_due_ns = CO_NEVER;
+    for (struct co_mcast_op *op = group->oldest; op != NULL && unheard < ENDS_WATCHED; op = op->next) {
+        if (op->state < 0 || op->ends == 0 || !co_serial_before(group->window.heard, op->end_at)) {
+            continue;
+        }
+        if (co_operation_end_due_ns(op) <= group->mcast->now_ns) {
+            co_operation_announce_end(op);
+        }
+        uint64_t due_ns = co_operation_end_due_ns(op);
+        group->end_due_ns = due_ns < group->end_due_ns ? due_ns : group->end_due_ns;
+        unheard++;
     }
-    if (op != NULL && co_operation_end_due_ns(op) <= group->mcast->now_ns) {
-        co_operation_announce_end(op);
-    }
-    group->end_due_ns = op == NULL ? CO_NEVER : co_operation_end_due_ns(op);
 }
 
 static void group_progress(struct co_mcast_group *group)
@@ -127,7 +133,7 @@ static void group_progress(struct co_mcast_group *group)
     co_nack_send_due(group);
     co_collect_due(group);
     co_operations_settle(group);
-    end_again(group);
+    ends_again(group);
     co_ack_send_due(group);
     co_ack_request_send_due(group);
 }

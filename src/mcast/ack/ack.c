@@ -306,18 +306,14 @@ static void take_handshake(struct co_mcast_group *group, const struct co_ack_bod
     }
 }
 
-// Who guesses from silence that nothing is on its way says so of the whole block: that is a word on what has been sent
-// by now, or has been heard of here, and not on what will be. What has been received is no guess, although a sending
-// thread may not have accounted for it yet. Who is deaf says it of all.
+// Who guesses from silence that nothing is on its way says so of the whole block: at the source that is a word on what
+// has been sent by now, and not on what will be. What has been received is no guess, although a sending thread may not
+// have accounted for it yet. Who is deaf says it of all.
 static uint32_t heard_by(const struct co_mcast_group *group, const struct co_credit_entry *entry)
 {
     uint32_t heard = entry->received + entry->gaps;
-    if (entry->gaps == DEAF) {
-        return heard;
-    }
-    uint32_t known = entry->source == group->self ? group->window.sent
-                                                  : group->received[entry->source] + gaps_of(group, entry->source);
-    return co_serial_max(entry->received, co_serial_min(heard, known));
+    bool is_own = entry->source == group->self && entry->gaps != DEAF;
+    return is_own ? co_serial_max(entry->received, co_serial_min(heard, group->window.sent)) : heard;
 }
 
 static void take_credit(struct co_mcast_group *group, int from, const struct co_credit_entry *entry)

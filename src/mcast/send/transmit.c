@@ -153,7 +153,8 @@ void co_operation_announce_end(struct co_mcast_op *op)
     }
 }
 
-// With patience that doubles since it was said, and is renewed by whatever is heard.
+// Nothing was heard for one, two, four... times the patience, and as much has passed since it was said: who was away
+// for longer than all of these says it once.
 uint64_t co_operation_end_due_ns(struct co_mcast_op *op)
 {
     struct co_send_window *window = &op->group->window;
@@ -161,9 +162,10 @@ uint64_t co_operation_end_due_ns(struct co_mcast_op *op)
     if (op->ends > ENDS_AGAIN_MOST || op->owes_end) {
         return CO_NEVER;
     }
-    uint64_t said_due = op->end_said_ns + (co_send_window_patience_ns(window, senders) << (op->ends - 1));
-    uint64_t heard_due = co_send_window_overdue_ns(window, senders);
-    return said_due > heard_due ? said_due : heard_due;
+    uint64_t patience_ns = co_send_window_patience_ns(window, senders);
+    uint64_t silent_ns = co_send_window_overdue_ns(window, senders) - patience_ns + (patience_ns << (op->ends - 1));
+    uint64_t said_ns = op->end_said_ns + (op->ends < 2 ? patience_ns : patience_ns << (op->ends - 2));
+    return silent_ns > said_ns ? silent_ns : said_ns;
 }
 
 // Chunks that may leave now. A window that opened by a crumb waits for more, so that batches stay large; what nobody
