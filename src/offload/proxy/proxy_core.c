@@ -59,9 +59,6 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
     for (int i = 0; i < config->proxies; i++) {
         co_proxy_link_init(&proxy->peers[i].outgoing);
     }
-    for (int i = 0; i < config->ranks; i++) {
-        proxy->peers[config->proxy_of_rank[i]].rank_count++;
-    }
     *out = proxy;
     return 0;
 }

@@ -42,7 +42,7 @@ int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struc
     if (caller->calls[ticket] != NULL) {
         return -EPROTO;
     }
-    if (ends > proxy->config.ends_max - caller->end_count) {
+    if (ends > proxy->config.ends_max - caller->end_count || caller->failed_count >= proxy->config.ends_max) {
         return -ENOSPC;
     }
     struct co_proxy_call *call = calloc(1, sizeof *call + ends * sizeof(struct co_proxy_end));
