@@ -15,7 +15,11 @@
 static bool process_is_there(const struct co_attach_window *attach)
 {
     struct pollfd process = {.fd = attach->process, .events = POLLIN};
-    return poll(&process, 1, 0) == 0;
+    int ended = poll(&process, 1, 0);
+    while (ended < 0 && errno == EINTR) { // a signal of ours
+        ended = poll(&process, 1, 0);
+    }
+    return ended == 0;
 }
 
 // The kernel stops at the first page that is not there, with what it has moved so far.

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,21 @@ static unsigned char *memory; // shared with the child, at the same address; not
 static size_t page;
 static pid_t child;
 static struct co_attach_window attach;
+
+static int interruptions; // so many calls of poll find a signal that is pending
+
+// In place of the C library's.
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    struct timespec limit = {timeout / 1000, timeout % 1000 * 1000000L};
+
+    if (interruptions > 0) {
+        interruptions--;
+        errno = EINTR;
+        return -1;
+    }
+    return (int)syscall(SYS_ppoll, fds, count, timeout < 0 ? NULL : &limit, NULL, 0);
+}
 
 static int start_child(void **state)
 {
@@ -120,6 +137,23 @@ static void half_of_it_is_there(void **state)
     attach.window.ops->close(&loan);
 }
 
+// A signal that comes while the process is looked at is not its end.
+static void a_signal_comes(void **state)
+{
+    (void)state;
+    struct co_rank_window_loan loan;
+    unsigned char byte = 7;
+    if (!is_allowed()) {
+        skip();
+    }
+    assert_int_equal(attach.window.ops->open(&attach.window, (uint64_t)(uintptr_t)memory, 1, false, &loan), 0);
+    interruptions = 3;
+    assert_int_equal(attach.window.ops->write(&loan, 0, &byte, 1), 0);
+    assert_int_equal(interruptions, 0);
+    assert_int_equal(memory[0], 7);
+    attach.window.ops->close(&loan);
+}
+
 // Dead, and then not even a zombie any more: its number may be somebody else's.
 static void a_process_that_has_ended(void **state)
 {
@@ -147,11 +181,9 @@ static void a_process_that_has_ended(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_CHILD(contract),
-        WITH_CHILD(contract_staged),
-        WITH_CHILD(probe),
-        WITH_CHILD(half_of_it_is_there),
-        WITH_CHILD(a_process_that_has_ended),
+        WITH_CHILD(contract),       WITH_CHILD(contract_staged),
+        WITH_CHILD(probe),          WITH_CHILD(half_of_it_is_there),
+        WITH_CHILD(a_signal_comes), WITH_CHILD(a_process_that_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
