@@ -143,7 +143,7 @@ int co_rank_group_record(struct co_rank_group *group, const struct co_offload_op
 {
     uint8_t bytes[CO_OFFLOAD_OPERATION_BYTES];
 
-    if (group->was_called) {
+    if (group->was_called || group->number != 0) { // told already, where its call had no room
         return -EBUSY;
     }
     if (operation_encode(group->client, operation, bytes) != 0) {

@@ -26,7 +26,7 @@ int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *m
 void co_rank_client_close(struct co_rank_client *client);
 
 // An empty group; operations are recorded behind each other until the first call. -ENOMEM, -EINVAL (a peer that is
-// none, a range that is none), -ENOSPC (too many), -EBUSY (it was called).
+// none, a range that is none), -ENOSPC (too many), -EBUSY (it was called, even if that was -EAGAIN).
 int co_rank_group_start(struct co_rank_client *client, struct co_rank_group **out);
 int co_rank_group_record(struct co_rank_group *group, const struct co_offload_operation *operation);
 // Runs it once more: *ticket is asked for its end. -EAGAIN; -EBUSY: its last call is not over.

@@ -198,7 +198,8 @@ static void a_full_ring_changes_nothing(void **state)
     for (uint32_t i = 0; i < CO_SEGMENT_COMMANDS - 1; i++) {
         assert_int_equal(co_rank_client_start(client, &operation, &ticket), 0);
     }
-    assert_int_equal(co_rank_group_call(group, &ticket), -EAGAIN); // the definition has gone, the call has not
+    assert_int_equal(co_rank_group_call(group, &ticket), -EAGAIN);     // the definition has gone, the call has not
+    assert_int_equal(co_rank_group_record(group, &operation), -EBUSY); // which will run what was told
     for (uint32_t i = 0; i < CO_SEGMENT_COMMANDS - 1; i++) {
         next(CO_OFFLOAD_COMMAND_SEND);
     }
