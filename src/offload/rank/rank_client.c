@@ -26,6 +26,7 @@ struct co_rank_client {
     uint64_t next_number;
     uint32_t free_tickets[CO_TICKETS], free_count;
     struct co_rank_group *group_of[CO_TICKETS]; // NULL: basic
+    bool is_used[CO_TICKETS];                   // of a call that is not collected
 };
 
 int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *memory,
@@ -177,6 +178,7 @@ static int call_give(struct co_rank_client *client, struct co_offload_command *c
     if (error == 0) {
         client->free_count--;
         client->group_of[command->ticket] = group;
+        client->is_used[command->ticket] = true;
         *ticket = command->ticket;
     }
     return error;
@@ -246,8 +248,12 @@ bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket
 
 struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket)
 {
+    if (ticket >= CO_TICKETS || !client->is_used[ticket] || !co_segment_is_done(&client->segment, ticket)) {
+        return (struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EINVAL};
+    }
     struct co_offload_completion completion = co_segment_collect(&client->segment, ticket);
 
+    client->is_used[ticket] = false;
     if (client->group_of[ticket] != NULL) {
         client->group_of[ticket]->ticket = CO_TICKETS;
         client->group_of[ticket] = NULL;

@@ -40,7 +40,8 @@ int co_rank_client_bye(struct co_rank_client *client); // -EAGAIN
 
 // Whether the call is over: one load.
 bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket);
-// Of a call that is over: what became of it. The ticket names another call from here on.
+// Of a call that is over: what became of it. The ticket names another call from here on. Of any other ticket: -EINVAL,
+// and nothing changes.
 struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket);
 
 // For who wants to sleep: segment.h.

@@ -231,6 +231,31 @@ static void what_a_caller_may_not_do(void **state)
     assert_int_equal(co_rank_client_open(&client, memory, &(struct co_rank_client_config){.ranks = 1}), -EINVAL);
 }
 
+// A ticket is collected once, when its call is over: else a later call would share it with another one.
+static void a_ticket_is_collected_once(void **state)
+{
+    (void)state;
+    struct co_offload_operation operation = send_to(1);
+    uint32_t tickets[3];
+
+    assert_int_equal(co_rank_client_collect(client, 5).error, -EINVAL); // of no call
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(co_rank_client_start(client, &operation, &tickets[i]), 0);
+        next(CO_OFFLOAD_COMMAND_SEND);
+    }
+    assert_int_equal(co_rank_client_collect(client, tickets[0]).error, -EINVAL); // not over
+    complete(tickets[0], 0);
+    assert_int_equal(co_rank_client_collect(client, tickets[0]).error, 0);
+    assert_int_equal(co_rank_client_collect(client, tickets[0]).error, -EINVAL); // once more
+    assert_int_equal(co_rank_client_collect(client, CO_TICKETS).error, -EINVAL);
+    for (int i = 0; i < CO_TICKETS - 1; i++) {
+        assert_int_equal(co_rank_client_start(client, &operation, &tickets[2]), 0);
+        assert_int_not_equal(tickets[2], tickets[1]);
+        next(CO_OFFLOAD_COMMAND_SEND);
+    }
+    assert_int_equal(co_rank_client_start(client, &operation, &tickets[2]), -EAGAIN);
+}
+
 static void a_proxy_that_sleeps_is_rung(void **state)
 {
     (void)state;
@@ -252,7 +277,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CLIENT(a_cached_call_is_one_command),     WITH_CLIENT(groups_that_are_kept),
         WITH_CLIENT(tickets_and_commands_have_an_end), WITH_CLIENT(a_full_ring_changes_nothing),
-        WITH_CLIENT(what_a_caller_may_not_do),         WITH_CLIENT(a_proxy_that_sleeps_is_rung),
+        WITH_CLIENT(a_ticket_is_collected_once),       WITH_CLIENT(what_a_caller_may_not_do),
+        WITH_CLIENT(a_proxy_that_sleeps_is_rung),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
