@@ -37,6 +37,7 @@ struct co_proxy_output {
 
 struct co_proxy_counts {
     uint64_t commands, calls, cached_calls; // cached: of a group that was called before
+    uint64_t operations;                    // told and called
     uint64_t control_records, data_records; // sent, to other proxies
     uint64_t bytes_sent, bytes_received;    // of payload, all ways
     uint64_t strays;                        // pieces of messages that have ended here

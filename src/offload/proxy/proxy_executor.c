@@ -61,6 +61,7 @@ int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struc
         call->operations = &call->basic;
         call->count = 1;
     }
+    proxy->counts.operations += call->count;
     caller->calls[ticket] = call;
     caller->call_count++;
     call->is_runnable = true;
@@ -125,7 +126,7 @@ void co_proxy_call_free(struct co_proxy *proxy, struct co_proxy_call *call)
         co_proxy_link_leave(&call->runnable);
     }
     if (call->group != NULL) {
-        co_proxy_group_release(call->group);
+        co_proxy_group_release(caller, call->group);
     }
     free(call);
 }

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { COMMANDS_A_TURN = 16 }; // of one rank: the others have their turn, too
+// Of one rank: the others have their turn, too. Who begins a command with operations left finishes it.
+enum { COMMANDS_A_TURN = 16, OPERATIONS_A_TURN = 4096 };
 
 struct served_rank {
     bool is_here;
@@ -137,9 +138,11 @@ static bool commands_take(struct co_proxy_service *service, int rank)
 {
     struct served_rank *served = &service->ranks[rank];
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
+    const uint64_t *operations = &co_proxy_counts(service->proxy)->operations;
+    uint64_t before = *operations;
     int result = 1;
 
-    for (int i = 0; i < COMMANDS_A_TURN && result > 0; i++) {
+    for (int i = 0; i < COMMANDS_A_TURN && *operations - before < OPERATIONS_A_TURN && result > 0; i++) {
         result = co_segment_take(&served->segment, bytes);
         if (result > 0) {
             int error = command_run(service, rank, bytes);

@@ -80,6 +80,7 @@ struct co_proxy_rank {
     uint32_t call_count, end_count;
     uint32_t failed_count; // ends that failed before their other end was heard of: it may keep a mark of each
     uint32_t sequence_count;
+    uint32_t operation_count;  // of its groups, forgotten ones that calls still need among them
     size_t mark_count;         // of all ranks: marks of what was said of it
     struct co_hash_map groups; // by number
 };
@@ -191,7 +192,7 @@ int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, co
                           const uint8_t *definition, size_t bytes);
 struct co_proxy_group *co_proxy_group_find(const struct co_proxy_rank *rank, uint64_t number);
 int co_proxy_group_forget(struct co_proxy_rank *rank, uint64_t number);
-void co_proxy_group_release(struct co_proxy_group *group);
+void co_proxy_group_release(struct co_proxy_rank *rank, struct co_proxy_group *group);
 void co_proxy_groups_close(struct co_proxy_rank *rank);
 
 // proxy_transfer.c

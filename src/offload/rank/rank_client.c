@@ -23,6 +23,7 @@ struct co_rank_client {
     struct co_rank_client_counts counts;
     struct co_rank_group *oldest, *newest;
     uint32_t known_count;
+    uint32_t operation_count; // that the proxy keeps
     uint64_t next_number;
     uint32_t free_tickets[CO_TICKETS], free_count;
     struct co_rank_group *group_of[CO_TICKETS]; // NULL: basic
@@ -93,8 +94,31 @@ static int group_forget(struct co_rank_group *group)
     if (error == 0) {
         known_leave(group->client, group);
         group->number = 0;
+        if (group->ticket == CO_TICKETS) {
+            group->client->operation_count -= group->count;
+        }
     }
     return error;
+}
+
+static bool has_room(const struct co_rank_client *client, uint32_t operations)
+{
+    return operations <= CO_OFFLOAD_OPERATIONS_KEPT - client->operation_count;
+}
+
+// The one that has to go before another one is told; NULL: none, or none that would give room. The proxy keeps the
+// operations of one whose call is under way.
+static struct co_rank_group *group_to_forget(struct co_rank_client *client, uint32_t operations)
+{
+    struct co_rank_group *group = client->oldest;
+
+    if (client->known_count == client->config.groups_max) {
+        return group;
+    }
+    while (!has_room(client, operations) && group != NULL && group->ticket != CO_TICKETS) {
+        group = group->newer;
+    }
+    return has_room(client, operations) ? NULL : group;
 }
 
 static int group_define(struct co_rank_group *group)
@@ -103,16 +127,21 @@ static int group_define(struct co_rank_group *group)
     struct co_offload_command command = {
         .kind = CO_OFFLOAD_COMMAND_GROUP, .group = client->next_number, .operations = group->count};
 
-    if (client->known_count == client->config.groups_max) {
-        int error = group_forget(client->oldest);
+    struct co_rank_group *other;
+    while ((other = group_to_forget(client, group->count)) != NULL) {
+        int error = group_forget(other);
         if (error != 0) {
             return error;
         }
+    }
+    if (!has_room(client, group->count)) {
+        return -EAGAIN;
     }
     int error = command_give(client, &command, group->operations, (size_t)group->count * CO_OFFLOAD_OPERATION_BYTES);
     if (error == 0) {
         group->number = client->next_number++;
         client->counts.definitions++;
+        client->operation_count += group->count;
         known_join(client, group);
     }
     return error;
@@ -254,8 +283,10 @@ struct co_offload_completion co_rank_client_collect(struct co_rank_client *clien
     struct co_offload_completion completion = co_segment_collect(&client->segment, ticket);
 
     client->is_used[ticket] = false;
-    if (client->group_of[ticket] != NULL) {
-        client->group_of[ticket]->ticket = CO_TICKETS;
+    struct co_rank_group *group = client->group_of[ticket];
+    if (group != NULL) {
+        group->ticket = CO_TICKETS;
+        client->operation_count -= group->number == 0 ? group->count : 0; // forgotten meanwhile
         client->group_of[ticket] = NULL;
     }
     client->free_tickets[client->free_count++] = ticket;

@@ -2,8 +2,9 @@
 //
 // A rank's side of a proxy: groups are recorded, calls are given, and looking whether one is over is one load. A
 // group's operations are told to the proxy at its first call and when the proxy has forgotten it since: it keeps as
-// many as `groups_max`, those that were called last. Nothing here waits: where there is no room (-EAGAIN) the caller
-// does something else, and comes again. No descriptors: who owns this rings and sleeps. One thread at a time; hot.
+// many as `groups_max`, those that were called last, if they have no more than CO_OFFLOAD_OPERATIONS_KEPT operations.
+// Nothing here waits: where there is no room (-EAGAIN) the caller does something else, and comes again. No descriptors:
+// who owns this rings and sleeps. One thread at a time; hot.
 #ifndef CASTOFF_OFFLOAD_RANK_RANK_CLIENT_H
 #define CASTOFF_OFFLOAD_RANK_RANK_CLIENT_H
 

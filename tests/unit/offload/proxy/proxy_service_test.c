@@ -132,6 +132,35 @@ static void receive(int rank, uint32_t ticket, uint32_t from, uint64_t bytes)
                    .operation = {.kind = CO_OFFLOAD_OPERATION_RECEIVE, .from = from, .address = BASE, .bytes = bytes}});
 }
 
+// A group of so many barriers, behind a receive from rank 2 if there is one.
+static void tell(int rank, uint64_t group, uint32_t count, bool has_receive)
+{
+    static uint8_t definition[CO_OFFLOAD_OPERATIONS_MAX * CO_OFFLOAD_OPERATION_BYTES];
+    struct co_offload_operation operation = {
+        .kind = CO_OFFLOAD_OPERATION_RECEIVE, .from = 2, .address = BASE, .bytes = 8};
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_GROUP, .group = group, .operations = count};
+    bool rings;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 || !has_receive) {
+            operation = (struct co_offload_operation){.kind = CO_OFFLOAD_OPERATION_BARRIER};
+        }
+        co_offload_operation_encode(definition + (size_t)i * CO_OFFLOAD_OPERATION_BYTES, &operation);
+    }
+    assert_int_equal(
+        co_segment_give(&rig.ranks[rank], &command, definition, (size_t)count * CO_OFFLOAD_OPERATION_BYTES, &rings), 0);
+}
+
+static void call(int rank, uint32_t ticket, uint64_t group)
+{
+    give(rank, (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_CALL, .ticket = ticket, .group = group});
+}
+
+static void forget(int rank, uint64_t group)
+{
+    give(rank, (struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_FORGET, .group = group});
+}
+
 static int result(int rank, uint32_t ticket)
 {
     assert_true(co_segment_is_done(&rig.ranks[rank], ticket));
@@ -200,6 +229,80 @@ static void who_leaves_a_call_behind_has_died(void **state)
     assert_int_equal(rig.hung_up[0], 0); // its connection has ended: nobody has to end it
 }
 
+// Memory of one rank: its groups, and those that it has forgotten while a call is under way, until that is over.
+static void operations_that_are_kept_have_a_bound(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        tell(0, 9, CO_OFFLOAD_OPERATIONS_MAX, false);
+        forget(0, 9);
+        run();
+    }
+    for (uint64_t group = 1; group <= 4; group++) {
+        tell(0, group, CO_OFFLOAD_OPERATIONS_MAX, group == 1);
+        run();
+    }
+    call(0, 0, 1);
+    forget(0, 1);
+    run();
+    assert_int_equal(rig.hung_up[0], 0);
+    send(2, 0, 0, 8);
+    tell(2, 1, 2, false); // another rank's are another's
+    run();
+    assert_int_equal(rig.hung_up[2], 0);
+    tell(0, 5, 1, false);
+    run();
+    assert_int_equal(rig.hung_up[0], -ENOSPC);
+}
+
+static void operations_of_a_call_that_is_over_are_given_back(void **state)
+{
+    (void)state;
+    const struct co_offload_operation to_group[] = {
+        {.kind = CO_OFFLOAD_OPERATION_SEND, .to = 0, .address = BASE, .bytes = 8}};
+    uint8_t definition[CO_OFFLOAD_OPERATION_BYTES];
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_GROUP, .group = 1, .operations = 1};
+    bool rings;
+
+    for (uint64_t group = 1; group <= 4; group++) {
+        tell(0, group, CO_OFFLOAD_OPERATIONS_MAX, group == 1);
+        run();
+    }
+    call(0, 0, 1);
+    forget(0, 1);
+    co_offload_operation_encode(definition, to_group);
+    assert_int_equal(co_segment_give(&rig.ranks[2], &command, definition, sizeof definition, &rings), 0);
+    call(2, 0, 1);
+    run();
+    assert_int_equal(result(0, 0), 0);
+    tell(0, 5, CO_OFFLOAD_OPERATIONS_MAX, false);
+    run();
+    assert_int_equal(rig.hung_up[0], 0);
+}
+
+// Long groups, told or called, do not keep the others of a node waiting.
+static void a_turn_of_a_rank_has_a_bound(void **state)
+{
+    (void)state;
+    for (uint64_t group = 1; group <= 8; group++) {
+        tell(0, group, 5000, false);
+        tell(1, group, 5, false);
+    }
+    co_proxy_service_progress(rig.services[0]);
+    assert_int_equal(co_load_acquire(&rig.segments[0]->taken), 1);
+    assert_int_equal(co_load_acquire(&rig.segments[1]->taken), 8);
+    run();
+    for (uint32_t ticket = 0; ticket < 8; ticket++) {
+        call(0, ticket, 1);
+        call(1, ticket, 1);
+    }
+    co_proxy_service_progress(rig.services[0]);
+    assert_int_equal(co_load_acquire(&rig.segments[0]->taken), 9);
+    assert_int_equal(co_load_acquire(&rig.segments[1]->taken), 16);
+    run();
+    assert_int_equal(result(0, 7), 0);
+}
+
 #define ON_RIG(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
 
 int main(void)
@@ -208,6 +311,9 @@ int main(void)
         ON_RIG(who_says_bye_and_is_gone_has_left),
         ON_RIG(commands_before_bye_that_begin_nothing),
         ON_RIG(who_leaves_a_call_behind_has_died),
+        ON_RIG(operations_that_are_kept_have_a_bound),
+        ON_RIG(operations_of_a_call_that_is_over_are_given_back),
+        ON_RIG(a_turn_of_a_rank_has_a_bound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

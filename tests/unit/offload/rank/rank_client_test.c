@@ -256,6 +256,60 @@ static void a_ticket_is_collected_once(void **state)
     assert_int_equal(co_rank_client_start(client, &operation, &tickets[2]), -EAGAIN);
 }
 
+static struct co_rank_group *largest_group(void)
+{
+    struct co_rank_group *group;
+    const struct co_offload_operation barrier = {.kind = CO_OFFLOAD_OPERATION_BARRIER};
+    assert_int_equal(co_rank_group_start(client, &group), 0);
+    for (uint32_t i = 0; i < CO_OFFLOAD_OPERATIONS_MAX; i++) {
+        assert_int_equal(co_rank_group_record(group, &barrier), 0);
+    }
+    assert_int_equal(co_rank_group_record(group, &barrier), -ENOSPC);
+    return group;
+}
+
+// The proxy keeps so many operations of a rank, of groups that it has forgotten until their calls are over, too: what
+// is called longest ago goes first, and only if that gives room.
+static void operations_that_are_kept(void **state)
+{
+    (void)state;
+    struct co_rank_group *groups[5];
+    uint32_t tickets[5];
+
+    co_rank_client_close(client);
+    memset(memory, 0, sizeof *memory);
+    struct co_rank_client_config config = {.ranks = RANKS, .groups_max = 9, .context = &rings, .ring = ring};
+    assert_int_equal(co_rank_client_open(&client, memory, &config), 0);
+    assert_int_equal(co_segment_proxy_open(&proxy, memory), 0);
+    for (int i = 0; i < 5; i++) {
+        groups[i] = largest_group();
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(co_rank_group_call(groups[i], &tickets[i]), 0);
+        next(CO_OFFLOAD_COMMAND_GROUP);
+        next(CO_OFFLOAD_COMMAND_CALL);
+    }
+    assert_int_equal(co_rank_group_call(groups[4], &tickets[4]), -EAGAIN);
+    no_more();
+    complete(tickets[2], 0);
+    co_rank_client_collect(client, tickets[2]);
+    assert_int_equal(co_rank_group_call(groups[4], &tickets[4]), 0);
+    assert_int_equal(next(CO_OFFLOAD_COMMAND_FORGET).group, 3);
+    next(CO_OFFLOAD_COMMAND_GROUP);
+    next(CO_OFFLOAD_COMMAND_CALL);
+    for (int i = 0; i < 5; i++) {
+        if (i != 2) {
+            complete(tickets[i], 0);
+            co_rank_client_collect(client, tickets[i]);
+        }
+        assert_int_equal(co_rank_group_free(groups[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        next(CO_OFFLOAD_COMMAND_FORGET);
+    }
+    no_more();
+}
+
 static void a_proxy_that_sleeps_is_rung(void **state)
 {
     (void)state;
@@ -277,8 +331,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_CLIENT(a_cached_call_is_one_command),     WITH_CLIENT(groups_that_are_kept),
         WITH_CLIENT(tickets_and_commands_have_an_end), WITH_CLIENT(a_full_ring_changes_nothing),
-        WITH_CLIENT(a_ticket_is_collected_once),       WITH_CLIENT(what_a_caller_may_not_do),
-        WITH_CLIENT(a_proxy_that_sleeps_is_rung),
+        WITH_CLIENT(a_ticket_is_collected_once),       WITH_CLIENT(operations_that_are_kept),
+        WITH_CLIENT(what_a_caller_may_not_do),         WITH_CLIENT(a_proxy_that_sleeps_is_rung),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
