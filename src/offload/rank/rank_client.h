@@ -16,6 +16,7 @@ struct co_rank_group;
 struct co_rank_client_config {
     uint32_t ranks;      // of the job
     uint32_t groups_max; // as the proxy's
+    uint32_t ends_max;   // likewise
     void *context;
     void (*ring)(void *context); // the proxy sleeps
 };
@@ -30,12 +31,13 @@ void co_rank_client_close(struct co_rank_client *client);
 // none, a range that is none), -ENOSPC (too many), -EBUSY (it was called, even if that was -EAGAIN).
 int co_rank_group_start(struct co_rank_client *client, struct co_rank_group **out);
 int co_rank_group_record(struct co_rank_group *group, const struct co_offload_operation *operation);
-// Runs it once more: *ticket is asked for its end. -EAGAIN; -EBUSY: its last call is not over.
+// Runs it once more: *ticket is asked for its end. -EAGAIN; -EBUSY: its last call is not over. -ENOSPC: it has more
+// than ends_max sends and receives, or of the rank's calls so far and this one so many tags differ. -ENOMEM.
 int co_rank_group_call(struct co_rank_group *group, uint32_t *ticket);
 // Its last call has been collected: else -EBUSY. -EAGAIN: FORGET has no room.
 int co_rank_group_free(struct co_rank_group *group);
 
-// One basic operation, SEND or RECEIVE. -EINVAL, -EAGAIN.
+// One basic operation, SEND or RECEIVE. -EINVAL, -EAGAIN, -ENOSPC (a tag too many), -ENOMEM.
 int co_rank_client_start(struct co_rank_client *client, const struct co_offload_operation *operation, uint32_t *ticket);
 int co_rank_client_bye(struct co_rank_client *client); // -EAGAIN
 
