@@ -43,6 +43,8 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
     }
     proxy->config = *config;
     proxy->output = *output;
+    proxy->sends.secret = proxy->receives.secret = config->hash_secret;
+    proxy->send_sequences.secret = proxy->receive_sequences.secret = config->hash_secret;
     proxy->carrier = carrier;
     proxy->proxy_of_rank = calloc((size_t)config->ranks, sizeof *proxy->proxy_of_rank);
     proxy->ranks = calloc((size_t)config->ranks, sizeof *proxy->ranks);
