@@ -37,6 +37,9 @@ static int process_copy(const struct co_attach_window *attach, void *local, uint
         if (moved < 0 && errno == EINTR) {
             continue;
         }
+        if (is_read && moved > 0 && !process_is_there(attach)) { // whose bytes are these?
+            return -ESRCH;
+        }
         if (moved <= 0) {
             return moved < 0 ? -errno : -EFAULT;
         }
