@@ -3,6 +3,8 @@
 // Segments and core together, with ranks that are arrays of this process: it runs where the kernel lets nobody look
 // into another process, too. What ranks that leave and ranks that write anything mean to the others.
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -303,6 +305,55 @@ static void a_turn_of_a_rank_has_a_bound(void **state)
     assert_int_equal(result(0, 7), 0);
 }
 
+static _Atomic bool has_scribbled, ends;
+
+// Writes over commands and definitions of rank 0 until it is told to end, in no order, as no rank would.
+static void *scribble(void *seed)
+{
+    uint32_t random = *(const uint32_t *)seed;
+    while (!atomic_load(&ends)) {
+        random = random * 1664525 + 1013904223;
+        uint32_t slot = random >> 16 & (CO_SEGMENT_COMMANDS - 1), byte = random >> 26;
+        rig.segments[0]->commands[slot][byte] ^= (uint8_t)(random >> 8 & 3);
+        rig.segments[0]->area[random >> 16 & 0xfff] ^= (uint8_t)(random >> 8 & 1);
+        atomic_store(&has_scribbled, true);
+    }
+    return NULL;
+}
+
+// The others of its node go on, whatever a rank writes, and whenever.
+static void a_rank_that_scribbles_while_it_is_read(void **state)
+{
+#if defined(__SANITIZE_THREAD__)
+    skip(); // it is a race
+#endif
+    for (uint32_t round = 0; round < 20; round++) {
+        pthread_t thread;
+        for (uint64_t group = 1; group <= 30; group++) {
+            tell(0, group, 4, true);
+            call(0, (uint32_t)group, group);
+            forget(0, group);
+        }
+        atomic_store(&ends, false);
+        atomic_store(&has_scribbled, false);
+        assert_int_equal(pthread_create(&thread, NULL, scribble, &round), 0);
+        while (!atomic_load(&has_scribbled)) {
+            sched_yield();
+        }
+        send(1, 0, 2, 100);
+        receive(2, 0, 1, 100);
+        run();
+        atomic_store(&ends, true);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        assert_int_equal(result(1, 0), 0);
+        assert_int_equal(result(2, 0), 0);
+        assert_memory_equal(rig.memory[2], rig.memory[1], 100);
+        assert_int_equal(rig.hung_up[1] | rig.hung_up[2], 0);
+        close_rig(state);
+        open_rig(state);
+    }
+}
+
 #define ON_RIG(test) cmocka_unit_test_setup_teardown(test, open_rig, close_rig)
 
 int main(void)
@@ -314,6 +365,7 @@ int main(void)
         ON_RIG(operations_that_are_kept_have_a_bound),
         ON_RIG(operations_of_a_call_that_is_over_are_given_back),
         ON_RIG(a_turn_of_a_rank_has_a_bound),
+        ON_RIG(a_rank_that_scribbles_while_it_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
