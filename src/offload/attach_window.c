@@ -15,7 +15,11 @@
 static bool process_is_there(const struct co_attach_window *attach)
 {
     struct pollfd process = {.fd = attach->process, .events = POLLIN};
-    return poll(&process, 1, 0) == 0;
+    int ended = poll(&process, 1, 0);
+    while (ended < 0 && errno == EINTR) { // a signal of ours
+        ended = poll(&process, 1, 0);
+    }
+    return ended == 0;
 }
 
 // The kernel stops at the first page that is not there, with what it has moved so far.
@@ -32,6 +36,9 @@ static int process_copy(const struct co_attach_window *attach, void *local, uint
                                 : process_vm_writev(attach->pid, &here, 1, &there, 1, 0);
         if (moved < 0 && errno == EINTR) {
             continue;
+        }
+        if (is_read && moved > 0 && !process_is_there(attach)) { // whose bytes are these?
+            return -ESRCH;
         }
         if (moved <= 0) {
             return moved < 0 ? -errno : -EFAULT;

@@ -17,8 +17,9 @@ enum co_carrier_connection { CO_CARRIER_CONTROL, CO_CARRIER_BULK, CO_CARRIER_CON
 struct co_carrier_ops {
     const char *name;
 
-    // Takes a copy of a control record. It has always room: what a proxy says is bounded by what its ranks have under
-    // way. To a peer that is lost it does nothing.
+    // Takes a copy of a control record. It has always room: a proxy says at most two words of an end, and of ends of
+    // which the peer has said nothing a rank has at most twice ends_max, under way and failed. To a peer that is lost
+    // it does nothing.
     void (*control)(struct co_carrier *carrier, int peer, const void *record, size_t bytes);
 
     // Whether the next bulk record to that peer would be taken. Once false, it becomes true without being asked again

@@ -14,7 +14,9 @@
 #define CO_OFFLOAD_COMPLETION_BYTES 64
 #define CO_OFFLOAD_OPERATION_BYTES 40
 #define CO_OFFLOAD_OPERATIONS_MAX 65536 // of a group
-#define CO_TICKETS 1024                 // a call's number while it is under way; a rank has so many at once
+// Of all groups that a proxy keeps for a rank, with those that calls under way still need.
+#define CO_OFFLOAD_OPERATIONS_KEPT (4 * CO_OFFLOAD_OPERATIONS_MAX)
+#define CO_TICKETS 1024 // a call's number while it is under way; a rank has so many at once
 
 // What a message may have: addresses of user space, and room for sums.
 #define CO_OFFLOAD_BYTES_MAX ((uint64_t)1 << 47)

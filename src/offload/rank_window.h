@@ -2,7 +2,9 @@
 //
 // A rank's memory as its proxy reaches it: a table of functions, so that the core does not know whether bytes are read
 // from another process (attach) or wait in the proxy's own memory first (stage). Contract: tests/unit/offload/
-// window_contract.c. The proxy's one thread; read and write are hot, and none of them waits for anybody.
+// window_contract.c. The proxy's one thread; read and write are hot. None of them waits for another rank or proxy; but
+// attach takes page faults of the rank's memory, and where the rank has it filled by a process (userfaultfd, a file of
+// FUSE) that one can keep the proxy waiting.
 #ifndef CASTOFF_OFFLOAD_RANK_WINDOW_H
 #define CASTOFF_OFFLOAD_RANK_WINDOW_H
 

@@ -126,6 +126,14 @@ void co_segment_rank_wakes(struct co_segment_rank *rank)
     co_store_relaxed(&rank->memory->rank_sleeps, 0); // relaxed: a ring too many does no harm
 }
 
+// What a rank may write over at any moment, as it was at one: the compiler, which may see what the caller does with the
+// copy, shall not read the original again in its place.
+static void copy_once(uint8_t *into, const uint8_t *from, size_t bytes)
+{
+    memcpy(into, from, bytes);
+    atomic_signal_fence(memory_order_seq_cst); // of this thread's compiler alone: nothing is ordered by the processor
+}
+
 int co_segment_proxy_open(struct co_segment_proxy *proxy, struct co_segment_memory *memory)
 {
     *proxy = (struct co_segment_proxy){.memory = memory};
@@ -142,7 +150,7 @@ int co_segment_take(struct co_segment_proxy *proxy, uint8_t command[CO_OFFLOAD_C
     if (given - proxy->taken > CO_SEGMENT_COMMANDS) {
         return -EPROTO;
     }
-    memcpy(command, proxy->memory->commands[proxy->taken % CO_SEGMENT_COMMANDS], CO_OFFLOAD_COMMAND_BYTES);
+    copy_once(command, proxy->memory->commands[proxy->taken % CO_SEGMENT_COMMANDS], CO_OFFLOAD_COMMAND_BYTES);
     return 1;
 }
 
@@ -151,7 +159,7 @@ int co_segment_read(const struct co_segment_proxy *proxy, uint64_t place, uint8_
     if (place > CO_SEGMENT_AREA_BYTES || bytes > CO_SEGMENT_AREA_BYTES - place) {
         return -EPROTO;
     }
-    memcpy(into, proxy->memory->area + place, bytes);
+    copy_once(into, proxy->memory->area + place, bytes);
     return 0;
 }
 

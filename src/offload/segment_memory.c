@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,8 +25,19 @@ static int segment_map(struct co_segment_memory **out, int fd)
     return 0;
 }
 
+// A longer file ends the process by SIGXFSZ, though it be in memory.
+static bool is_within_limit(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
+           limit.rlim_cur >= sizeof(struct co_segment_memory);
+}
+
 int co_segment_memory_create(struct co_segment_memory **out, int *fd)
 {
+    if (!is_within_limit()) {
+        return -ENOSPC;
+    }
     int made = memfd_create("castoff-proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0) {
         return -errno;

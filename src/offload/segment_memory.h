@@ -8,7 +8,8 @@
 
 #include "offload/segment.h"
 
-// Zeroed memory, mapped, and its descriptor, which the caller closes. -ENOMEM, -EMFILE, ...
+// Zeroed memory, mapped, and its descriptor, which the caller closes. -ENOSPC (a limit of file sizes), -ENOMEM,
+// -EMFILE, ...
 int co_segment_memory_create(struct co_segment_memory **out, int *fd);
 // What a rank has sent. -EPERM: it is no memory of that kind, has another length, or is not sealed.
 int co_segment_memory_map(struct co_segment_memory **out, int fd);

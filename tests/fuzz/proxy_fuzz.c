@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// A core between a neighbour and ranks that say anything: nothing outside of its ranks' memory is touched, nothing is
-// written into a receive that has not begun, and all that it has taken is given back. Each step of the input is a byte
-// that says what, a byte of length, and that many bytes; numbers in it are small, so that they meet.
+// A core between a neighbour and ranks that say anything: windows are reached only inside of their loans and while
+// their rank has a call, records that it sends are good ones on the right connection, a call is over once, and all
+// loans are given back. Whether the receive that is written has begun is the simulation's to see. Each step of the
+// input is a byte that says what, a byte of length, and that many bytes; numbers in it are small, so that they meet.
 #include <stdlib.h>
 #include <string.h>
 

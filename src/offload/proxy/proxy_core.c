@@ -43,6 +43,8 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
     }
     proxy->config = *config;
     proxy->output = *output;
+    proxy->sends.secret = proxy->receives.secret = config->hash_secret;
+    proxy->send_sequences.secret = proxy->receive_sequences.secret = config->hash_secret;
     proxy->carrier = carrier;
     proxy->proxy_of_rank = calloc((size_t)config->ranks, sizeof *proxy->proxy_of_rank);
     proxy->ranks = calloc((size_t)config->ranks, sizeof *proxy->ranks);
@@ -58,9 +60,6 @@ int co_proxy_open(struct co_proxy **out, const struct co_proxy_config *config, s
     memcpy(proxy->proxy_of_rank, config->proxy_of_rank, (size_t)config->ranks * sizeof *proxy->proxy_of_rank);
     for (int i = 0; i < config->proxies; i++) {
         co_proxy_link_init(&proxy->peers[i].outgoing);
-    }
-    for (int i = 0; i < config->ranks; i++) {
-        proxy->peers[config->proxy_of_rank[i]].rank_count++;
     }
     *out = proxy;
     return 0;

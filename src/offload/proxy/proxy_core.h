@@ -22,7 +22,10 @@ struct co_proxy_config {
     const int *proxy_of_rank; // each with its proxy; copied
     uint32_t piece_bytes;     // of payload in a record, at most CO_OFFLOAD_RECORD_PAYLOAD_MAX
     uint32_t groups_max;      // that a rank may have defined at a time
-    uint32_t ends_max;     // sends and receives that a rank may have under way, and as many that others have told it of
+    // Sends and receives that a rank may have under way, and as many that failed before their other end was heard of.
+    // Other proxies keep what is said of both until it is called. All proxies have the same one.
+    uint32_t ends_max;
+    uint64_t hash_secret;  // random, and of this process alone: other proxies and ranks choose keys of its tables
     uint64_t first_number; // of messages with a tag; all proxies have the same one. 0, but for tests
 };
 
@@ -35,6 +38,7 @@ struct co_proxy_output {
 
 struct co_proxy_counts {
     uint64_t commands, calls, cached_calls; // cached: of a group that was called before
+    uint64_t operations;                    // told and called
     uint64_t control_records, data_records; // sent, to other proxies
     uint64_t bytes_sent, bytes_received;    // of payload, all ways
     uint64_t strays;                        // pieces of messages that have ended here
@@ -58,7 +62,7 @@ uint32_t co_proxy_rank_calls(const struct co_proxy *proxy, int rank);
 int co_proxy_command(struct co_proxy *proxy, int rank, const struct co_offload_command *command,
                      const uint8_t *definition, size_t definition_bytes);
 
-// One record of another proxy. Other than 0 (-EPROTO, -ENOSPC, -ENOMEM) that proxy is lost: co_proxy_peer_lost.
+// One record of another proxy. Other than 0 (-EPROTO, -ENOMEM) that proxy is lost: co_proxy_peer_lost.
 int co_proxy_take(struct co_proxy *proxy, int peer, enum co_carrier_connection connection, const uint8_t *record,
                   size_t bytes);
 // All its ranks are gone.

@@ -30,6 +30,14 @@ static void say(struct co_proxy *proxy, const struct co_proxy_end *end, enum co_
     }
 }
 
+// The other end hears that nothing will come, or be taken. Where it has not been heard of yet its rank may never call
+// it, and what is said then is kept there for ever: a rank may do so only so many times (co_proxy_call_begin).
+static void failure_say(struct co_proxy *proxy, const struct co_proxy_end *end)
+{
+    say(proxy, end, end->is_send ? CO_OFFLOAD_RECORD_SEND_FAILED : CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+    proxy->ranks[end->call->rank].failed_count += !(end->is_send ? end->is_ready : end->has_begun);
+}
+
 static int words_reserve(struct co_proxy_peer *peer)
 {
     size_t needed = peer->word_count + 2 * (peer->end_count + 1);
@@ -75,7 +83,7 @@ static int sequence_find(struct co_proxy *proxy, const struct co_proxy_end *end,
 
 static void mark_remove(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node)
 {
-    co_proxy_peer_of(proxy, table == &proxy->sends ? node->key.to : node->key.from)->mark_count--;
+    proxy->ranks[table == &proxy->sends ? node->key.to : node->key.from].mark_count--;
     co_proxy_table_remove(table, node);
     free(node);
 }
@@ -172,7 +180,7 @@ static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int err
 
     assert(end->state == CO_PROXY_END_OPEN && call->open > 0);
     if (is_told) {
-        say(proxy, end, end->is_send ? CO_OFFLOAD_RECORD_SEND_FAILED : CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+        failure_say(proxy, end);
     }
     end_remove(proxy, end);
     call->open--;
@@ -196,7 +204,7 @@ void co_proxy_end_finish(struct co_proxy *proxy, struct co_proxy_end *end, int e
 void co_proxy_end_abandon(struct co_proxy *proxy, struct co_proxy_end *end)
 {
     if (!end->is_failed) {
-        say(proxy, end, end->is_send ? CO_OFFLOAD_RECORD_SEND_FAILED : CO_OFFLOAD_RECORD_RECEIVE_FAILED);
+        failure_say(proxy, end);
     }
     end_remove(proxy, end);
 }
@@ -226,15 +234,19 @@ static int end_hear(struct co_proxy *proxy, struct co_proxy_end *end, enum co_of
     return 0;
 }
 
+// Of a message that is not called here. A rank has ends_max ends under way at most, and fewer failed ones when it calls
+// the last of them: who has said more of one is no longer heard of it, and its other ranks are.
 static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struct co_proxy_node *node,
                      enum co_offload_record_kind kind, const struct co_offload_key *key)
 {
-    struct co_proxy_peer *peer = co_proxy_peer_of(proxy, table == &proxy->sends ? key->to : key->from);
+    uint32_t theirs = table == &proxy->sends ? key->to : key->from;
     struct co_proxy_mark *mark = (struct co_proxy_mark *)node;
 
     if (mark == NULL) {
-        if (peer->mark_count >= peer->rank_count * proxy->config.ends_max) {
-            return -ENOSPC;
+        if (proxy->ranks[theirs].mark_count >= 2 * (size_t)proxy->config.ends_max) {
+            assert(!co_proxy_rank_is_ours(proxy, theirs)); // one of ours is refused before (co_proxy_call_begin)
+            co_proxy_ends_gone(proxy, theirs);
+            return 0;
         }
         mark = calloc(1, sizeof *mark);
         if (mark == NULL || co_proxy_table_reserve(table, 1) != 0) {
@@ -243,7 +255,7 @@ static int mark_hear(struct co_proxy *proxy, struct co_proxy_table *table, struc
         }
         mark->node = (struct co_proxy_node){.key = *key, .is_mark = true};
         co_proxy_table_put(table, &mark->node);
-        peer->mark_count++;
+        proxy->ranks[theirs].mark_count++;
     }
     if (kind == CO_OFFLOAD_RECORD_READY && mark->is_ready) {
         return -EPROTO;

@@ -42,7 +42,7 @@ int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struc
     if (caller->calls[ticket] != NULL) {
         return -EPROTO;
     }
-    if (ends > proxy->config.ends_max - caller->end_count) {
+    if (ends > proxy->config.ends_max - caller->end_count || caller->failed_count >= proxy->config.ends_max) {
         return -ENOSPC;
     }
     struct co_proxy_call *call = calloc(1, sizeof *call + ends * sizeof(struct co_proxy_end));
@@ -61,6 +61,7 @@ int co_proxy_call_begin(struct co_proxy *proxy, int rank, uint32_t ticket, struc
         call->operations = &call->basic;
         call->count = 1;
     }
+    proxy->counts.operations += call->count;
     caller->calls[ticket] = call;
     caller->call_count++;
     call->is_runnable = true;
@@ -125,7 +126,7 @@ void co_proxy_call_free(struct co_proxy *proxy, struct co_proxy_call *call)
         co_proxy_link_leave(&call->runnable);
     }
     if (call->group != NULL) {
-        co_proxy_group_release(call->group);
+        co_proxy_group_release(caller, call->group);
     }
     free(call);
 }

@@ -29,7 +29,8 @@ int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, co
     if (bytes != (size_t)command->operations * CO_OFFLOAD_OPERATION_BYTES) {
         return -EPROTO;
     }
-    if (rank->groups.count >= proxy->config.groups_max) {
+    if (rank->groups.count >= proxy->config.groups_max ||
+        command->operations > CO_OFFLOAD_OPERATIONS_KEPT - rank->operation_count) {
         return -ENOSPC;
     }
     struct co_proxy_group *group =
@@ -39,12 +40,15 @@ int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, co
     }
     group->uses = 1;
     group->count = command->operations;
+    proxy->counts.operations += group->count;
     int error = operations_decode(proxy, group, definition);
     if (error == 0) {
         error = co_hash_map_put(&rank->groups, command->group, group);
     }
     if (error != 0) {
         free(group);
+    } else {
+        rank->operation_count += group->count;
     }
     return error == -EEXIST ? -EPROTO : error;
 }
@@ -54,9 +58,10 @@ struct co_proxy_group *co_proxy_group_find(const struct co_proxy_rank *rank, uin
     return co_hash_map_get(&rank->groups, number);
 }
 
-void co_proxy_group_release(struct co_proxy_group *group)
+void co_proxy_group_release(struct co_proxy_rank *rank, struct co_proxy_group *group)
 {
     if (--group->uses == 0) {
+        rank->operation_count -= group->count;
         free(group);
     }
 }
@@ -67,7 +72,7 @@ int co_proxy_group_forget(struct co_proxy_rank *rank, uint64_t number)
     if (group == NULL) {
         return -EPROTO;
     }
-    co_proxy_group_release(group);
+    co_proxy_group_release(rank, group);
     return 0;
 }
 
@@ -76,7 +81,7 @@ void co_proxy_groups_close(struct co_proxy_rank *rank)
     size_t position = 0;
     struct co_proxy_group *group;
     while ((group = co_hash_map_next(&rank->groups, &position, NULL)) != NULL) {
-        co_proxy_group_release(group);
+        co_proxy_group_release(rank, group);
     }
     co_hash_map_close(&rank->groups);
 }

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { COMMANDS_A_TURN = 16 }; // of one rank: the others have their turn, too
+// Of one rank: the others have their turn, too. Who begins a command with operations left finishes it.
+enum { COMMANDS_A_TURN = 16, OPERATIONS_A_TURN = 4096 };
 
 struct served_rank {
     bool is_here;
@@ -74,10 +75,40 @@ int co_proxy_service_join(struct co_proxy_service *service, int rank, struct co_
     return error;
 }
 
-void co_proxy_service_lost(struct co_proxy_service *service, int rank)
+// What a rank that has ended said last: BYE may still stand in its ring, behind groups that it told or forgot. A call
+// there has nobody who waited for it: then the rank has died.
+static void bye_look_for(struct co_proxy_service *service, int rank)
+{
+    struct served_rank *served = &service->ranks[rank];
+    struct co_offload_command command;
+    uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
+
+    for (int i = 0; i < CO_SEGMENT_COMMANDS && co_segment_take(&served->segment, bytes) == 1; i++) {
+        if (co_offload_command_decode(&command, bytes, service->rank_count) != 0) {
+            return;
+        }
+        if (command.kind != CO_OFFLOAD_COMMAND_GROUP && command.kind != CO_OFFLOAD_COMMAND_FORGET) {
+            if (command.kind == CO_OFFLOAD_COMMAND_BYE) {
+                co_proxy_command(service->proxy, rank, &command, NULL, 0);
+            }
+            return;
+        }
+        co_segment_taken(&served->segment);
+    }
+}
+
+static void rank_end(struct co_proxy_service *service, int rank)
 {
     service->ranks[rank].is_here = false;
     co_proxy_rank_lost(service->proxy, rank);
+}
+
+void co_proxy_service_lost(struct co_proxy_service *service, int rank)
+{
+    if (service->ranks[rank].is_here) {
+        bye_look_for(service, rank);
+        rank_end(service, rank);
+    }
 }
 
 // The rank may write into its segment at any moment: everything is copied before it is looked at.
@@ -107,9 +138,11 @@ static bool commands_take(struct co_proxy_service *service, int rank)
 {
     struct served_rank *served = &service->ranks[rank];
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
+    const uint64_t *operations = &co_proxy_counts(service->proxy)->operations;
+    uint64_t before = *operations;
     int result = 1;
 
-    for (int i = 0; i < COMMANDS_A_TURN && result > 0; i++) {
+    for (int i = 0; i < COMMANDS_A_TURN && *operations - before < OPERATIONS_A_TURN && result > 0; i++) {
         result = co_segment_take(&served->segment, bytes);
         if (result > 0) {
             int error = command_run(service, rank, bytes);
@@ -118,7 +151,7 @@ static bool commands_take(struct co_proxy_service *service, int rank)
         }
     }
     if (result < 0) {
-        co_proxy_service_lost(service, rank);
+        rank_end(service, rank);
         service->output.hang_up(service->output.context, rank, result);
     }
     return result > 0;

@@ -27,7 +27,8 @@ struct co_proxy *co_proxy_service_core(struct co_proxy_service *service);
 // -EINVAL, -ENOMEM; -EPROTO: a segment of another version.
 int co_proxy_service_join(struct co_proxy_service *service, int rank, struct co_segment_memory *memory,
                           struct co_rank_window *window);
-// Its connection has ended. Segment and window are not used any more.
+// Its connection has ended. If BYE is the last thing in its ring it has left properly, seen before or not. Segment and
+// window are not used any more.
 void co_proxy_service_lost(struct co_proxy_service *service, int rank);
 
 // One turn. True: there is more that could be done at once.

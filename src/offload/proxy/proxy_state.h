@@ -78,7 +78,10 @@ struct co_proxy_rank {
     struct co_rank_window *window;
     struct co_proxy_call **calls; // by ticket
     uint32_t call_count, end_count;
+    uint32_t failed_count; // ends that failed before their other end was heard of: it may keep a mark of each
     uint32_t sequence_count;
+    uint32_t operation_count;  // of its groups, forgotten ones that calls still need among them
+    size_t mark_count;         // of all ranks: marks of what was said of it
     struct co_hash_map groups; // by number
 };
 
@@ -93,8 +96,7 @@ struct co_proxy_peer {
     struct co_proxy_link outgoing; // sends that could move, in turn
     struct co_proxy_word *words;   // to say in this turn; there is room for two of each end
     size_t word_count, word_room;
-    size_t end_count;              // of messages from or to it that are not over
-    size_t rank_count, mark_count; // its ranks; marks of what it has said
+    size_t end_count; // of messages from or to it that are not over
 };
 
 struct co_proxy {
@@ -168,7 +170,7 @@ void co_proxy_end_abandon(struct co_proxy *proxy, struct co_proxy_end *end);
 void co_proxy_end_drop(struct co_proxy *proxy, struct co_proxy_end *end);
 // Into its peer's list, if it can move.
 void co_proxy_end_queue(struct co_proxy *proxy, struct co_proxy_end *end);
-// What the other end's proxy says of a message. -EPROTO, -ENOSPC, -ENOMEM.
+// What the other end's proxy says of a message. -EPROTO, -ENOMEM.
 int co_proxy_ends_hear(struct co_proxy *proxy, int peer, enum co_offload_record_kind kind,
                        const struct co_offload_key *key);
 // Of a message of which a piece comes: its open receive. 0: *out, NULL where it is over; or -EPROTO.
@@ -190,7 +192,7 @@ int co_proxy_group_define(struct co_proxy *proxy, struct co_proxy_rank *rank, co
                           const uint8_t *definition, size_t bytes);
 struct co_proxy_group *co_proxy_group_find(const struct co_proxy_rank *rank, uint64_t number);
 int co_proxy_group_forget(struct co_proxy_rank *rank, uint64_t number);
-void co_proxy_group_release(struct co_proxy_group *group);
+void co_proxy_group_release(struct co_proxy_rank *rank, struct co_proxy_group *group);
 void co_proxy_groups_close(struct co_proxy_rank *rank);
 
 // proxy_transfer.c

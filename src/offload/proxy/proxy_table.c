@@ -13,7 +13,7 @@ enum { BUCKETS_FIRST = 64 };
 
 static struct co_proxy_node **bucket_of(const struct co_proxy_table *table, const struct co_offload_key *key)
 {
-    uint64_t hash = co_mix_bits((uint64_t)key->from << 32 | key->to);
+    uint64_t hash = co_mix_bits(table->secret ^ ((uint64_t)key->from << 32 | key->to));
     hash = co_mix_bits(hash ^ ((uint64_t)key->tag << 1 | key->space));
     return &table->buckets[(size_t)co_mix_bits(hash ^ key->number) & (table->bucket_count - 1)];
 }
@@ -27,7 +27,8 @@ static void put(struct co_proxy_table *table, struct co_proxy_node *node)
 
 int co_proxy_table_reserve(struct co_proxy_table *table, size_t more)
 {
-    struct co_proxy_table larger = {.bucket_count = table->bucket_count ? table->bucket_count : BUCKETS_FIRST};
+    struct co_proxy_table larger = {.bucket_count = table->bucket_count ? table->bucket_count : BUCKETS_FIRST,
+                                    .secret = table->secret};
 
     while (larger.bucket_count < table->count + more) {
         larger.bucket_count *= 2;

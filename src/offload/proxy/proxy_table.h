@@ -19,6 +19,7 @@ struct co_proxy_table {
     struct co_proxy_node **buckets;
     size_t bucket_count; // a power of 2, or 0
     size_t count;
+    uint64_t secret; // that whoever chooses keys does not know: else he chooses ones of one bucket
 };
 
 // Room for so many more. -ENOMEM: nothing has changed.

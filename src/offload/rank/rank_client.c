@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "offload/rank/rank_tags.h"
+
 struct co_rank_group {
     struct co_rank_client *client;
     struct co_rank_group *older, *newer; // of those that the proxy knows, by their last call
     uint64_t number;                     // 0: the proxy does not know it
     uint8_t *operations;                 // encoded
     uint32_t count, room;
-    uint32_t ticket; // of its last call; CO_TICKETS: that one was collected
-    bool was_called;
+    uint32_t ends;             // of all operations
+    uint32_t ticket;           // of its last call; CO_TICKETS: that one was collected
+    bool was_called, has_tags; // has: its tags are among those of the rank
 };
 
 struct co_rank_client {
@@ -23,15 +26,19 @@ struct co_rank_client {
     struct co_rank_client_counts counts;
     struct co_rank_group *oldest, *newest;
     uint32_t known_count;
+    uint32_t operation_count; // that the proxy keeps
+    uint32_t end_count;       // of calls that are not collected
+    struct co_rank_tags tags;
     uint64_t next_number;
     uint32_t free_tickets[CO_TICKETS], free_count;
     struct co_rank_group *group_of[CO_TICKETS]; // NULL: basic
+    bool is_used[CO_TICKETS];                   // of a call that is not collected
 };
 
 int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *memory,
                         const struct co_rank_client_config *config)
 {
-    if (config->groups_max == 0) {
+    if (config->groups_max == 0 || config->ends_max == 0) {
         return -EINVAL;
     }
     struct co_rank_client *client = calloc(1, sizeof *client);
@@ -40,6 +47,7 @@ int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *m
     }
     co_segment_rank_open(&client->segment, memory);
     client->config = *config;
+    co_rank_tags_open(&client->tags, config->ends_max);
     client->next_number = 1;
     for (uint32_t i = 0; i < CO_TICKETS; i++) {
         client->free_tickets[client->free_count++] = CO_TICKETS - 1 - i;
@@ -50,6 +58,7 @@ int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *m
 
 void co_rank_client_close(struct co_rank_client *client)
 {
+    co_rank_tags_close(&client->tags);
     free(client);
 }
 
@@ -92,8 +101,31 @@ static int group_forget(struct co_rank_group *group)
     if (error == 0) {
         known_leave(group->client, group);
         group->number = 0;
+        if (group->ticket == CO_TICKETS) {
+            group->client->operation_count -= group->count;
+        }
     }
     return error;
+}
+
+static bool has_room(const struct co_rank_client *client, uint32_t operations)
+{
+    return operations <= CO_OFFLOAD_OPERATIONS_KEPT - client->operation_count;
+}
+
+// The one that has to go before another one is told; NULL: none, or none that would give room. The proxy keeps the
+// operations of one whose call is under way.
+static struct co_rank_group *group_to_forget(struct co_rank_client *client, uint32_t operations)
+{
+    struct co_rank_group *group = client->oldest;
+
+    if (client->known_count == client->config.groups_max) {
+        return group;
+    }
+    while (!has_room(client, operations) && group != NULL && group->ticket != CO_TICKETS) {
+        group = group->newer;
+    }
+    return has_room(client, operations) ? NULL : group;
 }
 
 static int group_define(struct co_rank_group *group)
@@ -102,16 +134,21 @@ static int group_define(struct co_rank_group *group)
     struct co_offload_command command = {
         .kind = CO_OFFLOAD_COMMAND_GROUP, .group = client->next_number, .operations = group->count};
 
-    if (client->known_count == client->config.groups_max) {
-        int error = group_forget(client->oldest);
+    struct co_rank_group *other;
+    while ((other = group_to_forget(client, group->count)) != NULL) {
+        int error = group_forget(other);
         if (error != 0) {
             return error;
         }
+    }
+    if (!has_room(client, group->count)) {
+        return -EAGAIN;
     }
     int error = command_give(client, &command, group->operations, (size_t)group->count * CO_OFFLOAD_OPERATION_BYTES);
     if (error == 0) {
         group->number = client->next_number++;
         client->counts.definitions++;
+        client->operation_count += group->count;
         known_join(client, group);
     }
     return error;
@@ -143,7 +180,7 @@ int co_rank_group_record(struct co_rank_group *group, const struct co_offload_op
 {
     uint8_t bytes[CO_OFFLOAD_OPERATION_BYTES];
 
-    if (group->was_called) {
+    if (group->was_called || group->number != 0) { // told already, where its call had no room
         return -EBUSY;
     }
     if (operation_encode(group->client, operation, bytes) != 0) {
@@ -161,6 +198,9 @@ int co_rank_group_record(struct co_rank_group *group, const struct co_offload_op
         group->operations = operations;
         group->room = room;
     }
+    group->has_tags = false;
+    group->ends +=
+        operation->kind == CO_OFFLOAD_OPERATION_FORWARD ? 2 : operation->kind != CO_OFFLOAD_OPERATION_BARRIER;
     memcpy(group->operations + (size_t)group->count++ * CO_OFFLOAD_OPERATION_BYTES, bytes, sizeof bytes);
     return 0;
 }
@@ -177,7 +217,26 @@ static int call_give(struct co_rank_client *client, struct co_offload_command *c
     if (error == 0) {
         client->free_count--;
         client->group_of[command->ticket] = group;
+        client->is_used[command->ticket] = true;
+        client->end_count += group != NULL ? group->ends : 1;
         *ticket = command->ticket;
+    }
+    return error;
+}
+
+// What the proxy would end the connection for.
+static int ends_check(const struct co_rank_client *client, uint32_t ends)
+{
+    return ends > client->config.ends_max ? -ENOSPC : ends > client->config.ends_max - client->end_count ? -EAGAIN : 0;
+}
+
+static int group_check(struct co_rank_group *group)
+{
+    int error = ends_check(group->client, group->ends);
+
+    if (error == 0 && !group->has_tags) {
+        error = co_rank_tags_add(&group->client->tags, CO_OFFLOAD_GROUP, group->operations, group->count);
+        group->has_tags = error == 0;
     }
     return error;
 }
@@ -190,7 +249,10 @@ int co_rank_group_call(struct co_rank_group *group, uint32_t *ticket)
     if (group->ticket != CO_TICKETS) {
         return -EBUSY;
     }
-    int error = is_known ? 0 : group_define(group);
+    int error = group_check(group);
+    if (error == 0 && !is_known) {
+        error = group_define(group);
+    }
     if (error == 0) {
         struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_CALL, .group = group->number};
         error = call_give(client, &command, group, &group->ticket);
@@ -227,6 +289,13 @@ int co_rank_client_start(struct co_rank_client *client, const struct co_offload_
         operation_encode(client, operation, bytes) != 0) {
         return -EINVAL;
     }
+    int error = ends_check(client, 1);
+    if (error == 0) {
+        error = co_rank_tags_add(&client->tags, CO_OFFLOAD_BASIC, bytes, 1);
+    }
+    if (error != 0) {
+        return error;
+    }
     return call_give(
         client,
         &(struct co_offload_command){.kind = is_send ? CO_OFFLOAD_COMMAND_SEND : CO_OFFLOAD_COMMAND_RECEIVE,
@@ -246,10 +315,17 @@ bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket
 
 struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket)
 {
+    if (ticket >= CO_TICKETS || !client->is_used[ticket] || !co_segment_is_done(&client->segment, ticket)) {
+        return (struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EINVAL};
+    }
     struct co_offload_completion completion = co_segment_collect(&client->segment, ticket);
 
-    if (client->group_of[ticket] != NULL) {
-        client->group_of[ticket]->ticket = CO_TICKETS;
+    client->is_used[ticket] = false;
+    struct co_rank_group *group = client->group_of[ticket];
+    client->end_count -= group != NULL ? group->ends : 1;
+    if (group != NULL) {
+        group->ticket = CO_TICKETS;
+        client->operation_count -= group->number == 0 ? group->count : 0; // forgotten meanwhile
         client->group_of[ticket] = NULL;
     }
     client->free_tickets[client->free_count++] = ticket;

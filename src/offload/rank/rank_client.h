@@ -2,8 +2,9 @@
 //
 // A rank's side of a proxy: groups are recorded, calls are given, and looking whether one is over is one load. A
 // group's operations are told to the proxy at its first call and when the proxy has forgotten it since: it keeps as
-// many as `groups_max`, those that were called last. Nothing here waits: where there is no room (-EAGAIN) the caller
-// does something else, and comes again. No descriptors: who owns this rings and sleeps. One thread at a time; hot.
+// many as `groups_max`, those that were called last, if they have no more than CO_OFFLOAD_OPERATIONS_KEPT operations.
+// Nothing here waits: where there is no room (-EAGAIN) the caller does something else, and comes again. No descriptors:
+// who owns this rings and sleeps. One thread at a time; hot.
 #ifndef CASTOFF_OFFLOAD_RANK_RANK_CLIENT_H
 #define CASTOFF_OFFLOAD_RANK_RANK_CLIENT_H
 
@@ -15,6 +16,7 @@ struct co_rank_group;
 struct co_rank_client_config {
     uint32_t ranks;      // of the job
     uint32_t groups_max; // as the proxy's
+    uint32_t ends_max;   // likewise
     void *context;
     void (*ring)(void *context); // the proxy sleeps
 };
@@ -26,21 +28,23 @@ int co_rank_client_open(struct co_rank_client **out, struct co_segment_memory *m
 void co_rank_client_close(struct co_rank_client *client);
 
 // An empty group; operations are recorded behind each other until the first call. -ENOMEM, -EINVAL (a peer that is
-// none, a range that is none), -ENOSPC (too many), -EBUSY (it was called).
+// none, a range that is none), -ENOSPC (too many), -EBUSY (it was called, even if that was -EAGAIN).
 int co_rank_group_start(struct co_rank_client *client, struct co_rank_group **out);
 int co_rank_group_record(struct co_rank_group *group, const struct co_offload_operation *operation);
-// Runs it once more: *ticket is asked for its end. -EAGAIN; -EBUSY: its last call is not over.
+// Runs it once more: *ticket is asked for its end. -EAGAIN; -EBUSY: its last call is not over. -ENOSPC: it has more
+// than ends_max sends and receives, or of the rank's calls so far and this one so many tags differ. -ENOMEM.
 int co_rank_group_call(struct co_rank_group *group, uint32_t *ticket);
 // Its last call has been collected: else -EBUSY. -EAGAIN: FORGET has no room.
 int co_rank_group_free(struct co_rank_group *group);
 
-// One basic operation, SEND or RECEIVE. -EINVAL, -EAGAIN.
+// One basic operation, SEND or RECEIVE. -EINVAL, -EAGAIN, -ENOSPC (a tag too many), -ENOMEM.
 int co_rank_client_start(struct co_rank_client *client, const struct co_offload_operation *operation, uint32_t *ticket);
 int co_rank_client_bye(struct co_rank_client *client); // -EAGAIN
 
 // Whether the call is over: one load.
 bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket);
-// Of a call that is over: what became of it. The ticket names another call from here on.
+// Of a call that is over: what became of it. The ticket names another call from here on. Of any other ticket: -EINVAL,
+// and nothing changes.
 struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket);
 
 // For who wants to sleep: segment.h.

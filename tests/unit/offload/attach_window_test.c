@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,6 +28,26 @@ static unsigned char *memory; // shared with the child, at the same address; not
 static size_t page;
 static pid_t child;
 static struct co_attach_window attach;
+
+static int interruptions; // so many calls of poll find a signal that is pending
+
+static int looks = -1; // after so many the process has ended; -1: it has when it has
+
+// In place of the C library's.
+int poll(struct pollfd *fds, nfds_t count, int timeout)
+{
+    struct timespec limit = {timeout / 1000, timeout % 1000 * 1000000L};
+
+    if (interruptions > 0) {
+        interruptions--;
+        errno = EINTR;
+        return -1;
+    }
+    if (looks >= 0 && looks-- == 0) {
+        return 1;
+    }
+    return (int)syscall(SYS_ppoll, fds, count, timeout < 0 ? NULL : &limit, NULL, 0);
+}
 
 static int start_child(void **state)
 {
@@ -120,6 +142,40 @@ static void half_of_it_is_there(void **state)
     attach.window.ops->close(&loan);
 }
 
+// A signal that comes while the process is looked at is not its end.
+static void a_signal_comes(void **state)
+{
+    (void)state;
+    struct co_rank_window_loan loan;
+    unsigned char byte = 7;
+    if (!is_allowed()) {
+        skip();
+    }
+    assert_int_equal(attach.window.ops->open(&attach.window, (uint64_t)(uintptr_t)memory, 1, false, &loan), 0);
+    interruptions = 3;
+    assert_int_equal(attach.window.ops->write(&loan, 0, &byte, 1), 0);
+    assert_int_equal(interruptions, 0);
+    assert_int_equal(memory[0], 7);
+    attach.window.ops->close(&loan);
+}
+
+// Between the look and the read: its number may have been given to another process, whose bytes these would be.
+static void it_ends_while_it_is_read(void **state)
+{
+    (void)state;
+    struct co_rank_window_loan loan;
+    unsigned char byte;
+    if (!is_allowed()) {
+        skip();
+    }
+    assert_int_equal(attach.window.ops->open(&attach.window, (uint64_t)(uintptr_t)memory, 1, true, &loan), 0);
+    looks = 1;
+    assert_int_equal(attach.window.ops->read(&loan, 0, &byte, 1), -ESRCH);
+    assert_int_equal(looks, -1);
+    assert_int_equal(attach.window.ops->read(&loan, 0, &byte, 1), 0);
+    attach.window.ops->close(&loan);
+}
+
 // Dead, and then not even a zombie any more: its number may be somebody else's.
 static void a_process_that_has_ended(void **state)
 {
@@ -151,6 +207,8 @@ int main(void)
         WITH_CHILD(contract_staged),
         WITH_CHILD(probe),
         WITH_CHILD(half_of_it_is_there),
+        WITH_CHILD(a_signal_comes),
+        WITH_CHILD(it_ends_while_it_is_read),
         WITH_CHILD(a_process_that_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

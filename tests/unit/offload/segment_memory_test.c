@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -78,11 +80,40 @@ static void what_a_rank_might_send(void **state)
     assert_int_equal(co_segment_memory_map(&memory, -1), -EPERM);
 }
 
+// The kernel would end the process by a signal.
+static int within_a_limit_of_file_sizes(rlim_t bytes, int expected)
+{
+    struct co_segment_memory *memory;
+    struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes};
+    int fd = -1;
+
+    if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
+        return 77;
+    }
+    return co_segment_memory_create(&memory, &fd) == expected && (fd >= 0) == (expected == 0) ? 0 : 1;
+}
+
+static void a_limit_of_file_sizes_is_kept(void **state)
+{
+    (void)state;
+    for (int has_room = 0; has_room < 2; has_room++) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0) {
+            _exit(within_a_limit_of_file_sizes(sizeof(struct co_segment_memory) - !has_room, has_room ? 0 : -ENOSPC));
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_see_the_same),
         cmocka_unit_test(what_a_rank_might_send),
+        cmocka_unit_test(a_limit_of_file_sizes_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

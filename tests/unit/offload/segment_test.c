@@ -4,6 +4,7 @@
 // writes over, a rank that writes anything, and sides that sleep.
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -267,9 +268,8 @@ static void *serve(void *unused)
     return NULL;
 }
 
-static void nobody_sleeps_through_a_ring(void **state)
+static void calls_in_turn(bool rank_sleeps)
 {
-    (void)state;
     pthread_t thread;
 
     assert_int_equal(pipe(to_proxy), 0);
@@ -284,9 +284,11 @@ static void nobody_sleeps_through_a_ring(void **state)
             ring(to_proxy[1]);
         }
         while (!co_segment_is_done(&rank, ticket)) {
-            if (co_segment_rank_sleeps(&rank, ticket)) {
+            if (rank_sleeps && co_segment_rank_sleeps(&rank, ticket)) {
                 wait_ring(to_rank[0]);
                 co_segment_rank_wakes(&rank);
+            } else if (!rank_sleeps) {
+                sched_yield();
             }
         }
         assert_int_equal(co_segment_collect(&rank, ticket).bytes, i);
@@ -297,6 +299,19 @@ static void nobody_sleeps_through_a_ring(void **state)
         close(to_proxy[i]);
         close(to_rank[i]);
     }
+}
+
+static void nobody_sleeps_through_a_ring(void **state)
+{
+    (void)state;
+    calls_in_turn(true);
+}
+
+// A rank that looks all the time sees a completion that is whole, or none.
+static void a_completion_is_whole_when_it_is_said(void **state)
+{
+    (void)state;
+    calls_in_turn(false);
 }
 
 #define WITH_BOTH(test) cmocka_unit_test_setup_teardown(test, open_both, close_both)
@@ -312,6 +327,7 @@ int main(void)
         WITH_BOTH(completions),
         WITH_BOTH(who_sleeps_is_rung),
         WITH_BOTH(nobody_sleeps_through_a_ring),
+        WITH_BOTH(a_completion_is_whole_when_it_is_said),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,7 @@ static void nothing_comes_of_what_is_not_flushed(const struct window_rig *rig)
     assert_int_equal(rig->window->ops->open(rig->window, rig->address, 100, false, &loan), 0);
     assert_int_equal(rig->window->ops->write(&loan, 0, "x", 1), 0);
     rig->window->ops->close(&loan);
+    assert_int_equal(rig->memory[0] == 'x', !rig->is_written_at_flush);
     assert_int_equal(rig->memory[1], 7);
 }
 

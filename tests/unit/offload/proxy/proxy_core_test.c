@@ -245,6 +245,27 @@ static void nothing_is_a_message_too(void **state)
     assert_int_equal(rig.bytes[2][0], 0);
 }
 
+// Each rank has so many numbers that are counted, by direction, rank, tag and space.
+static void a_rank_has_so_many_tags(void **state)
+{
+    (void)state;
+    struct co_offload_operation operation = proxy_rig_sends(2, 0, 10);
+    struct co_offload_command command = {.kind = CO_OFFLOAD_COMMAND_SEND};
+    for (uint32_t tag = 0; tag < 6; tag++) {
+        operation.to_tag = tag;
+        command.operation = operation;
+        rig.result[0][0] = RIG_PENDING;
+        assert_int_equal(co_proxy_command(rig.proxies[0], 0, &command, NULL, 0), 0);
+        co_proxy_peer_lost(rig.proxies[0], 1); // so that it ends
+        co_proxy_progress(rig.proxies[0]);
+    }
+    rig.result[0][0] = RIG_PENDING;
+    assert_int_equal(co_proxy_command(rig.proxies[0], 0, &command, NULL, 0), 0); // a tag that was there
+    co_proxy_progress(rig.proxies[0]);
+    command.operation.to_tag = 6;
+    assert_int_equal(co_proxy_command(rig.proxies[0], 0, &command, NULL, 0), -ENOSPC);
+}
+
 #define ON_PAIRS(test) cmocka_unit_test_setup_teardown(test, open_pairs, close_rig)
 #define ON_EACH(test) cmocka_unit_test_setup_teardown(test, open_each, close_rig)
 
@@ -260,6 +281,7 @@ int main(void)
         ON_EACH(forward_passes_on_what_has_come),
         ON_PAIRS(what_is_too_long_is_cut_and_said),
         ON_EACH(what_is_too_long_to_forward),
+        ON_PAIRS(a_rank_has_so_many_tags),
         ON_PAIRS(nothing_is_a_message_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -250,17 +250,85 @@ static void records_that_make_no_sense(void **state)
     assert_true(proxy_rig_has(&rig, 0, 0, 50, 77) && proxy_rig_has(&rig, 0, 50, 100, 1));
 }
 
-// A peer may tell of as many messages as its ranks may have, and of no more.
+// A rank that is said to have called more than it may, and failed more often, is not heard of any more; its proxy's
+// other ranks are.
 static void what_others_say_is_bounded(void **state)
 {
     (void)state;
-    for (uint64_t number = 0; number < 12; number++) { // of two ranks with six ends each
+    for (uint64_t number = 0; number < 12; number++) { // six ends under way, six that failed
         assert_int_equal(take_entry(CO_OFFLOAD_RECORD_READY, 0, 2, number), 0);
     }
-    assert_int_equal(take_entry(CO_OFFLOAD_RECORD_READY, 0, 2, 12), -ENOSPC);
-    assert_int_equal(take_entry(CO_OFFLOAD_RECORD_SEND_FAILED, 3, 0, 12), -ENOSPC);
     assert_int_equal(proxy_rig_send(&rig, 0, 0, 2, 0, 10), 0); // the first is called
     assert_int_equal(take_entry(CO_OFFLOAD_RECORD_READY, 0, 2, 12), 0);
+    proxy_rig_run(&rig);
+    assert_int_equal(rig.result[0][0], 0);
+    assert_int_equal(take_entry(CO_OFFLOAD_RECORD_SEND_FAILED, 2, 1, 0), 0); // one more
+    assert_int_equal(proxy_rig_send(&rig, 0, 1, 2, 0, 10), 0);
+    assert_int_equal(take_entry(CO_OFFLOAD_RECORD_READY, 0, 3, 0), 0);
+    assert_int_equal(proxy_rig_send(&rig, 0, 2, 3, 0, 10), 0);
+    proxy_rig_run(&rig);
+    assert_int_equal(rig.result[0][1], -ECONNRESET);
+    assert_int_equal(rig.result[0][2], 0);
+    assert_int_equal(take_entry(CO_OFFLOAD_RECORD_READY, 0, 2, 13), 0);
+    assert_true(co_proxy_is_idle(rig.proxies[0])); // nothing is kept of it
+}
+
+// Each call sends to that rank behind a barrier, and fails before it.
+static void fail_until_it_is_refused(int to)
+{
+    const struct co_offload_operation fails[] = {proxy_rig_sends(0, RIG_BYTES, 10), proxy_rig_receives(0, 0, 10),
+                                                 proxy_rig_barrier(), proxy_rig_sends(to, 0, 10),
+                                                 proxy_rig_receives(to, 0, 10)};
+    int error = proxy_rig_group(&rig, 0, 1, fails, 5);
+
+    for (int calls = 0; error == 0; calls++) {
+        assert_true(calls < 10);
+        error = proxy_rig_call(&rig, 0, 1, 0);
+        proxy_rig_run(&rig);
+        assert_true(error != 0 || rig.result[0][0] == -EFAULT);
+    }
+    assert_int_equal(error, -ENOSPC);
+    assert_int_equal(rig.refusal, 0);
+    co_proxy_rank_lost(rig.proxies[0], 0); // as its service does
+    proxy_rig_run(&rig);
+    assert_int_equal(proxy_rig_receive(&rig, to, 0, 0, 0, 10), 0);
+    proxy_rig_run(&rig);
+    assert_int_equal(rig.result[to][0], -ECONNRESET);
+    assert_int_equal(proxy_rig_receive(&rig, 3, 1, 1, 0, 10), 0); // the others go on
+    assert_int_equal(proxy_rig_send(&rig, 1, 1, 3, 0, 10), 0);
+    proxy_rig_run(&rig);
+    assert_int_equal(rig.result[3][1], 0);
+    assert_true(co_proxy_is_idle(rig.proxies[0]) && co_proxy_is_idle(rig.proxies[1]));
+}
+
+// What nobody has called is kept where it is said: so a rank that fails again and again is hung up, and neither its
+// proxy nor the other one is lost for it.
+static void a_rank_that_fails_again_and_again(void **state)
+{
+    (void)state;
+    fail_until_it_is_refused(2);
+}
+
+static void a_rank_that_fails_beside_another(void **state)
+{
+    (void)state;
+    fail_until_it_is_refused(1);
+}
+
+// Errors of which both ends know leave nothing behind, and are not counted.
+static void errors_that_both_ends_know(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        assert_int_equal(proxy_rig_send(&rig, 0, 0, 2, RIG_BYTES, 40), 0);
+        assert_int_equal(proxy_rig_receive(&rig, 2, 0, 0, 0, 40), 0);
+        assert_int_equal(proxy_rig_send(&rig, 0, 1, 2, 0, 40), 0);
+        assert_int_equal(proxy_rig_receive(&rig, 2, 1, 0, RIG_BYTES, 40), 0);
+        proxy_rig_run(&rig);
+        assert_int_equal(rig.result[0][0], -EFAULT);
+        assert_int_equal(rig.result[2][1], -EFAULT);
+    }
+    assert_true(co_proxy_is_idle(rig.proxies[0]) && co_proxy_is_idle(rig.proxies[1]));
 }
 
 static void configurations_that_cannot_be(void **state)
@@ -307,6 +375,9 @@ int main(void)
         ON_PAIRS(a_group_is_forgotten_when_its_last_call_is_over),
         ON_PAIRS(records_that_make_no_sense),
         ON_PAIRS(what_others_say_is_bounded),
+        ON_PAIRS(a_rank_that_fails_again_and_again),
+        ON_PAIRS(a_rank_that_fails_beside_another),
+        ON_PAIRS(errors_that_both_ends_know),
         cmocka_unit_test(configurations_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,9 +85,10 @@ static void child_run(int rank, void (*program)(struct co_rank_client *client))
     for (int i = 0; i < PROCESSES_RANKS; i++) {
         close(processes.to_rank[i][1]); // who loses its proxy shall not wait for a ring
     }
-    MUST(co_rank_client_open(
-             &client, processes.segments[rank],
-             &(struct co_rank_client_config){.ranks = PROCESSES_RANKS, .groups_max = 2, .ring = process_ring}) == 0);
+    MUST(co_rank_client_open(&client, processes.segments[rank],
+                             &(struct co_rank_client_config){
+                                 .ranks = PROCESSES_RANKS, .groups_max = 2, .ends_max = 1000, .ring = process_ring}) ==
+         0);
     MUST(read(processes.to_rank[rank][0], &byte, 1) == 1); // the proxies are there
     program(client);
     MUST(co_rank_client_bye(client) == 0);

@@ -159,6 +159,12 @@ static void close_job(struct simulation *simulation)
             if (is_clean && !co_proxy_is_idle(simulation->proxies[i])) {
                 fail_msg("seed %u: proxy %d has something left", simulation->program.seed, i);
             }
+            for (int rank = 0; rank < simulation->program.ranks; rank++) {
+                co_proxy_rank_lost(simulation->proxies[i], rank); // those that are there, and its own
+            }
+            if (!co_proxy_is_idle(simulation->proxies[i])) {
+                fail_msg("seed %u: proxy %d keeps something of ranks that are gone", simulation->program.seed, i);
+            }
             simulation->calls += co_proxy_counts(simulation->proxies[i])->calls;
             simulation->cached_calls += co_proxy_counts(simulation->proxies[i])->cached_calls;
             co_proxy_close(simulation->proxies[i]);

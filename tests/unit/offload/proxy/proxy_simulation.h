@@ -24,6 +24,7 @@ enum { SIMULATION_TICKETS = 64 };
 
 struct simulation_use { // of a template, by a rank
     bool is_open;       // called, and not over
+    bool has_error;     // one of its calls has
     int step;
     uint64_t group;                     // number of its definition, 0: none
     int issued;                         // operations that may touch memory: all of a group, of basic ones those called
@@ -38,7 +39,8 @@ struct simulation_rank {
     int patience; // the higher, the later
     bool is_over, is_lost, has_error;
     uint64_t next_group;
-    int ticket_template[SIMULATION_TICKETS]; // -1: free
+    int ticket_template[SIMULATION_TICKETS];   // -1: free
+    uint64_t ticket_bytes[SIMULATION_TICKETS]; // that its call has to receive
     struct simulation_use uses[PROGRAM_TEMPLATES];
     unsigned char memory[PROGRAM_MEMORY_BYTES];
     struct memory_window window;

@@ -103,14 +103,20 @@ void simulation_completed(void *context, int number, uint32_t ticket, const stru
     struct simulation_use *use = &rank->uses[rank->ticket_template[ticket]];
     const struct program_template *template = template_of(simulation, rank->ticket_template[ticket]);
     use->pending--;
-    rank->has_error = rank->has_error || completion->error != 0;
-    simulation->errors += completion->error != 0;
+    use->has_error = use->has_error || completion->error != 0;
+    if (completion->error !=
+        0) { // half of the ranks abort, as MPI would have it; basic operations depend on each other
+        rank->has_error = rank->has_error || template->is_basic || simulation_roll(simulation, 2);
+        simulation->errors++;
+    } else {
+        assert_true(completion->bytes == rank->ticket_bytes[ticket]);
+    }
     if (completion->error != 0 && !simulation->limits.deaths && !simulation->limits.faults) {
         fail_msg("seed %u: rank %d, step %d: error %d", simulation->program.seed, number, use->step, completion->error);
     }
     bool is_whole = use->pending == 0 && use->issued == template->count[number];
     use->is_open = !is_whole;
-    if (is_whole && !rank->has_error) {
+    if (is_whole && !use->has_error) {
         check_bytes(rank, rank->ticket_template[ticket]);
     }
     rank->ticket_template[ticket] = -1;
@@ -136,12 +142,26 @@ static struct co_offload_operation operation_at(const struct program_operation *
     return there;
 }
 
-static int ticket_take(struct simulation_rank *rank, int number)
+// Of operations [first, first + count) of a template.
+static uint64_t bytes_to_receive(const struct simulation_rank *rank, int number, int first, int count)
+{
+    const struct program_operation *operations = template_of(rank->simulation, number)->operations[rank->rank];
+    uint64_t bytes = 0;
+    for (int i = first; i < first + count; i++) {
+        bool receives = operations[i].operation.kind == CO_OFFLOAD_OPERATION_RECEIVE ||
+                        operations[i].operation.kind == CO_OFFLOAD_OPERATION_FORWARD;
+        bytes += receives ? operations[i].bytes : 0;
+    }
+    return bytes;
+}
+
+static int ticket_take(struct simulation_rank *rank, int number, uint64_t bytes)
 {
     int ticket = (int)simulation_roll(rank->simulation, SIMULATION_TICKETS);
     for (int i = 0; i < SIMULATION_TICKETS; i++, ticket = (ticket + 1) % SIMULATION_TICKETS) {
         if (rank->ticket_template[ticket] < 0) {
             rank->ticket_template[ticket] = number;
+            rank->ticket_bytes[ticket] = bytes;
             return ticket;
         }
     }
@@ -175,10 +195,11 @@ static void call_group(struct simulation_rank *rank, int number)
     }
     use->issued = template_of(rank->simulation, number)->count[rank->rank];
     use->pending = 1;
-    command(rank,
-            &(struct co_offload_command){
-                .kind = CO_OFFLOAD_COMMAND_CALL, .ticket = (uint32_t)ticket_take(rank, number), .group = use->group},
-            NULL, 0);
+    int ticket = ticket_take(rank, number, bytes_to_receive(rank, number, 0, use->issued));
+    command(
+        rank,
+        &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_CALL, .ticket = (uint32_t)ticket, .group = use->group},
+        NULL, 0);
     if (simulation_roll(rank->simulation, 4) == 0) { // while the call is under way
         command(rank, &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_FORGET, .group = use->group}, NULL, 0);
         use->group = 0;
@@ -195,11 +216,12 @@ static void call_basic(struct simulation_rank *rank, int number)
 
     if (use->issued < template->count[rank->rank] && next->operation.kind != CO_OFFLOAD_OPERATION_BARRIER) {
         bool sends = next->operation.kind == CO_OFFLOAD_OPERATION_SEND;
+        int ticket = ticket_take(rank, number, bytes_to_receive(rank, number, use->issued, 1));
         use->issued++;
         use->pending++;
         command(rank,
                 &(struct co_offload_command){.kind = sends ? CO_OFFLOAD_COMMAND_SEND : CO_OFFLOAD_COMMAND_RECEIVE,
-                                             .ticket = (uint32_t)ticket_take(rank, number),
+                                             .ticket = (uint32_t)ticket,
                                              .operation = operation_at(next)},
                 NULL, 0);
     } else if (use->issued < template->count[rank->rank] && use->pending == 0) {
@@ -247,7 +269,7 @@ void simulation_rank_act(struct simulation_rank *rank)
     if (rank->is_over) {
         return;
     }
-    if (rank->has_error) { // as MPI would have it: who has an error aborts
+    if (rank->has_error) {
         simulation_rank_lose(rank);
     } else if (rank->step == simulation->program.step_count) {
         leave(rank);

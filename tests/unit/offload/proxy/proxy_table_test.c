@@ -71,11 +71,43 @@ static void visit_may_remove(void **state)
     assert_int_equal(table.count, 0);
 }
 
+// Where a key of an otherwise empty table stands.
+static size_t bucket_with(uint64_t secret, uint32_t i)
+{
+    struct co_proxy_table other = {.secret = secret};
+    struct co_proxy_node node = {.key = key_of(i)};
+    size_t bucket = 0;
+
+    assert_int_equal(co_proxy_table_reserve(&other, 1000), 0);
+    co_proxy_table_put(&other, &node);
+    while (other.buckets[bucket] == NULL) {
+        bucket++;
+    }
+    co_proxy_table_close(&other);
+    return bucket;
+}
+
+// Keys that share a bucket under one secret do not under another: who does not know it cannot choose such ones.
+static void where_a_key_stands_is_a_secret(void **state)
+{
+    (void)state;
+    size_t first = bucket_with(1, 0);
+    int together = 0, still_together = 0;
+    for (uint32_t i = 1; i < 2 * NODES; i++) {
+        bool is_together = bucket_with(1, i) == first;
+        together += is_together;
+        still_together += is_together && bucket_with(2, i) == bucket_with(2, 0);
+    }
+    assert_true(together > 2);
+    assert_true(still_together <= together / 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(found_by_the_whole_key),
         cmocka_unit_test(visit_may_remove),
+        cmocka_unit_test(where_a_key_stands_is_a_secret),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
