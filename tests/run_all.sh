@@ -7,9 +7,8 @@
 # the parts of `make test`, in 20 minutes on two cores; with --long the others, those of `make test-long`; with --all both,
 # but for what needs the network, which is what continuous integration runs. Names choose parts of any set. With
 # CASTOFF_TEST_MINUTES=N no part begins later than that: those left over count as skipped, and the table names them. What is
-# dearest, the guests of the laboratory with RDMA, comes last. A part hangs,
-# and is ended, when for its time it neither says a word nor does anything, or takes an hour of processor time over one
-# line (tests/bounded.py).
+# dearest, the guests of the laboratory with RDMA, comes last. A part hangs, and is ended, when for its time it neither says a
+# word nor does anything, or takes an hour of processor time over one line (tests/bounded.py).
 set -u
 
 cd "$(dirname "$0")/.." || exit 2

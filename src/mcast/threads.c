@@ -65,7 +65,7 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     mcast->now_ns = now_ns;
     op->is_sending = false;
     uint32_t first = op->next_psn;
-    bool has_room = co_transmit_account(&mcast->part);
+    bool has_room = co_transmit_account(&mcast->part), is_last = op->next_psn == op->send_chunks;
     co_retransmit_forward_sent(op, first);
     if (!has_room) {
         co_counter_add(CO_COUNT_BACKPRESSURE, 1);
@@ -73,7 +73,9 @@ bool co_mcast_send_end(struct co_mcast *mcast, uint64_t now_ns)
     mcast->part.op = NULL;
     co_ack_credit(op->group, false); // which may have come before we knew what it is for
     co_operation_part_sent(op);
-    mcast->timer_ns = now_ns; // what it waits for now
+    if (is_last) {
+        mcast->timer_ns = now_ns; // or nobody looked when the end of the block is to be said again
+    }
     return has_room;
 }
 

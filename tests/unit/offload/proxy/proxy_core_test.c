@@ -15,27 +15,6 @@
 
 static struct proxy_rig rig;
 
-static int open_pairs(void **state)
-{
-    (void)state;
-    proxy_rig_open(&rig, 2, (const int[RIG_RANKS]){0, 0, 1, 1});
-    return 0;
-}
-
-static int open_each(void **state)
-{
-    (void)state;
-    proxy_rig_open(&rig, 4, (const int[RIG_RANKS]){0, 1, 2, 3});
-    return 0;
-}
-
-static int close_rig(void **state)
-{
-    (void)state;
-    proxy_rig_close(&rig);
-    return 0;
-}
-
 // One proxy serves both: who waited inside of a step would wait for ever.
 static void two_ranks_of_one_proxy_wait_for_each_other(void **state)
 {
@@ -266,8 +245,8 @@ static void a_rank_has_so_many_tags(void **state)
     assert_int_equal(co_proxy_command(rig.proxies[0], 0, &command, NULL, 0), -ENOSPC);
 }
 
-#define ON_PAIRS(test) cmocka_unit_test_setup_teardown(test, open_pairs, close_rig)
-#define ON_EACH(test) cmocka_unit_test_setup_teardown(test, open_each, close_rig)
+#define ON_PAIRS(test) cmocka_unit_test_prestate_setup_teardown(test, proxy_rig_open_pairs, proxy_rig_close_state, &rig)
+#define ON_EACH(test) cmocka_unit_test_prestate_setup_teardown(test, proxy_rig_open_each, proxy_rig_close_state, &rig)
 
 int main(void)
 {

@@ -16,27 +16,6 @@
 
 static struct proxy_rig rig;
 
-static int open_pairs(void **state)
-{
-    (void)state;
-    proxy_rig_open(&rig, 2, (const int[RIG_RANKS]){0, 0, 1, 1});
-    return 0;
-}
-
-static int open_each(void **state)
-{
-    (void)state;
-    proxy_rig_open(&rig, 4, (const int[RIG_RANKS]){0, 1, 2, 3});
-    return 0;
-}
-
-static int close_rig(void **state)
-{
-    (void)state;
-    proxy_rig_close(&rig);
-    return 0;
-}
-
 // A send whose memory is not there ends with an error at both, and what stood behind a barrier is never sent.
 static void a_fault_ends_what_needs_it_and_nothing_else(void **state)
 {
@@ -360,8 +339,8 @@ static void configurations_that_cannot_be(void **state)
     co_proxy_close(proxy);
 }
 
-#define ON_PAIRS(test) cmocka_unit_test_setup_teardown(test, open_pairs, close_rig)
-#define ON_EACH(test) cmocka_unit_test_setup_teardown(test, open_each, close_rig)
+#define ON_PAIRS(test) cmocka_unit_test_prestate_setup_teardown(test, proxy_rig_open_pairs, proxy_rig_close_state, &rig)
+#define ON_EACH(test) cmocka_unit_test_prestate_setup_teardown(test, proxy_rig_open_each, proxy_rig_close_state, &rig)
 
 int main(void)
 {

@@ -54,6 +54,24 @@ void proxy_rig_close(struct proxy_rig *rig)
     loopback_close(&rig->hub);
 }
 
+int proxy_rig_open_pairs(void **state)
+{
+    proxy_rig_open(*state, 2, (const int[RIG_RANKS]){0, 0, 1, 1});
+    return 0;
+}
+
+int proxy_rig_open_each(void **state)
+{
+    proxy_rig_open(*state, 4, (const int[RIG_RANKS]){0, 1, 2, 3});
+    return 0;
+}
+
+int proxy_rig_close_state(void **state)
+{
+    proxy_rig_close(*state);
+    return 0;
+}
+
 static int command(struct proxy_rig *rig, int rank, const struct co_offload_command *command, const uint8_t *definition,
                    size_t bytes)
 {

@@ -26,6 +26,10 @@ struct proxy_rig {
 // Rank i is of proxy proxy_of_rank[i], below `proxies`. Memory of rank i is filled with i + 1.
 void proxy_rig_open(struct proxy_rig *rig, int proxies, const int proxy_of_rank[RIG_RANKS]);
 void proxy_rig_close(struct proxy_rig *rig);
+// Set-up and tear-down of cmocka for a rig that is the test's initial state: two ranks a proxy, or one.
+int proxy_rig_open_pairs(void **state);
+int proxy_rig_open_each(void **state);
+int proxy_rig_close_state(void **state);
 
 int proxy_rig_send(struct proxy_rig *rig, int rank, uint32_t ticket, int to, uint32_t at, uint64_t bytes);
 int proxy_rig_receive(struct proxy_rig *rig, int rank, uint32_t ticket, int from, uint32_t at, uint64_t bytes);
