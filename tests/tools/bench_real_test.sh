@@ -54,7 +54,7 @@ VALUE=0.5 run "$work/tree/bench/all.sh" "$work/tree/build" M48
 ok "runs of programs are kept" [ "$(cut -f 4- "$work/tree/bench/runs.tsv" | grep -c '^M48:qe:4	faster	4.00 s; 2.00 s; 0.[15] ')" -eq 2 ]
 run awk -f "$top/scripts/programs_table.awk" "$work/tree/bench/runs.tsv"
 ok "README: the last run of a program" [ "$(grep '^| Quantum' "$work/out")" = \
-    '| Quantum ESPRESSO | 4.00, 2.00 s: 0.5 (0.400 to 0.600) | - | Bcast 24 of 30 |' ]
+    '| Quantum ESPRESSO | - | 4.00, 2.00 s: 0.5 (0.400 to 0.600) | - | Bcast 24 of 30 |' ]
 ok "README: programs that were not measured are left out" [ "$(grep -c '^| ' "$work/out")" -eq 3 ]
 
 # What the ranks run prints nothing that differs between runs, and fails with its program.
