@@ -82,7 +82,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< -o $@
 
--include mk/analyze.mk mk/onesided.mk mk/offload.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
+-include mk/analyze.mk mk/onesided.mk mk/offload.mk mk/version.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
 
 clean:
 	rm -rf build build-*

@@ -14,6 +14,7 @@
 #include "info_decisions.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
+#include "tools/launch/version.h"
 #include "info_transports.h"
 
 enum {
@@ -82,8 +83,9 @@ static void print_version(void)
 {
     char library[PATH_MAX], mpirun[PATH_MAX];
     find_parts(library, mpirun);
-    printf("castoff %s\n", CASTOFF_VERSION);
-    printf("built for   %s\n", CASTOFF_MPI_TEXT);
+    printf("castoff %s%s%s, %s\n", co_version_number(), *co_version_commit() != '\0' ? ", commit " : "",
+           co_version_commit(), co_version_compiler());
+    printf("built for   %s\n", co_version_mpi());
     print_line("library     ", *library ? library : "not found (neither beside the castoff command nor in ../lib)");
     print_line("mpirun      ", *mpirun ? mpirun : "not on PATH");
     for (size_t i = 0; warning(i); i++) {
@@ -145,9 +147,10 @@ static int print_json(void)
     for (size_t i = 0; warning(i); i++) {
         json_array_append_new(complaints, co_plain_json(warning(i)));
     }
-    json_t *root = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
-                             CASTOFF_MPI_TEXT, "library", co_plain_json(library), "mpirun", co_plain_json(mpirun),
-                             "transports", transports, "settings", json_settings(), "warnings", complaints);
+    json_t *root = json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", co_version_number(), "commit",
+                             co_version_commit(), "compiler", co_version_compiler(), "built_for", co_version_mpi(),
+                             "library", co_plain_json(library), "mpirun", co_plain_json(mpirun), "transports",
+                             transports, "settings", json_settings(), "warnings", complaints);
     if (!root || json_dumpf(root, stdout, JSON_INDENT(1))) {
         return TOOL_FAILED;
     }
