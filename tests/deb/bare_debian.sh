@@ -79,8 +79,8 @@ says() { # pattern
     grep -q -e "$1" "$work/log"
 }
 
-installs() { # package or file...
-    inside apt-get -q -y --no-install-recommends install "$@"
+installs() { # packages, or files in there, as a shell's word
+    inside sh -c "apt-get -q -y --no-install-recommends install $*"
 }
 
 runs_program() { # on Debian 12 every broadcast is taken
@@ -118,14 +118,14 @@ try_release() {
     # What is not castoff's first: without the network that is no failure of castoff.
     installs openmpi-bin libopenmpi-dev gcc libc6-dev pkg-config libibverbs-dev ||
         { skip "$release" "its packages: $(last_words)"; return; }
-    ok "$release: castoff installs" eval 'installs /packages/castoff_*.deb'
+    ok "$release: castoff installs" installs '/packages/castoff_*.deb'
     ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^serves "'
     ok "$release: castoff info" eval 'inside castoff info && says "^shm *usable" && says "^MPI here *Open MPI"'
     ok "$release: an MPI program" runs_program
-    ok "$release: man pages, completion, modulefile, settings" eval 'inside sh -c "gzip -dc /usr/share/man/man1/castoff.1.gz |
+    ok "$release: man pages, completion, modulefile, settings" eval 'inside bash -c "gzip -dc /usr/share/man/man1/castoff.1.gz |
         grep -q SYNOPSIS && . /usr/share/bash-completion/completions/castoff 2>&1 && ls /usr/share/castoff/modulefiles/castoff \
         /usr/share/castoff/env.example"'
-    ok "$release: libcastoff-dev installs" eval 'installs /packages/libcastoff-dev_*.deb'
+    ok "$release: libcastoff-dev installs" installs '/packages/libcastoff-dev_*.deb'
     ok "$release: a program for groups" compiles_program
     ok "$release: nothing is left" leaves_nothing
     rm -rf --one-file-system "$root"
