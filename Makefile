@@ -74,7 +74,7 @@ $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/mpi_below/exports.map
 # Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
 $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # RECORD_OBJ: mk/modules.mk
 $(BUILD)/obj/%.o: %.c Makefile
@@ -82,7 +82,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< -o $@
 
--include mk/analyze.mk mk/onesided.mk mk/offload.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
+-include mk/analyze.mk mk/onesided.mk mk/offload.mk mk/version.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/packages.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
 
 clean:
 	rm -rf build build-*

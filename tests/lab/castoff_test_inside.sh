@@ -306,6 +306,8 @@ case_deaf() {
 
 # shellcheck source=tests/lab/castoff_test_deaths.sh
 . "$top/tests/lab/castoff_test_deaths.sh"
+# shellcheck source=tests/lab/castoff_test_network.sh
+. "$top/tests/lab/castoff_test_network.sh"
 # shellcheck source=tests/lab/castoff_test_refusals.sh
 . "$top/tests/lab/castoff_test_refusals.sh"
 # shellcheck source=tests/lab/castoff_test_shaken.sh

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The man pages: castoff(7) has the settings of the program; castoff(1) has each heading once, and below a command's
-# heading the options that its -h prints, no more and no fewer; man reads both without a warning. Called by
-# tests/run_all.sh.
+# heading, or on that command's own page, stand the options that its -h prints, no more and no fewer; man reads all without a
+# warning. Called by tests/run_all.sh.
 . "$(dirname "$0")/check.sh"
 
 page=$top/docs/man/castoff.1
@@ -24,16 +24,22 @@ commands=$("$castoff" -h | sed -n 's/^  \([a-z][a-z-]*\)  *.*/\1/p')
 ok "castoff -h lists commands" [ "$(echo "$commands" | wc -l)" -ge 6 ]
 for command in $commands; do
     "$castoff" "$command" -h | options >"$work/said"
-    sed 's/\\f[A-Z]//g; s/\\-/-/g' "$page" | awk -v name="castoff $command" '
-        /^\.S[HS] / { inside = $0 == ".SS " name; next }
-        inside { print }' | options >"$work/written"
+    own=$top/docs/man/castoff-$command.1
+    if [ -e "$own" ]; then
+        sed 's/\\f[A-Z]//g; s/\\-/-/g' "$own" | options >"$work/written"
+    else
+        sed 's/\\f[A-Z]//g; s/\\-/-/g' "$page" | awk -v name="castoff $command" '
+            /^\.S[HS] / { inside = $0 == ".SS " name; next }
+            inside { print }' | options >"$work/written"
+    fi
+    ok "castoff(1): castoff $command has a heading" grep -q "^.SS castoff $command\$" "$page"
     comm -3 "$work/said" "$work/written" >"$work/out" # the second column: on the page alone
     ok "castoff(1) and castoff $command -h have the same options" [ ! -s "$work/out" ]
     ok "castoff(1): castoff $command is in the synopsis" grep -q "^.fBcastoff $command.fR " "$page"
 done
 
 if command -v man >/dev/null; then
-    for name in castoff.1 castoff.7; do
+    for name in castoff.1 castoff-info.1 castoff.7; do
         run env MANROFFSEQ= man --warnings -E UTF-8 -l -Tutf8 -Z "$top/docs/man/$name"
         ok "$name: no warnings" err_is_empty
     done

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/plain_text.h"
+#include "tools/launch/version.h"
 #include "tools/output/output_file.h"
 
 static const char by_whom[] = "# measured ", by_what[] = "# command: ";
@@ -84,8 +85,8 @@ static void put_head(FILE *file, const char *command)
     co_plain_put(file, machine.nodename);
     fputs(": ", file);
     put_processor(file, machine.machine);
-    fprintf(file, ", %ld cores, %s %s; castoff " CASTOFF_VERSION ", " CASTOFF_MPI_TEXT "\n",
-            sysconf(_SC_NPROCESSORS_ONLN), machine.sysname, machine.release);
+    fprintf(file, ", %ld cores, %s %s; castoff %s, %s\n", sysconf(_SC_NPROCESSORS_ONLN), machine.sysname,
+            machine.release, co_version_number(), co_version_mpi());
     put_command(file, command);
 }
 

@@ -3,17 +3,22 @@
 // castoff info: what this castoff is, what it is set to, and what it could use on this host. Cold.
 #include "tools/launch/command.h"
 
-#include <jansson.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/plain_json.h"
 #include "base/plain_text.h"
 #include "base/settings.h"
 #include "base/settings/settings_print.h"
+#include "host_facts.h"
+#include "info_check.h"
 #include "info_decisions.h"
 #include "tools/launch/places.h"
 #include "tools/launch/program.h"
+#include "tools/launch/version.h"
+#include "info_families.h"
+#include "info_groups.h"
+#include "info_json.h"
 #include "info_transports.h"
 
 enum {
@@ -23,13 +28,34 @@ enum {
     SHOW_MAN = 16,
     SHOW_TUNE = 32,
     SHOW_ALL = 64,
-    SHOW_SCREEN = 128 // what all of it comes to
+    SHOW_SCREEN = 128, // what all of it comes to
+    SHOW_FACTS = 256
+};
+
+enum { OPTION_CHECK = 256, OPTION_TRANSPORTS, OPTION_FACTS, OPTION_PER_HOST, OPTION_SECONDS, OPTION_MPIRUN };
+
+struct request {
+    int parts;
+    bool as_json, checks;
+    struct co_info_job job;
+    struct co_check_request check;
 };
 
 static const struct option long_options[] = {
-    {"all", no_argument, NULL, 'a'},        {"settings", no_argument, NULL, 's'}, {"template", no_argument, NULL, 't'},
-    {"transports", no_argument, NULL, 'n'}, {"tune", no_argument, NULL, 'd'},     {"json", no_argument, NULL, 'j'},
-    {"man", no_argument, NULL, 'm'},        {"help", no_argument, NULL, 'h'},     {NULL, 0, NULL, 0},
+    {"all", no_argument, NULL, 'a'},
+    {"settings", no_argument, NULL, 's'},
+    {"template", no_argument, NULL, 't'},
+    {"transports", no_argument, NULL, OPTION_TRANSPORTS},
+    {"tune", no_argument, NULL, 'd'},
+    {"json", no_argument, NULL, 'j'},
+    {"man", no_argument, NULL, 'm'},
+    {"ranks-per-host", required_argument, NULL, OPTION_PER_HOST},
+    {"check", no_argument, NULL, OPTION_CHECK},
+    {"seconds", required_argument, NULL, OPTION_SECONDS},
+    {"mpirun-options", required_argument, NULL, OPTION_MPIRUN},
+    {"facts", no_argument, NULL, OPTION_FACTS},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 // What the start of a job would say about the settings: the table's complaints, then those that only the parts that
@@ -78,14 +104,35 @@ static void print_line(const char *what, const char *text)
     putchar('\n');
 }
 
+// Which MPI libraries are here, and what castoff does under each.
+static void print_families(const char *mpirun)
+{
+    struct co_family_found *found = calloc(CO_FAMILIES_MAX, sizeof *found);
+    int count = found != NULL ? co_families_find(found, mpirun) : 0;
+    for (int i = 0; i < count; i++) {
+        bool is_served = found[i].family != NULL && found[i].family->library != NULL;
+        printf("MPI here    ");
+        co_plain_put(stdout, found[i].text);
+        printf(is_served ? ", served: " : ", not served, castoff stays off: ");
+        co_plain_put(stdout, found[i].path);
+        putchar('\n');
+    }
+    if (count == 0) {
+        puts("MPI here    none that the dynamic linker finds, or beside mpirun");
+    }
+    free(found);
+}
+
 static void print_version(void)
 {
     char library[PATH_MAX], mpirun[PATH_MAX];
     find_parts(library, mpirun);
-    printf("castoff %s\n", CASTOFF_VERSION);
-    printf("built for   %s\n", CASTOFF_MPI_TEXT);
+    printf("castoff %s%s%s, %s\n", co_version_number(), *co_version_commit() != '\0' ? ", commit " : "",
+           co_version_commit(), co_version_compiler());
+    printf("built for   %s\n", co_version_mpi());
     print_line("library     ", *library ? library : "not found (neither beside the castoff command nor in ../lib)");
     print_line("mpirun      ", *mpirun ? mpirun : "not on PATH");
+    print_families(mpirun);
     for (size_t i = 0; warning(i); i++) {
         print_line("warning     ", warning(i));
     }
@@ -99,15 +146,36 @@ static void print_transports(const struct co_transport_state states[CO_TRANSPORT
     }
 }
 
-static void print_screen(void)
+static void print_groups(void)
+{
+    struct co_groups_joined joined[CO_GROUPS_INTERFACES];
+    int count = co_groups_find(joined, CO_GROUPS_INTERFACES);
+    for (int i = 0; i < count; i++) {
+        uint32_t ip = joined[i].first_ip;
+        fputs("groups      ", stdout);
+        co_plain_put(stdout, joined[i].interface);
+        printf(": %u.%u.%u.%u", ip >> 24, ip >> 16 & 255, ip >> 8 & 255, ip & 255);
+        if (joined[i].count > 1) {
+            printf(" and %d more", joined[i].count - 1);
+        }
+        puts(joined[i].count > 1 ? " are joined by jobs that run here" : " is joined by a job that runs here");
+    }
+    if (count <= 0) {
+        printf("groups      none of %s is joined: no job with castoff's multicast runs here\n",
+               co_setting_text(CO_SET_UDP_GROUP));
+    }
+}
+
+static void print_screen(const struct co_info_job *job)
 {
     struct co_transport_state states[CO_TRANSPORTS];
     co_transports_probe(states);
     print_version();
     putchar('\n');
     print_transports(states);
+    print_groups();
     putchar('\n');
-    co_info_job_print(stdout, states);
+    co_info_job_print(stdout, states, job);
     putchar('\n');
     if (co_settings_print_changed(stdout, "setting     ") == 0) {
         puts("settings    all at their defaults");
@@ -115,52 +183,18 @@ static void print_screen(void)
     puts("castoff info --settings lists what can be set, --tune the table of decisions; castoff bench measures.");
 }
 
-static json_t *json_settings(void)
-{
-    json_t *rows = json_array();
-    for (int id = 0; id < CO_SETTING_COUNT; id++) {
-        const struct co_setting_row *row = co_setting_row((enum co_setting_id)id);
-        char number[CO_SETTING_NUMBER_MAX], range[128];
-        co_setting_range_print(range, (enum co_setting_id)id);
-        json_t *entry = json_pack("{s:s, s:o, s:s, s:b, s:s, s:s, s:s}", "name", row->name, "value",
-                                  co_plain_json(co_setting_value_print(number, (enum co_setting_id)id)), "default",
-                                  row->value, "is_default", co_setting_is_default((enum co_setting_id)id), "tier",
-                                  row->tier == CO_SETTING_USER ? "user" : "expert", "range", range, "help", row->help);
-        json_array_append_new(rows, entry);
-    }
-    return rows;
-}
-
 static int print_json(void)
 {
-    struct co_transport_state states[CO_TRANSPORTS];
     char library[PATH_MAX], mpirun[PATH_MAX];
-    json_t *transports = json_array(), *complaints = json_array();
     find_parts(library, mpirun);
-    co_transports_probe(states);
-    for (int i = 0; i < CO_TRANSPORTS; i++) {
-        json_array_append_new(transports, json_pack("{s:s, s:b, s:o}", "name", states[i].name, "usable",
-                                                    states[i].is_usable, "detail", co_plain_json(states[i].detail)));
-    }
-    for (size_t i = 0; warning(i); i++) {
-        json_array_append_new(complaints, co_plain_json(warning(i)));
-    }
-    json_t *root = json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", CASTOFF_VERSION, "built_for",
-                             CASTOFF_MPI_TEXT, "library", co_plain_json(library), "mpirun", co_plain_json(mpirun),
-                             "transports", transports, "settings", json_settings(), "warnings", complaints);
-    if (!root || json_dumpf(root, stdout, JSON_INDENT(1))) {
-        return TOOL_FAILED;
-    }
-    putchar('\n');
-    json_decref(root);
-    return TOOL_OK;
+    return co_info_json_print(library, mpirun, warning) != 0 ? TOOL_FAILED : TOOL_OK;
 }
 
-static int print_parts(int parts)
+static int print_parts(int parts, const struct co_info_job *job)
 {
     int failed = 0;
     if (parts & SHOW_SCREEN) {
-        print_screen();
+        print_screen(job);
     } else if (parts & (SHOW_TRANSPORTS | SHOW_SETTINGS | SHOW_TUNE)) {
         tell_warnings();
     }
@@ -184,63 +218,133 @@ static int print_parts(int parts)
     if (parts & SHOW_MAN) {
         co_settings_print_man(stdout);
     }
+    if (parts & SHOW_FACTS) {
+        struct co_host_facts facts;
+        co_host_facts_find(&facts);
+        failed = co_host_facts_print(stdout, &facts);
+    }
     return failed;
+}
+
+static bool take_number(int *number, const char *what)
+{
+    char *end;
+    long value = strtol(optarg, &end, 10);
+    bool is_right = end != optarg && *end == '\0' && value >= 1 && value <= 1 << 24;
+    if (is_right) {
+        *number = (int)value;
+    } else {
+        co_command_complain(&co_command_info, "'%s' is no number of %s", optarg, what);
+    }
+    return is_right;
+}
+
+static bool take_seconds(struct co_check_request *check)
+{
+    char *end;
+    double seconds = strtod(optarg, &end);
+    bool is_right = end != optarg && *end == '\0' && seconds > 0 && seconds <= 86400;
+    if (is_right) {
+        check->seconds = optarg;
+    } else {
+        co_command_complain(&co_command_info, "'%s' is no number of seconds", optarg);
+    }
+    return is_right;
+}
+
+static int part_of(int option)
+{
+    switch (option) {
+    case 'a':
+        return SHOW_SETTINGS | SHOW_ALL;
+    case 's':
+        return SHOW_SETTINGS;
+    case 't':
+        return SHOW_TEMPLATE;
+    case OPTION_TRANSPORTS:
+        return SHOW_TRANSPORTS;
+    case 'm':
+        return SHOW_MAN;
+    case 'd':
+        return SHOW_TUNE;
+    case OPTION_FACTS:
+        return SHOW_FACTS;
+    default:
+        return 0;
+    }
+}
+
+static bool take_option(struct request *request, int option)
+{
+    switch (option) {
+    case 'j':
+        request->as_json = true;
+        return true;
+    case 'n':
+        return take_number(&request->job.ranks, "ranks");
+    case OPTION_PER_HOST:
+        return take_number(&request->job.ranks_per_host, "ranks");
+    case OPTION_CHECK:
+        request->checks = true;
+        return true;
+    case OPTION_SECONDS:
+        return take_seconds(&request->check);
+    case OPTION_MPIRUN:
+        request->check.mpirun_arguments = optarg;
+        return true;
+    default:
+        request->parts |= part_of(option);
+        return true;
+    }
 }
 
 static int run(int argc, char **argv)
 {
-    int parts = 0, option;
-    bool as_json = false;
-    while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        switch (option) {
-        case 'a':
-            parts |= SHOW_SETTINGS | SHOW_ALL;
-            break;
-        case 's':
-            parts |= SHOW_SETTINGS;
-            break;
-        case 't':
-            parts |= SHOW_TEMPLATE;
-            break;
-        case 'n':
-            parts |= SHOW_TRANSPORTS;
-            break;
-        case 'm':
-            parts |= SHOW_MAN;
-            break;
-        case 'd':
-            parts |= SHOW_TUNE;
-            break;
-        case 'j':
-            as_json = true;
-            break;
-        default:
+    struct request request = {.check.seconds = "3"};
+    int option;
+    while ((option = getopt_long(argc, argv, "n:h", long_options, NULL)) != -1) {
+        if (option == 'h' || option == '?') {
             return co_command_odd_option(&co_command_info, option);
         }
+        if (!take_option(&request, option)) {
+            return TOOL_USAGE;
+        }
     }
-    if (optind < argc) {
+    if (optind < argc && !request.checks) {
         co_command_complain(&co_command_info, "'%s' is not an option", argv[optind]);
         return TOOL_USAGE;
     }
     co_settings_load();
-    if (as_json) {
+    if (request.checks) {
+        tell_warnings();
+        request.check.hosts = argv + optind;
+        return co_info_check(&request.check);
+    }
+    if (request.as_json) {
         return print_json();
     }
-    int failed = print_parts(parts ? parts : SHOW_SCREEN);
+    int failed = print_parts(request.parts ? request.parts : SHOW_SCREEN, &request.job);
     return failed || ferror(stdout) || fflush(stdout) ? TOOL_FAILED : TOOL_OK;
 }
 
 const struct co_command co_command_info = {
     "info",
     run,
-    "[OPTION...]",
-    "print on a screen: version, transports (usable, or why not), which calls a job here would take, and the settings that "
-    "are not at their default; wrong ones are named",
+    "[OPTION...], or --check [OPTION...] [HOST...]",
+    "print on a screen: version, MPI libraries, transports (usable, or why not), groups that are joined, which calls a job "
+    "here would take, and the settings that are not at their default; or try multicast between hosts",
     "  --settings        the settings with default and meaning, but for those of experts that are at their default\n"
     "  --all             all settings\n"
     "  --tune            only the table that decides which calls are taken, and what its rows mean\n"
     "  --template        the settings as a file to edit and source (env.example)\n"
     "  --transports      only the transports\n"
     "  --man             the settings as the section ENVIRONMENT of castoff(7)\n"
-    "  --json            everything as JSON\n",
+    "  --json            everything as JSON\n"
+    "  -n RANKS          which calls a job of so many ranks would take, on this host and over hosts\n"
+    "  --ranks-per-host K  with so many of them on a host (1)\n"
+    "  --check [HOST...] starts short jobs over these hosts, or those of the batch system's allocation, and says whether\n"
+    "                    multicast passes, at which rate, with what loss, and what to change; status 0: it passes\n"
+    "  --seconds S       of --check: how long broadcasts are measured (3; more than 260 finds switches that forget)\n"
+    "  --mpirun-options TEXT  of --check: more words for mpirun\n"
+    "  --facts           what --check asks each host: a line of JSON\n",
 };

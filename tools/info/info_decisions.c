@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The part of castoff info about decisions: the tune table that a job of these settings would use; and the decision,
-// asked for jobs that could be: as many ranks on this host as it has cores, and a few hosts with one rank each. Cold.
+// asked for jobs that could be: on this host, and between hosts. Cold.
 #include "info_decisions.h"
 
 #include <ctype.h>
@@ -131,7 +131,11 @@ static void print_table(FILE *stream, const struct co_tune_table *table, const s
 {
     char here[TEXT], there[TEXT];
     snprintf(here, sizeof here, "%d ranks on this host", node->ranks);
-    snprintf(there, sizeof there, "%d hosts, a rank each", hosts->ranks);
+    if (hosts->max_ranks_per_node == 1) {
+        snprintf(there, sizeof there, "%d hosts, a rank each", hosts->nodes);
+    } else {
+        snprintf(there, sizeof there, "%d ranks, %d on a host", hosts->ranks, hosts->max_ranks_per_node);
+    }
     fprintf(stream, "%-20s  %-36s  %s\n", "would take", here, there);
     for (enum co_call call = 0; call < CO_CALL_COUNT; call++) {
         print_sizes(here, table, node, call);
@@ -143,18 +147,18 @@ static void print_table(FILE *stream, const struct co_tune_table *table, const s
     fprintf(stream, "%-20s  %-36s  %s\n", "messages", here, there);
 }
 
-void co_info_job_print(FILE *stream, const struct co_transport_state states[CO_TRANSPORTS])
+void co_info_job_print(FILE *stream, const struct co_transport_state states[CO_TRANSPORTS],
+                       const struct co_info_job *job)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int here = job->ranks > 0 ? job->ranks : cores > 1 ? (int)cores : 2;
+    int each = job->ranks_per_host > 0 ? job->ranks_per_host : 1, there = job->ranks > 0 ? job->ranks : HOSTS * each;
     bool has_shm = is_usable(states, "shm"), has_verbs = is_usable(states, "verbs");
-    struct co_team_facts node = {.ranks = cores > 1 ? (int)cores : 2,
-                                 .nodes = 1,
-                                 .max_ranks_per_node = cores > 1 ? (int)cores : 2,
-                                 .transport = CO_TRANSPORT_SHM,
-                                 .has_shm = has_shm};
-    struct co_team_facts hosts = {.ranks = HOSTS,
-                                  .nodes = HOSTS,
-                                  .max_ranks_per_node = 1,
+    struct co_team_facts node = {
+        .ranks = here, .nodes = 1, .max_ranks_per_node = here, .transport = CO_TRANSPORT_SHM, .has_shm = has_shm};
+    struct co_team_facts hosts = {.ranks = there,
+                                  .nodes = (there + each - 1) / each,
+                                  .max_ranks_per_node = each < there ? each : there,
                                   .transport = has_verbs ? CO_TRANSPORT_VERBS : CO_TRANSPORT_UDP,
                                   .has_multicast = has_verbs || is_usable(states, "udp"),
                                   .has_shm = has_shm};

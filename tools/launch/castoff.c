@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/plain_text.h"
+#include "version.h"
 
 static const struct co_command *const commands[] = {
     &co_command_mpirun, &co_command_run,   &co_command_ab,          &co_command_bench, &co_command_info,
@@ -111,7 +112,7 @@ int main(int argc, char **argv)
         return help(argv[2]);
     }
     if (strcmp(name, "-V") == 0 || strcmp(name, "--version") == 0) {
-        puts("castoff " CASTOFF_VERSION);
+        co_version_print(stdout);
         return TOOL_OK;
     }
     const struct co_command *command = find(name);

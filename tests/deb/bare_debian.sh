@@ -1,0 +1,142 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The Debian packages of `make deb`, installed on a bare Debian 12 and 13 that debootstrap makes in a folder, from the mirror
+# that this machine's apt uses: apt finds what they depend on, the command says what it is, an MPI program runs under it with
+# the MPI of that Debian, a program for the group library is compiled, and with the packages all files go. On Debian 12, whose
+# MPI castoff serves, the program's calls are taken. What is made is taken away again. Root and network; what cannot be had is
+# skipped and says why. Called by `make test-deb`.
+#
+#   bare_debian.sh FOLDER-WITH-DEBS [bookworm|trixie]...
+set -u
+
+packages=$(readlink -f -- "${1:?}") || exit 2
+shift
+[ $# -gt 0 ] || set -- bookworm trixie
+work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-deb.XXXXXX") || exit 1
+passed=0 failed=0 skipped=0 child=""
+
+clean_up() {
+    local mounted
+    [ -z "$child" ] || kill "$child" 2>/dev/null
+    while read -r mounted; do # debootstrap's, where it was stopped
+        umount "$mounted" || return
+    done < <(awk -v work="$work/" 'index($2, work) == 1 { print $2 }' /proc/mounts | sort -r)
+    rm -rf --one-file-system "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM HUP
+
+finish() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+skip() { # what, why
+    skipped=$((skipped + 1))
+    echo "skipped: $1: $2"
+}
+
+ok() { # what, command...
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+        echo "ok: $what"
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        tail -n 12 "$work/log" | sed 's/^/    /'
+    fi
+}
+
+# In the background and waited for, so that a signal ends this script at once.
+quietly() { # command...
+    "$@" >"$work/log" 2>&1 </dev/null &
+    child=$!
+    wait "$child"
+    local status=$?
+    child=""
+    return $status
+}
+
+last_words() {
+    grep -vE '^ *$' "$work/log" | tail -n 1
+}
+
+# With processes, mounts and shared memory of its own, which end with the command.
+inside() { # command...
+    # shellcheck disable=SC2016 # the words are the inner shell's
+    quietly unshare --mount --pid --ipc --fork --kill-child sh -c '
+        root=$1 && shift
+        mount -t proc proc "$root/proc" && mount -t tmpfs -o size=512m shm "$root/dev/shm" || exit 1
+        exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
+            OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$@"' sh "$root" "$@"
+}
+
+says() { # pattern
+    grep -q -e "$1" "$work/log"
+}
+
+installs() { # packages, or files in there, as a shell's word
+    inside sh -c "apt-get -q -y --no-install-recommends install $*"
+}
+
+runs_program() { # on Debian 12 every broadcast is taken
+    inside env CASTOFF_REPORT=- CASTOFF_BCAST=yes CASTOFF_ALLGATHER=yes castoff mpirun --oversubscribe -n 2 \
+        /usr/lib/castoff/bench/demo_app || return 1
+    [ "$release" != bookworm ] || says '^castoff report: 2 ranks on 1 node, served'
+}
+
+compiles_program() {
+    cat >"$root/root/group.c" <<'END'
+#include <castoff_group.h>
+int main(void)
+{
+    return castoff_group_why() == 0;
+}
+END
+    # shellcheck disable=SC2016 # the words are the inner shell's
+    inside sh -c 'cd /root && gcc -o group group.c $(pkg-config --cflags --libs castoff-group) && ./group'
+}
+
+leaves_nothing() {
+    inside dpkg --purge libcastoff-dev castoff || return 1
+    find "$root/usr" "$root/etc" "$root/var/lib" -name '*castoff*' ! -path '*/apt/*' >"$work/log"
+    [ ! -s "$work/log" ]
+}
+
+try_release() {
+    root=$work/$release
+    quietly debootstrap --variant=minbase "$release" "$root" "$from" ||
+        { skip "$release" "debootstrap: $(last_words)"; return; }
+    cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null
+    apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' >"$root/etc/apt/apt.conf.d/90host"
+    mkdir "$root/packages" && cp "$packages"/*.deb "$root/packages/" || { skip "$release" "no packages (make deb)"; return; }
+    inside apt-get -q update || { skip "$release" "apt-get update: $(last_words)"; return; }
+    # What is not castoff's first: without the network that is no failure of castoff.
+    installs openmpi-bin libopenmpi-dev gcc libc6-dev pkg-config libibverbs-dev ||
+        { skip "$release" "its packages: $(last_words)"; return; }
+    ok "$release: castoff installs" installs '/packages/castoff_*.deb'
+    ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^serves "'
+    ok "$release: castoff info" eval 'inside castoff info && says "^shm *usable" && says "^MPI here *Open MPI"'
+    ok "$release: an MPI program" runs_program
+    ok "$release: man pages, completion, modulefile, settings" eval 'inside bash -c "gzip -dc /usr/share/man/man1/castoff.1.gz |
+        grep -q SYNOPSIS && . /usr/share/bash-completion/completions/castoff 2>&1 && ls /usr/share/castoff/modulefiles/castoff \
+        /usr/share/castoff/env.example"'
+    ok "$release: libcastoff-dev installs" installs '/packages/libcastoff-dev_*.deb'
+    ok "$release: a program for groups" compiles_program
+    ok "$release: nothing is left" leaves_nothing
+    rm -rf --one-file-system "$root"
+}
+
+[ "$(id -u)" -eq 0 ] || { skip "bare Debians" "needs root"; finish; }
+command -v debootstrap >/dev/null || { skip "bare Debians" "there is no debootstrap"; finish; }
+from=$(apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
+    awk '$2 == "main" && $1 !~ /security/ { print $1; exit }')
+[ -n "$from" ] || { skip "bare Debians" "this machine's apt knows no mirror"; finish; }
+for release in "$@"; do
+    try_release
+done
+finish

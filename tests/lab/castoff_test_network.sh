@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# castoff info --check across the hosts of a laboratory: what it says, and its status, where multicast passes, where some is
+# lost, where a host hears none, where it stops during the check, and where a host does not answer. Sourced by
+# castoff_test_inside.sh.
+
+# Its output is $shared/network.out; sets status.
+check_network() { # option... host...
+    local words
+    words=$(sed 's/--host [^ ]* //' <<<"${lab_arguments[*]}")
+    status=0
+    "${bounded[@]}" "$castoff" info --check --mpirun-options "$words" "$@" \
+        >"$shared/network.out" 2>"$shared/network.err" </dev/null || status=$?
+    return "$status"
+}
+
+network_says() { # what status pattern...
+    local what=$1 expected=$2 pattern
+    shift 2
+    ((status == expected)) || { fail "$what" "status $status" network; return; }
+    for pattern in "$@"; do
+        grep -qE "$pattern" "$shared/network.out" "$shared/network.err" || { fail "$what" "nothing says $pattern" network; return; }
+    done
+    pass "$what"
+}
+
+# Bytes that the port to host h1 has let through.
+bytes_to_h1() {
+    lab-counters | awk '$1 == "p1" { print $3 }'
+}
+
+case_network() {
+    local status background before passes='^multicast  *passes between all 4 hosts$' host
+    export CASTOFF_PROBE=20s
+    check_network --seconds 1 h0 h1 h2 h3
+    network_says "info --check: multicast passes" 0 "$passes" '^host  *h3: eth0, MTU 1500, ' \
+        '^rate  *[1-9][0-9.]* Mbit/s for broadcasts of 1024 KiB, by stock MPI [0-9.]* Mbit/s$' '^loss  *[0-9.]* % '
+    for host in 1 2 3; do
+        lab-loss "$host" 50
+    done
+    check_network --seconds 1 h0 h1 h2 h3
+    network_says "info --check: losses" 0 "$passes" '^loss  *[1-9][0-9.]* % ' '^to change  *packets are lost on the way'
+    for host in 1 2 3; do
+        lab-loss "$host" 0
+    done
+
+    check_network --seconds 30 h0 h1 h2 h3 &
+    background=$!
+    before=$(bytes_to_h1)
+    until (($(bytes_to_h1) > before + 30000000)); do
+        kill -0 "$background" 2>/dev/null || break
+        read -r -t 0.05 <> <(:)
+    done
+    for host in 1 2 3; do
+        lab-multicast "$host" off
+    done
+    status=0
+    wait "$background" || status=$?
+    network_says "info --check: multicast that stops" 1 '^multicast  *passed between all 4 hosts, and stopped after' '^to change  *a switch that snoops forgets members'
+    export CASTOFF_PROBE=500ms
+    lab-multicast 1 on
+    lab-multicast 3 on
+    check_network --seconds 1 h0 h1 h2 h3
+    network_says "info --check: a host that hears none" 1 '^multicast  *does not pass: multicast is not heard by host h2' \
+        '^to change  *firewalls of the hosts'
+    lab-multicast 2 on
+    check_network --seconds 1 h0 h1 nobody
+    network_says "info --check: a host that is none" 1 '^castoff info: the job over the hosts ended with status '
+    check_network --seconds 1 h0
+    network_says "info --check: one host" 2 '^castoff info: there is one host: '
+    check_nothing_left "info --check: nothing is left"
+}

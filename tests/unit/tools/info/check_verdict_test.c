@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What castoff info --check concludes: each thing that can be wrong has its line, and where nothing is wrong it says
+// so.
+#include "tools/info/check_verdict.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/settings.h"
+
+enum { HOSTS = 3 };
+static struct co_host_facts hosts[HOSTS];
+static int64_t overflows[HOSTS];
+static struct co_check_result result;
+static char *text;
+static bool passes;
+
+// Three hosts that hear each other at 800 Mbit/s.
+static int set_up(void **state)
+{
+    (void)state;
+    for (int i = 0; i < HOSTS; i++) {
+        hosts[i] = (struct co_host_facts){.version = "0.2.0",
+                                          .interface = "eth0",
+                                          .has_library = true,
+                                          .has_multicast = true,
+                                          .mtu = 1500,
+                                          .receive_bytes = 8 << 20,
+                                          .wanted_bytes = 4 << 20};
+        snprintf(hosts[i].host, sizeof hosts[i].host, "h%d", i);
+        overflows[i] = 0;
+    }
+    result = (struct co_check_result){.hosts = hosts,
+                                      .overflows = overflows,
+                                      .host_count = HOSTS,
+                                      .has_multicast = true,
+                                      .bytes = 1 << 20,
+                                      .castoff_ns = 8 * (1 << 20) / 0.8,
+                                      .stock_ns = 8 * (1 << 20) / 0.2};
+    co_settings_load();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    free(text);
+    text = NULL;
+    return 0;
+}
+
+static void judge(void)
+{
+    size_t bytes;
+    FILE *stream = open_memstream(&text, &bytes);
+    assert_non_null(stream);
+    passes = co_check_print(stream, &result);
+    fclose(stream);
+}
+
+static int times(const char *what)
+{
+    int count = 0;
+    for (const char *at = text; (at = strstr(at, what)) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+static void nothing_is_to_be_changed(void **state)
+{
+    (void)state;
+    judge();
+    assert_true(passes);
+    assert_int_equal(times("\nmulticast   passes between all 3 hosts\n"), 1);
+    assert_int_equal(times("\nrate        800.0 Mbit/s for broadcasts of 1024 KiB, by stock MPI 200.0 Mbit/s\n"), 1);
+    assert_int_equal(times("\nloss        0.00 % "), 1);
+    assert_int_equal(times("to change   nothing\n"), 1);
+    assert_int_equal(times("to change"), 1);
+}
+
+static void a_deaf_host(void **state)
+{
+    (void)state;
+    result.has_multicast = false;
+    result.castoff_ns = result.stock_ns;
+    snprintf(result.why, sizeof result.why, "multicast is not heard by host h2 (rank 2) within 500ms");
+    judge();
+    assert_false(passes);
+    assert_int_equal(times("multicast   does not pass: multicast is not heard by host h2"), 1);
+    assert_int_equal(times("rate "), 0);
+    assert_int_equal(times("to change   firewalls of the hosts: IGMP and UDP to 239.192.0.0/16"), 1);
+    assert_int_equal(times("to change   the network: IGMP snooping"), 1);
+    assert_int_equal(times("rp_filter"), 0);
+}
+
+static void a_strict_reverse_path(void **state)
+{
+    (void)state;
+    hosts[1].reverse_path = 1;
+    judge();
+    assert_int_equal(times("rp_filter"), 0); // it passes
+    free(text);
+    result.has_multicast = false;
+    judge();
+    assert_int_equal(times("to change   h1: rp_filter is strict"), 1);
+    assert_int_equal(times("net.ipv4.conf.eth0.rp_filter=2"), 1);
+}
+
+static void a_host_without_a_network(void **state)
+{
+    (void)state;
+    result.has_multicast = hosts[2].has_multicast = false;
+    snprintf(hosts[2].why, sizeof hosts[2].why, "no interface besides loopback");
+    judge();
+    assert_false(passes);
+    assert_int_equal(times("host        h2: no multicast\n"), 1);
+    assert_int_equal(times("to change   h2: no interface besides loopback\n"), 1);
+    assert_int_equal(times("firewalls"), 0);
+}
+
+static void installations_that_differ(void **state)
+{
+    (void)state;
+    snprintf(hosts[1].version, sizeof hosts[1].version, "0.1.0");
+    hosts[2].has_library = false;
+    judge();
+    assert_int_equal(times("to change   h0 has castoff 0.2.0, h1 has 0.1.0: one installation for all\n"), 1);
+    assert_int_equal(times("to change   h2: libcastoff.so is not where"), 1);
+}
+
+static void frames_that_differ(void **state)
+{
+    (void)state;
+    hosts[1].mtu = 9000;
+    judge();
+    assert_int_equal(times("to change   h0 has an MTU of 1500 at eth0, h1 one of 9000 at eth0"), 1);
+    free(text);
+    hosts[0].mtu = hosts[2].mtu = 9000;
+    judge();
+    assert_int_equal(times("to change   CASTOFF_UDP_MTU=9000"), 1);
+    assert_true(passes);
+}
+
+static void a_small_receive_buffer(void **state)
+{
+    (void)state;
+    hosts[0].receive_bytes = 212992;
+    judge();
+    assert_int_equal(times("to change   h0: a receive buffer of 0.2 MiB was granted, 4.0 asked for: sysctl"), 1);
+    free(text);
+    overflows[0] = 77;
+    result.again = 0.1;
+    judge();
+    assert_int_equal(times("to change   h0: 77 datagrams found no room: sysctl -w net.core.rmem_max=8388608"), 1);
+    assert_int_equal(times("loss        10.00 %"), 1);
+    assert_int_equal(times("packets are lost on the way"), 0);
+}
+
+static void losses_of_the_network(void **state)
+{
+    (void)state;
+    result.again = 0.02;
+    judge();
+    assert_true(passes);
+    assert_int_equal(times("to change   packets are lost on the way"), 1);
+}
+
+static void switches_that_forget(void **state)
+{
+    (void)state;
+    result.fades_after_s = 261;
+    result.again = 0.5;
+    judge();
+    assert_false(passes);
+    assert_int_equal(times("multicast   passed between all 3 hosts, and stopped after 261 s\n"), 1);
+    assert_int_equal(times("to change   a switch that snoops forgets members"), 1);
+    free(text);
+    result.fades_after_s = 0;
+    snprintf(hosts[1].bridge, sizeof hosts[1].bridge, "br0");
+    judge();
+    assert_true(passes);
+    assert_int_equal(times("ip link set br0 type bridge mcast_querier 1"), 1);
+}
+
+// Names come from hosts: they may not write on the terminal what they like.
+static void names_are_plain(void **state)
+{
+    (void)state;
+    snprintf(hosts[1].host, sizeof hosts[1].host, "h\033[2J\n");
+    snprintf(hosts[1].version, sizeof hosts[1].version, "\a");
+    judge();
+    assert_null(strchr(text, '\033'));
+    assert_null(strchr(text, '\a'));
+}
+
+static void fading_wants_both_sides(void **state)
+{
+    double slow[32], even[32], short_one[4] = {1, 1, 9, 9};
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        slow[i] = i < 16 ? 1e9 : 4e9;
+        even[i] = 2e9;
+    }
+    assert_true(co_check_fades_after(slow, even, 32, 1) == 48);
+    assert_true(co_check_fades_after(even, even, 32, 1) == 0);
+    assert_true(co_check_fades_after(slow, slow, 32, 1) == 0); // the network became slower, for stock too
+    assert_true(co_check_fades_after(short_one, short_one, 4, 1) == 0);
+    assert_true(co_check_fades_after(slow, even, 0, 1) == 0);
+}
+
+#define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_is_to_be_changed),
+        TEST(a_deaf_host),
+        TEST(a_strict_reverse_path),
+        TEST(a_host_without_a_network),
+        TEST(frames_that_differ),
+        TEST(installations_that_differ),
+        TEST(a_small_receive_buffer),
+        TEST(switches_that_forget),
+        TEST(losses_of_the_network),
+        TEST(names_are_plain),
+        cmocka_unit_test(fading_wants_both_sides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
