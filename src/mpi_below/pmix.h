@@ -3,8 +3,8 @@
 // Who of the job runs with castoff? A rank without the preload would never join a collective of ours, so the question
 // must be answered without one. Each rank leaves a mark with PMIx before MPI_Init; the exchange that MPI_Init
 // itself makes carries the marks to everybody; afterwards each rank reads all of them locally. Start only.
-#ifndef CASTOFF_PMPI_LIFE_PMIX_H
-#define CASTOFF_PMPI_LIFE_PMIX_H
+#ifndef CASTOFF_MPI_BELOW_PMIX_H
+#define CASTOFF_MPI_BELOW_PMIX_H
 
 // Before the native MPI_Init. 0, or -errno when there is no PMIx (nothing is left behind).
 int co_pmix_announce(void);

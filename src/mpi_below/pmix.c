@@ -3,7 +3,7 @@
 // The marks, by the client functions of the PMIx library that Open MPI loads anyway. The library is opened by name
 // and the part of its stable interface that is used here is declared here, so that castoff neither links nor needs
 // it. The value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
-#include "pmpi/life/pmix.h"
+#include "mpi_below/pmix.h"
 
 #include "base/settings.h"
 
