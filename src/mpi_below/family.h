@@ -7,13 +7,16 @@
 
 #include <stdbool.h>
 
+struct co_next_mpi;
+
 struct co_mpi_family {
     const char *name;             // for people: "Open MPI 4.1"
     const char *version;          // how the text of its MPI_Get_library_version begins
     const char *progress_library; // that has its progress loop
-    void (*find)(void);           // fills in co_next what is no function of MPI: handles, the progress loop
-    // Whether its MPI_Init goes on with a PMIx that somebody has initialized before; else each rank leaves its mark while
-    // MPI_Init itself initializes PMIx.
+    // Fills in what is no function of MPI: handles, the progress loop.
+    void (*find)(struct co_next_mpi *next);
+    // Whether its MPI_Init goes on with a PMIx that somebody has initialized before; else each rank leaves its mark
+    // while MPI_Init itself initializes PMIx.
     bool joins_pmix;
 };
 

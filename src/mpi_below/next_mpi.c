@@ -112,7 +112,7 @@ static void resolve(void)
     co_next.find_data = find_data;
     co_next.family = choose_family();
     if (co_next.family != NULL) {
-        co_next.family->find();
+        co_next.family->find(&co_next);
     }
     co_store_release(&co_next_is_resolved, true); // release N1: all pointers are set
 }

@@ -85,8 +85,8 @@
     X(Comm_disconnect)                                                                                                 \
     X(Comm_set_info)
 
-// Likewise, functions of MPI 4, which not every library has: Open MPI 4.1 has some of them by names that begin with MPIX_.
-// Programs made for a library without one do not call it.
+// Likewise, functions of MPI 4, which not every library has: Open MPI 4.1 has some of them by names that begin with
+// MPIX_. Programs made for a library without one do not call it.
 #define CO_NEXT_MPI_4(X)                                                                                               \
     X(Bcast_init)                                                                                                      \
     X(Allgather_init)                                                                                                  \
@@ -198,8 +198,7 @@ void *co_next_mpi_find(const char *symbol);
 const char *co_next_mpi_mismatch(void);
 
 // Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.
-#define CO_EXPORT_AS(name, strong)                                                                                     \
-    extern __typeof__(strong) name __attribute__((visibility("default"), alias(#strong)))
+#define CO_EXPORT_AS(name, strong) extern __typeof__(strong) name __attribute__((visibility("default"), alias(#strong)))
 #define CO_EXPORT(name) CO_EXPORT_AS(MPI_##name, PMPI_##name)
 
 // The same for a function of MPI 4 that mpi.h may not declare, with the names that it had before.

@@ -7,25 +7,25 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-static void find_handles(void)
+static void find_handles(struct co_next_mpi *next)
 {
-    co_next.comm_world = co_next.find_data("ompi_mpi_comm_world");
-    co_next.comm_self = co_next.find_data("ompi_mpi_comm_self");
-    co_next.comm_null = co_next.find_data("ompi_mpi_comm_null");
-    co_next.request_null = co_next.find_data("ompi_request_null");
-    co_next.message_null = co_next.find_data("ompi_message_null");
-    co_next.datatype_null = co_next.find_data("ompi_mpi_datatype_null");
-    co_next.byte = co_next.find_data("ompi_mpi_byte");
-    co_next.integer = co_next.find_data("ompi_mpi_int");
-    co_next.uint64 = co_next.find_data("ompi_mpi_uint64_t");
-    co_next.sum = co_next.find_data("ompi_mpi_op_sum");
-    co_next.minimum = co_next.find_data("ompi_mpi_op_min");
-    co_next.maximum = co_next.find_data("ompi_mpi_op_max");
-    co_next.info_null = co_next.find_data("ompi_mpi_info_null");
-    co_next.errors_return = co_next.find_data("ompi_mpi_errors_return");
+    next->comm_world = next->find_data("ompi_mpi_comm_world");
+    next->comm_self = next->find_data("ompi_mpi_comm_self");
+    next->comm_null = next->find_data("ompi_mpi_comm_null");
+    next->request_null = next->find_data("ompi_request_null");
+    next->message_null = next->find_data("ompi_message_null");
+    next->datatype_null = next->find_data("ompi_mpi_datatype_null");
+    next->byte = next->find_data("ompi_mpi_byte");
+    next->integer = next->find_data("ompi_mpi_int");
+    next->uint64 = next->find_data("ompi_mpi_uint64_t");
+    next->sum = next->find_data("ompi_mpi_op_sum");
+    next->minimum = next->find_data("ompi_mpi_op_min");
+    next->maximum = next->find_data("ompi_mpi_op_max");
+    next->info_null = next->find_data("ompi_mpi_info_null");
+    next->errors_return = next->find_data("ompi_mpi_errors_return");
 }
 
-static void find_progress(const char *library)
+static void find_progress(struct co_next_mpi *next, const char *library)
 {
     void *handle = RTLD_DEFAULT;
     if (dlsym(handle, "opal_progress") == NULL) {
@@ -34,24 +34,23 @@ static void find_progress(const char *library)
             return;
         }
     }
-    *(void **)&co_next.progress = dlsym(handle, "opal_progress");
-    *(void **)&co_next.progress_register = dlsym(handle, "opal_progress_register");
-    *(void **)&co_next.progress_unregister = dlsym(handle, "opal_progress_unregister");
+    *(void **)&next->progress = dlsym(handle, "opal_progress");
+    *(void **)&next->progress_register = dlsym(handle, "opal_progress_register");
+    *(void **)&next->progress_unregister = dlsym(handle, "opal_progress_unregister");
 }
 
-static void find_4(void)
+static void find_4(struct co_next_mpi *next)
 {
-    find_handles();
-    find_progress(co_family_open_mpi_4.progress_library);
-    co_next.comm_of_errors = co_next.comm_world;
+    find_handles(next);
+    find_progress(next, co_family_open_mpi_4.progress_library);
+    next->comm_of_errors = next->comm_world;
 }
 
-// MPI 4.0, section 9.3.
-static void find_5(void)
+static void find_5(struct co_next_mpi *next)
 {
-    find_handles();
-    find_progress(co_family_open_mpi_5.progress_library);
-    co_next.comm_of_errors = co_next.comm_self;
+    find_handles(next);
+    find_progress(next, co_family_open_mpi_5.progress_library);
+    next->comm_of_errors = next->comm_self; // MPI 4.0, section 9.3
 }
 
 const struct co_mpi_family co_family_open_mpi_4 = {.name = "Open MPI 4.1",

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The marks, by the client functions of the PMIx library that Open MPI loads anyway. The part of its stable interface that
-// is used here (one layout from version 3 to 5) is declared here, so that castoff neither links nor needs it. The value
-// is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
+// The marks, by the client functions of the PMIx library that Open MPI loads anyway. The part of its stable interface
+// that is used here (one layout from version 3 to 5) is declared here, so that castoff neither links nor needs it. The
+// value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
 //
-// Where MPI_Init joins a PMIx that was initialized before (Open MPI 4.1), the library is opened by name and the mark left
-// before MPI_Init. Elsewhere (Open MPI 5) a PMIx_Init of our own stands before the library's: it hands every call on, and
-// leaves the mark behind the one that MPI_Init makes. A library that does not come by here is not marked.
+// Where MPI_Init joins a PMIx that was initialized before (Open MPI 4.1), the library is opened by name and the mark
+// left before MPI_Init. Elsewhere (Open MPI 5) a PMIx_Init of our own stands before the library's: it hands every call
+// on, and leaves the mark behind the one that MPI_Init makes. A library that does not come by here is not marked.
+#define _GNU_SOURCE // dladdr
 #include "mpi_below/pmix.h"
 
 #include "base/settings.h"
@@ -161,21 +162,12 @@ static bool has_mark(int rank)
     return is_ours;
 }
 
-int co_pmix_first_absent(int world_size)
+int co_pmix_first(int world_size, bool marked)
 {
     for (int rank = 0; rank < world_size; rank++) {
-        if (!has_mark(rank)) {
+        if (has_mark(rank) == marked) {
             return rank;
         }
     }
     return -1;
-}
-
-int co_pmix_first_present(int world_size)
-{
-    int rank = 0;
-    while (rank < world_size && !has_mark(rank)) {
-        rank++;
-    }
-    return rank;
 }

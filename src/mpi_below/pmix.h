@@ -14,10 +14,7 @@ void co_pmix_announce(void);
 // After it: gives back what the announcement held. Whether the mark was left; false: there is no PMIx.
 bool co_pmix_settle(void);
 
-// The lowest world rank without a mark (or with that of another version); -1: all have it.
-int co_pmix_first_absent(int world_size);
-
-// The lowest world rank with a mark: the one to speak when rank 0 has none.
-int co_pmix_first_present(int world_size);
+// The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
+int co_pmix_first(int world_size, bool marked);
 
 #endif

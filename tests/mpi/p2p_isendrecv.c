@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Isendrecv and MPI_Isendrecv_replace, where the MPI below has them (Open MPI 5): rings of all sizes, to oneself,
-// with MPI_PROC_NULL on either side, with types that differ, truncated, completed in all ways and beside native requests,
-// against plain sends and receives of the other side, with wrong arguments.
+// with MPI_PROC_NULL on either side, with types that differ, truncated, completed in all ways and beside native
+// requests, against plain sends and receives of the other side, with wrong arguments.
 // ranks: 2 3
 // environment: CASTOFF_P2P=yes
 // modes: native off on faults

@@ -112,7 +112,7 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
 }
 
 int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                         MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle)
+                        MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Allgather_init(send, send_count, send_type, receive, receive_count, receive_type, comm, info,

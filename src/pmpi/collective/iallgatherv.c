@@ -159,8 +159,8 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
 }
 
 int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
-                          const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
-                          MPI_Request *handle)
+                         const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
+                         MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info,

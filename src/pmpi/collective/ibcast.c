@@ -88,7 +88,7 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm c
 }
 
 int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
-                     MPI_Request *handle)
+                    MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Bcast_init(buffer, count, type, root, comm, info, handle);

@@ -117,9 +117,9 @@ static bool may_exchange(void)
                               "start it by mpirun or srun --mpi=pmix");
         return false;
     }
-    int absent = co_pmix_first_absent(co_process.size);
+    int absent = co_pmix_first(co_process.size, false);
     if (absent >= 0) {
-        tell_native(is_first || (absent == 0 && co_pmix_first_present(co_process.size) == co_process.rank),
+        tell_native(is_first || (absent == 0 && co_pmix_first(co_process.size, true) == co_process.rank),
                     "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
                     "ranks (castoff mpirun does)",
                     absent);

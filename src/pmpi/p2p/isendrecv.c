@@ -136,8 +136,8 @@ static int start_send(struct exchange *exchange, struct exchange_call *call)
     if (exchange->send == NULL) {
         return error == 0 ? -ENOMEM : error;
     }
-    error = co_message_start_send(exchange->send, &call->out, call->destination, call->send_tag, call->communicator,
-                                  false);
+    error =
+        co_message_start_send(exchange->send, &call->out, call->destination, call->send_tag, call->communicator, false);
     if (error != 0) {
         co_request_handles_give(exchange->send);
         exchange->send = NULL;
