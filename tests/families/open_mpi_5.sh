@@ -123,7 +123,7 @@ esac
 programs "the library of this machine" /castoff/build-here/libcastoff.so "${arguments[@]}"
 if inside make -s -C /castoff -j "$(nproc)" CI=true lib; then
     programs "the library that Debian 13 builds" /castoff/build/libcastoff.so --mode native --mode on bcast_sizes p2p_sizes \
-        p2p_isendrecv persistent_names python_calls
+        p2p_isendrecv persistent_starts python_calls
 else
     failed=$((failed + 1))
     echo "FAILED: Debian 13 builds the library"
