@@ -67,6 +67,7 @@ for mode in $modes; do
 done
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Open MPI 5's launcher
 unset LD_PRELOAD "${!CASTOFF_@}"
 
 # shellcheck source=tests/mpi/leftovers.sh
@@ -160,7 +161,7 @@ launch() {
         # Each job writes a report of its own; the first one's is looked at.
         [ "$copy" -eq 1 ] || line=("${line[@]/%.json/.json$copy}")
         session=$(mktemp -d "$sessions/XXXXXX") || return
-        OMPI_MCA_orte_tmpdir_base=$session MPI_TEST_RUN=$mark \
+        OMPI_MCA_orte_tmpdir_base=$session PRTE_MCA_prte_tmpdir_base=$session MPI_TEST_RUN=$mark \
             python3 -S "$here/../bounded.py" "$limit" $((limit * (ranks + 1))) "${line[@]}" \
             >"$log.out$copy" 2>"$log.err$copy" </dev/null &
         pids+=($!)
@@ -350,7 +351,7 @@ segments=$(mktemp -d /dev/shm/mpi-tests.XXXXXX) || die "/dev/shm is not writable
 sessions=$(mktemp -d "${TMPDIR:-/tmp}/castoff-mpi.XXXXXX") || die "no folder for sessions"
 trap 'rm -rf "$segments" "$sessions" "$log_dir/owner"' EXIT
 trap interrupted INT TERM
-export OMPI_MCA_btl_vader_backing_directory=$segments
+export OMPI_MCA_btl_vader_backing_directory=$segments OMPI_MCA_btl_sm_backing_directory=$segments # Open MPI 4, 5
 ls -1d /dev/shm/* >"$log_dir/shm-before" 2>/dev/null
 : >"$log_dir/results"
 : >"$log_dir/failures"

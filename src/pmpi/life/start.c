@@ -11,6 +11,7 @@
 #include "base/preload.h"
 #include "base/settings.h"
 #include "base/plain_counters.h"
+#include "mpi_below/pmix.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
@@ -19,7 +20,6 @@
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/life/process.h"
 #include "pmpi/request/request_handles.h"
-#include "pmpi/life/pmix.h"
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/life/stop.h"
 #include "pmpi/report/report.h"
@@ -34,7 +34,7 @@
 #define DESCRIPTORS_PLENTY 512 // more than castoff and native MPI's connections may take together
 #define WHY_MAX 600
 
-static int announced = -ENOTCONN;
+static bool is_announced;
 static char why_native[WHY_MAX];
 
 static bool is_left_to_native(void)
@@ -48,7 +48,7 @@ void co_start_prepare(void)
     co_settings_load();
     // A rank that will not take part must not be counted on by the others, whose settings may differ.
     if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
-        announced = co_pmix_announce();
+        co_pmix_announce();
     }
 }
 
@@ -112,14 +112,14 @@ static bool may_exchange(void)
                     co_environment("OMPI_NUM_APP_CTX"));
         return false;
     }
-    if (announced != 0) {
+    if (!is_announced) {
         tell_native(is_first, "its launcher does not offer PMIx, so nobody can tell whether all ranks are preloaded; "
                               "start it by mpirun or srun --mpi=pmix");
         return false;
     }
-    int absent = co_pmix_first_absent(co_process.size);
+    int absent = co_pmix_first(co_process.size, false);
     if (absent >= 0) {
-        tell_native(is_first || (absent == 0 && co_pmix_first_present(co_process.size) == co_process.rank),
+        tell_native(is_first || (absent == 0 && co_pmix_first(co_process.size, true) == co_process.rank),
                     "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
                     "ranks (castoff mpirun does)",
                     absent);
@@ -277,7 +277,7 @@ static int rank_by_launcher(void)
 void co_start_finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
-    co_pmix_settle();
+    is_announced = co_pmix_settle();
     if (init_code != MPI_SUCCESS) {
         return;
     }

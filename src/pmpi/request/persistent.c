@@ -16,7 +16,7 @@ void co_persistent_release(struct co_persistent *persistent)
 int co_persistent_free(MPI_Request *handle, struct co_mpi_request *request)
 {
     if (request->persistent == NULL) { // completed before, by another copy of the handle
-        return co_failure_raise_code(co_next.comm_world, "MPI_Request_free", MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_null, "MPI_Request_free", MPI_ERR_REQUEST);
     }
     co_persistent_release(request->persistent);
     request->persistent = NULL;
@@ -49,7 +49,7 @@ static int start(struct co_mpi_request *request, const char *call)
 {
     struct co_persistent *persistent = request->persistent;
     if (persistent == NULL || co_request_of(request->handle) != NULL) { // not persistent, or under way
-        return co_failure_raise_code(co_next.comm_world, call, MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_null, call, MPI_ERR_REQUEST);
     }
     int error = persistent->kind->start(request);
     return error == 0 ? MPI_SUCCESS : co_failure_raise(persistent->communicator->comm, call, error);

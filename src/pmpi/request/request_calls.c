@@ -46,7 +46,7 @@ int PMPI_Cancel(MPI_Request *handle)
     }
     // An inactive one of a message is left alone, as natively.
     if (request != NULL && request->persistent != NULL && !request->persistent->kind->is_message) {
-        return co_failure_raise_code(co_next.comm_world, "MPI_Cancel", MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_null, "MPI_Cancel", MPI_ERR_REQUEST);
     }
     return co_next_mpi_get()->Cancel(handle);
 }

@@ -216,7 +216,7 @@ int co_request_cancel(struct co_mpi_request *request)
 {
     const struct co_request_kind *kind = kind_of(request);
     if (kind->cancel == NULL) {
-        return co_failure_raise_code(co_next.comm_world, "MPI_Cancel", MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_null, "MPI_Cancel", MPI_ERR_REQUEST);
     }
     kind->cancel(request->operation);
     return MPI_SUCCESS;
@@ -226,7 +226,7 @@ int co_request_free(MPI_Request *handle, struct co_mpi_request *request)
 {
     const struct co_request_kind *kind = kind_of(request);
     if (!co_request_is_done(request) && kind->detach == NULL) {
-        return co_failure_raise_code(co_next.comm_world, "MPI_Request_free", MPI_ERR_REQUEST);
+        return co_failure_raise_code(co_next.comm_null, "MPI_Request_free", MPI_ERR_REQUEST);
     }
     bool is_under_way = !co_request_is_done(request) && kind->detach(request->operation);
     if (!is_under_way) {
