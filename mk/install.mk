@@ -15,7 +15,8 @@ install: all bench-programs
 	  $(prefix)/include
 	install -m 755 $(BUILD)/castoff $(prefix)/bin
 	install -m 644 $(BUILD)/libcastoff.so $(BUILD)/libcastoff-*.so $(prefix)/lib/castoff
-	install -m 644 src/onesided/group/castoff_group.h $(prefix)/include
+	install -m 644 src/onesided/group/castoff_group.h src/offload/api/castoff_offload.h src/offload/api/castoff_offload_paper.h \
+	  $(prefix)/include
 	install -m 755 $(BENCH_PROGS) $(prefix)/lib/castoff/bench
 	install -m 644 tests/lab/inject.c tests/lab/README.md $(prefix)/share/castoff/lab
 	install -m 755 $(LAB_SCRIPTS) $(prefix)/share/castoff/lab
@@ -24,4 +25,5 @@ install: all bench-programs
 
 uninstall:
 	rm -rf $(prefix)/bin/castoff $(prefix)/lib/castoff $(prefix)/share/castoff
-	rm -f $(prefix)/include/castoff_group.h $(prefix)/share/man/man1/castoff.1 $(prefix)/share/man/man7/castoff.7
+	rm -f $(prefix)/include/castoff_group.h $(prefix)/include/castoff_offload.h $(prefix)/include/castoff_offload_paper.h
+	rm -f $(prefix)/share/man/man1/castoff.1 $(prefix)/share/man/man7/castoff.7

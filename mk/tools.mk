@@ -13,7 +13,7 @@ TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/obj/tools/launch/castoff.o $(BUILD)/obj/tools/info/castoff_info.o $(BUILD)/obj/tools/bench/bench_tune_file.o: \
   ALL_CFLAGS += -DCASTOFF_VERSION='"$(CASTOFF_VERSION)"' -DCASTOFF_MPI_TEXT='"$(MPI_VERSION_TEXT)"'
 
-$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/libcore.a
+$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pie -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
@@ -35,7 +35,7 @@ man: $(BUILD)/castoff
 	$(Q){ cat docs/man/castoff.7.head; $(BUILD)/castoff info --man; cat docs/man/castoff.7.tail; } >docs/man/castoff.7
 
 .PHONY: tool-tests
-tool-tests: tools lib bench-programs
+tool-tests: tools lib bench-programs examples
 	@for script in tests/tools/*_test.sh; do echo "== $$script"; sh $$script || exit 1; done
 
 -include $(TOOLS_OBJ:.o=.d)
