@@ -36,11 +36,16 @@ void co_carrier_tcp_connection_init(struct co_carrier_tcp_connection *connection
 static int watch(struct co_carrier_tcp_connection *connection)
 {
     bool is_connecting = connection->phase == CO_CARRIER_CONNECTING;
-    bool has_output = connection->phase == CO_CARRIER_STANDING && connection->out.bytes > 0;
-    uint32_t wanted = (is_connecting || connection->is_held ? 0 : EPOLLIN) |
-                      (is_connecting || has_output ? EPOLLOUT : 0) | EPOLLERR; // that one is always there
-    struct epoll_event event = {.events = wanted, .data.u64 = connection->id};
+    bool is_standing = connection->phase == CO_CARRIER_STANDING;
+    uint32_t wanted = EPOLLERR; // that one is always there
 
+    if (!is_connecting && !(is_standing && connection->is_held)) {
+        wanted |= EPOLLIN;
+    }
+    if (is_connecting || (is_standing && connection->out.bytes > 0)) {
+        wanted |= EPOLLOUT;
+    }
+    struct epoll_event event = {.events = wanted, .data.u64 = connection->id};
     if (connection->socket < 0 || wanted == connection->watched) {
         return 0;
     }

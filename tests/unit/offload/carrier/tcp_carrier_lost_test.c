@@ -275,6 +275,36 @@ static void another_job(void **state)
     must_lose(0, 1, -ETIMEDOUT, "it has not connected in time");
 }
 
+// Memory that is not there, for what comes and for what waits, is an error of that peer.
+static void no_memory(void **state)
+{
+    (void)state;
+    tcp_rig_begin(3);
+    tcp_rig_open_all();
+    tcp_rig_control(1, 0, record, 100);
+    tcp_rig_has_no_memory = true;
+    at = 0;
+    of = 1;
+    tcp_rig_until_of(0, is_lost);
+    for (int i = 0; i < 100 && tcp_rig_has_room(2, 1); i++) { // nobody reads there
+        tcp_rig_bulk(2, 1, record, sizeof record);
+    }
+    at = 2;
+    tcp_rig_until_of(2, is_lost);
+    tcp_rig_has_no_memory = false;
+    must_lose(0, 1, -ENOMEM, strerror(ENOMEM));
+    must_lose(2, 1, -ENOMEM, strerror(ENOMEM));
+    tcp_rig_end();
+
+    tcp_rig_begin(2);
+    tcp_rig_open(0);
+    tcp_rig_has_no_memory = true;
+    tcp_rig_control(0, 1, record, 100); // it has not come yet
+    tcp_rig_has_no_memory = false;
+    assert_int_equal(co_carrier_tcp_deadline(tcp_rig.ends[0].tcp), 0);
+    must_lose(0, 1, -ENOMEM, strerror(ENOMEM));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,7 +313,7 @@ int main(void)
         cmocka_unit_test_teardown(seen_late, end),      cmocka_unit_test_teardown(nobody_there, end),
         cmocka_unit_test_teardown(comes_late, end),     cmocka_unit_test_teardown(deaf, end),
         cmocka_unit_test_teardown(makes_no_sense, end), cmocka_unit_test_teardown(another_setting, end),
-        cmocka_unit_test_teardown(another_job, end),
+        cmocka_unit_test_teardown(another_job, end),    cmocka_unit_test_teardown(no_memory, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

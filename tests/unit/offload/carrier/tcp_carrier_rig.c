@@ -27,6 +27,7 @@ struct tcp_rig tcp_rig;
 const uint8_t tcp_rig_key[CO_AUTH_KEY_BYTES] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
 size_t tcp_rig_send_bytes, tcp_rig_receive_bytes;
 unsigned tcp_rig_refusal_interval;
+bool tcp_rig_has_no_memory;
 
 ssize_t __real_send(int socket, const void *data, size_t bytes, int flags);
 ssize_t __real_recv(int socket, void *data, size_t bytes, int flags);
@@ -34,6 +35,14 @@ ssize_t __real_sendmsg(int socket, const struct msghdr *message, int flags);
 ssize_t __wrap_send(int socket, const void *data, size_t bytes, int flags);
 ssize_t __wrap_recv(int socket, void *data, size_t bytes, int flags);
 ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags);
+
+void *__real_malloc(size_t bytes);
+void *__wrap_malloc(size_t bytes);
+
+void *__wrap_malloc(size_t bytes)
+{
+    return tcp_rig_has_no_memory ? NULL : __real_malloc(bytes);
+}
 
 static bool is_refused(void)
 {
@@ -85,6 +94,9 @@ uint64_t tcp_rig_now_ns(void)
 static int take(void *context, int peer, enum co_carrier_connection connection, const uint8_t *record, size_t bytes)
 {
     struct tcp_rig_end *end = context;
+    if (tcp_rig.take != NULL) {
+        return tcp_rig.take((int)(end - tcp_rig.ends), peer, connection, record, bytes);
+    }
     struct tcp_rig_record *copy = malloc(sizeof *copy + bytes);
     assert_non_null(copy);
     copy->next = NULL;
@@ -103,6 +115,9 @@ static void lost(void *context, int peer, int error, const char *why)
     end->is_lost[peer] = true;
     end->error[peer] = error;
     snprintf(end->why[peer], sizeof end->why[peer], "%s", why != NULL ? why : "");
+    if (tcp_rig.lost != NULL) {
+        tcp_rig.lost((int)(end - tcp_rig.ends), peer);
+    }
 }
 
 void tcp_rig_begin(int proxies)
@@ -187,8 +202,10 @@ void tcp_rig_end(void)
 
 void tcp_rig_turn(int proxy)
 {
-    while (tcp_rig.ends[proxy].tcp != NULL &&
-           co_carrier_tcp_turn(tcp_rig.ends[proxy].tcp, tcp_rig_now_ns(), tcp_rig.is_waiting)) {
+    bool has_more = true;
+    while (has_more && tcp_rig.ends[proxy].tcp != NULL) {
+        has_more = co_carrier_tcp_turn(tcp_rig.ends[proxy].tcp, tcp_rig_now_ns(), tcp_rig.is_waiting);
+        has_more = (tcp_rig.progress != NULL && tcp_rig.progress(proxy)) || has_more;
     }
 }
 

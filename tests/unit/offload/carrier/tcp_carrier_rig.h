@@ -38,7 +38,12 @@ struct tcp_rig {
     uint16_t ports[TCP_RIG_PROXIES];
     int listeners[TCP_RIG_PROXIES];
     uint64_t ahead_ns; // of the clock
-    bool is_waiting;   // as owners say in their turns
+    // If they are there: who takes records, in place of the queues; who hears of lost peers; what an owner does after a
+    // turn, true if there is more to do.
+    int (*take)(int at, int peer, enum co_carrier_connection connection, const uint8_t *record, size_t bytes);
+    void (*lost)(int at, int peer);
+    bool (*progress)(int at);
+    bool is_waiting; // as owners say in their turns
 };
 
 extern struct tcp_rig tcp_rig;
@@ -49,6 +54,8 @@ extern const uint8_t tcp_rig_key[CO_AUTH_KEY_BYTES];
 extern size_t tcp_rig_send_bytes, tcp_rig_receive_bytes;
 // One call in so many says EAGAIN; 0: none.
 extern unsigned tcp_rig_refusal_interval;
+// The carriers' next allocations fail.
+extern bool tcp_rig_has_no_memory;
 
 // Listeners of so many proxies; none is opened yet. Then the config may be changed.
 void tcp_rig_begin(int proxies);

@@ -199,6 +199,11 @@ static void said_before_it_stands(void **state)
     assert_true(co_carrier_tcp_is_connected(tcp_rig.ends[0].tcp));
 }
 
+static bool are_connected(void)
+{
+    return co_carrier_tcp_is_connected(tcp_rig.ends[0].tcp) && co_carrier_tcp_is_connected(tcp_rig.ends[1].tcp);
+}
+
 static bool proxy_0_has_room(void)
 {
     return tcp_rig_has_room(0, 1);
@@ -210,8 +215,10 @@ static void held(void **state)
     unsigned sent = 0, came = 0;
     (void)state;
     tcp_rig_begin(2);
-    tcp_rig_open_all();
-    co_carrier_tcp_hold(tcp_rig.ends[1].tcp, 0, true);
+    tcp_rig_open(0);
+    tcp_rig_open(1);
+    co_carrier_tcp_hold(tcp_rig.ends[1].tcp, 0, true); // before it has come
+    tcp_rig_until(are_connected);
     for (; tcp_rig_has_room(0, 1); sent++) {
         tcp_rig_bulk(0, 1, record, record_make(0, 1, CO_CARRIER_BULK, sent * 5));
     }
@@ -320,11 +327,6 @@ static void one_alone(void **state)
     tcp_rig_turn(0);
     assert_int_equal(co_carrier_tcp_deadline(tcp_rig.ends[0].tcp), UINT64_MAX);
     assert_int_equal(tcp_rig_raw_connect(0), -1); // nobody is let in
-}
-
-static bool are_connected(void)
-{
-    return co_carrier_tcp_is_connected(tcp_rig.ends[0].tcp) && co_carrier_tcp_is_connected(tcp_rig.ends[1].tcp);
 }
 
 // Nobody is let in when all are there; and the key is gone when the carriers are, and in no core file before.
