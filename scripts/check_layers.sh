@@ -33,6 +33,7 @@ allowed() {
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
     src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|proxy/.*)\.h' ;;
+    src/offload/carrier/*) echo 'base/.*|offload/([a-z_]+|carrier/.*)\.h' ;;
     src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
     src/offload/api/*) echo 'base/.*|offload/([a-z_]+|(api|rank)/.*)\.h|castoff_offload(_paper)?\.h' ;;
     src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;

@@ -255,7 +255,7 @@ int co_server_run(const struct co_server_config *config, const _Atomic int *stop
         return -ENOMEM;
     }
     server->config = config;
-    server->listener = co_tcp_listen(config->listen, CO_COORDINATOR_PORT, why, why_room);
+    server->listener = co_socket_listen(config->listen, CO_COORDINATOR_PORT, why, why_room);
     if (server->listener < 0) {
         int error = server->listener;
         free(server);

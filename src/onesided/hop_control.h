@@ -12,8 +12,8 @@
 #include "onesided/tcp_link.h"
 
 struct co_hop_control_config {
-    char place[CO_TCP_PLACE_MAX]; // of the coordinator, by co_tcp_resolve
-    const uint8_t *secret;        // CO_SECRET_BYTES, the caller's
+    char place[CO_SOCKET_PLACE_MAX]; // of the coordinator, by co_tcp_resolve
+    const uint8_t *secret;           // CO_SECRET_BYTES, the caller's
     struct co_coordination_login login;
     // Adds what ports have lost to `unsent` and `overruns`.
     void (*count_lost)(void *context, struct co_coordination_hop_report *report);

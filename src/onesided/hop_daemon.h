@@ -11,7 +11,7 @@ struct co_hop_daemon_config {
     struct co_hop_config hop;
     const char *interfaces[CO_HOP_PORTS_MAX]; // hop.ports of them; NIC mode: wire, device
     unsigned room_mib;                        // receive buffer of each, 1 to CO_HOP_ROOM_MIB_MAX
-    char place[CO_TCP_PLACE_MAX];             // of the coordinator; empty: none, the hop is a plain switch
+    char place[CO_SOCKET_PLACE_MAX];          // of the coordinator; empty: none, the hop is a plain switch
     const uint8_t *secret;                    // CO_SECRET_BYTES, the caller's, as long as it runs
     char name[CO_COORDINATION_NAME_MAX];
     uint32_t serves_ip;                           // NIC mode

@@ -17,102 +17,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/tcp_socket.h"
 
-enum { BACKLOG = 1024, BLOCK = 16384, KEEP_IDLE_S = 3, KEEP_EVERY_S = 1, KEEP_TRIES = 5, SILENT_MS = 8000 };
-
-static bool split_place(const char *place, const char *port, char host[256], char number[32])
-{
-    const char *end = place[0] == '[' ? strchr(place, ']') : strchr(place, ':');
-    const char *begin = place + (place[0] == '[');
-    if (place[0] == '[' && end == NULL) {
-        return false;
-    }
-    int length = end != NULL ? (int)(end - begin) : (int)strlen(begin);
-    const char *colon = end != NULL && *end == ']' ? end + 1 : end;
-    if (length >= 256 || (colon != NULL && *colon != '\0' && *colon != ':')) {
-        return false;
-    }
-    snprintf(host, 256, "%.*s", length, begin);
-    const char *wanted = colon != NULL && *colon == ':' ? colon + 1 : port;
-    return strlen(wanted) <= 5 && strspn(wanted, "0123456789") == strlen(wanted) && atoi(wanted) <= UINT16_MAX &&
-           snprintf(number, 32, "%s", wanted) > 0;
-}
-
-static int find_addresses(struct addrinfo **out, const char *place, const char *port, int flags, char *why,
-                          size_t why_room)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = flags | AI_NUMERICSERV};
-    char host[256], number[32];
-    if (!split_place(place, port, host, number)) {
-        snprintf(why, why_room, "'%s' is no host:port", place);
-        return -EINVAL;
-    }
-    int error = getaddrinfo(host[0] != '\0' ? host : NULL, number, &hints, out);
-    if (error != 0) {
-        snprintf(why, why_room, "%s: %s", place, gai_strerror(error));
-        return -EINVAL;
-    }
-    return 0;
-}
-
-static void describe(char place[CO_TCP_PLACE_MAX], const struct sockaddr *address, socklen_t bytes)
-{
-    char host[48] = "?", port[8] = "?";
-    getnameinfo(address, bytes, host, sizeof host, port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
-    const char *mapped = strncmp(host, "::ffff:", 7) == 0 ? host + 7 : host;
-    snprintf(place, CO_TCP_PLACE_MAX, strchr(mapped, ':') != NULL ? "[%s]:%s" : "%s:%s", mapped, port);
-}
-
-static void set_number(int socket, int level, int option, int value)
-{
-    setsockopt(socket, level, option, &value, sizeof value);
-}
+enum { BLOCK = 16384, KEEP_IDLE_S = 3, KEEP_EVERY_S = 1, KEEP_TRIES = 5, SILENT_MS = 8000 };
 
 static void set_options(int socket)
 {
-    set_number(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-    set_number(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_number(socket, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
-    set_number(socket, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EVERY_S);
-    set_number(socket, IPPROTO_TCP, TCP_KEEPCNT, KEEP_TRIES);
-    set_number(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS);
-}
-
-static int listen_at(const struct addrinfo *at)
-{
-    int listener = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (listener < 0) {
-        return -errno;
-    }
-    set_number(listener, SOL_SOCKET, SO_REUSEADDR, 1);
-    if (at->ai_family == AF_INET6) {
-        set_number(listener, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    }
-    if (bind(listener, at->ai_addr, at->ai_addrlen) != 0 || listen(listener, BACKLOG) != 0) {
-        int error = errno;
-        close(listener);
-        return -error;
-    }
-    return listener;
-}
-
-int co_tcp_listen(const char *place, const char *port, char *why, size_t why_room)
-{
-    struct addrinfo *found;
-    int error = find_addresses(&found, place, port, AI_PASSIVE, why, why_room), listener = -EADDRNOTAVAIL;
-    if (error != 0) {
-        return error;
-    }
-    for (const struct addrinfo *at = found; at != NULL && listener < 0; at = at->ai_next) {
-        listener = listen_at(at);
-    }
-    if (listener < 0) {
-        char text[CO_TCP_PLACE_MAX];
-        describe(text, found->ai_addr, found->ai_addrlen);
-        snprintf(why, why_room, "cannot listen at %s: %s", text, strerror(-listener));
-    }
-    freeaddrinfo(found);
-    return listener;
+    co_socket_number_set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+    co_socket_number_set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    co_socket_number_set(socket, IPPROTO_TCP, TCP_KEEPIDLE, KEEP_IDLE_S);
+    co_socket_number_set(socket, IPPROTO_TCP, TCP_KEEPINTVL, KEEP_EVERY_S);
+    co_socket_number_set(socket, IPPROTO_TCP, TCP_KEEPCNT, KEEP_TRIES);
+    co_socket_number_set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, SILENT_MS);
 }
 
 int co_tcp_accept(struct co_tcp_link *out, int listener, const uint8_t secret[CO_SECRET_BYTES])
@@ -131,7 +47,7 @@ int co_tcp_accept(struct co_tcp_link *out, int listener, const uint8_t secret[CO
         return error;
     }
     *out = (struct co_tcp_link){.socket = accepted, .session = session};
-    describe(out->place, (struct sockaddr *)&peer, bytes);
+    co_socket_address_describe(out->place, (struct sockaddr *)&peer, bytes);
     return 0;
 }
 
@@ -139,8 +55,7 @@ static int wait_connected(int socket, int timeout_ms)
 {
     struct pollfd entry = {.fd = socket, .events = POLLOUT};
     uint64_t until_ns = co_clock_now_ns() + (uint64_t)timeout_ms * CO_NS_PER_MS, now_ns;
-    int error = 0, ready;
-    socklen_t bytes = sizeof error;
+    int ready;
     do {
         now_ns = co_clock_now_ns();
         ready = poll(&entry, 1, now_ns < until_ns ? (int)((until_ns - now_ns) / CO_NS_PER_MS) + 1 : 0);
@@ -148,21 +63,17 @@ static int wait_connected(int socket, int timeout_ms)
     if (ready <= 0) {
         return ready == 0 ? -ETIMEDOUT : -errno;
     }
-    getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &bytes);
-    return -error;
+    return co_socket_error(socket);
 }
 
 // timeout_ms 0: does not wait.
 static int connect_to(const struct addrinfo *at, int timeout_ms)
 {
-    int connected = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int connected = co_socket_connect(at->ai_addr, at->ai_addrlen);
     if (connected < 0) {
-        return -errno;
+        return connected;
     }
-    int error = connect(connected, at->ai_addr, at->ai_addrlen) == 0 ? 0 : -errno;
-    if (error == -EINPROGRESS) {
-        error = timeout_ms > 0 ? wait_connected(connected, timeout_ms) : 0;
-    }
+    int error = timeout_ms > 0 ? wait_connected(connected, timeout_ms) : 0;
     if (error != 0) {
         close(connected);
         return error;
@@ -175,14 +86,14 @@ int co_tcp_connect(struct co_tcp_link *out, const char *place, const char *port,
                    const uint8_t secret[CO_SECRET_BYTES], char *why, size_t why_room)
 {
     struct addrinfo *found;
-    int error = find_addresses(&found, place, port, 0, why, why_room), connected = -EADDRNOTAVAIL;
+    int error = co_socket_addresses_find(&found, place, port, 0, why, why_room), connected = -EADDRNOTAVAIL;
     if (error != 0) {
         return error;
     }
     *out = (struct co_tcp_link){.socket = -1};
     for (const struct addrinfo *at = found; at != NULL && connected < 0; at = at->ai_next) {
         connected = connect_to(at, timeout_ms);
-        describe(out->place, at->ai_addr, at->ai_addrlen);
+        co_socket_address_describe(out->place, at->ai_addr, at->ai_addrlen);
     }
     freeaddrinfo(found);
     if (connected < 0) {
@@ -204,12 +115,12 @@ int co_tcp_begin(struct co_tcp_link *out, const char *place, const char *port, c
     return co_tcp_connect(out, place, port, 0, secret, why, why_room);
 }
 
-int co_tcp_resolve(char out[CO_TCP_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room)
+int co_tcp_resolve(char out[CO_SOCKET_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room)
 {
     struct addrinfo *found;
-    int error = find_addresses(&found, place, port, 0, why, why_room);
+    int error = co_socket_addresses_find(&found, place, port, 0, why, why_room);
     if (error == 0) {
-        describe(out, found->ai_addr, found->ai_addrlen);
+        co_socket_address_describe(out, found->ai_addr, found->ai_addrlen);
         freeaddrinfo(found);
     }
     return error;

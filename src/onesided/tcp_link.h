@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Control connections over TCP: listening, connecting, and a session with its socket. The file that opens TCP sockets.
-// A peer whose host has vanished is noticed by TCP's own keepalive within eight seconds. One thread; cold.
+// Control connections over TCP: connecting, and a session with its socket. A peer whose host has vanished is noticed by
+// TCP's own keepalive within eight seconds. One thread; cold.
 #ifndef CASTOFF_ONESIDED_TCP_LINK_H
 #define CASTOFF_ONESIDED_TCP_LINK_H
 
+#include "base/tcp_socket.h"
 #include "onesided/control_session.h"
-
-#define CO_TCP_PLACE_MAX 64 // text of an address and port
 
 struct co_tcp_link {
     int socket;
     struct co_session *session;
-    char place[CO_TCP_PLACE_MAX]; // the peer's address, for messages
+    char place[CO_SOCKET_PLACE_MAX]; // the peer's address, for messages
 };
 
-// "host:port", "host", ":port" or "[address]:port"; what is missing comes from `host` and `port`. -EINVAL and `why`.
-int co_tcp_listen(const char *place, const char *port, char *why, size_t why_room);              // a nonblocking socket
+// Places as co_socket_addresses_find takes them.
 int co_tcp_accept(struct co_tcp_link *out, int listener, const uint8_t secret[CO_SECRET_BYTES]); // -EAGAIN: none there
 // Waits for the connection, at most so long. -errno, and `why` is a whole sentence.
 int co_tcp_connect(struct co_tcp_link *out, const char *place, const char *port, int timeout_ms,
@@ -26,7 +24,7 @@ int co_tcp_connect(struct co_tcp_link *out, const char *place, const char *port,
 int co_tcp_begin(struct co_tcp_link *out, const char *place, const char *port, const uint8_t secret[CO_SECRET_BYTES],
                  char *why, size_t why_room);
 // The first address of a place, as text that co_tcp_begin takes without waiting.
-int co_tcp_resolve(char out[CO_TCP_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room);
+int co_tcp_resolve(char out[CO_SOCKET_PLACE_MAX], const char *place, const char *port, char *why, size_t why_room);
 void co_tcp_close(struct co_tcp_link *link);
 
 // POLLIN and, while something is to be sent, POLLOUT.

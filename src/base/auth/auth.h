@@ -51,8 +51,8 @@ void co_auth_use_portable(struct co_auth *auth);
 
 // Writes the tag over head and payload (either may be empty). `team` is the full 64-bit team id, of which the wire
 // carries half: it is covered too. The nonce must differ between all contents of one (domain, rank, team): each has a
-// key of its own. Head and payload together: at most 65536 bytes; adjacent in memory they are not copied. CO_AUTH_HEAD:
-// the head of a chunk is CO_AUTH_HEAD_BYTES long.
+// key of its own. Head and payload together: at most 65536 bytes, or any where one is empty; adjacent in memory they
+// are not copied. CO_AUTH_HEAD: the head of a chunk is CO_AUTH_HEAD_BYTES long.
 void co_auth_seal(struct co_auth *auth, enum co_auth_domain domain, int rank, uint64_t team,
                   const uint8_t nonce[CO_AUTH_NONCE_BYTES], const void *head, size_t head_bytes, const void *payload,
                   size_t payload_bytes, uint8_t *tag);

@@ -6,13 +6,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "offload/offload_record.h"
+#include "wire_example.h"
 
 static uint8_t bytes[CO_OFFLOAD_RECORD_BYTES_MAX + 1];
 
@@ -29,48 +29,21 @@ static int decode(struct co_offload_record *out, size_t count)
     return error;
 }
 
-// The hexadecimal pairs of the example with this title, of all its lines.
-static size_t example_read(const char *title, uint8_t *out, size_t room)
-{
-    char line[512];
-    bool is_there = false;
-    size_t count = 0;
-    FILE *file = fopen("docs/wire-format.md", "r");
-    assert_non_null(file);
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (is_there && count > 0 && strncmp(line, "    ", 4) != 0) {
-            break;
-        }
-        is_there = is_there || strstr(line, title) != NULL;
-        const char *at = line + 4;
-        unsigned value;
-        int used;
-        while (is_there && strncmp(line, "    ", 4) == 0 && strspn(at, "0123456789abcdef") == 2 &&
-               sscanf(at, "%2x%n", &value, &used) == 1) {
-            assert_true(count < room);
-            out[count++] = (uint8_t)value;
-            at += used + (at[used] == ' ');
-        }
-    }
-    fclose(file);
-    return count;
-}
-
 static void golden_bytes(void **state)
 {
     (void)state;
     uint8_t golden[200];
     size_t count = co_offload_record_encode_entries(bytes, CO_OFFLOAD_RECORD_READY, &key, 1);
-    assert_int_equal(example_read("**READY** of one receive", golden, sizeof golden), count);
+    assert_int_equal(wire_example_read("**READY** of one receive", golden, sizeof golden), count);
     assert_memory_equal(bytes, golden, count);
 
     count = co_offload_record_encode_gone(bytes, 0x0104);
-    assert_int_equal(example_read("**GONE** of a rank", golden, sizeof golden), count);
+    assert_int_equal(wire_example_read("**GONE** of a rank", golden, sizeof golden), count);
     assert_memory_equal(bytes, golden, count);
 
     co_offload_record_encode_data_head(bytes, &key, 65536, 65541, 5);
     memcpy(bytes + CO_OFFLOAD_RECORD_DATA_HEAD_BYTES, "hello", 5);
-    assert_int_equal(example_read("**DATA**, the last piece", golden, sizeof golden),
+    assert_int_equal(wire_example_read("**DATA**, the last piece", golden, sizeof golden),
                      CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 5);
     assert_memory_equal(bytes, golden, CO_OFFLOAD_RECORD_DATA_HEAD_BYTES + 5);
 }

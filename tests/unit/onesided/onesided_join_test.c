@@ -309,7 +309,7 @@ static int begin(void **state)
         co_secret_open(&secret, secret_path, why, sizeof why) != 0) {
         return -1;
     }
-    listener = co_tcp_listen("127.0.0.1:0", "0", why, sizeof why);
+    listener = co_socket_listen("127.0.0.1:0", "0", why, sizeof why);
     if (listener < 0 || getsockname(listener, (struct sockaddr *)&address, &bytes) != 0) {
         return -1;
     }
