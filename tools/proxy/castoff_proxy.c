@@ -15,6 +15,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "base/settings.h"
+#include "offload/carrier/tcp_carrier.h"
 #include "offload/proxy/proxy_cores.h"
 #include "offload/proxy/proxy_process.h"
 
@@ -58,23 +61,77 @@ static void descriptors_allow(void)
 }
 
 static int job_open(struct co_proxy_process **process, const struct co_offload_job *job,
-                    struct co_offload_started *started)
+                    struct co_offload_started *started, int *listener)
 {
+    char why[CO_CARRIER_WHY_MAX];
     int error;
     struct co_offload_job_rank *ranks = ranks_receive(job, co_clock_now_ns() + PATIENCE_NS, &error);
     if (ranks == NULL) {
         return error;
     }
-    if (job->proxies > 1) { // what reaches the others is not here yet
-        free(ranks);
-        return -EOPNOTSUPP;
-    }
     started->cores = (uint32_t)co_proxy_cores_bind(job);
-    struct co_proxy_process_config config = {
-        .job = job, .ranks = ranks, .patience_ns = PATIENCE_NS, .starter = STARTER};
-    error = co_proxy_process_open(process, &config, co_clock_now_ns(), started->name);
+    if (job->proxies > 1) {
+        *listener = co_carrier_tcp_listen(job->place, &started->port, why);
+        error = *listener < 0 ? *listener : 0;
+    }
+    if (error == 0) {
+        struct co_proxy_process_config config = {
+            .job = job, .ranks = ranks, .patience_ns = PATIENCE_NS, .starter = STARTER};
+        error = co_proxy_process_open(process, &config, co_clock_now_ns(), started->name);
+    }
     free(ranks);
     return error;
+}
+
+// Where the other proxies are.
+static struct co_offload_peer *peers_receive(const struct co_offload_job *job, int *error)
+{
+    size_t count = (size_t)job->proxies * CO_OFFLOAD_PEER_BYTES;
+    struct co_offload_peer *peers = calloc(job->proxies, sizeof *peers);
+    uint8_t *bytes = malloc(count);
+
+    *error = peers == NULL || bytes == NULL
+                 ? -ENOMEM
+                 : co_local_receive_all(STARTER, bytes, count, co_clock_now_ns() + PATIENCE_NS);
+    for (uint32_t i = 0; *error == 0 && i < job->proxies; i++) {
+        *error = co_offload_peer_decode(&peers[i], bytes + (size_t)i * CO_OFFLOAD_PEER_BYTES);
+    }
+    free(bytes);
+    return peers;
+}
+
+// Its connections with other proxies, if there are any, of which its starter hears.
+static int job_begin(struct co_proxy_process *process, const struct co_offload_job *job, int listener)
+{
+    uint8_t bytes[CO_OFFLOAD_CONNECTED_BYTES];
+    struct co_offload_connected connected = {.error = 0};
+
+    if (job->proxies == 1) {
+        return co_proxy_process_begin(process, NULL, -1, connected.why);
+    }
+    int error;
+    struct co_offload_peer *peers = peers_receive(job, &error);
+    if (error == 0) {
+        error = co_proxy_process_begin(process, peers, listener, connected.why);
+    }
+    free(peers);
+    connected.error = (uint32_t)-error;
+    co_offload_connected_encode(bytes, &connected);
+    int unheard = co_local_send_all(STARTER, bytes, sizeof bytes, co_clock_now_ns() + PATIENCE_NS);
+    return error != 0 ? error : unheard;
+}
+
+static void job_run(struct co_proxy_process *process)
+{
+    uint64_t now_ns = co_clock_now_ns();
+
+    while (!co_proxy_process_is_over(process, now_ns)) {
+        uint64_t rest_ns = co_proxy_process_turn(process, now_ns);
+        if (rest_ns > 0 && !co_proxy_process_is_over(process, now_ns)) {
+            co_proxy_process_sleep(process, rest_ns);
+        }
+        now_ns = co_clock_now_ns();
+    }
 }
 
 static int job_serve(void)
@@ -83,6 +140,7 @@ static int job_serve(void)
     struct co_offload_started started = {.process = (uint32_t)getpid()};
     struct co_proxy_process *process = NULL;
     struct co_offload_job job;
+    int listener = -1;
 
     prctl(PR_SET_NAME, "castoff-proxy", 0, 0, 0);
     if (co_local_receive_all(STARTER, bytes, sizeof bytes, co_clock_now_ns() + PATIENCE_NS) != 0 ||
@@ -90,26 +148,21 @@ static int job_serve(void)
         co_command_complain(&co_command_proxy, "no job has come: ranks start it, people do not");
         return TOOL_USAGE;
     }
+    co_settings_load(); // all of them are the defaults: it has no environment
+    co_log_open(-1);
     descriptors_allow();
-    int error = job_open(&process, &job, &started);
+    int error = job_open(&process, &job, &started, &listener);
     started.error = (uint32_t)-error;
     co_offload_started_encode(answer, &started);
-    if (co_local_send_all(STARTER, answer, sizeof answer, co_clock_now_ns() + PATIENCE_NS) != 0 || error != 0) {
+    int unheard = co_local_send_all(STARTER, answer, sizeof answer, co_clock_now_ns() + PATIENCE_NS);
+    if (error == 0) {
+        error = unheard != 0 ? unheard : job_begin(process, &job, listener);
         if (error == 0) {
-            co_proxy_process_close(process);
+            job_run(process);
         }
-        return TOOL_FAILED;
+        co_proxy_process_close(process);
     }
-    uint64_t now_ns = co_clock_now_ns();
-    while (!co_proxy_process_is_over(process, now_ns)) {
-        uint64_t rest_ns = co_proxy_process_turn(process, now_ns);
-        if (rest_ns > 0 && !co_proxy_process_is_over(process, now_ns)) {
-            co_proxy_process_sleep(process, rest_ns);
-        }
-        now_ns = co_clock_now_ns();
-    }
-    co_proxy_process_close(process);
-    return TOOL_OK;
+    return error == 0 ? TOOL_OK : TOOL_FAILED;
 }
 
 static bool status_print(const char *name)

@@ -117,7 +117,8 @@ static void fact_make(struct co_offload_fact *fact, const struct castoff_offload
         snprintf(fact->why, sizeof fact->why, "proxies are off: CASTOFF_PROXY=no");
         return;
     }
-    fact->error = co_offload_fact_read(fact);
+    fact->node_ranks = (uint32_t)co_setting_number(CO_SET_NODE_RANKS);
+    fact->error = co_offload_fact_read(fact, co_setting_text(CO_SET_UDP_INTERFACE));
     if (fact->error != 0) {
         snprintf(fact->why, sizeof fact->why, "which ranks share a node cannot be known, for want of /proc: %s",
                  strerror(-fact->error));
@@ -164,10 +165,6 @@ static int nodes_find(struct opening *opening)
         return error;
     }
     co_offload_node_describe(opening->facts, job->size, job->rank, &opening->proxy_job, opening->ranks);
-    if (opening->proxy_job.proxies > 1) {
-        return co_offload_fail(-ENOTSUP, "ranks are on %u nodes, between which proxies do not speak yet",
-                               opening->proxy_job.proxies);
-    }
     memcpy(opening->proxy_job.key, opening->facts[0].key, CO_OFFLOAD_KEY_BYTES);
     return job->key == NULL ? 0 : key_make(opening->proxy_job.key, job);
 }
@@ -179,6 +176,8 @@ static int job_configure(struct co_offload_job *job, struct verdict *verdict)
 
     job->lend = co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE ? CO_OFFLOAD_LEND_STAGE : CO_OFFLOAD_LEND_ATTACH;
     job->staging_bytes = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING);
+    job->auth = (uint32_t)co_setting_number(CO_SET_AUTH);
+    job->deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S;
     job->groups_max = GROUPS_MAX;
     job->ends_max = ENDS_MAX;
     job->has_cores = cores[0] != '\0';
@@ -195,6 +194,10 @@ static void proxy_launch(struct opening *opening, struct verdict *verdict)
     const char *command = opening->job->command;
 
     verdict->error = job_configure(&opening->proxy_job, verdict);
+    if (verdict->error == 0 && opening->proxy_job.proxies > 1 && opening->proxy_job.place[0] == '\0') {
+        verdict->error = -EADDRNOTAVAIL;
+        snprintf(verdict->why, sizeof verdict->why, "its host has no network with IPv4 for proxies");
+    }
     if (verdict->error == 0 && command == NULL) {
         verdict->error = co_proxy_command_find(path, sizeof path);
         snprintf(verdict->why, sizeof verdict->why, "the castoff command is not where it belongs, beside the library");
@@ -222,6 +225,31 @@ static int proxies_start(struct opening *opening, struct co_offload_started *sta
     }
     *started = opening->verdicts[first].started;
     return error;
+}
+
+// Each proxy hears where the others are, and connects with them.
+static int proxies_connect(struct opening *opening)
+{
+    const struct castoff_offload_job *job = opening->job;
+    struct co_offload_peer *peers = calloc(opening->proxy_job.proxies, sizeof *peers);
+    struct verdict verdict;
+
+    memset(&verdict, 0, sizeof verdict);
+    verdict.error = peers == NULL ? -ENOMEM : 0;
+    for (int i = 0; peers != NULL && i < job->size; i++) {
+        if (co_offload_node_first(opening->facts, i) == i) {
+            struct co_offload_peer *peer = &peers[opening->ranks[i].proxy];
+            memcpy(peer->host, opening->facts[i].host, sizeof peer->host - 1);
+            co_offload_node_place(opening->facts, job->size, i, opening->verdicts[i].started.port, peer->place);
+        }
+    }
+    if (peers != NULL && opening->starter >= 0) {
+        verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies,
+                                         co_clock_now_ns() + 2 * START_NS, verdict.why, sizeof verdict.why);
+    }
+    free(peers);
+    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
+    return error == 0 ? verdicts_judge(opening) : error;
 }
 
 static const char *connect_error(int error)
@@ -270,6 +298,9 @@ static int world_open(struct opening *opening)
     int error = nodes_find(opening);
     if (error == 0) {
         error = proxies_start(opening, &started);
+    }
+    if (error == 0 && opening->proxy_job.proxies > 1) {
+        error = proxies_connect(opening);
     }
     if (error == 0) {
         error = ranks_connect(opening, &started);

@@ -6,28 +6,31 @@
 #endif
 #include "offload/proxy/proxy_process.h"
 
-#include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/poll.h"
 #include "offload/offload_record.h"
 #include "offload/proxy/proxy_connected.h"
-#include "offload/proxy/proxy_service.h"
+#include "offload/proxy/proxy_peers.h"
 #include "offload/proxy/proxy_status.h"
 
 // Turns with something to do between two looks at the descriptors.
 enum { TURNS_A_LOOK = 16, EVENTS = 64, RING_BYTES = 256, STATUS_BYTES = 2048 };
 
 // What a descriptor is, beside the rank that it is of.
-enum watched { WATCHED_LISTENER, WATCHED_STARTER, WATCHED_CONNECTION, WATCHED_PROCESS };
+enum watched { WATCHED_LISTENER, WATCHED_STARTER, WATCHED_PEERS, WATCHED_CONNECTION, WATCHED_PROCESS };
 
 struct co_proxy_process {
     struct co_offload_job job;
     pid_t *processes; // by rank; 0: not ours
+    int *proxy_of_rank;
     uint32_t ours, here;
     uint64_t open_ns, patience_ns;
     int epoll;
@@ -36,26 +39,10 @@ struct co_proxy_process {
     uint32_t turns_to_look;
     struct co_proxy_listener *listener;
     struct co_proxy_service *service;
+    struct co_proxy_peers peers;
     struct co_proxy_process_counts counts;
     struct co_proxy_connected ranks[];
 };
-
-// To a proxy of the same job, of which there is none.
-static void nobody_control(struct co_carrier *carrier, int peer, const void *record, size_t bytes)
-{
-    (void)carrier, (void)peer, (void)record, (void)bytes;
-    assert(false);
-}
-
-static bool nobody_has_room(struct co_carrier *carrier, int peer)
-{
-    (void)carrier, (void)peer;
-    return false;
-}
-
-static const struct co_carrier_ops nobody_ops = {
-    .name = "none", .control = nobody_control, .has_room = nobody_has_room, .bulk = nobody_control};
-static struct co_carrier nobody = {.ops = &nobody_ops};
 
 static int watch(const struct co_proxy_process *process, int descriptor, enum watched what, uint32_t rank)
 {
@@ -94,43 +81,39 @@ static void rank_hang_up(void *context, int rank, int error)
     rank_release(process, rank);
 }
 
-static void core_configure(struct co_proxy_process *process, const struct co_offload_job *job, int *proxy_of_rank,
-                           struct co_proxy_config *out)
-{
-    *out = (struct co_proxy_config){.self = (int)job->self,
-                                    .proxies = (int)job->proxies,
-                                    .ranks = (int)job->ranks,
-                                    .proxy_of_rank = proxy_of_rank,
-                                    .piece_bytes = CO_OFFLOAD_RECORD_PAYLOAD_MAX,
-                                    .groups_max = job->groups_max,
-                                    .ends_max = job->ends_max};
-    process->job = *job;
-}
-
-static int service_open(struct co_proxy_process *process, const struct co_proxy_process_config *config)
+static int ranks_copy(struct co_proxy_process *process, const struct co_proxy_process_config *config)
 {
     const struct co_offload_job *job = config->job;
-    struct co_proxy_config core;
-    int *proxy_of_rank = calloc(job->ranks, sizeof *proxy_of_rank);
+
+    process->proxy_of_rank = calloc(job->ranks, sizeof *process->proxy_of_rank);
     process->processes = calloc(job->ranks, sizeof *process->processes);
-    if (proxy_of_rank == NULL || process->processes == NULL) {
-        free(proxy_of_rank);
+    if (process->proxy_of_rank == NULL || process->processes == NULL) {
         return -ENOMEM;
     }
     for (uint32_t i = 0; i < job->ranks; i++) {
-        proxy_of_rank[i] = (int)config->ranks[i].proxy;
+        process->proxy_of_rank[i] = (int)config->ranks[i].proxy;
         process->processes[i] = (pid_t)config->ranks[i].process;
         process->ours += config->ranks[i].process != 0;
     }
-    core_configure(process, job, proxy_of_rank, &core);
-    int error = getrandom(&core.hash_secret, sizeof core.hash_secret, 0) == sizeof core.hash_secret ? 0 : -EIO;
-    if (error == 0) {
-        error = co_proxy_service_open(
-            &process->service, &core, &nobody,
-            &(struct co_proxy_service_output){.context = process, .ring = rank_ring, .hang_up = rank_hang_up});
-    }
-    free(proxy_of_rank);
-    return error;
+    process->job = *job;
+    return 0;
+}
+
+static int service_open(struct co_proxy_process *process)
+{
+    const struct co_offload_job *job = &process->job;
+    struct co_proxy_config core = {.self = (int)job->self,
+                                   .proxies = (int)job->proxies,
+                                   .ranks = (int)job->ranks,
+                                   .proxy_of_rank = process->proxy_of_rank,
+                                   .piece_bytes = CO_OFFLOAD_RECORD_PAYLOAD_MAX,
+                                   .groups_max = job->groups_max,
+                                   .ends_max = job->ends_max};
+    struct co_proxy_service_output output = {.context = process, .ring = rank_ring, .hang_up = rank_hang_up};
+
+    return getrandom(&core.hash_secret, sizeof core.hash_secret, 0) == sizeof core.hash_secret
+               ? co_proxy_service_open(&process->service, &core, co_proxy_peers_carrier(&process->peers), &output)
+               : -EIO;
 }
 
 static int listener_open(struct co_proxy_process *process, char name[CO_LOCAL_NAME_MAX])
@@ -163,7 +146,7 @@ int co_proxy_process_open(struct co_proxy_process **out, const struct co_proxy_p
     process->starter = config->starter;
     process->open_ns = now_ns;
     process->patience_ns = config->patience_ns;
-    int error = service_open(process, config);
+    int error = ranks_copy(process, config);
     if (error == 0) {
         error = listener_open(process, name);
     }
@@ -176,6 +159,28 @@ int co_proxy_process_open(struct co_proxy_process **out, const struct co_proxy_p
     return 0;
 }
 
+int co_proxy_process_begin(struct co_proxy_process *process, const struct co_offload_peer *peers, int listener,
+                           char why[CO_OFFLOAD_CONNECTED_WHY])
+{
+    int error = co_proxy_peers_open(&process->peers, &process->job, peers, listener, process->patience_ns);
+    int descriptor = co_proxy_peers_descriptor(&process->peers);
+
+    if (error == 0 && descriptor >= 0) {
+        error = watch(process, descriptor, WATCHED_PEERS, 0);
+    }
+    if (error == 0) {
+        error = service_open(process);
+    }
+    if (error != 0) {
+        snprintf(why, CO_OFFLOAD_CONNECTED_WHY, "%s",
+                 process->peers.why[0] != '\0' ? process->peers.why : strerror(-error));
+        return error;
+    }
+    process->peers.service = process->service;
+    process->open_ns = co_clock_now_ns();
+    return 0;
+}
+
 void co_proxy_process_close(struct co_proxy_process *process)
 {
     for (uint32_t i = 0; i < process->job.ranks; i++) {
@@ -183,6 +188,7 @@ void co_proxy_process_close(struct co_proxy_process *process)
             rank_lost(process, (int)i);
         }
     }
+    co_proxy_peers_close(&process->peers); // with what is to be said of ranks that have gone
     if (process->service != NULL) {
         co_proxy_service_close(process->service);
     }
@@ -196,6 +202,7 @@ void co_proxy_process_close(struct co_proxy_process *process)
         close(process->starter);
     }
     free(process->processes);
+    free(process->proxy_of_rank);
     free(process);
 }
 
@@ -344,7 +351,9 @@ static uint64_t time_to_sleep(const struct co_proxy_process *process, uint64_t n
 {
     uint64_t due_ns = co_proxy_listener_due_ns(process->listener);
     uint64_t alone_ns = process->open_ns + process->patience_ns;
+    uint64_t peers_ns = co_proxy_peers_due_ns(&process->peers);
 
+    due_ns = peers_ns < due_ns ? peers_ns : due_ns;
     if (process->counts.joined == 0 && alone_ns < due_ns) {
         due_ns = alone_ns;
     }
@@ -361,7 +370,8 @@ uint64_t co_proxy_process_turn(struct co_proxy_process *process, uint64_t now_ns
         }
     }
     process->turns_to_look--;
-    if (co_proxy_service_progress(process->service)) {
+    bool has_news = co_proxy_peers_turn(&process->peers, now_ns);
+    if (co_proxy_service_progress(process->service) || has_news) {
         return 0;
     }
     process->turns_to_look = 0;

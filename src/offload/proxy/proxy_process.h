@@ -25,6 +25,10 @@ struct co_proxy_process_config {
 // Listens, under a name that is written to `name`. -EINVAL, -ENOMEM, -EMFILE, ...
 int co_proxy_process_open(struct co_proxy_process **out, const struct co_proxy_process_config *config, uint64_t now_ns,
                           char name[CO_LOCAL_NAME_MAX]);
+// Connects with the other proxies, by a listener of co_carrier_tcp_listen, which is taken; a job of one node has none:
+// NULL, -1. Waits, for patience_ns at most. Then ranks are served. On an error `why` is a sentence.
+int co_proxy_process_begin(struct co_proxy_process *process, const struct co_offload_peer *peers, int listener,
+                           char why[CO_OFFLOAD_CONNECTED_WHY]);
 void co_proxy_process_close(struct co_proxy_process *process);
 
 // How long may be slept: 0: there is more to do now; UINT64_MAX: until something comes.

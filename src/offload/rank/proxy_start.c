@@ -190,3 +190,29 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
     *connection = ends[0];
     return 0;
 }
+
+int co_proxy_connect(int connection, const struct co_offload_peer *peers, uint32_t proxies, uint64_t until_ns,
+                     char *why, size_t why_room)
+{
+    uint8_t answer[CO_OFFLOAD_CONNECTED_BYTES], bytes[CO_OFFLOAD_PEER_BYTES];
+    struct co_offload_connected connected;
+    int error = 0;
+
+    for (uint32_t i = 0; error == 0 && i < proxies; i++) {
+        co_offload_peer_encode(bytes, &peers[i]);
+        error = co_local_send_all(connection, bytes, sizeof bytes, until_ns);
+    }
+    if (error == 0) {
+        error = co_local_receive_all(connection, answer, sizeof answer, until_ns);
+    }
+    if (error == 0) {
+        error = co_offload_connected_decode(&connected, answer);
+    }
+    if (error != 0) {
+        snprintf(why, why_room, "its proxy does not answer: %s", strerror(-error));
+    } else if (connected.error != 0) {
+        error = -(int)connected.error;
+        snprintf(why, why_room, "its proxy does not reach another one: %s", connected.why);
+    }
+    return error;
+}

@@ -18,5 +18,8 @@ int co_proxy_command_find(char *path, size_t room);
 // ranks are connected; who closes it before ends the proxy. Other than 0: `why` has a sentence.
 int co_proxy_start(const char *command, const struct co_offload_job *job, const struct co_offload_job_rank *ranks,
                    uint64_t until_ns, struct co_offload_started *started, int *connection, char *why, size_t why_room);
+// Tells it where all proxies of the job are, and hears whether it has connections with all of them. As above.
+int co_proxy_connect(int connection, const struct co_offload_peer *peers, uint32_t proxies, uint64_t until_ns,
+                     char *why, size_t why_room);
 
 #endif

@@ -21,6 +21,9 @@ static struct co_offload_job a_job(void)
                                  .groups_max = 3,
                                  .ends_max = 4,
                                  .staging_bytes = (uint64_t)1 << 40,
+                                 .auth = 2,
+                                 .deadline_ns = (uint64_t)13 << 56,
+                                 .place = "10.0.0.2:0",
                                  .has_cores = true};
     memset(job.key, 11, sizeof job.key);
     memset(job.cores, 12, sizeof job.cores);
@@ -50,7 +53,7 @@ static void what_is_no_job_is_refused(void **state)
     struct co_offload_job back;
     uint8_t bytes[CO_OFFLOAD_JOB_BYTES];
 
-    for (int wrong = 0; wrong < 8; wrong++) {
+    for (int wrong = 0; wrong < 12; wrong++) {
         struct co_offload_job job = a_job();
         job.self = wrong == 0 ? 2 : job.self;
         job.proxies = wrong == 1 ? 6 : wrong == 2 ? 0 : job.proxies;
@@ -58,12 +61,21 @@ static void what_is_no_job_is_refused(void **state)
         job.lend = wrong == 5 ? CO_OFFLOAD_LENDS : job.lend;
         job.groups_max = wrong == 6 ? 0 : job.groups_max;
         job.ends_max = wrong == 7 ? 0 : job.ends_max;
+        job.auth = wrong == 8 ? 3 : job.auth;
+        job.deadline_ns = wrong == 9 ? 0 : job.deadline_ns;
+        job.place[0] = wrong == 10 ? '\0' : job.place[0]; // others could not find it
+        job.proxies = wrong == 11 ? 1 : job.proxies;      // nobody looks for it
+        job.self = wrong == 11 ? 0 : job.self;
         co_offload_job_encode(bytes, &job);
         assert_int_equal(co_offload_job_decode(&back, bytes), -EPROTO);
     }
     struct co_offload_job job = a_job();
     co_offload_job_encode(bytes, &job);
     bytes[7] ^= 1;
+    assert_int_equal(co_offload_job_decode(&back, bytes), -EPROTO);
+    bytes[7] ^= 1;
+    assert_int_equal(co_offload_job_decode(&back, bytes), 0);
+    bytes[336 + CO_OFFLOAD_PLACE_BYTES - 1] = 'x'; // behind the end of a text
     assert_int_equal(co_offload_job_decode(&back, bytes), -EPROTO);
 }
 
@@ -91,12 +103,13 @@ static void ranks_of_a_proxy_have_processes(void **state)
 static void who_has_started_has_a_name(void **state)
 {
     (void)state;
-    struct co_offload_started started = {.process = 5, .cores = 2, .name = "castoff-proxy-1"}, back;
+    struct co_offload_started started = {.process = 5, .port = 4000, .cores = 2, .name = "castoff-proxy-1"}, back;
     uint8_t bytes[CO_OFFLOAD_STARTED_BYTES];
 
     co_offload_started_encode(bytes, &started);
     assert_int_equal(co_offload_started_decode(&back, bytes), 0);
     assert_string_equal(back.name, started.name);
+    assert_int_equal(back.port, 4000);
     assert_int_equal(back.process, 5);
     assert_int_equal(back.cores, 2);
     started.error = ENOMEM; // and a name
@@ -110,6 +123,39 @@ static void who_has_started_has_a_name(void **state)
     assert_int_equal(co_offload_started_decode(&back, bytes), -EPROTO);
 }
 
+static void peers_have_places(void **state)
+{
+    (void)state;
+    struct co_offload_peer peer = {.host = "node1", .place = "10.0.0.2:4000"}, back;
+    uint8_t bytes[CO_OFFLOAD_PEER_BYTES];
+
+    co_offload_peer_encode(bytes, &peer);
+    assert_int_equal(co_offload_peer_decode(&back, bytes), 0);
+    assert_string_equal(back.host, "node1");
+    assert_string_equal(back.place, "10.0.0.2:4000");
+    memset(bytes + CO_OFFLOAD_PLACE_BYTES, 'x', CO_OFFLOAD_PLACE_BYTES);
+    assert_int_equal(co_offload_peer_decode(&back, bytes), -EPROTO);
+    memset(bytes + CO_OFFLOAD_PLACE_BYTES, 0, CO_OFFLOAD_PLACE_BYTES);
+    assert_int_equal(co_offload_peer_decode(&back, bytes), -EPROTO);
+}
+
+static void who_is_connected_says_so_or_why_not(void **state)
+{
+    (void)state;
+    struct co_offload_connected connected = {.error = EHOSTUNREACH, .why = "no route"}, back;
+    uint8_t bytes[CO_OFFLOAD_CONNECTED_BYTES];
+
+    co_offload_connected_encode(bytes, &connected);
+    assert_int_equal(co_offload_connected_decode(&back, bytes), 0);
+    assert_int_equal(back.error, EHOSTUNREACH);
+    assert_string_equal(back.why, "no route");
+    bytes[12] = 1;
+    assert_int_equal(co_offload_connected_decode(&back, bytes), -EPROTO);
+    bytes[12] = 0;
+    bytes[0] = 'x';
+    assert_int_equal(co_offload_connected_decode(&back, bytes), -EPROTO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -117,6 +163,8 @@ int main(void)
         cmocka_unit_test(what_is_no_job_is_refused),
         cmocka_unit_test(ranks_of_a_proxy_have_processes),
         cmocka_unit_test(who_has_started_has_a_name),
+        cmocka_unit_test(peers_have_places),
+        cmocka_unit_test(who_is_connected_says_so_or_why_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a proxy must not take from the program that it is started by, or leave to it: children and SIGCHLD, cores,
-// LD_PRELOAD, descriptors, its session; and what ends with whom: ranks that die, with a child that holds their
-// connection or without, proxies that are killed, jobs beside each other.
+// LD_PRELOAD, descriptors, its session; jobs beside each other; and worlds that cannot be opened.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -16,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,113 +136,6 @@ static void a_proxy_inherits_nothing(void **state)
     }
 }
 
-// Rank 1 is gone in one way or another, while rank 0 waits for it.
-static void waits_for_the_dead(struct castoff_offload_world *world)
-{
-    struct castoff_offload_request *request;
-    char byte;
-    MUST(castoff_offload_receive(world, &byte, 1, 1, 0, &request) == 0);
-    ranks_shared->words[0] = 1;
-    MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);
-    MUST(castoff_offload_send(world, &byte, 1, 1, 0, &request) == 0);
-    MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);
-    MUST(castoff_offload_close(world) == 0);
-}
-
-static void dies_with_a_child(bool by_fork)
-{
-    struct castoff_offload_world *world = ranks_world();
-    if (ranks_own == 0) {
-        waits_for_the_dead(world);
-        ranks_shared->words[2] = 1; // the child may go
-        return;
-    }
-    RANKS_UNTIL(ranks_shared->words[0] == 1);
-    // The other way knows no handlers: all descriptors stay open in the child.
-    pid_t child = by_fork ? fork() : (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL);
-    if (child == 0) {
-        struct castoff_offload_request *request;
-        if (by_fork) {
-            MUST(castoff_offload_send(world, "x", 1, 0, 0, &request) == -ECHILD);
-            MUST(castoff_offload_close(world) == 0);
-        }
-        RANKS_UNTIL(ranks_shared->words[2] == 1 || kill(ranks_processes[0], 0) != 0);
-        _exit(0);
-    }
-    MUST(child > 0);
-    _exit(0); // without a word
-}
-
-static void dies_with_a_forked_child(void)
-{
-    dies_with_a_child(true);
-}
-
-static void dies_with_a_cloned_child(void)
-{
-    dies_with_a_child(false);
-}
-
-static void a_child_does_not_hide_a_death(void **state)
-{
-    (void)state;
-    ranks_run(2, dies_with_a_forked_child);
-    ranks_run(2, dies_with_a_cloned_child);
-}
-
-static void is_killed(void)
-{
-    struct castoff_offload_world *world = ranks_world();
-    if (ranks_own == 0) {
-        waits_for_the_dead(world);
-        return;
-    }
-    RANKS_UNTIL(ranks_shared->words[0] == 1);
-    kill(getpid(), SIGKILL);
-}
-
-static void a_killed_rank_is_an_error_of_who_needs_it(void **state)
-{
-    (void)state;
-    ranks_run(2, is_killed);
-}
-
-static void loses_its_proxy(void)
-{
-    struct castoff_offload_world *world = ranks_world();
-    struct castoff_offload_request *request, *more;
-    struct castoff_offload_group *group;
-    int other = 1 - ranks_own, is_done = 0;
-    char bytes[2];
-
-    MUST(castoff_offload_receive(world, bytes, 1, other, 0, &request) == 0);
-    MUST(castoff_offload_group_start(world, &group) == 0);
-    MUST(castoff_offload_group_receive(group, bytes + 1, 1, other, 0) == 0);
-    MUST(castoff_offload_group_end(group) == 0 && castoff_offload_group_call(group) == 0);
-    ranks_shared->words[ranks_own] = 1;
-    if (ranks_own == 0) {
-        RANKS_UNTIL(ranks_shared->words[1] == 1);
-        MUST(kill(ranks_shared->proxy, SIGKILL) == 0);
-        MUST(castoff_offload_wait(request, NULL) == -ECONNRESET); // that sleeps
-    } else {
-        while (!is_done) { // that asks
-            MUST(castoff_offload_test(request, &is_done) == 0);
-        }
-        MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);
-    }
-    MUST(castoff_offload_send(world, bytes, 1, other, 0, &more) == -ECONNRESET);
-    MUST(castoff_offload_group_wait(group, NULL) == -ECONNRESET);
-    MUST(castoff_offload_group_call(group) == -ECONNRESET);
-    MUST(castoff_offload_group_free(group) == 0);
-    MUST(castoff_offload_close(world) == 0);
-}
-
-static void a_killed_proxy_is_an_error_of_its_ranks(void **state)
-{
-    (void)state;
-    ranks_run(2, loses_its_proxy);
-}
-
 // Same ranks, same tags, and no message of one job in the other.
 static void two_worlds(void)
 {
@@ -351,15 +242,9 @@ static void the_key_decides_who_may_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_sees_no_child),
-        cmocka_unit_test(a_proxy_inherits_nothing),
-        cmocka_unit_test(a_child_does_not_hide_a_death),
-        cmocka_unit_test(a_killed_rank_is_an_error_of_who_needs_it),
-        cmocka_unit_test(a_killed_proxy_is_an_error_of_its_ranks),
-        cmocka_unit_test(two_jobs_do_not_meet),
-        cmocka_unit_test(what_one_cannot_do_is_an_error_of_all),
-        cmocka_unit_test(a_setting_turns_them_off),
-        cmocka_unit_test(the_key_decides_who_may_come),
+        cmocka_unit_test(the_program_sees_no_child), cmocka_unit_test(a_proxy_inherits_nothing),
+        cmocka_unit_test(two_jobs_do_not_meet),      cmocka_unit_test(what_one_cannot_do_is_an_error_of_all),
+        cmocka_unit_test(a_setting_turns_them_off),  cmocka_unit_test(the_key_decides_who_may_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

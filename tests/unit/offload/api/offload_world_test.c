@@ -185,6 +185,24 @@ static void groups_staged_test(void **state)
     unsetenv("CASTOFF_PROXY_LEND");
 }
 
+static void groups_of_two_nodes_test(void **state)
+{
+    (void)state;
+    setenv("CASTOFF_NODE_RANKS", "2", 1); // two proxies, which speak by TCP
+    ranks_run(3, groups);
+    ranks_run(4, groups);
+    unsetenv("CASTOFF_NODE_RANKS");
+}
+
+static void nodes_of_one_rank_test(void **state)
+{
+    (void)state;
+    setenv("CASTOFF_NODE_RANKS", "1", 1);
+    ranks_run(2, ping_pong);
+    ranks_run(2, errors);
+    unsetenv("CASTOFF_NODE_RANKS");
+}
+
 // Each rank's memory of the ring is its part of what the test sees.
 enum { STOPPED_BYTES = RANKS_SHARED_BYTES / RANKS_RANKS_MAX };
 
@@ -250,6 +268,8 @@ int main(void)
         cmocka_unit_test(errors_test),
         cmocka_unit_test(groups_test),
         cmocka_unit_test(groups_staged_test),
+        cmocka_unit_test(groups_of_two_nodes_test),
+        cmocka_unit_test(nodes_of_one_rank_test),
         cmocka_unit_test(bytes_arrive_while_all_ranks_are_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

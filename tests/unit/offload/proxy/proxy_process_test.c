@@ -43,8 +43,10 @@ static void child_run(int starter, pid_t parent)
     struct co_offload_started started = {.process = (uint32_t)getpid()};
     struct co_proxy_process *process;
     uint8_t bytes[CO_OFFLOAD_STARTED_BYTES];
+    char why[CO_OFFLOAD_CONNECTED_WHY];
 
-    if (co_proxy_process_open(&process, &config, co_clock_now_ns(), started.name) != 0) {
+    if (co_proxy_process_open(&process, &config, co_clock_now_ns(), started.name) != 0 ||
+        co_proxy_process_begin(process, NULL, -1, why) != 0) {
         _exit(1);
     }
     co_offload_started_encode(bytes, &started);
