@@ -13,8 +13,9 @@
 //
 // Functions return 0 or -errno, and castoff_offload_why() then has a sentence for people. None waits but open, close
 // and those with wait in their name. One thread at a time for a world; several worlds may be open. In a child that was
-// made by fork, every function of a world of its parent's returns -ECHILD. -ECONNRESET: the proxy has ended, or, of a
-// call or a wait, another rank that it needs.
+// made by fork, every function of a world of its parent's returns -ECHILD. -ECONNRESET: the proxy has ended, or has
+// not moved for CASTOFF_DEADLINE_S while it was waited for, or, of a call or a wait, another rank that it needs has
+// ended.
 //
 //     castoff_offload_open(&world, &(struct castoff_offload_job){.rank = r, .size = n, .allgather = f, .arg = a});
 //     castoff_offload_receive(world, in, bytes, left, 0, &request);

@@ -265,11 +265,13 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
 
     memset(&verdict, 0, sizeof verdict);
     verdict.error = co_rank_connection_open(
-        &opening->world->connection, &(struct co_rank_connection_config){.rank = (uint32_t)opening->job->rank,
-                                                                         .ranks = (uint32_t)opening->job->size,
-                                                                         .key = opening->proxy_job.key,
-                                                                         .started = started,
-                                                                         .until_ns = co_clock_now_ns() + START_NS});
+        &opening->world->connection, &(struct co_rank_connection_config){
+                                         .rank = (uint32_t)opening->job->rank,
+                                         .ranks = (uint32_t)opening->job->size,
+                                         .key = opening->proxy_job.key,
+                                         .started = started,
+                                         .until_ns = co_clock_now_ns() + START_NS,
+                                         .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S});
     if (verdict.error != 0) {
         snprintf(verdict.why, sizeof verdict.why, "it cannot join its proxy: %s", connect_error(verdict.error));
     }

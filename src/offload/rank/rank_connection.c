@@ -19,6 +19,7 @@
 
 enum { LOOKS_BEFORE_SLEEP = 200, RING_BYTES = 256 };
 #define LOOK_NS (100 * CO_NS_PER_MS) // a sleeping rank looks whether its proxy is there
+#define QUIET_NS CO_NS_PER_S         // or a quarter of the deadline: a proxy that has not moved for so long is rung
 #define CROWD_NS (2 * CO_NS_PER_MS)  // before a queue that was full is tried again
 enum { BYE_TRIES = 500 };            // of a ring that is full; then the proxy is stopped
 
@@ -27,7 +28,9 @@ struct co_rank_connection {
     struct co_segment_memory *memory;
     int socket;
     bool is_lost;
-    _Atomic uint64_t probed; // the proxy reads it and writes its complement
+    uint64_t deadline_ns;
+    uint64_t heartbeat, moved_ns; // the proxy's, when it was seen to move last
+    _Atomic uint64_t probed;      // the proxy reads it and writes its complement
 };
 
 static void rank_ring(void *context)
@@ -158,6 +161,7 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
         return -ENOMEM;
     }
     connection->socket = -1;
+    connection->deadline_ns = config->deadline_ns;
     int error = segment_open(connection, config);
     if (error != 0) {
         connection_release(connection);
@@ -192,6 +196,12 @@ struct co_rank_client *co_rank_connection_client(struct co_rank_connection *conn
     return connection->client;
 }
 
+static void connection_lose(struct co_rank_connection *connection)
+{
+    connection->is_lost = true;
+    co_rank_client_lost(connection->client);
+}
+
 bool co_rank_connection_look(struct co_rank_connection *connection)
 {
     char rings[RING_BYTES];
@@ -199,15 +209,31 @@ bool co_rank_connection_look(struct co_rank_connection *connection)
 
     if (!connection->is_lost) {
         ssize_t came = co_local_receive(connection->socket, rings, sizeof rings, &fd);
-        connection->is_lost = came == 0 || (came < 0 && came != -EAGAIN);
-        if (connection->is_lost) {
-            co_rank_client_lost(connection->client);
+        if (came == 0 || (came < 0 && came != -EAGAIN)) {
+            connection_lose(connection);
         }
         if (came >= 0 && fd >= 0) {
             close(fd);
         }
     }
     return !connection->is_lost;
+}
+
+// A proxy that sleeps does not move either: it is rung, and has so long to do so. Its clock begins with the wait.
+static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_ns)
+{
+    uint64_t heartbeat = co_load_relaxed(&connection->memory->heartbeat); // relaxed: whether it moves
+
+    if (heartbeat != connection->heartbeat || connection->moved_ns == 0) {
+        connection->heartbeat = heartbeat;
+        connection->moved_ns = now_ns;
+    }
+    if (now_ns - connection->moved_ns >= connection->deadline_ns) {
+        connection_lose(connection);
+    } else if (now_ns - connection->moved_ns >= connection->deadline_ns / 4 ||
+               now_ns - connection->moved_ns >= QUIET_NS) {
+        rank_ring(connection);
+    }
 }
 
 bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket)
@@ -217,13 +243,16 @@ bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t tic
     for (int i = 0; i < LOOKS_BEFORE_SLEEP && !co_rank_client_is_done(client, ticket); i++) {
         co_cpu_relax();
     }
+    connection->moved_ns = 0;
     while (!co_rank_client_is_done(client, ticket)) {
         if (!co_rank_connection_look(connection)) {
             return co_rank_client_is_done(client, ticket);
         }
         struct co_segment_rank *segment = co_rank_client_segment(client);
         if (co_segment_rank_sleeps(segment, ticket)) {
-            (void)co_local_await(connection->socket, LOOK_NS);
+            if (co_local_await(connection->socket, LOOK_NS) == 0) {
+                heartbeat_look(connection, co_clock_now_ns());
+            }
             co_segment_rank_wakes(segment);
         }
     }

@@ -29,6 +29,7 @@ enum { RANKS = 2, BYTES = 300000 };
 static struct {
     pid_t child;
     int starter; // our end
+    uint64_t deadline_ns;
     struct co_offload_job job;
     struct co_offload_started started;
     struct co_rank_connection *ranks[RANKS];
@@ -70,6 +71,7 @@ static void start(uint32_t lend)
     pid_t parent = getpid();
 
     memset(&rig, 0, sizeof rig);
+    rig.deadline_ns = 600 * CO_NS_PER_S;
     rig.job = (struct co_offload_job){.proxies = 1,
                                       .ranks = RANKS,
                                       .lend = lend,
@@ -280,6 +282,20 @@ static void without_ranks_it_ends_with_its_starter(void **state)
     ended_well();
 }
 
+// Nobody can tell it from one that computes, but it has nothing else to do than to answer.
+static void a_stopped_proxy_is_gone_after_the_deadline(void **state)
+{
+    (void)state;
+    start(CO_OFFLOAD_LEND_ATTACH);
+    rig.deadline_ns = CO_NS_PER_S / 2;
+    join_all();
+    uint32_t receive = give(1, CO_OFFLOAD_OPERATION_RECEIVE, rig.to, 1);
+    assert_int_equal(kill(rig.child, SIGSTOP), 0);
+    assert_int_equal(finish(1, receive), -ENOTCONN);
+    assert_int_equal(kill(rig.child, SIGCONT), 0);
+    leave_all();
+}
+
 static void a_dead_proxy_ends_calls_and_lets_groups_go(void **state)
 {
     (void)state;
@@ -321,6 +337,7 @@ int main(void)
         cmocka_unit_test(nonsense_ends_its_rank_alone),
         cmocka_unit_test(a_rank_that_is_here_cannot_come),
         cmocka_unit_test(without_ranks_it_ends_with_its_starter),
+        cmocka_unit_test(a_stopped_proxy_is_gone_after_the_deadline),
         cmocka_unit_test(a_dead_proxy_ends_calls_and_lets_groups_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
