@@ -32,6 +32,15 @@ right_bytes() { # ranks, command... of the launcher
     [ "$status" -eq 0 ] && [ "$(grep -c ' 4 broadcasts of 300001 bytes, 0 bytes are wrong' "$work/out")" -eq "$ranks" ]
 }
 
+all_say() { # ranks, text that each says, program, its arguments
+    ranks=$1 text=$2 program=$3
+    shift 3
+    mpirun --oversubscribe -n "$ranks" "$build/examples/$program" "$@" >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && [ "$(grep -cF -e "$text" "$work/out")" -eq "$ranks" ]
+}
+
 libc_alone() {
     ldd "$build/libcastoff-offload.so"
     [ "$(ldd "$build/libcastoff-offload.so" | grep -c '=>')" -eq 1 ] && ldd "$build/libcastoff-offload.so" | grep -q 'libc\.so'
@@ -73,11 +82,18 @@ ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: prox
     env CASTOFF_PROXY=no "$build/castoff" info
 ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
 if [ ! -x "$build/examples/offload_ring" ]; then
-    skipped=$((skipped + 4))
+    skipped=$((skipped + 8))
     echo "make examples has not built build/examples"
 else
     ok "a ring of two ranks" right_bytes 2 mpirun
     ok "a ring of four, beside castoff's preload" right_bytes 4 "$build/castoff" mpirun
+    ok "there and back" says 0 "4096 bytes" mpirun --oversubscribe -n 2 "$build/examples/offload_ping_pong" 4096 3
+    ok "passed on" all_say 3 "before it waited, 200000 afterwards" \
+        offload_forward 200000
+    ok "an all-to-all" all_say 3 "by a group, 0 bytes are wrong" offload_all_to_all 30000 3
+    CASTOFF_NODE_RANKS=1 && export CASTOFF_NODE_RANKS
+    ok "an all-to-all of four proxies" all_say 4 "by a group, 0 bytes are wrong" offload_all_to_all 70000 3
+    unset CASTOFF_NODE_RANKS
     CASTOFF_PROXY_LEND=stage CASTOFF_PROXY_CORES=0 && export CASTOFF_PROXY_LEND CASTOFF_PROXY_CORES
     ok "a ring of three through the proxy's memory, on one core" right_bytes 3 mpirun
     CASTOFF_PROXY_CORES=none
