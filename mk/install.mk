@@ -11,7 +11,8 @@ place         = $(DESTDIR)$(PREFIX)
 # The laboratory without its tests.
 LAB_SCRIPTS := $(foreach script,$(wildcard tests/lab/*.sh),$(if $(findstring _test,$(script)),,$(script)))
 # For programs other than MPI's.
-PUBLIC_HEADERS := src/onesided/group/castoff_group.h $(wildcard src/offload/*/castoff_offload.h src/offload/castoff_offload.h)
+PUBLIC_HEADERS := src/onesided/group/castoff_group.h src/offload/api/castoff_offload.h \
+  src/offload/api/castoff_offload_paper.h
 MODULEFILES = $(place)/share/castoff/modulefiles/castoff
 COMPLETIONS = $(place)/share/bash-completion/completions
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Proxies: src/offload. Nothing of it is in the preload before all of it works; unit tests and fuzz targets have it.
+# Proxies: src/offload. The castoff command can be one, libcastoff-offload.so is for programs that use them by name, and
+# nothing of it is in the preload.
 
 OFFLOAD_SRC := $(wildcard src/offload/*.c src/offload/*/*.c)
 OFFLOAD_OBJ := $(OFFLOAD_SRC:%.c=$(BUILD)/obj/%.o)
@@ -8,6 +9,30 @@ OFFLOAD_OBJ := $(OFFLOAD_SRC:%.c=$(BUILD)/obj/%.o)
 $(BUILD)/liboffload.a: $(OFFLOAD_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
+
+# The library for programs: needs the C library alone.
+OFFLOAD_API_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/offload/api/*.c))
+
+$(BUILD)/libcastoff-offload.so: $(OFFLOAD_API_OBJ) $(BUILD)/liboffload.a $(BUILD)/libcore.a src/offload/api/exports.map
+	$(call say,LD,$@)
+	$(Q)$(CC) -shared -o $@ $(filter %.o %.a,$^) $(LDFLAGS_SAN) $(if $(SAN),,-Wl,-z,defs) -Wl,--exclude-libs,ALL \
+	  -Wl,--gc-sections -Wl,--version-script=src/offload/api/exports.map -Wl,-soname,libcastoff-offload.so \
+	  $(STATIC_LIBS) -pthread -ldl
+
+all: $(BUILD)/libcastoff-offload.so
+
+# Programs that show how it is used (examples/README.md): MPI programs, which find the library where it was built.
+OFFLOAD_EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(wildcard examples/offload_*.c))
+.PHONY: examples
+examples: $(OFFLOAD_EXAMPLES)
+$(OFFLOAD_EXAMPLES): $(BUILD)/examples/%: examples/%.c $(BUILD)/libcastoff-offload.so src/offload/api/castoff_offload.h \
+  src/offload/api/castoff_offload_paper.h
+	@mkdir -p $(@D)
+	$(call say,MPI,$<)
+	$(Q)$(MPICC) -std=gnu17 $(CFLAGS) $(WARN) -Isrc/offload/api -o $@ $< -L$(BUILD) -lcastoff-offload -Wl,-rpath,'$$ORIGIN/..'
+
+# There a proxy is started.
+$(patsubst %,$(BUILD)/tests/unit/offload_%_test,world traps deaths): | $(BUILD)/castoff
 
 # Their objects: mk/tests.mk. What they share stands in libshared.a, and calls liboffload.a.
 OFFLOAD_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/offload/*_test.c tests/unit/offload/*/*_test.c)))

@@ -7,7 +7,7 @@
 TOOLS_SRC := $(wildcard tools/*/*.c)
 TOOLS_OBJ := $(TOOLS_SRC:%.c=$(BUILD)/obj/%.o)
 
-$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/libcore.a
+$(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -pie -o $@.new $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm && mv -f $@.new $@
 
@@ -29,7 +29,7 @@ man: $(BUILD)/castoff
 	$(Q){ cat docs/man/castoff.7.head; $(BUILD)/castoff info --man; cat docs/man/castoff.7.tail; } >docs/man/castoff.7
 
 .PHONY: tool-tests
-tool-tests: tools lib bench-programs
+tool-tests: tools lib bench-programs examples
 	@for script in tests/tools/*_test.sh; do echo "== $$script"; sh $$script || exit 1; done
 
 -include $(TOOLS_OBJ:.o=.d)

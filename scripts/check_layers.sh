@@ -32,9 +32,10 @@ allowed() {
     src/modules/*) echo 'base/.*|modules/.*' ;;
     src/transport/*) echo 'base/.*|transport/.*' ;;
     src/onesided/*) echo 'base/.*|onesided/.*' ;;
-    src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|proxy/.*)\.h' ;;
+    src/offload/proxy/*) echo 'base/.*|offload/([a-z_]+|carrier/tcp_carrier|proxy/.*)\.h' ;;
     src/offload/carrier/*) echo 'base/.*|offload/([a-z_]+|carrier/.*)\.h' ;;
     src/offload/rank/*) echo 'base/.*|offload/([a-z_]+|rank/.*)\.h' ;;
+    src/offload/api/*) echo 'base/.*|offload/([a-z_]+|(api|rank)/.*)\.h|castoff_offload(_paper)?\.h' ;;
     src/offload/*) echo 'base/.*|offload/[a-z_]+\.h' ;;
     src/shm/*) echo 'base/.*|shm/.*' ;;
     src/mcast/wire/datagram_trace.*) echo "base/.*|mcast/(state/endpoint\.h|wire/.*)|$below_mcast" ;;
@@ -64,7 +65,8 @@ allowed() {
     tools/trace/analyze/*) echo 'base/.*|tools/trace/(events|replay|analyze)/.*' ;;
     tools/trace/*) echo "$tools_all|record/trace/[a-z_]+\.h|tools/trace/(analyze|read)/[a-z_]+\.h" ;;
     tools/onesided/*) echo "$tools_all|onesided/([a-z_]+|group/castoff_group)\.h|$fronts_engine" ;;
-    tools/info/*) echo "$tools_all|tools/onesided/onesided_library_find\.h|$fronts_engine|$fronts_mcast" ;;
+    tools/proxy/*) echo "$tools_all|offload/([a-z_]+|carrier/tcp_carrier|proxy/[a-z_]+)\.h" ;;
+    tools/info/*) echo "$tools_all|offload/api/castoff_offload\.h|tools/onesided/onesided_library_find\.h|$fronts_engine|$fronts_mcast" ;;
     tools/*) echo "$tools_all|$fronts_engine|$fronts_mcast" ;;
     *) echo '.*' ;;
     esac

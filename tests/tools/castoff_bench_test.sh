@@ -26,7 +26,7 @@ CASTOFF_LOGG=1 CASTOFF_BCAST=no run "$castoff" info
 ok "info: version" out_has '^castoff [0-9]'
 ok "info: what it was built for" out_has '^built for *Open MPI'
 ok "info: complaint with suggestion" out_has 'did you mean CASTOFF_LOG?'
-for transport in shm udp verbs p2p placed; do
+for transport in shm udp verbs p2p placed proxy; do
     ok "info: $transport, usable or why not" out_has "^$transport *\(not \)\?usable: *[^ ]"
 done
 ok "info: a changed setting is named" out_has '^setting  *CASTOFF_BCAST=no (default: auto)$'

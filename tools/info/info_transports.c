@@ -269,6 +269,7 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
     states[2] = (struct co_transport_state){.name = "verbs"};
     states[3] = (struct co_transport_state){.name = "p2p"};
     states[4] = (struct co_transport_state){.name = "placed"};
+    states[5] = (struct co_transport_state){.name = "proxy"};
     if (co_setting_number(CO_SET_P2P) == CO_NO) {
         snprintf(states[3].detail, sizeof states[3].detail, "off by CASTOFF_P2P=%s", co_setting_text(CO_SET_P2P));
     } else if (!is_off(&states[3], 0)) {
@@ -286,4 +287,5 @@ void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS])
     if (!is_off(&states[4], 1U << CO_ALLOW_SHM)) {
         co_onesided_probe(&states[4]);
     }
+    co_proxy_probe(&states[5]);
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// What `castoff info` says of each transport on this host, of messages from rank to rank, and of collectives that are
-// placed by RDMA writes: usable, or why not: a
-// setting that keeps it off, or what was found by trying it out (a segment, a copy between two children, a socket).
-// Leaves nothing behind. Cold.
+// What `castoff info` says of each transport on this host, of messages from rank to rank, of collectives that are
+// placed by RDMA writes, and of proxies: usable, or why not: a setting that keeps it off, or what was found by trying
+// it out (a segment, a copy between two children, a socket). Leaves nothing behind. Cold.
 #ifndef CASTOFF_TOOLS_INFO_TRANSPORTS_H
 #define CASTOFF_TOOLS_INFO_TRANSPORTS_H
 
 #include <stdbool.h>
 
-enum { CO_TRANSPORTS = 5 };
+enum { CO_TRANSPORTS = 6 };
 
 struct co_transport_state {
     const char *name;
@@ -19,6 +18,9 @@ struct co_transport_state {
 
 // onesided_probe.c: everything but the coordinator, which is not asked.
 void co_onesided_probe(struct co_transport_state *state);
+
+// proxy_probe.c: one is started.
+void co_proxy_probe(struct co_transport_state *state);
 
 // Needs co_settings_load.
 void co_transports_probe(struct co_transport_state states[CO_TRANSPORTS]);

@@ -13,8 +13,9 @@
 #include "version.h"
 
 static const struct co_command *const commands[] = {
-    &co_command_mpirun, &co_command_run,   &co_command_ab,          &co_command_bench, &co_command_info,
-    &co_command_top,    &co_command_trace, &co_command_coordinator, &co_command_hop,   &co_command_onesided_copy,
+    &co_command_mpirun,        &co_command_run,   &co_command_ab,    &co_command_bench,       &co_command_info,
+    &co_command_top,           &co_command_trace, &co_command_proxy, &co_command_coordinator, &co_command_hop,
+    &co_command_onesided_copy,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

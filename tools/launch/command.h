@@ -27,7 +27,8 @@ struct co_command {
 };
 
 extern const struct co_command co_command_mpirun, co_command_run, co_command_ab, co_command_bench, co_command_info,
-    co_command_trace, co_command_top, co_command_coordinator, co_command_hop, co_command_onesided_copy;
+    co_command_trace, co_command_top, co_command_proxy, co_command_coordinator, co_command_hop,
+    co_command_onesided_copy;
 
 // Prints "castoff NAME: message" on stderr.
 void co_command_complain(const struct co_command *command, const char *format, ...)

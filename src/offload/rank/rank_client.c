@@ -313,15 +313,12 @@ bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket
     return co_segment_is_done(&client->segment, ticket);
 }
 
-struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket)
+// The ticket is free, and its group may be called again.
+static void ticket_release(struct co_rank_client *client, uint32_t ticket)
 {
-    if (ticket >= CO_TICKETS || !client->is_used[ticket] || !co_segment_is_done(&client->segment, ticket)) {
-        return (struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EINVAL};
-    }
-    struct co_offload_completion completion = co_segment_collect(&client->segment, ticket);
+    struct co_rank_group *group = client->group_of[ticket];
 
     client->is_used[ticket] = false;
-    struct co_rank_group *group = client->group_of[ticket];
     client->end_count -= group != NULL ? group->ends : 1;
     if (group != NULL) {
         group->ticket = CO_TICKETS;
@@ -329,7 +326,30 @@ struct co_offload_completion co_rank_client_collect(struct co_rank_client *clien
         client->group_of[ticket] = NULL;
     }
     client->free_tickets[client->free_count++] = ticket;
+}
+
+struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket)
+{
+    if (ticket >= CO_TICKETS || !client->is_used[ticket] || !co_segment_is_done(&client->segment, ticket)) {
+        return (struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EINVAL};
+    }
+    struct co_offload_completion completion = co_segment_collect(&client->segment, ticket);
+
+    ticket_release(client, ticket);
     return completion;
+}
+
+void co_rank_client_lost(struct co_rank_client *client)
+{
+    for (uint32_t ticket = 0; ticket < CO_TICKETS; ticket++) {
+        if (client->is_used[ticket] && !co_segment_is_done(&client->segment, ticket)) {
+            ticket_release(client, ticket);
+        }
+    }
+    while (client->oldest != NULL) {
+        client->oldest->number = 0;
+        known_leave(client, client->oldest);
+    }
 }
 
 struct co_segment_rank *co_rank_client_segment(struct co_rank_client *client)

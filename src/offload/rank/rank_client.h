@@ -47,6 +47,10 @@ bool co_rank_client_is_done(const struct co_rank_client *client, uint32_t ticket
 // and nothing changes.
 struct co_offload_completion co_rank_client_collect(struct co_rank_client *client, uint32_t ticket);
 
+// The proxy has gone: calls that are not over are as if collected, and groups can be freed. The others can be collected
+// still; nothing more is to be called.
+void co_rank_client_lost(struct co_rank_client *client);
+
 // For who wants to sleep: segment.h.
 struct co_segment_rank *co_rank_client_segment(struct co_rank_client *client);
 

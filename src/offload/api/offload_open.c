@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// castoff_offload_open and castoff_offload_close: which ranks share a node, its proxy, which the first of them starts,
+// and everybody's connection with it. Each step ends with what all say of it, so that what one cannot do is an error of
+// all of them. In a child of fork a world is nobody's: its descriptors are closed there, for the proxy learns from them
+// that the rank has ended.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/settings.h"
+#include "offload/api/offload_nodes.h"
+#include "offload/api/offload_world.h"
+#include "offload/core_list.h"
+#include "offload/rank/proxy_start.h"
+
+enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE };
+enum { GROUPS_MAX = 1024, ENDS_MAX = 65536 };
+#define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer
+
+// What all say of a step.
+struct verdict {
+    int32_t error;
+    struct co_offload_started started; // of who has started a proxy
+    char why[CO_OFFLOAD_WHY_BYTES];
+};
+
+// One castoff_offload_open.
+struct opening {
+    const struct castoff_offload_job *job;
+    struct castoff_offload_world *world;
+    struct co_offload_fact *facts; // by rank
+    struct verdict *verdicts;
+    struct co_offload_job_rank *ranks;
+    struct co_offload_job proxy_job;
+    int starter; // connection with the proxy that this rank has started, or -1
+};
+
+static struct castoff_offload_world *worlds;
+static pthread_mutex_t worlds_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+static void worlds_hold(void)
+{
+    pthread_mutex_lock(&worlds_lock);
+}
+
+static void worlds_let_go(void)
+{
+    pthread_mutex_unlock(&worlds_lock);
+}
+
+static void worlds_forked(void)
+{
+    for (struct castoff_offload_world *world = worlds; world != NULL; world = world->next) {
+        if (!world->is_forked) {
+            co_rank_connection_forked(world->connection);
+            world->is_forked = true;
+        }
+    }
+    pthread_mutex_unlock(&worlds_lock);
+}
+
+static void fork_watch(void)
+{
+    pthread_atfork(worlds_hold, worlds_let_go, worlds_forked);
+}
+
+static void world_join(struct castoff_offload_world *world)
+{
+    worlds_hold();
+    world->next = worlds;
+    worlds = world;
+    worlds_let_go();
+}
+
+static void world_leave(struct castoff_offload_world *world)
+{
+    worlds_hold();
+    struct castoff_offload_world **link = &worlds;
+    while (*link != world) {
+        link = &(*link)->next;
+    }
+    *link = world->next;
+    worlds_let_go();
+}
+
+static int gather(const struct opening *opening, const void *mine, void *all, size_t bytes)
+{
+    int result = opening->job->allgather(opening->job->arg, mine, all, bytes);
+    return result == 0 ? 0 : co_offload_fail(result < 0 ? result : -EIO, "the job's allgather has failed: %d", result);
+}
+
+static int key_make(uint8_t key[CO_OFFLOAD_KEY_BYTES], const struct castoff_offload_job *job)
+{
+    if (job->key == NULL) {
+        return getrandom(key, CO_OFFLOAD_KEY_BYTES, 0) == CO_OFFLOAD_KEY_BYTES ? 0 : -EIO;
+    }
+    return sodium_init() < 0 ? -EIO : crypto_generichash(key, CO_OFFLOAD_KEY_BYTES, job->key, job->key_bytes, NULL, 0);
+}
+
+// What this rank is, or why it cannot take part.
+static void fact_make(struct co_offload_fact *fact, const struct castoff_offload_job *job)
+{
+    memset(fact, 0, sizeof *fact);
+    if (co_setting_number(CO_SET_PROXY) == CO_NO) {
+        fact->error = -ENOTSUP;
+        snprintf(fact->why, sizeof fact->why, "proxies are off: CASTOFF_PROXY=no");
+        return;
+    }
+    fact->node_ranks = (uint32_t)co_setting_number(CO_SET_NODE_RANKS);
+    fact->error = co_offload_fact_read(fact, co_setting_text(CO_SET_UDP_INTERFACE));
+    if (fact->error != 0) {
+        snprintf(fact->why, sizeof fact->why, "which ranks share a node cannot be known, for want of /proc: %s",
+                 strerror(-fact->error));
+    }
+    if (fact->error == 0 && job->key == NULL && job->rank == 0) {
+        fact->error = key_make(fact->key, job);
+    }
+}
+
+// The first rank that could not.
+static int facts_judge(const struct opening *opening)
+{
+    for (int i = 0; i < opening->job->size; i++) {
+        const struct co_offload_fact *fact = &opening->facts[i];
+        if (fact->error != 0) {
+            return co_offload_fail(fact->error, "rank %d: %.*s", i, (int)sizeof fact->why - 1, fact->why);
+        }
+    }
+    return 0;
+}
+
+static int verdicts_judge(const struct opening *opening)
+{
+    for (int i = 0; i < opening->job->size; i++) {
+        const struct verdict *verdict = &opening->verdicts[i];
+        if (verdict->error != 0) {
+            return co_offload_fail(verdict->error, "rank %d: %.*s", i, (int)sizeof verdict->why - 1, verdict->why);
+        }
+    }
+    return 0;
+}
+
+static int nodes_find(struct opening *opening)
+{
+    const struct castoff_offload_job *job = opening->job;
+    struct co_offload_fact fact;
+
+    fact_make(&fact, job);
+    int error = gather(opening, &fact, opening->facts, sizeof fact);
+    if (error == 0) {
+        error = facts_judge(opening);
+    }
+    if (error != 0) {
+        return error;
+    }
+    co_offload_node_describe(opening->facts, job->size, job->rank, &opening->proxy_job, opening->ranks);
+    memcpy(opening->proxy_job.key, opening->facts[0].key, CO_OFFLOAD_KEY_BYTES);
+    return job->key == NULL ? 0 : key_make(opening->proxy_job.key, job);
+}
+
+// The settings that a proxy obeys.
+static int job_configure(struct co_offload_job *job, struct verdict *verdict)
+{
+    const char *cores = co_setting_text(CO_SET_PROXY_CORES);
+
+    job->lend = co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE ? CO_OFFLOAD_LEND_STAGE : CO_OFFLOAD_LEND_ATTACH;
+    job->staging_bytes = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING);
+    job->auth = (uint32_t)co_setting_number(CO_SET_AUTH);
+    job->deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S;
+    job->groups_max = GROUPS_MAX;
+    job->ends_max = ENDS_MAX;
+    job->has_cores = cores[0] != '\0';
+    if (job->has_cores && co_offload_cores_parse(job->cores, cores) != 0) {
+        snprintf(verdict->why, sizeof verdict->why, "CASTOFF_PROXY_CORES: %s is no list of cores such as 0-3,7", cores);
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static void proxy_launch(struct opening *opening, struct verdict *verdict)
+{
+    char path[PATH_BYTES];
+    const char *command = opening->job->command;
+
+    verdict->error = job_configure(&opening->proxy_job, verdict);
+    if (verdict->error == 0 && opening->proxy_job.proxies > 1 && opening->proxy_job.place[0] == '\0') {
+        verdict->error = -EADDRNOTAVAIL;
+        snprintf(verdict->why, sizeof verdict->why, "its host has no network with IPv4 for proxies");
+    }
+    if (verdict->error == 0 && command == NULL) {
+        verdict->error = co_proxy_command_find(path, sizeof path);
+        snprintf(verdict->why, sizeof verdict->why, "the castoff command is not where it belongs, beside the library");
+        command = path;
+    }
+    if (verdict->error == 0) {
+        verdict->error = co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + START_NS,
+                                        &verdict->started, &opening->starter, verdict->why, sizeof verdict->why);
+    }
+}
+
+// Each node's first rank starts its proxy; *started: the one of this rank's node.
+static int proxies_start(struct opening *opening, struct co_offload_started *started)
+{
+    int first = co_offload_node_first(opening->facts, opening->job->rank);
+    struct verdict verdict;
+
+    memset(&verdict, 0, sizeof verdict);
+    if (first == opening->job->rank) {
+        proxy_launch(opening, &verdict);
+    }
+    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
+    if (error == 0) {
+        error = verdicts_judge(opening);
+    }
+    *started = opening->verdicts[first].started;
+    return error;
+}
+
+// Each proxy hears where the others are, and connects with them.
+static int proxies_connect(struct opening *opening)
+{
+    const struct castoff_offload_job *job = opening->job;
+    struct co_offload_peer *peers = calloc(opening->proxy_job.proxies, sizeof *peers);
+    struct verdict verdict;
+
+    memset(&verdict, 0, sizeof verdict);
+    verdict.error = peers == NULL ? -ENOMEM : 0;
+    for (int i = 0; peers != NULL && i < job->size; i++) {
+        if (co_offload_node_first(opening->facts, i) == i) {
+            struct co_offload_peer *peer = &peers[opening->ranks[i].proxy];
+            memcpy(peer->host, opening->facts[i].host, sizeof peer->host - 1);
+            co_offload_node_place(opening->facts, job->size, i, opening->verdicts[i].started.port, peer->place);
+        }
+    }
+    if (peers != NULL && opening->starter >= 0) {
+        verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies,
+                                         co_clock_now_ns() + 2 * START_NS, verdict.why, sizeof verdict.why);
+    }
+    free(peers);
+    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
+    return error == 0 ? verdicts_judge(opening) : error;
+}
+
+static const char *connect_error(int error)
+{
+    return error == -EPERM ? "the kernel does not let its proxy reach its memory (kernel.yama.ptrace_scope above 1, no "
+                             "ptrace in its container, or it is not dumpable)"
+                           : strerror(-error);
+}
+
+static int ranks_connect(struct opening *opening, const struct co_offload_started *started)
+{
+    struct verdict verdict;
+
+    memset(&verdict, 0, sizeof verdict);
+    verdict.error = co_rank_connection_open(
+        &opening->world->connection, &(struct co_rank_connection_config){
+                                         .rank = (uint32_t)opening->job->rank,
+                                         .ranks = (uint32_t)opening->job->size,
+                                         .key = opening->proxy_job.key,
+                                         .started = started,
+                                         .until_ns = co_clock_now_ns() + START_NS,
+                                         .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S});
+    if (verdict.error != 0) {
+        snprintf(verdict.why, sizeof verdict.why, "it cannot join its proxy: %s", connect_error(verdict.error));
+    }
+    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
+    if (error == 0) {
+        error = verdicts_judge(opening);
+    }
+    if (error != 0 && verdict.error == 0) {
+        co_rank_connection_close(opening->world->connection);
+    }
+    return error;
+}
+
+static int world_open(struct opening *opening)
+{
+    struct co_offload_started started;
+
+    size_t size = (size_t)opening->job->size;
+    opening->facts = calloc(size, sizeof *opening->facts);
+    opening->verdicts = calloc(size, sizeof *opening->verdicts);
+    opening->ranks = calloc(size, sizeof *opening->ranks);
+    opening->world = calloc(1, sizeof *opening->world);
+    if (opening->facts == NULL || opening->verdicts == NULL || opening->ranks == NULL || opening->world == NULL) {
+        return co_offload_fail(-ENOMEM, "no memory");
+    }
+    int error = nodes_find(opening);
+    if (error == 0) {
+        error = proxies_start(opening, &started);
+    }
+    if (error == 0 && opening->proxy_job.proxies > 1) {
+        error = proxies_connect(opening);
+    }
+    if (error == 0) {
+        error = ranks_connect(opening, &started);
+    }
+    if (opening->starter >= 0) {
+        close(opening->starter);
+    }
+    opening->world->proxy = error == 0 ? (pid_t)started.process : 0;
+    return error;
+}
+
+static bool job_is_good(const struct castoff_offload_job *job)
+{
+    return job->size > 0 && job->size <= CO_OFFLOAD_JOB_RANKS_MAX && job->rank >= 0 && job->rank < job->size &&
+           job->allgather != NULL && (job->key == NULL || (job->key_bytes >= KEY_MIN && job->key_bytes <= KEY_MAX));
+}
+
+int castoff_offload_open(struct castoff_offload_world **out, const struct castoff_offload_job *job)
+{
+    struct opening opening = {.job = job, .starter = -1};
+
+    if (!job_is_good(job)) {
+        return co_offload_fail(-EINVAL, "rank, size, allgather or key of the job cannot be");
+    }
+    co_settings_load();
+    pthread_once(&fork_once, fork_watch);
+    int error = world_open(&opening);
+    free(opening.facts);
+    free(opening.verdicts);
+    free(opening.ranks);
+    if (error != 0) {
+        free(opening.world);
+        return error;
+    }
+    opening.world->rank = job->rank;
+    opening.world->size = job->size;
+    world_join(opening.world);
+    *out = opening.world;
+    return 0;
+}
+
+int castoff_offload_close(struct castoff_offload_world *world)
+{
+    if (world == NULL) {
+        return 0;
+    }
+    if (!world->is_forked && (world->requests > 0 || world->groups > 0)) {
+        return co_offload_fail(-EBUSY, "%u requests have not been waited for, and %u groups not freed", world->requests,
+                               world->groups);
+    }
+    world_leave(world);
+    co_rank_connection_close(world->connection);
+    free(world);
+    return 0;
+}
+
+int castoff_offload_rank(const struct castoff_offload_world *world)
+{
+    return world->rank;
+}
+
+int castoff_offload_size(const struct castoff_offload_world *world)
+{
+    return world->size;
+}
+
+struct castoff_offload_world **castoff_offload_paper_world(void)
+{
+    static struct castoff_offload_world *world;
+    return &world;
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What the files of libcastoff-offload.so share: a world, and the sentence of an error.
+#ifndef CASTOFF_OFFLOAD_API_OFFLOAD_WORLD_H
+#define CASTOFF_OFFLOAD_API_OFFLOAD_WORLD_H
+
+#include <stdbool.h>
+
+#include "offload/api/castoff_offload.h"
+#include "offload/rank/rank_connection.h"
+
+enum { CO_OFFLOAD_WHY_BYTES = 256 };
+
+struct castoff_offload_world {
+    struct castoff_offload_world *next; // of all open ones, for children
+    struct co_rank_connection *connection;
+    int rank, size;
+    pid_t proxy;               // of this rank's node
+    unsigned requests, groups; // that are not waited for; that are not freed
+    bool is_forked;            // this process is a child of the one that opened it
+};
+
+// Returns the error; of this thread, castoff_offload_why has the sentence.
+int co_offload_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Connections with proxies; see the header.
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "offload/rank/rank_connection.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/poll.h"
+#include "offload/segment_memory.h"
+
+enum { LOOKS_BEFORE_SLEEP = 200, RING_BYTES = 256 };
+#define LOOK_NS (100 * CO_NS_PER_MS) // a sleeping rank looks whether its proxy is there
+#define QUIET_NS CO_NS_PER_S         // or a quarter of the deadline: a proxy that has not moved for so long is rung
+#define CROWD_NS (2 * CO_NS_PER_MS)  // before a queue that was full is tried again
+enum { BYE_TRIES = 500 };            // of a ring that is full; then the proxy is stopped
+
+struct co_rank_connection {
+    struct co_rank_client *client;
+    struct co_segment_memory *memory;
+    int socket;
+    bool is_lost;
+    uint64_t deadline_ns;
+    uint64_t heartbeat, moved_ns; // the proxy's, when it was seen to move last
+    _Atomic uint64_t probed;      // the proxy reads it and writes its complement
+};
+
+static void rank_ring(void *context)
+{
+    struct co_rank_connection *connection = context;
+    // Without room there are rings that the proxy has not heard yet; without a proxy, who looks will see it.
+    (void)co_local_send(connection->socket, "!", 1, -1);
+}
+
+// Many ranks may come at once.
+static int proxy_connect(const struct co_rank_connection_config *config)
+{
+    struct co_local_peer peer;
+    int made = co_local_connect(config->started->name, &peer);
+
+    while (made == -EAGAIN && co_clock_now_ns() < config->until_ns) {
+        (void)co_poll(NULL, 0, CROWD_NS);
+        made = co_local_connect(config->started->name, &peer);
+    }
+    if (made >= 0 && (peer.user != getuid() || (uint32_t)peer.process != config->started->process)) {
+        close(made);
+        return -EACCES;
+    }
+    return made;
+}
+
+static int hello_say(struct co_rank_connection *connection, const struct co_rank_connection_config *config, int fd)
+{
+    uint8_t bytes[CO_OFFLOAD_HELLO_BYTES];
+    struct co_offload_hello hello = {.kind = CO_OFFLOAD_HELLO_JOIN,
+                                     .rank = config->rank,
+                                     .probe_address = (uint64_t)(uintptr_t)&connection->probed,
+                                     .probe_word = co_load_relaxed(&connection->probed)}; // relaxed: our own
+
+    memcpy(hello.key, config->key, sizeof hello.key);
+    co_offload_hello_encode(bytes, &hello);
+    ssize_t sent = co_local_send(connection->socket, bytes, sizeof bytes, fd);
+    return sent == (ssize_t)sizeof bytes ? 0 : sent < 0 ? (int)sent : -EPROTO;
+}
+
+// One try: a connection that is welcome, or none.
+static int proxy_join(struct co_rank_connection *connection, const struct co_rank_connection_config *config, int fd,
+                      struct co_offload_welcome *welcome)
+{
+    uint8_t bytes[CO_OFFLOAD_WELCOME_BYTES];
+    uint64_t word;
+
+    if (getrandom(&word, sizeof word, 0) != sizeof word) {
+        return -EIO;
+    }
+    connection->socket = proxy_connect(config);
+    if (connection->socket < 0) {
+        return connection->socket;
+    }
+    co_store_relaxed(&connection->probed, word); // relaxed: the proxy reads it after a message
+    int error = hello_say(connection, config, fd);
+    if (error == 0) {
+        error = co_local_receive_all(connection->socket, bytes, sizeof bytes, config->until_ns);
+    }
+    if (error == 0) {
+        error = co_offload_welcome_decode(welcome, bytes);
+    }
+    error = error == 0 ? -(int)welcome->error : error;
+    if (error == 0 && co_load_relaxed(&connection->probed) != ~word) { // relaxed: it was written before the message
+        error = -EPERM;
+    }
+    if (error != 0) {
+        close(connection->socket);
+        connection->socket = -1;
+    }
+    return error;
+}
+
+// Where the proxy may not look into this process, it is allowed to, and tries once more.
+static int proxy_join_allowed(struct co_rank_connection *connection, const struct co_rank_connection_config *config,
+                              int fd, struct co_offload_welcome *welcome)
+{
+    int error = proxy_join(connection, config, fd, welcome);
+#ifdef PR_SET_PTRACER
+    if (error == -EPERM && prctl(PR_SET_PTRACER, (unsigned long)config->started->process, 0, 0, 0) == 0) {
+        error = proxy_join(connection, config, fd, welcome);
+    }
+#endif
+    return error;
+}
+
+static int segment_open(struct co_rank_connection *connection, const struct co_rank_connection_config *config)
+{
+    struct co_offload_welcome welcome;
+    struct co_segment_rank unused;
+    int fd;
+    int error = co_segment_memory_create(&connection->memory, &fd);
+    if (error != 0) {
+        return error;
+    }
+    co_segment_rank_open(&unused, connection->memory); // the proxy wants to see its version
+    error = proxy_join_allowed(connection, config, fd, &welcome);
+    close(fd);
+    if (error == 0) {
+        error = co_rank_client_open(&connection->client, connection->memory,
+                                    &(struct co_rank_client_config){.ranks = config->ranks,
+                                                                    .groups_max = welcome.groups_max,
+                                                                    .ends_max = welcome.ends_max,
+                                                                    .context = connection,
+                                                                    .ring = rank_ring});
+    }
+    return error;
+}
+
+static void connection_release(struct co_rank_connection *connection)
+{
+    if (connection->client != NULL) {
+        co_rank_client_close(connection->client);
+    }
+    if (connection->socket >= 0) {
+        close(connection->socket);
+    }
+    if (connection->memory != NULL) {
+        co_segment_memory_unmap(connection->memory);
+    }
+    free(connection);
+}
+
+int co_rank_connection_open(struct co_rank_connection **out, const struct co_rank_connection_config *config)
+{
+    struct co_rank_connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) {
+        return -ENOMEM;
+    }
+    connection->socket = -1;
+    connection->deadline_ns = config->deadline_ns;
+    int error = segment_open(connection, config);
+    if (error != 0) {
+        connection_release(connection);
+        return error;
+    }
+    *out = connection;
+    return 0;
+}
+
+void co_rank_connection_close(struct co_rank_connection *connection)
+{
+    for (int i = 0; i < BYE_TRIES && co_rank_connection_look(connection); i++) {
+        if (co_rank_client_bye(connection->client) == 0) {
+            break;
+        }
+        (void)co_poll(NULL, 0, CROWD_NS);
+    }
+    connection_release(connection);
+}
+
+void co_rank_connection_forked(struct co_rank_connection *connection)
+{
+    close(connection->socket);
+    co_segment_memory_unmap(connection->memory);
+    connection->socket = -1;
+    connection->memory = NULL;
+    connection->is_lost = true;
+}
+
+struct co_rank_client *co_rank_connection_client(struct co_rank_connection *connection)
+{
+    return connection->client;
+}
+
+static void connection_lose(struct co_rank_connection *connection)
+{
+    connection->is_lost = true;
+    co_rank_client_lost(connection->client);
+}
+
+bool co_rank_connection_look(struct co_rank_connection *connection)
+{
+    char rings[RING_BYTES];
+    int fd;
+
+    if (!connection->is_lost) {
+        ssize_t came = co_local_receive(connection->socket, rings, sizeof rings, &fd);
+        if (came == 0 || (came < 0 && came != -EAGAIN)) {
+            connection_lose(connection);
+        }
+        if (came >= 0 && fd >= 0) {
+            close(fd);
+        }
+    }
+    return !connection->is_lost;
+}
+
+// A proxy that sleeps does not move either: it is rung, and has so long to do so. Its clock begins with the wait.
+static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_ns)
+{
+    uint64_t heartbeat = co_load_relaxed(&connection->memory->heartbeat); // relaxed: whether it moves
+
+    if (heartbeat != connection->heartbeat || connection->moved_ns == 0) {
+        connection->heartbeat = heartbeat;
+        connection->moved_ns = now_ns;
+    }
+    if (now_ns - connection->moved_ns >= connection->deadline_ns) {
+        connection_lose(connection);
+    } else if (now_ns - connection->moved_ns >= connection->deadline_ns / 4 ||
+               now_ns - connection->moved_ns >= QUIET_NS) {
+        rank_ring(connection);
+    }
+}
+
+bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket)
+{
+    struct co_rank_client *client = connection->client;
+
+    for (int i = 0; i < LOOKS_BEFORE_SLEEP && !co_rank_client_is_done(client, ticket); i++) {
+        co_cpu_relax();
+    }
+    connection->moved_ns = 0;
+    while (!co_rank_client_is_done(client, ticket)) {
+        if (!co_rank_connection_look(connection)) {
+            return co_rank_client_is_done(client, ticket);
+        }
+        struct co_segment_rank *segment = co_rank_client_segment(client);
+        if (co_segment_rank_sleeps(segment, ticket)) {
+            if (co_local_await(connection->socket, LOOK_NS) == 0) {
+                heartbeat_look(connection, co_clock_now_ns());
+            }
+            co_segment_rank_wakes(segment);
+        }
+    }
+    return true;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// A rank's connection with its proxy: the segment that both map, the client above it, and the socket by which each
+// wakes the other one and learns of its end. Where the kernel wants a process to say who may look into it (Yama), the
+// proxy is allowed to, when it has found that it may not, so that what a program has said before stays. Waiting sleeps;
+// nothing else does. One thread at a time; hot.
+#ifndef CASTOFF_OFFLOAD_RANK_RANK_CONNECTION_H
+#define CASTOFF_OFFLOAD_RANK_RANK_CONNECTION_H
+
+#include "offload/offload_hello.h"
+#include "offload/offload_job.h"
+#include "offload/rank/rank_client.h"
+
+struct co_rank_connection;
+
+struct co_rank_connection_config {
+    uint32_t rank, ranks;
+    const uint8_t *key;                       // CO_OFFLOAD_KEY_BYTES, read at open
+    const struct co_offload_started *started; // the proxy
+    uint64_t until_ns;    // for this
+    uint64_t deadline_ns; // a proxy that does not move for so long, while it is rung and waited for, counts as gone
+};
+
+// -EPERM: the kernel does not let it into this process. -ECONNREFUSED: it is gone. -EACCES: somebody else listens
+// there. -ETIMEDOUT, -EPROTO, -ENOMEM, ...
+int co_rank_connection_open(struct co_rank_connection **out, const struct co_rank_connection_config *config);
+// Says BYE, if all calls have been collected; else the proxy takes the rank for dead.
+void co_rank_connection_close(struct co_rank_connection *connection);
+// In a child: it is its parent's connection, and nothing of it stays here. Only close may follow.
+void co_rank_connection_forked(struct co_rank_connection *connection);
+
+struct co_rank_client *co_rank_connection_client(struct co_rank_connection *connection);
+// Whether the proxy is there still. What it completed before it went can be collected.
+bool co_rank_connection_look(struct co_rank_connection *connection);
+// Sleeps until that call is over: true. False: it never will be, for the proxy has gone, or is stopped.
+bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket);
+
+#endif

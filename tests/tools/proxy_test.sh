@@ -1,0 +1,110 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Proxies as people meet them: the examples of castoff_offload.h move the right bytes, without castoff's preload and with
+# it, attached and staged; the library needs the C library alone; castoff proxy says what it takes; and when all is over
+# no proxy, no socket and nothing in /dev/shm is left. BUILD is the build folder.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+build=${BUILD:-build}
+passed=0 failed=0 skipped=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-proxy.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+
+ok() { # what, command...
+    what=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        sed 's/^/    /' "$work/log"
+    fi
+}
+
+right_bytes() { # ranks, command... of the launcher
+    ranks=$1
+    shift
+    "$@" --oversubscribe -n "$ranks" "$build/examples/offload_ring" 300001 4 >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && [ "$(grep -c ' 4 broadcasts of 300001 bytes, 0 bytes are wrong' "$work/out")" -eq "$ranks" ]
+}
+
+all_say() { # ranks, text that each says, program, its arguments
+    ranks=$1 text=$2 program=$3
+    shift 3
+    mpirun --oversubscribe -n "$ranks" "$build/examples/$program" "$@" >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && [ "$(grep -cF -e "$text" "$work/out")" -eq "$ranks" ]
+}
+
+libc_alone() {
+    ldd "$build/libcastoff-offload.so"
+    [ "$(ldd "$build/libcastoff-offload.so" | grep -c '=>')" -eq 1 ] && ldd "$build/libcastoff-offload.so" | grep -q 'libc\.so'
+}
+
+says() { # status, text, command...
+    wanted=$1 text=$2
+    shift 2
+    "$@" >"$work/said" 2>&1
+    status=$?
+    cat "$work/said"
+    [ "$status" -eq "$wanted" ] && grep -qF -e "$text" "$work/said"
+}
+
+# A proxy ends with its last rank, which may be a moment before it.
+all_have_gone() {
+    for _ in $(seq 200); do
+        "$build/castoff" proxy status | grep -q '^no proxies' && return 0
+        sleep 0.05
+    done
+    "$build/castoff" proxy status
+    return 1
+}
+
+is_empty() { # a folder
+    ! ls "$1" | grep .
+}
+
+# With a network and a /dev/shm of its own, where others' proxies and jobs are not seen, if that is allowed.
+if [ "${CASTOFF_TEST_ALONE:-}" = "" ] && unshare --net --mount mount -t tmpfs none /dev/shm 2>/dev/null; then
+    rm -rf "$work"
+    CASTOFF_TEST_ALONE=yes exec unshare --net --mount sh -c 'ip link set lo up; mount -t tmpfs none /dev/shm && exec sh "$0"' \
+        tests/tools/proxy_test.sh
+fi
+ok "the library needs the C library alone" libc_alone
+ok "castoff proxy without a job says who starts it" says 2 "ranks start it, people do not" "$build/castoff" proxy --job
+ok "castoff info has tried a proxy" says 0 "proxy  usable:     for programs that use castoff_offload.h" "$build/castoff" info
+ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: proxies are off: CASTOFF_PROXY=no" \
+    env CASTOFF_PROXY=no "$build/castoff" info
+ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
+if [ ! -x "$build/examples/offload_ring" ]; then
+    skipped=$((skipped + 8))
+    echo "make examples has not built build/examples"
+else
+    ok "a ring of two ranks" right_bytes 2 mpirun
+    ok "a ring of four, beside castoff's preload" right_bytes 4 "$build/castoff" mpirun
+    ok "there and back" says 0 "4096 bytes" mpirun --oversubscribe -n 2 "$build/examples/offload_ping_pong" 4096 3
+    ok "passed on" all_say 3 "before it waited, 200000 afterwards" \
+        offload_forward 200000
+    ok "an all-to-all" all_say 3 "by a group, 0 bytes are wrong" offload_all_to_all 30000 3
+    CASTOFF_NODE_RANKS=1 && export CASTOFF_NODE_RANKS
+    ok "an all-to-all of four proxies" all_say 4 "by a group, 0 bytes are wrong" offload_all_to_all 70000 3
+    unset CASTOFF_NODE_RANKS
+    CASTOFF_PROXY_LEND=stage CASTOFF_PROXY_CORES=0 && export CASTOFF_PROXY_LEND CASTOFF_PROXY_CORES
+    ok "a ring of three through the proxy's memory, on one core" right_bytes 3 mpirun
+    CASTOFF_PROXY_CORES=none
+    ok "cores that are none" says 1 "CASTOFF_PROXY_CORES: none is no list of cores" \
+        mpirun --oversubscribe -n 2 "$build/examples/offload_ring"
+fi
+if [ "${CASTOFF_TEST_ALONE:-}" = yes ]; then
+    ok "no proxy is left" all_have_gone
+    ok "nothing is left in /dev/shm" is_empty /dev/shm
+else
+    skipped=$((skipped + 2))
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Whether a program that uses castoff_offload.h could do so on this host: a world of one rank is opened, with a proxy
+// that is this very command, and closed. Cold.
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "info_transports.h"
+#include "offload/api/castoff_offload.h"
+#include "tools/launch/places.h"
+
+static int alone_gather(void *arg, const void *mine, void *all, size_t bytes)
+{
+    (void)arg;
+    memcpy(all, mine, bytes);
+    return 0;
+}
+
+void co_proxy_probe(struct co_transport_state *state)
+{
+    char path[PATH_MAX];
+    struct castoff_offload_world *world;
+    struct castoff_offload_job job = {
+        .size = 1, .allgather = alone_gather, .command = co_places_self(path) == 0 ? path : NULL};
+
+    if (castoff_offload_open(&world, &job) != 0) {
+        snprintf(state->detail, sizeof state->detail, "%s", castoff_offload_why());
+        return;
+    }
+    castoff_offload_close(world);
+    state->is_usable = true;
+    snprintf(
+        state->detail, sizeof state->detail,
+        "for programs that use castoff_offload.h: a proxy was started and reached this process's memory; no MPI call "
+        "goes by proxies");
+}
