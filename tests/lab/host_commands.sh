@@ -95,13 +95,13 @@ print_counters() {
 
 set_loss() {
     host_index "${1-}"
-    [[ ${2-} =~ ^[0-9]{1,3}$|^1000$ ]] || refuse "usage: lab-loss HOST PERMILLE"
-    local permille=$((10#$2)) chance=""
+    [[ ${2-} =~ ^[0-9]{1,3}$|^1000$ && ${3-udp} =~ ^(udp|tcp)$ ]] || refuse "usage: lab-loss HOST PERMILLE [udp|tcp]"
+    local permille=$((10#$2)) of=${3-udp} chance=""
     # nft refuses a comparison that is always true.
     ((permille == 1000)) || chance="numgen random mod 1000 < $permille"
     {
         echo 'flush chain ip castoff_lab arrive'
-        ((permille == 0)) || echo "add rule ip castoff_lab arrive iifname eth0 meta l4proto udp" \
+        ((permille == 0)) || echo "add rule ip castoff_lab arrive iifname eth0 meta l4proto $of" \
             "$chance counter name lost drop"
     } | nsenter --target "$keeper" --net nft -f - || exit 1
     # A lost superpacket would be dozens of datagrams lost at once.

@@ -178,6 +178,11 @@ check_datagrams() {
     check "all can be lost" await loss_is_over $((before + 50))
     lab-loss 1 0
     check "without loss all arrive" multicast_arrives say 20 1 2
+    lab-loss 1 1000 tcp
+    read -r before bytes < <(lab-loss-count 1)
+    check "datagrams pass where segments of TCP are lost" multicast_arrives say 20 1 2
+    check "these are" segment_is_lost "$before"
+    lab-loss 1 0
     lab-multicast 1 off
     check "multicast can be held back from a host" is_deaf 1
     check "unicast still reaches it" reaches 1
@@ -193,6 +198,14 @@ check_datagrams() {
     "$probe" say 239.1.2.3 5001 20
     check "replayed datagrams arrive beside the first ones" wait "$listener"
     wait "$mirror"
+}
+
+# Nobody listens there: who hears that has lost nothing.
+segment_is_lost() { # packets that were lost before
+    local lost bytes
+    ! lab-in-host 2 timeout 1 bash -c 'exec 3<>/dev/tcp/10.77.0.2/9' 2>/dev/null || return 1
+    read -r lost bytes < <(lab-loss-count 1)
+    [ "$lost" -gt "$1" ]
 }
 
 loss_is_over() { # packets
