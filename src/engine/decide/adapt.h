@@ -14,7 +14,11 @@
 //   checkpoint  an exchange between spells; they are as far apart as keeps their time small
 //
 // A class on trial (a race) takes the way in force and the other in the order A B B A A B B A; the longest time of all
-// members counts for each trial, the second shortest of the four for each way.
+// members counts for each trial, the second shortest of the four for each way. A trial in which a member lost its
+// processor to somebody else says nothing of the way: it is repeated, a few times, and charged to nobody. What disturbs
+// makes times longer, never shorter. So of a way that lost at least two times must be undisturbed; else the race is in
+// doubt, nothing changes, and it is soon held again. After two of those what there is counts: that one way is disturbed
+// each time may be its own doing.
 #ifndef CASTOFF_ENGINE_DECIDE_ADAPT_H
 #define CASTOFF_ENGINE_DECIDE_ADAPT_H
 
@@ -23,10 +27,13 @@
 
 #include "engine/decide/adapt_class.h"
 
-#define CO_ADAPT_CLASSES 32   // of a team; what comes later follows the prior
-#define CO_ADAPT_WARM 4       // calls of a class before its first trial: most classes of most programs end here
-#define CO_ADAPT_ENTITLED 400 // calls of a class after which it has its trials whatever has been spent
-#define CO_ADAPT_ROUNDS 4     // trials of each way in a race
+#define CO_ADAPT_CLASSES 32     // of a team; what comes later follows the prior
+#define CO_ADAPT_WARM 4         // calls of a class before its first trial: most classes of most programs end here
+#define CO_ADAPT_ENTITLED 400   // calls of a class after which it has its trials whatever has been spent
+#define CO_ADAPT_ROUNDS 4       // trials of each way in a race
+#define CO_ADAPT_REPEATS 3      // of disturbed trials, in a race; the others count
+#define CO_ADAPT_DOUBTS 2       // races without a certain result, one after the other
+#define CO_ADAPT_DOUBT_CALLS 64 // of a class from such a race to the next
 #define CO_ADAPT_WATCH_FIRST UINT64_C(1024) // calls of a class until it is looked at again; doubles
 #define CO_ADAPT_WATCH_LAST UINT64_C(65536)
 #define CO_ADAPT_APART 8        // calls between checkpoints, at least,
@@ -45,12 +52,15 @@ enum co_adapt_phase {
 
 struct co_adapt_race {
     unsigned trials; // that are over
+    unsigned repeats;
+    unsigned disturbed[CO_ADAPT_WAYS]; // of those that count
     uint64_t ns[CO_ADAPT_WAYS][CO_ADAPT_ROUNDS];
 };
 
 struct co_adapt_class {
     uint16_t key;
     uint8_t phase, prior, way;
+    uint8_t doubts;
     bool is_live;  // called since the last exchange
     bool is_fixed; // something else than the prior decides, or there was no room for it
     uint64_t calls;
@@ -74,17 +84,19 @@ struct co_adapt {
     uint64_t cost_ns;             // of an exchange, as agreed
     struct co_adapt_class *trial; // of the call of the last exchange, NULL: none
     enum co_adapt_way trial_way;
-    uint64_t trial_ns; // ours, and below
+    uint64_t trial_ns;  // ours, and below
+    bool was_disturbed; // in it
     uint64_t exchange_ns, exchange_end_ns;
 };
 
 // What a member tells. All zero: it cannot take part.
 struct co_adapt_word {
-    uint64_t digest;      // never 0
-    uint64_t trial_ns;    // of the trial before; 0: there was none
-    uint64_t exchange_ns; // that the exchange before took here; the least of all members is what one costs
-    uint64_t since_ns;    // since then
-    uint64_t left_ns;     // that may yet be spent on trials and exchanges
+    uint64_t digest;       // never 0
+    uint64_t trial_ns;     // of the trial before; 0: there was none
+    uint64_t exchange_ns;  // that the exchange before took here, 0: who knows; the least of all is what one costs
+    uint64_t since_ns;     // since then
+    uint64_t left_ns;      // that may yet be spent on trials and exchanges
+    uint64_t is_disturbed; // 1: lost its processor during the trial before
 };
 
 // The call at which an exchange takes place.
@@ -126,8 +138,9 @@ void co_adapt_say(const struct co_adapt *adapt, const struct co_adapt_call *call
 struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt_call *call,
                                    const struct co_adapt_word *words, int members);
 
-void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns);
-void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns);
+// `is_disturbed`: this member lost its processor meanwhile.
+void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns, bool is_disturbed);
+void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns, bool is_disturbed);
 
 // For the report: over the prior, by the times of its races; negative: lost.
 int64_t co_adapt_gained_ns(const struct co_adapt_class *of);

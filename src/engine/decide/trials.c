@@ -93,12 +93,18 @@ static uint64_t left_of(struct co_engine *engine, uint64_t now_ns)
                          co_load_relaxed(&engine->trials_earned_ns));
 }
 
+// Who shares its core with other ranks loses it to them as a matter of course: that is how long a way takes there.
+static uint64_t preemptions_of(const struct co_engine *engine)
+{
+    return engine->is_oversubscribed ? 0 : co_clock_preemptions();
+}
+
 // All members' words, after ours. 0 or -errno.
 static int exchange(struct co_team *team, const struct co_adapt_call *at, struct co_adapt_word *words, const char *name)
 {
     struct co_team_trials *trials = &team->trials;
     struct co_adapt_word mine = {0}; // of who has no memory
-    uint64_t began_ns = co_clock_now_ns();
+    uint64_t preemptions = preemptions_of(team->engine), began_ns = co_clock_now_ns();
     if (trials->table != NULL) {
         co_adapt_say(trials->table, at, began_ns, left_of(team->engine, began_ns), &mine);
     }
@@ -108,7 +114,8 @@ static int exchange(struct co_team *team, const struct co_adapt_call *at, struct
         swap_words(words, team->size);
     }
     if (trials->table != NULL) {
-        co_adapt_note_exchange(trials->table, began_ns, co_clock_now_ns());
+        uint64_t ended_ns = co_clock_now_ns();
+        co_adapt_note_exchange(trials->table, began_ns, ended_ns, preemptions_of(team->engine) != preemptions);
     }
     co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
     return error;
@@ -150,7 +157,10 @@ static enum co_reason agree(struct co_team *team, enum co_call call, size_t byte
         return co_team_decide(engine, facts, call, bytes);
     }
     trials->next = step.next;
-    *trial_ns = step.is_trial ? co_clock_now_ns() : *trial_ns;
+    if (step.is_trial) {
+        trials->preemptions = preemptions_of(engine);
+        *trial_ns = co_clock_now_ns();
+    }
     bool has_way = step.way != CO_ADAPT_PRIOR && at.can_change;
     return has_way ? reason_of(step.way) : co_team_decide(engine, facts, call, bytes);
 }
@@ -184,8 +194,10 @@ enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call c
 
 void co_team_trial_end(struct co_team *team, uint64_t began_ns)
 {
-    if (team->trials.table != NULL) {
-        co_adapt_note_trial(team->trials.table, co_clock_now_ns() - began_ns + 1);
+    const struct co_team_trials *trials = &team->trials;
+    if (trials->table != NULL) {
+        uint64_t took_ns = co_clock_now_ns() - began_ns + 1;
+        co_adapt_note_trial(trials->table, took_ns, preemptions_of(team->engine) != trials->preemptions);
     }
 }
 
