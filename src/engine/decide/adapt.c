@@ -62,15 +62,15 @@ static uint64_t bounded(uint64_t ns)
     return ns < SPAN_MOST ? ns : SPAN_MOST;
 }
 
-// False: the members were not called alike, or one of them cannot take part.
-static bool combine(struct co_adapt_word *all, const struct co_adapt_word *words, int members)
+void co_adapt_combine(struct co_adapt_word *all, const struct co_adapt_word *words, int members)
 {
     *all = words[0];
     all->trial_ns = bounded(all->trial_ns);
     for (int i = 1; i < members; i++) {
         const struct co_adapt_word *its = &words[i];
         if (its->digest != all->digest) {
-            return false;
+            *all = (struct co_adapt_word){0};
+            return;
         }
         // Who comes last to an exchange waits for nobody in it.
         all->exchange_ns = its->exchange_ns < all->exchange_ns ? its->exchange_ns : all->exchange_ns;
@@ -81,7 +81,16 @@ static bool combine(struct co_adapt_word *all, const struct co_adapt_word *words
     }
     all->exchange_ns = bounded(all->exchange_ns);
     all->since_ns = bounded(all->since_ns);
-    return all->digest != 0;
+}
+
+static void count_turned(struct co_adapt *adapt)
+{
+    memset(adapt->turned, 0, sizeof adapt->turned);
+    for (unsigned i = 0; i < adapt->used; i++) {
+        const struct co_adapt_class *of = &adapt->classes[i];
+        bool is_turned = of->phase >= CO_ADAPT_STANDS && (of->way != of->prior || of->is_split);
+        adapt->turned[co_adapt_key_call(of->key)] += is_turned;
+    }
 }
 
 // What the trial before has taken.
@@ -133,6 +142,7 @@ static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_
 {
     struct co_adapt_class *of = co_adapt_find(adapt, call->key);
     of->is_fixed = of->is_fixed || !call->can_change || of == &adapt->classes[CO_ADAPT_CLASSES];
+    of->is_split = call->is_split;
     if (is_due(of)) {
         of->prior = of->phase == CO_ADAPT_COUNTED ? (uint8_t)call->prior : of->prior;
         of->phase = of->phase == CO_ADAPT_COUNTED ? CO_ADAPT_RACED : CO_ADAPT_WATCHED;
@@ -198,7 +208,8 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
 {
     struct co_adapt_step step = {.way = CO_ADAPT_PRIOR, .next = UINT64_MAX};
     struct co_adapt_word all;
-    if (adapt->has_ended || !combine(&all, words, members)) {
+    co_adapt_combine(&all, words, members);
+    if (adapt->has_ended || all.digest == 0) {
         step.has_ended = adapt->has_ended = true;
         return step;
     }
@@ -215,6 +226,9 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
         adapt->trial = of;
         step.way = adapt->trial_way = co_adapt_race_next(of);
         step.is_trial = true;
+    }
+    if (step.has_verdict) {
+        count_turned(adapt);
     }
     step.next = next_exchange(adapt, call, &all);
     adapt->calls = call->number;

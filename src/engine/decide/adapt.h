@@ -63,6 +63,7 @@ struct co_adapt_class {
     uint8_t doubts;
     bool is_live;  // called since the last exchange
     bool is_fixed; // something else than the prior decides, or there was no room for it
+    bool is_split; // the prior is not one way for the whole class
     uint64_t calls;
     uint64_t counted;              // of these, for what verdicts gain
     uint64_t first_at, decided_at; // number of the call with the first verdict; calls before the last one
@@ -78,11 +79,12 @@ struct co_adapt {
     uint8_t slot[CO_ADAPT_KEYS];                         // of a key: 1 + its class; 0: not met yet
     struct co_adapt_class classes[CO_ADAPT_CLASSES + 1]; // the last: all that there was no room for
     unsigned used;
-    unsigned idle;                // exchanges in a row without a trial
-    bool has_ended;               // members differ: the prior, for good
-    uint64_t calls;               // of the team at the last exchange
-    uint64_t cost_ns;             // of an exchange, as agreed
-    struct co_adapt_class *trial; // of the call of the last exchange, NULL: none
+    unsigned idle;                   // exchanges in a row without a trial
+    bool has_ended;                  // members differ: the prior, for good
+    unsigned turned[CO_ADAPT_CALLS]; // classes of a call that go another way than without trials
+    uint64_t calls;                  // of the team at the last exchange
+    uint64_t cost_ns;                // of an exchange, as agreed
+    struct co_adapt_class *trial;    // of the call of the last exchange, NULL: none
     enum co_adapt_way trial_way;
     uint64_t trial_ns;  // ours, and below
     bool was_disturbed; // in it
@@ -105,6 +107,7 @@ struct co_adapt_call {
     unsigned key;
     bool can_change;         // nothing but the prior decides
     enum co_adapt_way prior; // of the class
+    bool is_split;           // the prior is not one way for the whole class
 };
 
 struct co_adapt_step {
@@ -126,6 +129,17 @@ static inline uint64_t co_adapt_left(uint64_t elapsed_ns, uint64_t spent_ns, uin
     return allowed > spent_ns ? allowed - spent_ns : 0;
 }
 
+// How long a root may wait at an exchange for members that have not come: for as long as one of them may have lost its
+// processor on a busy machine, and all its waits in vain together for one part in a hundred of the time, and some more
+// in the beginning. Of a budget of its own: a root that is always ahead must not use up that of trials.
+#define CO_ADAPT_PATIENCE_NS UINT64_C(20000000)
+static inline uint64_t co_adapt_patience(uint64_t elapsed_ns, uint64_t waited_ns)
+{
+    uint64_t first_ns = 2 * CO_ADAPT_PATIENCE_NS, allowed = elapsed_ns / 100 > first_ns ? elapsed_ns / 100 : first_ns;
+    uint64_t left_ns = allowed > waited_ns ? allowed - waited_ns : 0;
+    return left_ns < CO_ADAPT_PATIENCE_NS ? left_ns : CO_ADAPT_PATIENCE_NS;
+}
+
 // `credit` calls of class `key` came before it was opened.
 void co_adapt_open(struct co_adapt *adapt, unsigned key, unsigned credit);
 
@@ -135,6 +149,9 @@ enum co_adapt_way co_adapt_way_of(const struct co_adapt *adapt, unsigned key);
 // At an exchange: what we say, and what comes of all the members' words.
 void co_adapt_say(const struct co_adapt *adapt, const struct co_adapt_call *call, uint64_t now_ns, uint64_t left_ns,
                   struct co_adapt_word *word);
+// All members' words as one, in place of which it may be heard. All zero: they were not called alike, or one of them
+// cannot take part.
+void co_adapt_combine(struct co_adapt_word *all, const struct co_adapt_word *words, int members);
 struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt_call *call,
                                    const struct co_adapt_word *words, int members);
 

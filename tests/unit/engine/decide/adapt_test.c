@@ -99,6 +99,22 @@ static void a_verdict_needs_thirteen_calls_of_a_class(void **state)
     }
 }
 
+// Where a class goes another way than without trials, unequal lengths would take members to two sides: all know where.
+static void all_know_what_is_turned(void **state)
+{
+    (void)state;
+    static struct adapt_world world;
+    for (unsigned i = 0; i < 2 * CO_ADAPT_WAYS; i++) {
+        adapt_world_open_simple(&world, 10000, 17000, (enum co_adapt_way)(i % CO_ADAPT_WAYS));
+        world.is_split = i >= CO_ADAPT_WAYS;
+        assert_int_equal(world.adapt[3].turned[0], 0);
+        adapt_world_run(&world, 20);
+        assert_int_equal(adapt_world_class(&world, 0)->phase, CO_ADAPT_STANDS);
+        assert_int_equal(world.adapt[3].turned[0], world.prior[0] != CO_ADAPT_NATIVE || world.is_split);
+        assert_int_equal(world.adapt[3].turned[1], 0);
+    }
+}
+
 static void a_tie_goes_to_the_prior(void **state)
 {
     (void)state;
@@ -214,6 +230,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(members_agree_and_lose_little), cmocka_unit_test(a_verdict_needs_thirteen_calls_of_a_class),
         cmocka_unit_test(a_tie_goes_to_the_prior),       cmocka_unit_test(a_program_that_changes_is_followed),
         cmocka_unit_test(what_is_dear_waits_for_time),   cmocka_unit_test(members_that_differ_end_it_for_all),
+        cmocka_unit_test(all_know_what_is_turned),
     };
     seeds = argc > 1 ? (unsigned)atoi(argv[1]) : seeds;
     first_seed = argc > 2 ? (unsigned)atoi(argv[2]) : first_seed;

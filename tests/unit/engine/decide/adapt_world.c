@@ -45,8 +45,11 @@ static struct co_adapt_step exchange(struct adapt_world *world, int at)
 {
     struct co_adapt_word words[MEMBERS_MOST];
     struct co_adapt_step steps[MEMBERS_MOST];
-    struct co_adapt_call call = {
-        .number = world->calls, .key = world->key[at], .can_change = true, .prior = world->prior[at]};
+    struct co_adapt_call call = {.number = world->calls,
+                                 .key = world->key[at],
+                                 .can_change = true,
+                                 .prior = world->prior[at],
+                                 .is_split = world->is_split};
     uint64_t came[MEMBERS_MOST], last = 0;
     bool were_away[MEMBERS_MOST];
     for (int i = 0; i < world->members; i++) {

@@ -18,6 +18,7 @@ struct adapt_world {
     uint64_t true_ns[CLASSES_MOST][CO_ADAPT_WAYS];
     unsigned key[CLASSES_MOST];
     enum co_adapt_way prior[CLASSES_MOST];
+    bool is_split;     // the prior is another one in a part of each class
     double noise;      // of a time, at most
     unsigned cold;     // calls of the way that is not the prior which yet take twenty times as long
     unsigned spikes;   // of a thousand times: those that are ten times as long
