@@ -14,6 +14,10 @@
 // Monotonic nanoseconds since an arbitrary start; never 0.
 uint64_t co_clock_now_ns(void);
 
+// How often this thread has lost its processor to another one that wanted it. What it slept for is not counted, nor
+// a yield that nobody took. Not hot: a call into the kernel.
+uint64_t co_clock_preemptions(void);
+
 // Nanoseconds since 1970, for those who compare machines.
 uint64_t co_clock_wall_ns(void);
 

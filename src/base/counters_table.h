@@ -73,6 +73,7 @@ CO_COUNTER(COMMUNICATOR_SHARED_HIGH, "communicator_shared_high_water_bytes", EXP
 CO_COUNTER(SHM_FIXED, "shared_memory_fixed_bytes", EXPERT, "bytes", "shared memory of a node beside communicators and staging: processes, directory, list of loans")
 CO_COUNTER(SINGLE_COPY_BYTES, "single_copy_bytes", USER, "bytes", "of those that were copied straight between processes, likewise")
 CO_COUNTER(ADAPT_EXCHANGES, "adapt_exchanges", EXPERT, "times", "a rank told the others of a communicator what its trial took, or looked whether one is due (CASTOFF_ADAPT)")
+CO_COUNTER(ADAPT_PASSED, "adapt_passed", EXPERT, "times", "a rank saw the root of a broadcast go on without such an exchange, because another rank had not called yet")
 CO_COUNTER(ADAPT_TRIALS, "adapt_trials", USER, "calls", "on trial: taken or left to the MPI below to see how long they take")
 CO_COUNTER(ADAPT_VERDICTS, "adapt_verdicts", USER, "times", "a rank and its communicator came to a verdict about calls of a size, or confirmed one")
 CO_COUNTER(ADAPT_CHANGES, "adapt_changes", EXPERT, "times", "such a verdict was another one than before, or than the tune table")

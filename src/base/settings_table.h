@@ -15,7 +15,7 @@ CO_SETTING(IALLGATHERV, "CASTOFF_IALLGATHERV", EXPERT, CHOICE, "auto", 0, 0, "au
 CO_SETTING(BCAST_INIT, "CASTOFF_BCAST_INIT", EXPERT, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPIX_Bcast_init: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ALLGATHER_INIT, "CASTOFF_ALLGATHER_INIT", EXPERT, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPIX_Allgather_init: auto where it is not slower, yes wherever possible, no never")
 CO_SETTING(ALLGATHERV_INIT, "CASTOFF_ALLGATHERV_INIT", EXPERT, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take MPIX_Allgatherv_init: auto where it is not slower, yes wherever possible, no never")
-CO_SETTING(ADAPT, "CASTOFF_ADAPT", USER, CHOICE, "no", 0, 0, "auto|yes|no", true, "where the above are auto: try both sides in the job, for each size, and keep the faster; auto: not where ranks share cores")
+CO_SETTING(ADAPT, "CASTOFF_ADAPT", USER, CHOICE, "no", 0, 0, "auto|yes|no", true, "where the above are auto: try both sides in the job, for each size, and keep the faster; auto: on one node, no core shared")
 CO_SETTING(P2P, "CASTOFF_P2P", USER, CHOICE, "auto", 0, 0, "auto|yes|no", true, "take point-to-point messages: yes wherever possible, no never, auto between ranks of one node")
 CO_SETTING(P2P_EAGER, "CASTOFF_P2P_EAGER", EXPERT, SIZE, "8K", 0, 1048576, NULL, true, "largest message that is sent at once, inside a node at most a quarter of a ring; larger ones wait at their sender, up to 4 KiB as copies")
 CO_SETTING(P2P_STREAM, "CASTOFF_P2P_STREAM", EXPERT, SIZE, "auto", 0, 1048576, NULL, true, "largest message inside a node that goes in pieces; larger ones are read from the sender where possible; auto: as measured at the start")

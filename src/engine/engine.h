@@ -97,8 +97,8 @@ void co_team_trials_open(struct co_team *team, unsigned class);
 // As co_team_decide, for a blocking collective of a team whose trials are open and whose arguments are right: counts
 // it, on all members alike. At some calls the members exchange words for it. *trial_ns: when a trial began, else left
 // alone.
-enum co_reason co_team_choose(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns);
-// The same for one that waits for nobody: by the last verdict.
+enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns);
+// The same for one that waits for nobody: by the last verdict, if it has no root.
 enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes);
 // Of a call that ended well.
 void co_team_trial_end(struct co_team *team, uint64_t began_ns);

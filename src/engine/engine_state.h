@@ -73,9 +73,10 @@ struct co_engine {
     char verbs_text[200];                       // what it uses, or why it is not used
     uint64_t spin_turns, stall_ns;
     int policy[CO_CALL_COUNT];
-    bool adapts; // trials decide, where settings do not
+    bool adapts, adapts_between_hosts; // trials decide, where settings do not
     uint64_t opened_ns;
-    _Atomic uint64_t trials_spent_ns, trials_earned_ns; // of all teams
+    _Atomic uint64_t trials_spent_ns, trials_earned_ns; // of all teams,
+    _Atomic uint64_t trials_waited_ns;                  // and what roots have waited in vain at exchanges
     struct co_tune_table tune;
     struct co_shm_node *shm;
     struct co_transport *transport;

@@ -21,10 +21,11 @@
 #include <stdint.h>
 
 #include "base/atomics.h"
+#include "shm/shm.h"
 #include "shm/shm_measure.h"
 
 #define CO_SHM_MAGIC UINT64_C(0x63617374646f6666)
-#define CO_SHM_VERSION 8
+#define CO_SHM_VERSION 9
 #define CO_SHM_PAGE 4096
 #define CO_SHM_FRAGMENT ((size_t)512)         // a slot of the bulk ring
 #define CO_SHM_PIECE_LEAST ((size_t)16 << 10) // of a large block, which several ranks copy by pieces
@@ -83,10 +84,18 @@ struct co_shm_loan {
     _Atomic uint64_t end;                         // bulk tick after the last one written there
 };
 
+// What a member says in a council (shm_council.c).
+struct co_shm_words {
+    _Atomic uint64_t number; // of the program's call
+    uint64_t words[CO_SHM_COUNCIL_WORDS];
+};
+
 // Head of a lane. Every pair of lines has one writer at a time, named beside it.
 struct co_shm_control {
     // The member: ticks of each ring that it is done with, reading and writing. Published late on purpose.
     alignas(CO_LINE_PAIR) _Atomic uint64_t consumed[3];
+    // The member, where ranks follow a chair: the number of its last such call, and the ways of those up to it.
+    alignas(CO_CACHE_LINE) _Atomic uint64_t way;
     // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In
     // streams, which are no large operations: bulk ticks it has written, and where their slots are: offset from the
     // start of the segment, with the logarithm of their number in the low bits.
@@ -105,9 +114,14 @@ struct co_shm_control {
     // pieces that it took and is done with.
     alignas(CO_LINE_PAIR) _Atomic uint64_t claim;
     _Atomic uint64_t copied;
+    // The member: what it tells the chair of a council.
+    alignas(CO_CACHE_LINE) struct co_shm_words ballot;
     // The peer: pieces it copied for this member, and requests it answered.
     alignas(CO_LINE_PAIR) _Atomic uint64_t helped;
     _Atomic uint64_t reply;
+    // The member, as chair: its last answer, and the call of its last ruling.
+    alignas(CO_CACHE_LINE) struct co_shm_words answer;
+    _Atomic uint64_t ruled;
 };
 
 _Static_assert(sizeof(_Atomic uint64_t) == 8, "atomic words are plain words");

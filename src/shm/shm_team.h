@@ -28,7 +28,7 @@
 #define CO_SHM_WRITES_AHEAD 2
 #define CO_SHM_READS_AHEAD 4
 
-enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER };
+enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER, CO_SHM_COUNCIL, CO_SHM_WAY };
 
 struct co_shm_team {
     struct co_shm_node *node;
@@ -47,6 +47,7 @@ struct co_shm_team {
     uint64_t loan_word;             // its word, as we wrote it last
     uint64_t number;                // operations begun, those without bytes left out
     uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
+    uint64_t ways, all_came;        // ways asked for (shm_council.c), and those that every member has come to
     uint64_t bytes_uncounted;       // payload not yet added to the counters
     uint64_t single_bytes_uncounted;
     int members[]; // ranks within the node

@@ -107,6 +107,12 @@ int co_team_run_allgather(struct co_team *team, const void *mine, void *all, siz
     return run_blocking(&task, call);
 }
 
+int co_team_run_beside(struct co_team *team, struct co_shm_op *op, const char *call)
+{
+    int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the wait looks at the others
+    return broken != 0 ? broken : run_inline(team, op, call);
+}
+
 int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call)
 {
     int broken = co_load_relaxed(&team->broken); // relaxed: a hint, the task looks again

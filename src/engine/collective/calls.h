@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+struct co_shm_op;
 struct co_team;
 
 // As co_team_bcast and co_team_allgather of engine.h, on a team that is not broken.
@@ -14,5 +15,8 @@ int co_team_run_bcast(struct co_team *team, int root, void *buffer, size_t bytes
 int co_team_run_allgather(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call);
 // A few bytes of each member to all, as a blocking collective of the team in the name of `call`.
 int co_team_exchange(struct co_team *team, const void *mine, void *all, size_t bytes, const char *call);
+
+// Moves to its end what is no operation of the team's rings (co_shm_council_start). 0 or -errno.
+int co_team_run_beside(struct co_team *team, struct co_shm_op *op, const char *call);
 
 #endif

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The trials of a team: what is said and heard at exchanges, races and their verdicts, when the next exchange is. All
-// state that decides changes in co_adapt_hear and co_adapt_count alone, whose arguments are equal on all members; what
-// is this member's own are three times, which nobody but co_adapt_say reads. Warm: exchanges only.
+// The trials of a team: what is said and heard at exchanges, and when the next exchange is. All state that decides
+// changes in co_adapt_hear and co_adapt_count alone, whose arguments are equal on all members; what is this member's
+// own are three times and a flag, which nobody but co_adapt_say reads. Warm: exchanges only.
 #include "engine/decide/adapt.h"
 
 #include <string.h>
 
 #include "base/mix_bits.h"
+#include "engine/decide/adapt_race.h"
 
-#define TIE(ns) ((ns) + (ns) / 32)    // 3 %: noise, and then the prior stays
-#define BETTER(ns) ((ns) + (ns) / 20) // 5 %, in each of two pairs, to change a verdict
-#define CLEAR 4                       // times as long in half of the trials: the way in force has lost
-#define CLEAR_IF_DEAR 2               // likewise the other one
 #define EARNS 4                       // a part of what verdicts gain may be spent on finding more of them
 #define SPAN_MOST (UINT64_C(1) << 50) // no time is longer: sums stay in range whatever is heard
 
@@ -56,7 +53,8 @@ void co_adapt_say(const struct co_adapt *adapt, const struct co_adapt_call *call
                                    .trial_ns = adapt->trial_ns,
                                    .exchange_ns = adapt->exchange_ns,
                                    .since_ns = adapt->exchange_end_ns == 0 ? 0 : now_ns - adapt->exchange_end_ns,
-                                   .left_ns = left_ns};
+                                   .left_ns = left_ns,
+                                   .is_disturbed = adapt->was_disturbed};
 }
 
 static uint64_t bounded(uint64_t ns)
@@ -64,135 +62,35 @@ static uint64_t bounded(uint64_t ns)
     return ns < SPAN_MOST ? ns : SPAN_MOST;
 }
 
-// False: the members were not called alike, or one of them cannot take part.
-static bool combine(struct co_adapt_word *all, const struct co_adapt_word *words, int members)
+void co_adapt_combine(struct co_adapt_word *all, const struct co_adapt_word *words, int members)
 {
     *all = words[0];
     all->trial_ns = bounded(all->trial_ns);
     for (int i = 1; i < members; i++) {
         const struct co_adapt_word *its = &words[i];
         if (its->digest != all->digest) {
-            return false;
+            *all = (struct co_adapt_word){0};
+            return;
         }
         // Who comes last to an exchange waits for nobody in it.
         all->exchange_ns = its->exchange_ns < all->exchange_ns ? its->exchange_ns : all->exchange_ns;
         all->since_ns = its->since_ns < all->since_ns ? its->since_ns : all->since_ns;
         all->left_ns = its->left_ns < all->left_ns ? its->left_ns : all->left_ns;
         all->trial_ns = bounded(its->trial_ns) > all->trial_ns ? bounded(its->trial_ns) : all->trial_ns;
+        all->is_disturbed |= its->is_disturbed;
     }
     all->exchange_ns = bounded(all->exchange_ns);
     all->since_ns = bounded(all->since_ns);
-    return all->digest != 0;
 }
 
-static enum co_adapt_way other_than(enum co_adapt_way way)
+static void count_turned(struct co_adapt *adapt)
 {
-    return way == CO_ADAPT_NATIVE ? CO_ADAPT_CASTOFF : CO_ADAPT_NATIVE;
-}
-
-// The one that the class has outside of its race.
-static enum co_adapt_way holder_of(const struct co_adapt_class *of)
-{
-    return (enum co_adapt_way)(of->phase == CO_ADAPT_WATCHED ? of->way : of->prior);
-}
-
-// A B B A A B B A, the holder first.
-static enum co_adapt_way way_of_trial(const struct co_adapt_class *of)
-{
-    unsigned turn = of->race.trials % 4;
-    enum co_adapt_way holder = holder_of(of);
-    return turn == 0 || turn == 3 ? holder : other_than(holder);
-}
-
-static uint64_t least(const uint64_t *ns, unsigned count)
-{
-    uint64_t best = ns[0];
-    for (unsigned i = 1; i < count; i++) {
-        best = ns[i] < best ? ns[i] : best;
+    memset(adapt->turned, 0, sizeof adapt->turned);
+    for (unsigned i = 0; i < adapt->used; i++) {
+        const struct co_adapt_class *of = &adapt->classes[i];
+        bool is_turned = of->phase >= CO_ADAPT_STANDS && (of->way != of->prior || of->is_split);
+        adapt->turned[co_adapt_key_call(of->key)] += is_turned;
     }
-    return best;
-}
-
-static uint64_t most(const uint64_t *ns, unsigned count)
-{
-    uint64_t worst = ns[0];
-    for (unsigned i = 1; i < count; i++) {
-        worst = ns[i] > worst ? ns[i] : worst;
-    }
-    return worst;
-}
-
-static uint64_t second_least(const uint64_t *ns, unsigned count)
-{
-    uint64_t first = UINT64_MAX, second = UINT64_MAX;
-    for (unsigned i = 0; i < count; i++) {
-        if (ns[i] < first) {
-            second = first;
-            first = ns[i];
-        } else if (ns[i] < second) {
-            second = ns[i];
-        }
-    }
-    return second;
-}
-
-int64_t co_adapt_gained_ns(const struct co_adapt_class *of)
-{
-    int64_t calls = (int64_t)(of->calls - of->decided_at);
-    int64_t each = (int64_t)(of->ns[of->prior] - of->ns[of->way]);
-    return of->gained_ns + (of->phase >= CO_ADAPT_STANDS ? calls * each : 0);
-}
-
-static void settle(struct co_adapt_class *of, enum co_adapt_way way, struct co_adapt_step *step)
-{
-    bool had_one = of->phase == CO_ADAPT_WATCHED;
-    step->has_verdict = true;
-    step->has_changed = way != holder_of(of);
-    of->gained_ns = co_adapt_gained_ns(of);
-    of->decided_at = of->calls;
-    of->first_at = of->first_at == 0 ? of->calls + 1 : of->first_at;
-    of->changes += step->has_changed;
-    of->watch_every = !had_one || step->has_changed ? CO_ADAPT_WATCH_FIRST : 2 * of->watch_every;
-    of->watch_every = of->watch_every < CO_ADAPT_WATCH_LAST ? of->watch_every : CO_ADAPT_WATCH_LAST;
-    of->watch_at = of->calls + of->watch_every;
-    of->way = (uint8_t)way;
-    of->phase = CO_ADAPT_STANDS;
-    memset(&of->race, 0, sizeof(of->race));
-}
-
-static void end_first_race(struct co_adapt_class *of, uint64_t left_ns, struct co_adapt_step *step)
-{
-    enum co_adapt_way prior = (enum co_adapt_way)of->prior, other = other_than(prior);
-    unsigned rounds = of->race.trials / 2;
-    const uint64_t *of_prior = of->race.ns[prior], *of_other = of->race.ns[other];
-    bool prior_wins, is_over = rounds == CO_ADAPT_ROUNDS;
-    uint64_t (*judge)(const uint64_t *, unsigned) = is_over ? second_least : least;
-    if (is_over) {
-        prior_wins = judge(of_prior, rounds) <= TIE(judge(of_other, rounds));
-    } else {
-        // The other way may be slow at first, at each root that has not used it yet: it has lost only after all its
-        // trials, unless there is nothing left to pay them with.
-        prior_wins = left_ns == 0 && least(of_other, rounds) > CLEAR_IF_DEAR * most(of_prior, rounds);
-        if (!prior_wins && least(of_prior, rounds) <= CLEAR * most(of_other, rounds)) {
-            return;
-        }
-    }
-    uint64_t prior_ns = judge(of_prior, rounds), other_ns = judge(of_other, rounds);
-    settle(of, prior_wins ? prior : other, step);
-    of->ns[prior] = prior_ns;
-    of->ns[other] = other_ns;
-}
-
-// Two pairs: the runner-up must win both.
-static void end_watch(struct co_adapt_class *of, struct co_adapt_step *step)
-{
-    enum co_adapt_way way = (enum co_adapt_way)of->way, other = other_than(way);
-    const uint64_t *held = of->race.ns[way], *its = of->race.ns[other];
-    bool wins = BETTER(its[0]) < held[0] && BETTER(its[1]) < held[1];
-    uint64_t held_ns = least(held, 2), its_ns = least(its, 2);
-    settle(of, wins ? other : way, step);
-    of->ns[way] = held_ns;
-    of->ns[other] = its_ns;
 }
 
 // What the trial before has taken.
@@ -207,22 +105,7 @@ static void take_trial(struct co_adapt *adapt, const struct co_adapt_word *all, 
     if (ns == 0) {
         return; // the call failed everywhere: it is tried again
     }
-    enum co_adapt_way holder = holder_of(of);
-    unsigned turn = of->race.trials++ / 2;
-    of->race.ns[adapt->trial_way][turn] = ns;
-    if (adapt->trial_way != holder) { // whose first trial came before
-        uint64_t known = of->race.ns[holder][0];
-        step->spent_ns += ns > known ? ns - known : 0;
-        of->excess_ns += ns > known ? ns - known : 0;
-    }
-    if (of->race.trials % 4 != 0) {
-        return;
-    }
-    if (of->phase == CO_ADAPT_WATCHED) {
-        end_watch(of, step);
-    } else {
-        end_first_race(of, all->left_ns, step);
-    }
+    co_adapt_race_take(of, adapt->trial_way, ns, all->is_disturbed != 0, all->left_ns, step);
 }
 
 static bool is_due(const struct co_adapt_class *of)
@@ -259,6 +142,7 @@ static struct co_adapt_class *take_call(struct co_adapt *adapt, const struct co_
 {
     struct co_adapt_class *of = co_adapt_find(adapt, call->key);
     of->is_fixed = of->is_fixed || !call->can_change || of == &adapt->classes[CO_ADAPT_CLASSES];
+    of->is_split = call->is_split;
     if (is_due(of)) {
         of->prior = of->phase == CO_ADAPT_COUNTED ? (uint8_t)call->prior : of->prior;
         of->phase = of->phase == CO_ADAPT_COUNTED ? CO_ADAPT_RACED : CO_ADAPT_WATCHED;
@@ -324,12 +208,14 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
 {
     struct co_adapt_step step = {.way = CO_ADAPT_PRIOR, .next = UINT64_MAX};
     struct co_adapt_word all;
-    if (adapt->has_ended || !combine(&all, words, members)) {
+    co_adapt_combine(&all, words, members);
+    if (adapt->has_ended || all.digest == 0) {
         step.has_ended = adapt->has_ended = true;
         return step;
     }
     take_trial(adapt, &all, &step);
     adapt->trial_ns = 0;
+    adapt->was_disturbed = false;
     if (all.exchange_ns != 0) {
         adapt->cost_ns = adapt->cost_ns == 0 ? all.exchange_ns : (3 * adapt->cost_ns + all.exchange_ns) / 4;
     }
@@ -338,8 +224,11 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
     step.way = co_adapt_way_in_force(of);
     if (may_try(of, all.left_ns)) {
         adapt->trial = of;
-        step.way = adapt->trial_way = way_of_trial(of);
+        step.way = adapt->trial_way = co_adapt_race_next(of);
         step.is_trial = true;
+    }
+    if (step.has_verdict) {
+        count_turned(adapt);
     }
     step.next = next_exchange(adapt, call, &all);
     adapt->calls = call->number;
@@ -347,13 +236,14 @@ struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt
     return step;
 }
 
-void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns)
+void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns, bool is_disturbed)
 {
-    adapt->exchange_ns = ended_ns - began_ns + 1;
+    adapt->exchange_ns = is_disturbed ? 0 : ended_ns - began_ns + 1;
     adapt->exchange_end_ns = ended_ns;
 }
 
-void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns)
+void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns, bool is_disturbed)
 {
     adapt->trial_ns = ns;
+    adapt->was_disturbed = is_disturbed;
 }

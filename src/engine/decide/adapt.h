@@ -14,7 +14,11 @@
 //   checkpoint  an exchange between spells; they are as far apart as keeps their time small
 //
 // A class on trial (a race) takes the way in force and the other in the order A B B A A B B A; the longest time of all
-// members counts for each trial, the second shortest of the four for each way.
+// members counts for each trial, the second shortest of the four for each way. A trial in which a member lost its
+// processor to somebody else says nothing of the way: it is repeated, a few times, and charged to nobody. What disturbs
+// makes times longer, never shorter. So of a way that lost at least two times must be undisturbed; else the race is in
+// doubt, nothing changes, and it is soon held again. After two of those what there is counts: that one way is disturbed
+// each time may be its own doing.
 #ifndef CASTOFF_ENGINE_DECIDE_ADAPT_H
 #define CASTOFF_ENGINE_DECIDE_ADAPT_H
 
@@ -23,10 +27,13 @@
 
 #include "engine/decide/adapt_class.h"
 
-#define CO_ADAPT_CLASSES 32   // of a team; what comes later follows the prior
-#define CO_ADAPT_WARM 4       // calls of a class before its first trial: most classes of most programs end here
-#define CO_ADAPT_ENTITLED 400 // calls of a class after which it has its trials whatever has been spent
-#define CO_ADAPT_ROUNDS 4     // trials of each way in a race
+#define CO_ADAPT_CLASSES 32     // of a team; what comes later follows the prior
+#define CO_ADAPT_WARM 4         // calls of a class before its first trial: most classes of most programs end here
+#define CO_ADAPT_ENTITLED 400   // calls of a class after which it has its trials whatever has been spent
+#define CO_ADAPT_ROUNDS 4       // trials of each way in a race
+#define CO_ADAPT_REPEATS 3      // of disturbed trials, in a race; the others count
+#define CO_ADAPT_DOUBTS 2       // races without a certain result, one after the other
+#define CO_ADAPT_DOUBT_CALLS 64 // of a class from such a race to the next
 #define CO_ADAPT_WATCH_FIRST UINT64_C(1024) // calls of a class until it is looked at again; doubles
 #define CO_ADAPT_WATCH_LAST UINT64_C(65536)
 #define CO_ADAPT_APART 8        // calls between checkpoints, at least,
@@ -45,14 +52,18 @@ enum co_adapt_phase {
 
 struct co_adapt_race {
     unsigned trials; // that are over
+    unsigned repeats;
+    unsigned disturbed[CO_ADAPT_WAYS]; // of those that count
     uint64_t ns[CO_ADAPT_WAYS][CO_ADAPT_ROUNDS];
 };
 
 struct co_adapt_class {
     uint16_t key;
     uint8_t phase, prior, way;
+    uint8_t doubts;
     bool is_live;  // called since the last exchange
     bool is_fixed; // something else than the prior decides, or there was no room for it
+    bool is_split; // the prior is not one way for the whole class
     uint64_t calls;
     uint64_t counted;              // of these, for what verdicts gain
     uint64_t first_at, decided_at; // number of the call with the first verdict; calls before the last one
@@ -68,23 +79,26 @@ struct co_adapt {
     uint8_t slot[CO_ADAPT_KEYS];                         // of a key: 1 + its class; 0: not met yet
     struct co_adapt_class classes[CO_ADAPT_CLASSES + 1]; // the last: all that there was no room for
     unsigned used;
-    unsigned idle;                // exchanges in a row without a trial
-    bool has_ended;               // members differ: the prior, for good
-    uint64_t calls;               // of the team at the last exchange
-    uint64_t cost_ns;             // of an exchange, as agreed
-    struct co_adapt_class *trial; // of the call of the last exchange, NULL: none
+    unsigned idle;                   // exchanges in a row without a trial
+    bool has_ended;                  // members differ: the prior, for good
+    unsigned turned[CO_ADAPT_CALLS]; // classes of a call that go another way than without trials
+    uint64_t calls;                  // of the team at the last exchange
+    uint64_t cost_ns;                // of an exchange, as agreed
+    struct co_adapt_class *trial;    // of the call of the last exchange, NULL: none
     enum co_adapt_way trial_way;
-    uint64_t trial_ns; // ours, and below
+    uint64_t trial_ns;  // ours, and below
+    bool was_disturbed; // in it
     uint64_t exchange_ns, exchange_end_ns;
 };
 
 // What a member tells. All zero: it cannot take part.
 struct co_adapt_word {
-    uint64_t digest;      // never 0
-    uint64_t trial_ns;    // of the trial before; 0: there was none
-    uint64_t exchange_ns; // that the exchange before took here; the least of all members is what one costs
-    uint64_t since_ns;    // since then
-    uint64_t left_ns;     // that may yet be spent on trials and exchanges
+    uint64_t digest;       // never 0
+    uint64_t trial_ns;     // of the trial before; 0: there was none
+    uint64_t exchange_ns;  // that the exchange before took here, 0: who knows; the least of all is what one costs
+    uint64_t since_ns;     // since then
+    uint64_t left_ns;      // that may yet be spent on trials and exchanges
+    uint64_t is_disturbed; // 1: lost its processor during the trial before
 };
 
 // The call at which an exchange takes place.
@@ -93,6 +107,7 @@ struct co_adapt_call {
     unsigned key;
     bool can_change;         // nothing but the prior decides
     enum co_adapt_way prior; // of the class
+    bool is_split;           // the prior is not one way for the whole class
 };
 
 struct co_adapt_step {
@@ -114,6 +129,17 @@ static inline uint64_t co_adapt_left(uint64_t elapsed_ns, uint64_t spent_ns, uin
     return allowed > spent_ns ? allowed - spent_ns : 0;
 }
 
+// How long a root may wait at an exchange for members that have not come: for as long as one of them may have lost its
+// processor on a busy machine, and all its waits in vain together for one part in a hundred of the time, and some more
+// in the beginning. Of a budget of its own: a root that is always ahead must not use up that of trials.
+#define CO_ADAPT_PATIENCE_NS UINT64_C(20000000)
+static inline uint64_t co_adapt_patience(uint64_t elapsed_ns, uint64_t waited_ns)
+{
+    uint64_t first_ns = 2 * CO_ADAPT_PATIENCE_NS, allowed = elapsed_ns / 100 > first_ns ? elapsed_ns / 100 : first_ns;
+    uint64_t left_ns = allowed > waited_ns ? allowed - waited_ns : 0;
+    return left_ns < CO_ADAPT_PATIENCE_NS ? left_ns : CO_ADAPT_PATIENCE_NS;
+}
+
 // `credit` calls of class `key` came before it was opened.
 void co_adapt_open(struct co_adapt *adapt, unsigned key, unsigned credit);
 
@@ -123,11 +149,15 @@ enum co_adapt_way co_adapt_way_of(const struct co_adapt *adapt, unsigned key);
 // At an exchange: what we say, and what comes of all the members' words.
 void co_adapt_say(const struct co_adapt *adapt, const struct co_adapt_call *call, uint64_t now_ns, uint64_t left_ns,
                   struct co_adapt_word *word);
+// All members' words as one, in place of which it may be heard. All zero: they were not called alike, or one of them
+// cannot take part.
+void co_adapt_combine(struct co_adapt_word *all, const struct co_adapt_word *words, int members);
 struct co_adapt_step co_adapt_hear(struct co_adapt *adapt, const struct co_adapt_call *call,
                                    const struct co_adapt_word *words, int members);
 
-void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns);
-void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns);
+// `is_disturbed`: this member lost its processor meanwhile.
+void co_adapt_note_exchange(struct co_adapt *adapt, uint64_t began_ns, uint64_t ended_ns, bool is_disturbed);
+void co_adapt_note_trial(struct co_adapt *adapt, uint64_t ns, bool is_disturbed);
 
 // For the report: over the prior, by the times of its races; negative: lost.
 int64_t co_adapt_gained_ns(const struct co_adapt_class *of);

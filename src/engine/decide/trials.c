@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Trials of a communicator's blocking collectives: brings clock, exchange and budget to what decides about them
-// (adapt.h). Exchanges are small allgathers of the team inside the program's call, before its own bytes move. The
-// first is at its fifth call: who makes fewer costs nothing here. The way of a call without exchange is hot, all else
-// warm; the thread of the call, as MPI orders the collectives of a communicator.
+// (adapt.h). Exchanges are councils on a node (council.h), between hosts small allgathers of the team, inside the
+// program's call, before its own bytes move. The first is at its fifth call: who makes fewer costs nothing here. The
+// way of a call without exchange is hot, all else warm; the thread of the call, as MPI orders the collectives of a
+// communicator.
 #include "engine/decide/trials.h"
 
 #include <endian.h>
@@ -17,25 +18,30 @@
 #include "engine/collective/onesided_collective.h"
 #include "engine/collective/team.h"
 #include "engine/decide/adapt.h"
+#include "engine/decide/council.h"
 #include "engine/engine_state.h"
 
 _Static_assert(CO_TRIALS_AFTER == CO_ADAPT_WARM, "a communicator of one class goes on trial at once");
 
 #define RANKS_MOST 256 // whose words are on the stack: an exchange must not need memory
+#define PASSED_MOST 9  // the logarithm of calls between exchanges that a root passes by
 
 void co_trials_open(struct co_engine *engine)
 {
     int64_t setting = co_setting_number(CO_SET_ADAPT);
     // Ranks that share cores measure their scheduler.
     engine->adapts = setting == CO_YES || (setting == CO_AUTO && !engine->is_oversubscribed);
+    // Members on several hosts have no cheap word of a root's: its broadcasts wait at exchanges, and unequal lengths
+    // after a verdict let members wait for each other.
+    engine->adapts_between_hosts = setting == CO_YES;
     engine->opened_ns = co_clock_now_ns();
 }
 
 bool co_trials_are_for(const struct co_engine *engine, const struct co_team_facts *facts)
 {
     bool is_open = engine->policy[CO_CALL_BCAST] == CO_AUTO || engine->policy[CO_CALL_ALLGATHER] == CO_AUTO;
-    return engine->adapts && is_open && facts->ranks <= RANKS_MOST &&
-           co_decide(&engine->tune, facts, CO_CALL_BCAST, 1, CO_YES) == CO_TAKE;
+    return engine->adapts && (facts->nodes == 1 || engine->adapts_between_hosts) && is_open &&
+           facts->ranks <= RANKS_MOST && co_decide(&engine->tune, facts, CO_CALL_BCAST, 1, CO_YES) == CO_TAKE;
 }
 
 unsigned co_trials_class(enum co_call call, size_t bytes)
@@ -93,25 +99,56 @@ static uint64_t left_of(struct co_engine *engine, uint64_t now_ns)
                          co_load_relaxed(&engine->trials_earned_ns));
 }
 
-// All members' words, after ours. 0 or -errno.
-static int exchange(struct co_team *team, const struct co_adapt_call *at, struct co_adapt_word *words, const char *name)
+// Who shares its core with other ranks loses it to them as a matter of course: that is how long a way takes there.
+static uint64_t preemptions_of(const struct co_engine *engine)
 {
-    struct co_team_trials *trials = &team->trials;
+    return engine->is_oversubscribed ? 0 : co_clock_preemptions();
+}
+
+// Between hosts, where all wait for all. CO_COUNCIL_HELD or -errno.
+static int tell_all(struct co_team *team, struct co_adapt_word *mine, struct co_adapt_word *all, const char *name)
+{
+    struct co_adapt_word words[RANKS_MOST];
+    swap_words(mine, 1);
+    int error = co_team_exchange(team, mine, words, sizeof(*mine), name);
+    if (error != 0) {
+        return error;
+    }
+    swap_words(words, team->size);
+    co_adapt_combine(all, words, team->size);
+    return CO_COUNCIL_HELD;
+}
+
+// Ours to all, and theirs as one. As co_council_hold. A root need not wait for others in a broadcast, and of nothing
+// nobody waits for anybody: programs may rely on it.
+static int exchange(struct co_team *team, const struct co_adapt_call *at, const struct co_council_call *call,
+                    bool is_waited_in, struct co_adapt_word *all)
+{
+    struct co_engine *engine = team->engine;
+    struct co_adapt *table = team->trials.table;
     struct co_adapt_word mine = {0}; // of who has no memory
-    uint64_t began_ns = co_clock_now_ns();
-    if (trials->table != NULL) {
-        co_adapt_say(trials->table, at, began_ns, left_of(team->engine, began_ns), &mine);
+    uint64_t preemptions = preemptions_of(engine), began_ns = co_clock_now_ns(), left_ns = left_of(engine, began_ns);
+    // relaxed: a sum, of which this member makes what it likes
+    uint64_t patience_ns = co_adapt_patience(began_ns - engine->opened_ns, co_load_relaxed(&engine->trials_waited_ns));
+    if (table != NULL) {
+        co_adapt_say(table, at, began_ns, left_ns, &mine);
     }
-    swap_words(&mine, 1);
-    int error = co_team_exchange(team, &mine, words, sizeof(mine), name);
-    if (error == 0) {
-        swap_words(words, team->size);
+    int held = team->runs_inline
+                   ? co_council_hold(team, call, &mine, all, is_waited_in ? UINT64_MAX : began_ns + patience_ns)
+                   : tell_all(team, &mine, all, call->name);
+    uint64_t ended_ns = co_clock_now_ns();
+    if (held == CO_COUNCIL_PASSED) {
+        uint64_t waited_ns = call->chair == team->rank ? ended_ns - began_ns : 0;
+        co_add_relaxed(&engine->trials_waited_ns, waited_ns); // relaxed: a sum
+        co_counter_add(CO_COUNT_ADAPT_SPENT, waited_ns);
+        co_counter_add(CO_COUNT_ADAPT_PASSED, 1);
+    } else {
+        if (table != NULL) {
+            co_adapt_note_exchange(table, began_ns, ended_ns, preemptions_of(engine) != preemptions);
+        }
+        co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
     }
-    if (trials->table != NULL) {
-        co_adapt_note_exchange(trials->table, began_ns, co_clock_now_ns());
-    }
-    co_counter_add(CO_COUNT_ADAPT_EXCHANGES, 1);
-    return error;
+    return held;
 }
 
 static void account(struct co_engine *engine, const struct co_adapt_step *step)
@@ -124,24 +161,68 @@ static void account(struct co_engine *engine, const struct co_adapt_step *step)
     co_counter_add(CO_COUNT_ADAPT_SPENT, step->spent_ns);
 }
 
-static enum co_reason agree(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns)
+static bool takes(const struct co_team *team, enum co_call call, size_t bytes)
+{
+    return co_team_decide(team->engine, &team->facts, call, bytes) == CO_TAKE;
+}
+
+// By the tables alone. Where classes go another way than without trials, members with other lengths than the chair's
+// would go another way than it: there it says which, and they follow.
+static enum co_reason choose(struct co_team *team, enum co_call call, int chair, size_t bytes)
+{
+    const struct co_engine *engine = team->engine;
+    struct co_team_trials *trials = &team->trials;
+    if (trials->table == NULL) {
+        return co_team_decide(engine, &team->facts, call, bytes);
+    }
+    unsigned key = co_trials_class(call, bytes);
+    enum co_adapt_way way = co_adapt_count(trials->table, key);
+    enum co_reason reason = way != CO_ADAPT_PRIOR && !is_placed(engine, &team->facts, bytes)
+                                ? reason_of(way)
+                                : co_team_decide(engine, &team->facts, call, bytes);
+    if (__builtin_expect(trials->table->turned[co_adapt_key_call(key)] == 0 || !team->runs_inline, 1)) {
+        return reason;
+    }
+    struct co_council_call at = {.number = trials->calls, .chair = chair, .name = co_call_text(call)};
+    int follows = co_council_follow(team, &at, reason == CO_TAKE);
+    if (follows < 0 || follows == (reason == CO_TAKE) || !can_change(engine, &team->facts, call, bytes)) {
+        return reason;
+    }
+    return follows ? CO_TAKE : CO_FOUND_SLOWER;
+}
+
+// The root has passed the exchange by: the next one is later, each time by more.
+static enum co_reason put_off(struct co_team *team, enum co_call call, int chair, size_t bytes)
+{
+    struct co_team_trials *trials = &team->trials;
+    trials->next = trials->calls + (UINT64_C(1) << trials->passed);
+    trials->passed += trials->passed < PASSED_MOST;
+    return choose(team, call, chair, bytes);
+}
+
+static enum co_reason agree(struct co_team *team, enum co_call call, int chair, size_t bytes, uint64_t *trial_ns)
 {
     struct co_engine *engine = team->engine;
     const struct co_team_facts *facts = &team->facts;
     struct co_team_trials *trials = &team->trials;
-    struct co_adapt_word words[RANKS_MOST];
     unsigned key = co_trials_class(call, bytes);
-    bool is_taken = co_team_decide(engine, facts, call, co_adapt_key_bytes(key)) == CO_TAKE;
+    bool is_taken = takes(team, call, co_adapt_key_bytes(key));
     struct co_adapt_call at = {.number = trials->calls,
                                .key = key,
                                .can_change = can_change(engine, facts, call, bytes),
-                               .prior = is_taken ? CO_ADAPT_CASTOFF : CO_ADAPT_NATIVE};
+                               .prior = is_taken ? CO_ADAPT_CASTOFF : CO_ADAPT_NATIVE,
+                               .is_split = takes(team, call, co_adapt_key_bytes(key + 1) - 1) != is_taken};
+    struct co_council_call council = {.number = trials->calls, .chair = chair, .name = co_call_text(call)};
+    struct co_adapt_word all;
     open_table(trials, key);
+    int held = exchange(team, &at, &council, !co_call_has_root(call) && bytes > 0, &all);
+    if (held == CO_COUNCIL_PASSED) {
+        return put_off(team, call, chair, bytes);
+    }
     // An error is that of a member that is gone or gave up: what follows on this team will say so, if it is taken.
-    int error = exchange(team, &at, words, co_call_text(call));
     struct co_adapt_step step = {.has_ended = true};
-    if (error == 0 && trials->table != NULL) {
-        step = co_adapt_hear(trials->table, &at, words, team->size);
+    if (held == CO_COUNCIL_HELD && trials->table != NULL) {
+        step = co_adapt_hear(trials->table, &at, &all, 1);
     }
     account(engine, &step);
     if (step.has_ended) {
@@ -149,31 +230,28 @@ static enum co_reason agree(struct co_team *team, enum co_call call, size_t byte
         co_team_trials_close(trials);
         return co_team_decide(engine, facts, call, bytes);
     }
+    trials->passed = 0;
     trials->next = step.next;
-    *trial_ns = step.is_trial ? co_clock_now_ns() : *trial_ns;
+    if (step.is_trial) {
+        trials->preemptions = preemptions_of(engine);
+        *trial_ns = co_clock_now_ns();
+    }
     bool has_way = step.way != CO_ADAPT_PRIOR && at.can_change;
     return has_way ? reason_of(step.way) : co_team_decide(engine, facts, call, bytes);
 }
 
-enum co_reason co_team_choose(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns)
+enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns)
 {
-    struct co_team_trials *trials = &team->trials;
-    if (__builtin_expect(++trials->calls >= trials->next, 0)) {
-        return agree(team, call, bytes, trial_ns);
-    }
-    if (trials->table != NULL) {
-        enum co_adapt_way way = co_adapt_count(trials->table, co_trials_class(call, bytes));
-        if (way != CO_ADAPT_PRIOR && !is_placed(team->engine, &team->facts, bytes)) {
-            return reason_of(way);
-        }
-    }
-    return co_team_decide(team->engine, &team->facts, call, bytes);
+    int chair = co_call_has_root(call) ? root : 0;
+    return __builtin_expect(++team->trials.calls >= team->trials.next, 0) ? agree(team, call, chair, bytes, trial_ns)
+                                                                          : choose(team, call, chair, bytes);
 }
 
 enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call call, size_t bytes)
 {
     const struct co_adapt *table = team->trials.table;
-    if (table != NULL && team->engine->policy[call] == CO_AUTO) {
+    // Nobody can wait here for a root to say which way it goes, and its length may be another one.
+    if (table != NULL && team->engine->policy[call] == CO_AUTO && !co_call_has_root(call)) {
         enum co_adapt_way way = co_adapt_way_of(table, co_trials_class(call, bytes));
         if (way != CO_ADAPT_PRIOR) {
             return reason_of(way);
@@ -184,8 +262,10 @@ enum co_reason co_team_choose_at_once(const struct co_team *team, enum co_call c
 
 void co_team_trial_end(struct co_team *team, uint64_t began_ns)
 {
-    if (team->trials.table != NULL) {
-        co_adapt_note_trial(team->trials.table, co_clock_now_ns() - began_ns + 1);
+    const struct co_team_trials *trials = &team->trials;
+    if (trials->table != NULL) {
+        uint64_t took_ns = co_clock_now_ns() - began_ns + 1;
+        co_adapt_note_trial(trials->table, took_ns, preemptions_of(team->engine) != trials->preemptions);
     }
 }
 

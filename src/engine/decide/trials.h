@@ -16,6 +16,8 @@ struct co_team_trials {
     uint64_t next;          // number of the one before which the members exchange words; UINT64_MAX: none
     struct co_adapt *table; // NULL: before the first exchange, or none comes
     uint16_t first_class;   // of all calls before it; CO_TRIALS_NO_CLASS: they differed
+    uint64_t preemptions;   // of the calling thread as the trial under way began
+    unsigned passed;        // exchanges in a row that a root passed by
 };
 
 // Once the facts of the ranks are known.

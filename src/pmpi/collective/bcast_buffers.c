@@ -22,7 +22,7 @@ enum co_reason co_bcast_route(struct co_bcast_call *call, MPI_Comm comm, enum co
     if (co_call_is_nonblocking(which)) {
         return co_route_choose_at_once(call->communicator, which, call->bytes);
     }
-    return co_route_choose(call->communicator, which, call->bytes, &call->trial_ns);
+    return co_route_choose(call->communicator, which, call->root, call->bytes, &call->trial_ns);
 }
 
 static bool is_root(const struct co_bcast_call *call)

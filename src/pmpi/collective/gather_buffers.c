@@ -25,7 +25,7 @@ enum co_reason co_gather_route(struct co_gather_call *call, MPI_Comm comm, enum 
     if (co_call_is_nonblocking(which)) {
         return co_route_choose_at_once(call->communicator, which, call->block_bytes);
     }
-    return co_route_choose(call->communicator, which, call->block_bytes, &call->trial_ns);
+    return co_route_choose(call->communicator, which, 0, call->block_bytes, &call->trial_ns);
 }
 
 static char *own_block(const struct co_gather_call *call)

@@ -31,7 +31,7 @@ bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_d
     return true;
 }
 
-enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, size_t bytes,
+enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, int root, size_t bytes,
                                     uint64_t *trial_ns)
 {
     unsigned class = co_trials_class(call, bytes);
@@ -43,7 +43,7 @@ enum co_reason co_route_first_calls(struct co_communicator *communicator, enum c
     if (++communicator->trials == CO_TRIALS_OPEN) {
         if (co_communicator_need_team(communicator) == 0) {
             co_team_trials_open(communicator->team, communicator->first_class);
-            return co_team_choose(communicator->team, call, bytes, trial_ns);
+            return co_team_choose(communicator->team, call, root, bytes, trial_ns);
         }
         communicator->trials = CO_TRIALS_NONE; // the others have been told, and their exchange fails
     }

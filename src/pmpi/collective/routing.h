@@ -45,18 +45,18 @@ static inline bool co_route_arguments(int count, MPI_Datatype type, bool sends, 
 }
 
 // Takes, or why not, once the arguments are known to be right; blocking calls only. With trials the members exchange
-// words at some calls, and *trial_ns is when a trial began.
-enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, size_t bytes,
+// words at some calls, and *trial_ns is when a trial began. `root`: of a broadcast.
+enum co_reason co_route_first_calls(struct co_communicator *communicator, enum co_call call, int root, size_t bytes,
                                     uint64_t *trial_ns);
 
-static inline enum co_reason co_route_choose(struct co_communicator *communicator, enum co_call call, size_t bytes,
-                                             uint64_t *trial_ns)
+static inline enum co_reason co_route_choose(struct co_communicator *communicator, enum co_call call, int root,
+                                             size_t bytes, uint64_t *trial_ns)
 {
     if (communicator->trials == CO_TRIALS_NONE) {
         return co_team_decide(co_process.engine, &communicator->seed.facts, call, bytes);
     }
-    return communicator->trials == CO_TRIALS_OPEN ? co_team_choose(communicator->team, call, bytes, trial_ns)
-                                                  : co_route_first_calls(communicator, call, bytes, trial_ns);
+    return communicator->trials == CO_TRIALS_OPEN ? co_team_choose(communicator->team, call, root, bytes, trial_ns)
+                                                  : co_route_first_calls(communicator, call, root, bytes, trial_ns);
 }
 
 // The same for a call that waits for nobody.

@@ -245,7 +245,7 @@ static void one_has_no_table(struct job_rank *rank)
         uint64_t trial_ns = 0;
         // The first allocation here is the table's; those of the exchange itself are another test's.
         until_failure = i == 0 && rank->rank == victim ? 0 : NOT_ARMED;
-        enum co_reason reason = co_team_choose(all, CO_CALL_BCAST, sizeof(value), &trial_ns);
+        enum co_reason reason = co_team_choose(all, CO_CALL_BCAST, i % RANKS, sizeof(value), &trial_ns);
         until_failure = NOT_ARMED;
         unsigned at = 0;
         struct co_trial_row row;

@@ -44,7 +44,7 @@ static void what_cannot_change_any_more_is_not_tried(void **state)
         co_adapt_say(&adapt, &call, 1000 * number, 1000000, &word);
         struct co_adapt_step step = co_adapt_hear(&adapt, &call, &word, 1);
         assert_true(step.is_trial == (number < 7));
-        co_adapt_note_trial(&adapt, 100);
+        co_adapt_note_trial(&adapt, 100, false);
     }
     assert_int_equal(co_adapt_way_of(&adapt, key), CO_ADAPT_PRIOR);
 }
@@ -93,6 +93,21 @@ static void the_budget_grows_with_time_and_gains(void **state)
     assert_int_equal(co_adapt_left(UINT64_C(5000000000), 11000000, 7), 39000007);
 }
 
+// A root that is always ahead is held up 40 ms in the beginning, and then one part in a hundred.
+static void a_root_waits_ever_less(void **state)
+{
+    (void)state;
+    uint64_t most = CO_ADAPT_PATIENCE_NS, waited = 0, second = UINT64_C(1000000000);
+    for (int i = 0; i < 10; i++) {
+        waited += co_adapt_patience(second / 10, waited);
+    }
+    assert_true(waited == 2 * most);
+    assert_true(co_adapt_patience(second, waited) == 0);
+    assert_true(co_adapt_patience(second, waited - 1000) == 1000);
+    assert_true(co_adapt_patience(5 * second, waited) == 50000000 - waited);
+    assert_true(co_adapt_patience(100 * second, waited) == most);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +116,7 @@ int main(void)
         cmocka_unit_test(more_classes_than_there_is_room_for_keep_the_prior),
         cmocka_unit_test(keys_hold_quarters_of_an_octave),
         cmocka_unit_test(the_budget_grows_with_time_and_gains),
+        cmocka_unit_test(a_root_waits_ever_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

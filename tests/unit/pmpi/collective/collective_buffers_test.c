@@ -54,9 +54,9 @@ bool co_route_program_type(int count, MPI_Datatype type, bool sends, struct co_d
     return count >= 0 && (type == ROW || type == GAPS);
 }
 
-enum co_reason co_route_first_calls(struct co_communicator *of, enum co_call call, size_t bytes, uint64_t *trial_ns)
+enum co_reason co_route_first_calls(struct co_communicator *of, enum co_call call, int root, size_t bytes, uint64_t *ns)
 {
-    (void)of, (void)call, (void)bytes, (void)trial_ns;
+    (void)of, (void)call, (void)root, (void)bytes, (void)ns;
     return CO_TAKE;
 }
 
@@ -76,9 +76,9 @@ enum co_reason co_team_decide(const struct co_engine *engine, const struct co_te
     return co_team_decide_as(engine, facts, call, call, bytes);
 }
 
-enum co_reason co_team_choose(struct co_team *team, enum co_call call, size_t bytes, uint64_t *trial_ns)
+enum co_reason co_team_choose(struct co_team *team, enum co_call call, int root, size_t bytes, uint64_t *trial_ns)
 {
-    (void)team, (void)call, (void)bytes, (void)trial_ns;
+    (void)team, (void)call, (void)root, (void)bytes, (void)trial_ns;
     return CO_TAKE;
 }
 
