@@ -14,7 +14,8 @@ GMAC_OBJ := $(if $(wildcard /usr/include/intel-ipsec-mb.h),$(BUILD)/obj/src/modu
 VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/transport/verbs/*.c src/p2p/channel/rc/*.c))
 
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
-RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/record/*.c src/mpi_below/*.c))
+# Who of a job runs castoff (pmix.c) is no question of the recorder's.
+RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/record/*.c) $(filter-out %/pmix.c,$(wildcard src/mpi_below/*.c)))
 
 .PHONY: modules
 modules: $(BUILD)/libcastoff-stack.so $(if $(GMAC_OBJ),$(BUILD)/libcastoff-gmac.so) $(BUILD)/libcastoff-verbs.so $(BUILD)/libcastoff-record.so

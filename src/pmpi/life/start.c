@@ -11,6 +11,7 @@
 #include "base/preload.h"
 #include "base/settings.h"
 #include "base/plain_counters.h"
+#include "mpi_below/pmix.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
@@ -19,7 +20,6 @@
 #include "pmpi/datatype/known_types.h"
 #include "pmpi/life/process.h"
 #include "pmpi/request/request_handles.h"
-#include "pmpi/life/pmix.h"
 #include "pmpi/life/progress_hook.h"
 #include "pmpi/life/stop.h"
 #include "pmpi/report/report.h"
@@ -117,9 +117,9 @@ static bool may_exchange(void)
                               "start it by mpirun or srun --mpi=pmix");
         return false;
     }
-    int absent = co_pmix_first_absent(co_process.size);
+    int absent = co_pmix_first(co_process.size, false);
     if (absent >= 0) {
-        tell_native(is_first || (absent == 0 && co_pmix_first_present(co_process.size) == co_process.rank),
+        tell_native(is_first || (absent == 0 && co_pmix_first(co_process.size, true) == co_process.rank),
                     "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
                     "ranks (castoff mpirun does)",
                     absent);

@@ -3,7 +3,7 @@
 // The marks, by the client functions of the PMIx library that Open MPI loads anyway. The library is opened by name
 // and the part of its stable interface that is used here is declared here, so that castoff neither links nor needs
 // it. The value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
-#include "pmpi/life/pmix.h"
+#include "mpi_below/pmix.h"
 
 #include "base/settings.h"
 
@@ -117,21 +117,12 @@ static bool has_mark(int rank)
     return is_ours;
 }
 
-int co_pmix_first_absent(int world_size)
+int co_pmix_first(int world_size, bool marked)
 {
     for (int rank = 0; rank < world_size; rank++) {
-        if (!has_mark(rank)) {
+        if (has_mark(rank) == marked) {
             return rank;
         }
     }
     return -1;
-}
-
-int co_pmix_first_present(int world_size)
-{
-    int rank = 0;
-    while (rank < world_size && !has_mark(rank)) {
-        rank++;
-    }
-    return rank;
 }

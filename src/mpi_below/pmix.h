@@ -3,8 +3,10 @@
 // Who of the job runs with castoff? A rank without the preload would never join a collective of ours, so the question
 // must be answered without one. Each rank leaves a mark with PMIx before MPI_Init; the exchange that MPI_Init
 // itself makes carries the marks to everybody; afterwards each rank reads all of them locally. Start only.
-#ifndef CASTOFF_PMPI_LIFE_PMIX_H
-#define CASTOFF_PMPI_LIFE_PMIX_H
+#ifndef CASTOFF_MPI_BELOW_PMIX_H
+#define CASTOFF_MPI_BELOW_PMIX_H
+
+#include <stdbool.h>
 
 // Before the native MPI_Init. 0, or -errno when there is no PMIx (nothing is left behind).
 int co_pmix_announce(void);
@@ -12,10 +14,7 @@ int co_pmix_announce(void);
 // After it: gives back what the announcement held.
 void co_pmix_settle(void);
 
-// The lowest world rank without a mark (or with that of another version); -1: all have it.
-int co_pmix_first_absent(int world_size);
-
-// The lowest world rank with a mark: the one to speak when rank 0 has none.
-int co_pmix_first_present(int world_size);
+// The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
+int co_pmix_first(int world_size, bool marked);
 
 #endif
