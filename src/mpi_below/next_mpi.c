@@ -9,11 +9,12 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 // The status is filled by us and read by the library's own Get_count: the layouts must be the same.
-_Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI 4.1 only");
+_Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI only");
 
 // Not the constant of the mpi.h that castoff is built with: others write more (MPICH up to 8192 bytes).
 #define VERSION_MAX 16384
@@ -63,37 +64,34 @@ static void *find_data(const char *symbol)
     return address != NULL ? address : find(symbol);
 }
 
-// Other families of MPI lack these names: castoff then passes everything through and never looks at them.
-static void find_handles(void)
+// NULL: it is none that castoff serves.
+static const struct co_mpi_family *choose_family(void)
 {
-    co_next.comm_world = find_data("ompi_mpi_comm_world");
-    co_next.comm_self = find_data("ompi_mpi_comm_self");
-    co_next.comm_null = find_data("ompi_mpi_comm_null");
-    co_next.request_null = find_data("ompi_request_null");
-    co_next.message_null = find_data("ompi_message_null");
-    co_next.datatype_null = find_data("ompi_mpi_datatype_null");
-    co_next.byte = find_data("ompi_mpi_byte");
-    co_next.integer = find_data("ompi_mpi_int");
-    co_next.uint64 = find_data("ompi_mpi_uint64_t");
-    co_next.sum = find_data("ompi_mpi_op_sum");
-    co_next.minimum = find_data("ompi_mpi_op_min");
-    co_next.maximum = find_data("ompi_mpi_op_max");
-    co_next.info_null = find_data("ompi_mpi_info_null");
-    co_next.errors_return = find_data("ompi_mpi_errors_return");
-}
-
-static void find_progress(void)
-{
-    void *handle = RTLD_DEFAULT;
-    if (dlsym(handle, "opal_progress") == NULL) {
-        handle = dlopen("libopen-pal.so.40", RTLD_NOLOAD | RTLD_LAZY);
-        if (handle == NULL) {
-            return;
+    static const struct co_mpi_family *const families[] = {&co_family_open_mpi_4};
+    char version[VERSION_MAX] = "";
+    int length = 0;
+    if (find("PMPI_Get_library_version") != NULL) {
+        co_next.Get_library_version(version, &length);
+    }
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
+        if (strncmp(version, families[i]->version, strlen(families[i]->version)) == 0) {
+            return families[i];
         }
     }
-    *(void **)&co_next.progress = dlsym(handle, "opal_progress");
-    *(void **)&co_next.progress_register = dlsym(handle, "opal_progress_register");
-    *(void **)&co_next.progress_unregister = dlsym(handle, "opal_progress_unregister");
+    return NULL;
+}
+
+static bool lacks_names(void)
+{
+    void *const handles[] = {co_next.comm_world,   co_next.comm_self,    co_next.comm_null,     co_next.request_null,
+                             co_next.message_null, co_next.byte,         co_next.datatype_null, co_next.integer,
+                             co_next.uint64,       co_next.sum,          co_next.minimum,       co_next.maximum,
+                             co_next.info_null,    co_next.errors_return};
+    bool lacks = lacks_functions;
+    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
+        lacks = lacks || handles[i] == NULL;
+    }
+    return lacks;
 }
 
 static void resolve(void)
@@ -111,8 +109,10 @@ static void resolve(void)
 #undef CO_NEXT_FIND_EXTENSION
     *(void **)&co_next.errhandler_invoke = find("ompi_errhandler_invoke");
     co_next.find_data = find_data;
-    find_handles();
-    find_progress();
+    co_next.family = choose_family();
+    if (co_next.family != NULL) {
+        co_next.family->find(&co_next);
+    }
     co_store_release(&co_next_is_resolved, true); // release N1: all pointers are set
 }
 
@@ -129,25 +129,19 @@ void *co_next_mpi_find(const char *symbol)
 
 const char *co_next_mpi_mismatch(void)
 {
-    char version[VERSION_MAX] = "";
-    int length = 0;
-    void *const handles[] = {co_next.comm_world,   co_next.comm_self,    co_next.comm_null,     co_next.request_null,
-                             co_next.message_null, co_next.byte,         co_next.datatype_null, co_next.integer,
-                             co_next.uint64,       co_next.sum,          co_next.minimum,       co_next.maximum,
-                             co_next.info_null,    co_next.errors_return};
-    co_next.Get_library_version(version, &length);
-    if (strncmp(version, "Open MPI v4.1", strlen("Open MPI v4.1")) != 0) {
+    static char text[160];
+    const struct co_mpi_family *family = co_next.family;
+    if (family == NULL) {
         return "the MPI library is not Open MPI 4.1, for which castoff was built";
     }
-    bool lacks_names = lacks_functions;
-    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
-        lacks_names = lacks_names || handles[i] == NULL;
-    }
-    if (lacks_names) {
-        return "the MPI library lacks names that Open MPI 4.1 has";
+    if (lacks_names()) {
+        snprintf(text, sizeof text, "the MPI library lacks names that %s has", family->name);
+        return text;
     }
     if (co_next.progress == NULL || co_next.progress_register == NULL || co_next.progress_unregister == NULL) {
-        return "the progress loop of Open MPI (libopen-pal.so.40) was not found";
+        snprintf(text, sizeof text, "the progress loop of %s (%s) was not found", family->name,
+                 family->progress_library);
+        return text;
     }
     return NULL;
 }

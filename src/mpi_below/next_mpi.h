@@ -12,6 +12,7 @@
 #include <stdbool.h>
 
 #include "base/atomics.h"
+#include "mpi_below/family.h"
 
 // Functions that castoff wraps.
 #define CO_NEXT_WRAPPED(X)                                                                                             \
@@ -140,6 +141,7 @@ struct co_next_mpi {
     CO_NEXT_WRAPPED(CO_NEXT_POINTER)
     CO_NEXT_CALLED(CO_NEXT_POINTER)
     CO_NEXT_EXTENSIONS(CO_NEXT_EXTENSION_POINTER)
+    const struct co_mpi_family *family; // NULL: none that castoff serves
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
     MPI_Message message_null;
@@ -176,7 +178,7 @@ static inline const struct co_next_mpi *co_next_mpi_get(void)
 // co_next_mpi_resolve.
 void *co_next_mpi_find(const char *symbol);
 
-// NULL when castoff was built for the library underneath, else what is wrong with it. Callable before MPI_Init.
+// NULL when castoff serves the library underneath, else what is wrong with it. Callable before MPI_Init.
 const char *co_next_mpi_mismatch(void);
 
 // Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.

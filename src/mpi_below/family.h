@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// What differs between the families of MPI that castoff serves: a table of facts and functions each. The one whose
+// library lies below is chosen once, by what that says of itself (next_mpi.c); nothing else asks for a version.
+#ifndef CASTOFF_MPI_BELOW_FAMILY_H
+#define CASTOFF_MPI_BELOW_FAMILY_H
+
+struct co_next_mpi;
+
+struct co_mpi_family {
+    const char *name;             // for people: "Open MPI 4.1"
+    const char *version;          // how the text of its MPI_Get_library_version begins
+    const char *progress_library; // that has its progress loop
+    // Fills in what is no function of MPI: handles, the progress loop.
+    void (*find)(struct co_next_mpi *next);
+};
+
+extern const struct co_mpi_family co_family_open_mpi_4;
+
+#endif

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Open MPI 4.1.
+#include "mpi_below/next_mpi.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+static void find_handles(struct co_next_mpi *next)
+{
+    next->comm_world = next->find_data("ompi_mpi_comm_world");
+    next->comm_self = next->find_data("ompi_mpi_comm_self");
+    next->comm_null = next->find_data("ompi_mpi_comm_null");
+    next->request_null = next->find_data("ompi_request_null");
+    next->message_null = next->find_data("ompi_message_null");
+    next->datatype_null = next->find_data("ompi_mpi_datatype_null");
+    next->byte = next->find_data("ompi_mpi_byte");
+    next->integer = next->find_data("ompi_mpi_int");
+    next->uint64 = next->find_data("ompi_mpi_uint64_t");
+    next->sum = next->find_data("ompi_mpi_op_sum");
+    next->minimum = next->find_data("ompi_mpi_op_min");
+    next->maximum = next->find_data("ompi_mpi_op_max");
+    next->info_null = next->find_data("ompi_mpi_info_null");
+    next->errors_return = next->find_data("ompi_mpi_errors_return");
+}
+
+static void find_progress(struct co_next_mpi *next, const char *library)
+{
+    void *handle = RTLD_DEFAULT;
+    if (dlsym(handle, "opal_progress") == NULL) {
+        handle = dlopen(library, RTLD_NOLOAD | RTLD_LAZY);
+        if (handle == NULL) {
+            return;
+        }
+    }
+    *(void **)&next->progress = dlsym(handle, "opal_progress");
+    *(void **)&next->progress_register = dlsym(handle, "opal_progress_register");
+    *(void **)&next->progress_unregister = dlsym(handle, "opal_progress_unregister");
+}
+
+static void find(struct co_next_mpi *next)
+{
+    find_handles(next);
+    find_progress(next, co_family_open_mpi_4.progress_library);
+}
+
+const struct co_mpi_family co_family_open_mpi_4 = {.name = "Open MPI 4.1",
+                                                   .version = "Open MPI v4.1",
+                                                   .progress_library = "libopen-pal.so.40",
+                                                   .find = find};
