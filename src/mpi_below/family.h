@@ -5,6 +5,8 @@
 #ifndef CASTOFF_MPI_BELOW_FAMILY_H
 #define CASTOFF_MPI_BELOW_FAMILY_H
 
+#include <stdbool.h>
+
 struct co_next_mpi;
 
 struct co_mpi_family {
@@ -13,8 +15,13 @@ struct co_mpi_family {
     const char *progress_library; // that has its progress loop
     // Fills in what is no function of MPI: handles, the progress loop.
     void (*find)(struct co_next_mpi *next);
+    // Whether its MPI_Init goes on with a PMIx that somebody has initialized before; else each rank leaves its mark
+    // while MPI_Init itself initializes PMIx.
+    bool joins_pmix;
+    // The variable by which its launcher tells ranks that faults are to be tolerated; NULL: it does not know how to.
+    const char *fault_tolerance;
 };
 
-extern const struct co_mpi_family co_family_open_mpi_4;
+extern const struct co_mpi_family co_family_open_mpi_4, co_family_open_mpi_5;
 
 #endif

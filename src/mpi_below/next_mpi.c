@@ -67,7 +67,7 @@ static void *find_data(const char *symbol)
 // NULL: it is none that castoff serves.
 static const struct co_mpi_family *choose_family(void)
 {
-    static const struct co_mpi_family *const families[] = {&co_family_open_mpi_4};
+    static const struct co_mpi_family *const families[] = {&co_family_open_mpi_4, &co_family_open_mpi_5};
     char version[VERSION_MAX] = "";
     int length = 0;
     if (find("PMPI_Get_library_version") != NULL) {
@@ -132,7 +132,7 @@ const char *co_next_mpi_mismatch(void)
     static char text[160];
     const struct co_mpi_family *family = co_next.family;
     if (family == NULL) {
-        return "the MPI library is not Open MPI 4.1, for which castoff was built";
+        return "the MPI library is neither Open MPI 4.1 nor 5.0, which castoff serves";
     }
     if (lacks_names()) {
         snprintf(text, sizeof text, "the MPI library lacks names that %s has", family->name);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Open MPI 4.1.
+// Open MPI 4.1 and 5.0. They have one soname, one layout of handles and of the status, one way to raise errors and one
+// kind of progress loop, so that one binary serves both; what differs stands in the two tables.
 #include "mpi_below/next_mpi.h"
 
 #include <dlfcn.h>
@@ -38,13 +39,28 @@ static void find_progress(struct co_next_mpi *next, const char *library)
     *(void **)&next->progress_unregister = dlsym(handle, "opal_progress_unregister");
 }
 
-static void find(struct co_next_mpi *next)
+static void find_4(struct co_next_mpi *next)
 {
     find_handles(next);
     find_progress(next, co_family_open_mpi_4.progress_library);
 }
 
+static void find_5(struct co_next_mpi *next)
+{
+    find_handles(next);
+    find_progress(next, co_family_open_mpi_5.progress_library);
+}
+
 const struct co_mpi_family co_family_open_mpi_4 = {.name = "Open MPI 4.1",
                                                    .version = "Open MPI v4.1",
                                                    .progress_library = "libopen-pal.so.40",
-                                                   .find = find};
+                                                   .find = find_4,
+                                                   .joins_pmix = true};
+
+// Where PMIx was initialized before, its MPI_Init does not learn its own name and fails ("local rank: Not found").
+const struct co_mpi_family co_family_open_mpi_5 = {.name = "Open MPI 5.0",
+                                                   .version = "Open MPI v5.0",
+                                                   .progress_library = "libopen-pal.so.80",
+                                                   .find = find_5,
+                                                   .joins_pmix = false,
+                                                   .fault_tolerance = "OMPI_MCA_mpi_ft_enable"};

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The marks, by the client functions of the PMIx library that Open MPI loads anyway. The library is opened by name
-// and the part of its stable interface that is used here is declared here, so that castoff neither links nor needs
-// it. The value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
+// The marks, by the client functions of the PMIx library that Open MPI loads anyway. The part of its stable interface
+// that is used here (one layout from version 3 to 5) is declared here, so that castoff neither links nor needs it. The
+// value is marked optional on reading: it is answered from the data exchanged in MPI_Init and never waits.
+//
+// Where MPI_Init joins a PMIx that was initialized before (Open MPI 4.1), the library is opened by name and the mark
+// left before MPI_Init. Elsewhere (Open MPI 5) a PMIx_Init of our own stands before the library's: it hands every call
+// on, and leaves the mark behind the one that MPI_Init makes. A library that does not come by here is not marked.
+#define _GNU_SOURCE // dladdr
 #include "mpi_below/pmix.h"
 
 #include "base/settings.h"
+#include "mpi_below/next_mpi.h"
 
 #include <dlfcn.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,6 +24,7 @@
 #define MARK UINT64_C(3)
 
 #define PMIX_OK 0
+#define PMIX_NOT_INITIALIZED (-31)
 #define PMIX_SCOPE_GLOBAL 3
 #define PMIX_TYPE_BOOL 1
 #define PMIX_TYPE_UINT64 15
@@ -54,53 +59,93 @@ static struct {
 } pmix;
 
 static struct pmix_proc self;
-static bool is_held;
+static bool is_awaited; // that MPI_Init initializes PMIx
+static bool is_held, is_announced;
+static void *library; // NULL: the next one behind us, by the order of loading
 
-static int find_library(void)
+static void *find(const char *symbol)
 {
-    void *library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
-    if (library == NULL) {
-        return -ENOENT;
-    }
-    *(void **)&pmix.init = dlsym(library, "PMIx_Init");
-    *(void **)&pmix.put = dlsym(library, "PMIx_Put");
-    *(void **)&pmix.commit = dlsym(library, "PMIx_Commit");
-    *(void **)&pmix.get = dlsym(library, "PMIx_Get");
-    *(void **)&pmix.finalize = dlsym(library, "PMIx_Finalize");
-    if (pmix.init == NULL || pmix.put == NULL || pmix.commit == NULL || pmix.get == NULL || pmix.finalize == NULL) {
-        return -ENOENT;
-    }
-    return 0;
+    return dlsym(library != NULL ? library : RTLD_NEXT, symbol);
 }
 
-int co_pmix_announce(void)
+static bool find_functions(void)
+{
+    *(void **)&pmix.init = find("PMIx_Init");
+    *(void **)&pmix.put = find("PMIx_Put");
+    *(void **)&pmix.commit = find("PMIx_Commit");
+    *(void **)&pmix.get = find("PMIx_Get");
+    *(void **)&pmix.finalize = find("PMIx_Finalize");
+    return pmix.init != NULL && pmix.put != NULL && pmix.commit != NULL && pmix.get != NULL && pmix.finalize != NULL;
+}
+
+static bool leave_mark(void)
+{
+    struct pmix_value mark = {.type = PMIX_TYPE_UINT64, .data.number = MARK};
+    return pmix.put(PMIX_SCOPE_GLOBAL, MARK_KEY, &mark) == PMIX_OK;
+}
+
+// Counted by references: MPI_Init's own call joins this connection.
+static void announce_first(void)
+{
+    library = dlopen("libpmix.so.2", RTLD_LAZY | RTLD_LOCAL);
+    if (library != NULL && find_functions() && pmix.init(&self, NULL, 0) == PMIX_OK) {
+        is_held = true;
+        is_announced = leave_mark() && pmix.commit() == PMIX_OK;
+    }
+}
+
+void co_pmix_announce(void)
 {
     // Without a launcher that speaks PMIx there is no server to connect to.
     if (co_environment("PMIX_NAMESPACE") == NULL || co_environment("PMIX_RANK") == NULL) {
-        return -ENOTCONN;
+        return;
     }
-    int error = find_library();
-    if (error != 0) {
-        return error;
+    if (co_next.family->joins_pmix) {
+        announce_first();
+    } else {
+        is_awaited = true;
     }
-    // Counted by references: MPI_Init's own call joins this connection.
-    if (pmix.init(&self, NULL, 0) != PMIX_OK) {
-        return -ENOTCONN;
-    }
-    is_held = true;
-    struct pmix_value mark = {.type = PMIX_TYPE_UINT64, .data.number = MARK};
-    if (pmix.put(PMIX_SCOPE_GLOBAL, MARK_KEY, &mark) != PMIX_OK || pmix.commit() != PMIX_OK) {
-        return -EIO;
-    }
-    return 0;
 }
 
-void co_pmix_settle(void)
+// The function that the caller would have reached without us. Where the MPI library came by dlopen, it is seen by that
+// alone, and by what it was linked with.
+static void *find_init(void *caller)
 {
+    Dl_info object;
+    void *found = dlsym(RTLD_NEXT, "PMIx_Init");
+    if (found == NULL && dladdr(caller, &object) != 0 && object.dli_fname != NULL) {
+        library = dlopen(object.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+        found = library != NULL ? dlsym(library, "PMIx_Init") : NULL;
+    }
+    return found;
+}
+
+__attribute__((visibility("default"))) int PMIx_Init(struct pmix_proc *process, struct pmix_info *info, size_t count);
+
+int PMIx_Init(struct pmix_proc *process, struct pmix_info *info, size_t count)
+{
+    int (*init)(struct pmix_proc *, struct pmix_info *, size_t);
+    *(void **)&init = find_init(__builtin_return_address(0));
+    if (init == NULL || init == PMIx_Init) {
+        return PMIX_NOT_INITIALIZED;
+    }
+    int status = init(process, info, count);
+    if (is_awaited && status == PMIX_OK && process != NULL) {
+        is_awaited = false;
+        self = *process;
+        is_announced = find_functions() && leave_mark(); // MPI_Init commits it with its own data
+    }
+    return status;
+}
+
+bool co_pmix_settle(void)
+{
+    is_awaited = false;
     if (is_held) {
         is_held = false;
         pmix.finalize(NULL, 0);
     }
+    return is_announced;
 }
 
 static bool has_mark(int rank)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Who of the job runs with castoff? A rank without the preload would never join a collective of ours, so the question
-// must be answered without one. Each rank leaves a mark with PMIx before MPI_Init; the exchange that MPI_Init
-// itself makes carries the marks to everybody; afterwards each rank reads all of them locally. Start only.
+// must be answered without one. Each rank leaves a mark with PMIx before the exchange that MPI_Init itself makes, which
+// carries the marks to everybody; afterwards each rank reads all of them locally. Start only.
 #ifndef CASTOFF_MPI_BELOW_PMIX_H
 #define CASTOFF_MPI_BELOW_PMIX_H
 
 #include <stdbool.h>
 
-// Before the native MPI_Init. 0, or -errno when there is no PMIx (nothing is left behind).
-int co_pmix_announce(void);
+// Before the native MPI_Init: leaves the mark, or sees to it that it is left when that initializes PMIx.
+void co_pmix_announce(void);
 
-// After it: gives back what the announcement held.
-void co_pmix_settle(void);
+// After it: gives back what the announcement held. Whether the mark was left; false: there is no PMIx.
+bool co_pmix_settle(void);
 
 // The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
 int co_pmix_first(int world_size, bool marked);

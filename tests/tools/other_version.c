@@ -7,6 +7,6 @@ int PMPI_Get_library_version(char *version, int *length);
 
 __attribute__((visibility("default"))) int PMPI_Get_library_version(char *version, int *length)
 {
-    *length = snprintf(version, 64, "Open MPI v5.0.3, package: Debian OpenMPI");
+    *length = snprintf(version, 64, "Open MPI v6.0.1, package: Debian OpenMPI");
     return 0;
 }

@@ -34,13 +34,25 @@
 #define DESCRIPTORS_PLENTY 512 // more than castoff and native MPI's connections may take together
 #define WHY_MAX 600
 
-static int announced = -ENOTCONN;
+static bool is_announced;
 static char why_native[WHY_MAX];
 
-static bool is_left_to_native(void)
+static bool has_programs(void)
 {
     const char *programs = co_environment("OMPI_NUM_APP_CTX");
     return programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD);
+}
+
+// Who revokes a communicator wants every call on it to end, also those of castoff's, which does not hear of that.
+static bool tolerates_faults(void)
+{
+    const char *name = co_next.family->fault_tolerance, *value = name == NULL ? NULL : co_environment(name);
+    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
+static bool is_left_to_native(void)
+{
+    return has_programs() || tolerates_faults();
 }
 
 void co_start_prepare(void)
@@ -48,7 +60,7 @@ void co_start_prepare(void)
     co_settings_load();
     // A rank that will not take part must not be counted on by the others, whose settings may differ.
     if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
-        announced = co_pmix_announce();
+        co_pmix_announce();
     }
 }
 
@@ -107,12 +119,17 @@ static void tell_native(bool speaks, const char *format, ...)
 static bool may_exchange(void)
 {
     bool is_first = co_process.rank == 0;
-    if (is_left_to_native()) {
+    if (tolerates_faults()) {
+        tell_native(is_first, "it is to tolerate faults (mpirun --with-ft), and castoff does not hear of communicators "
+                              "that are revoked");
+        return false;
+    }
+    if (has_programs()) {
         tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
                     co_environment("OMPI_NUM_APP_CTX"));
         return false;
     }
-    if (announced != 0) {
+    if (!is_announced) {
         tell_native(is_first, "its launcher does not offer PMIx, so nobody can tell whether all ranks are preloaded; "
                               "start it by mpirun or srun --mpi=pmix");
         return false;
@@ -277,7 +294,7 @@ static int rank_by_launcher(void)
 void co_start_finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
-    co_pmix_settle();
+    is_announced = co_pmix_settle();
     if (init_code != MPI_SUCCESS) {
         return;
     }
