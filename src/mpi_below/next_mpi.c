@@ -51,9 +51,10 @@ static void *find_or_absent(const char *symbol)
     return address;
 }
 
-static void *find_extension(const char *symbol)
+static void *find_mpi_4(const char *symbol, const char *earlier_symbol)
 {
     void *address = find(symbol);
+    address = address != NULL ? address : find(earlier_symbol);
     return address != NULL ? address : (void *)absent;
 }
 
@@ -104,9 +105,9 @@ static void resolve(void)
     CO_NEXT_WRAPPED(CO_NEXT_FIND)
     CO_NEXT_CALLED(CO_NEXT_FIND)
 #undef CO_NEXT_FIND
-#define CO_NEXT_FIND_EXTENSION(name) *(void **)&co_next.name = find_extension("PMPIX_" #name);
-    CO_NEXT_EXTENSIONS(CO_NEXT_FIND_EXTENSION)
-#undef CO_NEXT_FIND_EXTENSION
+#define CO_NEXT_FIND_MPI_4(name) *(void **)&co_next.name = find_mpi_4("PMPI_" #name, "PMPIX_" #name);
+    CO_NEXT_MPI_4(CO_NEXT_FIND_MPI_4)
+#undef CO_NEXT_FIND_MPI_4
     *(void **)&co_next.errhandler_invoke = find("ompi_errhandler_invoke");
     co_next.find_data = find_data;
     co_next.family = choose_family();

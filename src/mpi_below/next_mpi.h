@@ -7,8 +7,6 @@
 #define CASTOFF_MPI_BELOW_NEXT_MPI_H
 
 #include <mpi.h>
-// After mpi.h, whose types it needs.
-#include <mpi-ext.h>
 #include <stdbool.h>
 
 #include "base/atomics.h"
@@ -87,12 +85,23 @@
     X(Comm_disconnect)                                                                                                 \
     X(Comm_set_info)
 
-// Likewise, extensions of Open MPI 4.1, which a library may have been built without. Programs made for that one call
-// none.
-#define CO_NEXT_EXTENSIONS(X)                                                                                          \
+// Likewise, functions of MPI 4, which not every library has: Open MPI 4.1 has some of them by names that begin with
+// MPIX_. Programs made for a library without one do not call it.
+#define CO_NEXT_MPI_4(X)                                                                                               \
     X(Bcast_init)                                                                                                      \
     X(Allgather_init)                                                                                                  \
     X(Allgatherv_init)
+
+// As an mpi.h of MPI 4 declares them.
+#pragma GCC visibility push(default)
+int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
+                    MPI_Request *handle);
+int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                        MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle);
+int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
+                         const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
+                         MPI_Request *handle);
+#pragma GCC visibility pop
 
 // Functions that castoff only calls.
 #define CO_NEXT_CALLED(X)                                                                                              \
@@ -135,12 +144,11 @@
     X(Unpack)
 
 #define CO_NEXT_POINTER(name) __typeof__(PMPI_##name) *name;
-#define CO_NEXT_EXTENSION_POINTER(name) __typeof__(PMPIX_##name) *name;
 
 struct co_next_mpi {
     CO_NEXT_WRAPPED(CO_NEXT_POINTER)
     CO_NEXT_CALLED(CO_NEXT_POINTER)
-    CO_NEXT_EXTENSIONS(CO_NEXT_EXTENSION_POINTER)
+    CO_NEXT_MPI_4(CO_NEXT_POINTER)
     const struct co_mpi_family *family; // NULL: none that castoff serves
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
@@ -182,7 +190,13 @@ void *co_next_mpi_find(const char *symbol);
 const char *co_next_mpi_mismatch(void);
 
 // Gives the strong PMPI_X its second name MPI_X: Fortran and other tools call the one, C programs the other.
-#define CO_EXPORT(name) extern __typeof__(PMPI_##name) MPI_##name __attribute__((alias("PMPI_" #name)))
-#define CO_EXPORT_EXTENSION(name) extern __typeof__(PMPIX_##name) MPIX_##name __attribute__((alias("PMPIX_" #name)))
+#define CO_EXPORT_AS(name, strong) extern __typeof__(strong) name __attribute__((visibility("default"), alias(#strong)))
+#define CO_EXPORT(name) CO_EXPORT_AS(MPI_##name, PMPI_##name)
+
+// The same for a function of MPI 4 that mpi.h may not declare, with the names that it had before.
+#define CO_EXPORT_MPI_4(name)                                                                                          \
+    CO_EXPORT(name);                                                                                                   \
+    CO_EXPORT_AS(PMPIX_##name, PMPI_##name);                                                                           \
+    CO_EXPORT_AS(MPIX_##name, PMPI_##name)
 
 #endif

@@ -17,6 +17,11 @@ MPI_TESTS_CXXFLAGS ?= -std=c++17 -O2 -g -DOMPI_SKIP_MPICXX -Wall -Wextra -Wshado
 # mpif.h declares nothing, so the compiler compares calls with each other unless told that they may differ.
 MPI_TESTS_FFLAGS ?= -O2 -g -std=legacy -w
 
+# From version 5 on Open MPI has persistent collectives by the names that MPI 4 gives them, and by no others.
+mpi_tests_renamed := Barrier_init Bcast_init Allgather_init Allgatherv_init
+mpi_tests_names := $(if $(shell $(MPICC) --showme:version 2>/dev/null | grep -o 'Open MPI [5-9]'),$\
+  $(foreach name,$(mpi_tests_renamed),-DMPIX_$(name)=MPI_$(name)))
+
 mpi_tests_oracle := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%.o,$(wildcard $(mpi_tests_source)/oracle/*.c))
 mpi_tests_headers := $(wildcard $(mpi_tests_source)/oracle/*.h)
 mpi_tests_c := $(patsubst $(mpi_tests_source)/%.c,$(mpi_tests_build)/%,$(wildcard $(mpi_tests_source)/*_*.c))
@@ -31,11 +36,11 @@ mpi-tests: $(mpi_tests_c) $(mpi_tests_cxx) $(mpi_tests_fortran) $(mpi_tests_tool
 
 $(mpi_tests_build)/oracle/%.o: $(mpi_tests_source)/oracle/%.c $(mpi_tests_headers)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) -c $< -o $@
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) $(mpi_tests_names) -I$(mpi_tests_source) -c $< -o $@
 
 $(mpi_tests_c): $(mpi_tests_build)/%: $(mpi_tests_source)/%.c $(mpi_tests_oracle) $(mpi_tests_headers)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
+	$(Q)$(MPICC) $(MPI_TESTS_CFLAGS) $(mpi_tests_names) -I$(mpi_tests_source) $< $(mpi_tests_oracle) -o $@ -lpthread
 
 # It answers for the C library, by a function that the MPI library calls.
 $(mpi_tests_build)/p2p_yields: private MPI_TESTS_CFLAGS += -rdynamic
@@ -49,7 +54,7 @@ $(mpi_tests_cxx): $(mpi_tests_build)/%: $(mpi_tests_source)/%.cpp
 
 $(mpi_tests_fortran): $(mpi_tests_build)/%: $(mpi_tests_source)/%.f90
 	$(Q)mkdir -p $(@D)
-	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) -J $(@D) $< -o $@
+	$(Q)$(MPIFORT) $(MPI_TESTS_FFLAGS) $(addprefix -cpp ,$(mpi_tests_names)) -J $(@D) $< -o $@
 
 $(mpi_tests_tool): $(mpi_tests_source)/tool/bcast_counter.c
 	$(Q)mkdir -p $(@D)

@@ -111,8 +111,8 @@ int PMPI_Iallgather(const void *send, int send_count, MPI_Datatype send_type, vo
     return code;
 }
 
-int PMPIX_Allgather_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                         MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle)
+int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                        MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info, MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Allgather_init(send, send_count, send_type, receive, receive_count, receive_type, comm, info,
@@ -132,4 +132,4 @@ int PMPIX_Allgather_init(const void *send, int send_count, MPI_Datatype send_typ
 }
 
 CO_EXPORT(Iallgather);
-CO_EXPORT_EXTENSION(Allgather_init);
+CO_EXPORT_MPI_4(Allgather_init);

@@ -158,9 +158,9 @@ int PMPI_Iallgatherv(const void *send, int send_count, MPI_Datatype send_type, v
     return code;
 }
 
-int PMPIX_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
-                          const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
-                          MPI_Request *handle)
+int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
+                         const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
+                         MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Allgatherv_init(send, send_count, send_type, receive, counts, places, receive_type, comm, info,
@@ -182,4 +182,4 @@ int PMPIX_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_ty
 }
 
 CO_EXPORT(Iallgatherv);
-CO_EXPORT_EXTENSION(Allgatherv_init);
+CO_EXPORT_MPI_4(Allgatherv_init);

@@ -87,8 +87,8 @@ int PMPI_Ibcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm c
     return code;
 }
 
-int PMPIX_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
-                     MPI_Request *handle)
+int PMPI_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm, MPI_Info info,
+                    MPI_Request *handle)
 {
     if (co_process_is_off()) {
         return co_next.Bcast_init(buffer, count, type, root, comm, info, handle);
@@ -109,4 +109,4 @@ int PMPIX_Bcast_init(void *buffer, int count, MPI_Datatype type, int root, MPI_C
 }
 
 CO_EXPORT(Ibcast);
-CO_EXPORT_EXTENSION(Bcast_init);
+CO_EXPORT_MPI_4(Bcast_init);
