@@ -90,7 +90,9 @@
 #define CO_NEXT_MPI_4(X)                                                                                               \
     X(Bcast_init)                                                                                                      \
     X(Allgather_init)                                                                                                  \
-    X(Allgatherv_init)
+    X(Allgatherv_init)                                                                                                 \
+    X(Isendrecv)                                                                                                       \
+    X(Isendrecv_replace)
 
 // As an mpi.h of MPI 4 declares them.
 #pragma GCC visibility push(default)
@@ -101,6 +103,11 @@ int PMPI_Allgather_init(const void *send, int send_count, MPI_Datatype send_type
 int PMPI_Allgatherv_init(const void *send, int send_count, MPI_Datatype send_type, void *receive, const int counts[],
                          const int places[], MPI_Datatype receive_type, MPI_Comm comm, MPI_Info info,
                          MPI_Request *handle);
+int PMPI_Isendrecv(const void *send_address, int send_count, MPI_Datatype send_type, int destination, int send_tag,
+                   void *address, int count, MPI_Datatype type, int source, int receive_tag, MPI_Comm comm,
+                   MPI_Request *handle);
+int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int destination, int send_tag, int source,
+                           int receive_tag, MPI_Comm comm, MPI_Request *handle);
 #pragma GCC visibility pop
 
 // Functions that castoff only calls.

@@ -32,6 +32,8 @@
     X(Startall)                                                                                                        \
     X(Sendrecv)                                                                                                        \
     X(Sendrecv_replace)                                                                                                \
+    X(Isendrecv)                                                                                                       \
+    X(Isendrecv_replace)                                                                                               \
     X(Probe)                                                                                                           \
     X(Iprobe)                                                                                                          \
     X(Mprobe)                                                                                                          \
