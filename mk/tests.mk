@@ -112,6 +112,12 @@ test-long: deps
 test-all: deps
 	@bash tests/run_all.sh --all
 
+# The programs of tests/mpi under the MPI of a Debian 13 in a folder (root, network); FAMILIES="--root FOLDER bcast" says
+# where that stays, and which programs.
+.PHONY: test-families
+test-families: deps
+	@bash tests/families/open_mpi_5.sh $(FAMILIES)
+
 # The laboratory with RDMA (tests/lab-verbs/README.md): its self test and all that runs in it.
 .PHONY: lab-verbs
 lab-verbs: deps

@@ -30,7 +30,7 @@ left_in_shared_memory() {
     local file turn
     for file in /dev/shm/*; do
         grep -qxF "$file" "$log_dir/shm-before" && continue
-        [[ $file == */vader_segment.* || $file == */mpi-tests.?????? ]] && continue
+        [[ $file == */vader_segment.* || $file == */sm_segment.* || $file == */mpi-tests.?????? ]] && continue
         for ((turn = 0; turn < 40; turn++)); do
             [ -e "$file" ] || continue 2
             cat /proc/[0-9]*/maps 2>/dev/null | grep -qF "$file" && continue 2

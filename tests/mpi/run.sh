@@ -32,6 +32,7 @@ usage: tests/mpi/run.sh [option...] [name...]
   --set NAME=VAL  one more setting for the modes on, faults and damage (repeatable)
   --no-report     leave out what the report is to say of a program: it is true of the default settings
   --jobs N        programs that run at the same time (2)
+  --without NAME  not this program (repeatable)
   --long          the programs that take minutes, which are left out where no name is given, and no others
   --list          print the programs with their ranks and what they expect, and stop
 TEXT
@@ -42,7 +43,7 @@ die() {
     exit 2
 }
 
-list_only=no judges_report=yes long=""
+list_only=no judges_report=yes long="" left_out=""
 chosen_modes=""
 while [ $# -gt 0 ]; do
     case $1 in
@@ -53,6 +54,7 @@ while [ $# -gt 0 ]; do
     --set) extra_settings+=("${2:-}"); shift ;;
     --no-report) judges_report=no ;;
     --jobs) parallel=${2:-}; shift ;;
+    --without) left_out="$left_out ${2:-}"; shift ;;
     --long) long=yes ;;
     --list) list_only=yes ;;
     -h | --help) usage; exit 0 ;;
@@ -67,6 +69,7 @@ for mode in $modes; do
 done
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 # Open MPI 5's launcher
 unset LD_PRELOAD "${!CASTOFF_@}"
 
 # shellcheck source=tests/mpi/leftovers.sh
@@ -160,7 +163,7 @@ launch() {
         # Each job writes a report of its own; the first one's is looked at.
         [ "$copy" -eq 1 ] || line=("${line[@]/%.json/.json$copy}")
         session=$(mktemp -d "$sessions/XXXXXX") || return
-        OMPI_MCA_orte_tmpdir_base=$session MPI_TEST_RUN=$mark \
+        OMPI_MCA_orte_tmpdir_base=$session PRTE_MCA_prte_tmpdir_base=$session MPI_TEST_RUN=$mark \
             python3 -S "$here/../bounded.py" "$limit" $((limit * (ranks + 1))) "${line[@]}" \
             >"$log.out$copy" 2>"$log.err$copy" </dev/null &
         pids+=($!)
@@ -321,6 +324,7 @@ submit() {
 sources=()
 for file in "$here"/*_*.c "$here"/*_*.cpp "$here"/*_*.f90 "$here"/*_*.py; do
     selected "$(basename "${file%.*}")" && [ -e "$file" ] || continue
+    [[ " $left_out " != *" $(basename "${file%.*}") "* ]] || continue
     [ ${#filters[@]} -gt 0 ] || [ "$(header_or "$file" long "")" = "$long" ] && sources+=("$file")
 done
 [ ${#sources[@]} -gt 0 ] || die "no program has such a name"
@@ -350,7 +354,7 @@ segments=$(mktemp -d /dev/shm/mpi-tests.XXXXXX) || die "/dev/shm is not writable
 sessions=$(mktemp -d "${TMPDIR:-/tmp}/castoff-mpi.XXXXXX") || die "no folder for sessions"
 trap 'rm -rf "$segments" "$sessions" "$log_dir/owner"' EXIT
 trap interrupted INT TERM
-export OMPI_MCA_btl_vader_backing_directory=$segments
+export OMPI_MCA_btl_vader_backing_directory=$segments OMPI_MCA_btl_sm_backing_directory=$segments # Open MPI 4, 5
 ls -1d /dev/shm/* >"$log_dir/shm-before" 2>/dev/null
 : >"$log_dir/results"
 : >"$log_dir/failures"
