@@ -8,6 +8,13 @@
 #include <string.h>
 #include <time.h>
 
+// From version 5 on Open MPI has them by the names that MPI 4 gives them, and by no others.
+#if OMPI_MAJOR_VERSION >= 5
+#define MPIX_Bcast_init MPI_Bcast_init
+#define MPIX_Allgather_init MPI_Allgather_init
+#define MPIX_Allgatherv_init MPI_Allgatherv_init
+#endif
+
 double coll_now(void)
 {
     struct timespec now;

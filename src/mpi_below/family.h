@@ -18,6 +18,8 @@ struct co_mpi_family {
     // Whether its MPI_Init goes on with a PMIx that somebody has initialized before; else each rank leaves its mark
     // while MPI_Init itself initializes PMIx.
     bool joins_pmix;
+    // The variable by which its launcher tells ranks that faults are to be tolerated; NULL: it does not know how to.
+    const char *fault_tolerance;
 };
 
 extern const struct co_mpi_family co_family_open_mpi_4, co_family_open_mpi_5;

@@ -43,14 +43,12 @@ static void find_4(struct co_next_mpi *next)
 {
     find_handles(next);
     find_progress(next, co_family_open_mpi_4.progress_library);
-    next->comm_of_errors = next->comm_world;
 }
 
 static void find_5(struct co_next_mpi *next)
 {
     find_handles(next);
     find_progress(next, co_family_open_mpi_5.progress_library);
-    next->comm_of_errors = next->comm_self; // MPI 4.0, section 9.3
 }
 
 const struct co_mpi_family co_family_open_mpi_4 = {.name = "Open MPI 4.1",
@@ -64,4 +62,5 @@ const struct co_mpi_family co_family_open_mpi_5 = {.name = "Open MPI 5.0",
                                                    .version = "Open MPI v5.0",
                                                    .progress_library = "libopen-pal.so.80",
                                                    .find = find_5,
-                                                   .joins_pmix = false};
+                                                   .joins_pmix = false,
+                                                   .fault_tolerance = "OMPI_MCA_mpi_ft_enable"};

@@ -19,27 +19,37 @@ static void tell(const char *call, int code)
     co_test_expect(requests[0] != MPI_REQUEST_NULL && requests[1] != MPI_REQUEST_NULL, "%s: a request is gone", call);
 }
 
+static void call_with_hole(MPI_Request holed[2])
+{
+    tell("Waitany of a hole", MPI_Waitany(2, holed, &index_of_any, statuses));
+    tell("Testany of a hole", MPI_Testany(2, holed, &index_of_any, &flag, statuses));
+    tell("Waitsome of a hole", MPI_Waitsome(2, holed, &count, indices, statuses));
+    tell("Testsome of a hole", MPI_Testsome(2, holed, &count, indices, statuses));
+    tell("Waitall of a hole", MPI_Waitall(2, holed, statuses));
+    tell("Testall of a hole", MPI_Testall(2, holed, &flag, statuses));
+}
+
+// Open MPI 5.0.7 does not survive a null pointer among the handles.
+#define HAS_HOLE (OMPI_MAJOR_VERSION < 5)
+
 // Each of them many times, because who is asked first takes turns.
 static void call_wrongly(void)
 {
-    MPI_Request holed[2] = {requests[0], NULL};
+    MPI_Request holed[2] = {requests[0], HAS_HOLE ? NULL : requests[1]};
     for (int round = 0; round < 3; round++) {
         tell("Waitany without index", MPI_Waitany(2, requests, NULL, statuses));
         tell("Waitany of -1", MPI_Waitany(-1, requests, &index_of_any, statuses));
-        tell("Waitany of a hole", MPI_Waitany(2, holed, &index_of_any, statuses));
         tell("Testany without index", MPI_Testany(2, requests, NULL, &flag, statuses));
         tell("Testany without flag", MPI_Testany(2, requests, &index_of_any, NULL, statuses));
-        tell("Testany of a hole", MPI_Testany(2, holed, &index_of_any, &flag, statuses));
         tell("Waitsome without count", MPI_Waitsome(2, requests, NULL, indices, statuses));
         tell("Waitsome without indices", MPI_Waitsome(2, requests, &count, NULL, statuses));
-        tell("Waitsome of a hole", MPI_Waitsome(2, holed, &count, indices, statuses));
         tell("Testsome without count", MPI_Testsome(2, requests, NULL, indices, statuses));
         tell("Testsome without indices", MPI_Testsome(2, requests, &count, NULL, statuses));
-        tell("Testsome of a hole", MPI_Testsome(2, holed, &count, indices, statuses));
         tell("Waitall of -1", MPI_Waitall(-1, requests, statuses));
-        tell("Waitall of a hole", MPI_Waitall(2, holed, statuses));
         tell("Testall without flag", MPI_Testall(2, requests, NULL, statuses));
-        tell("Testall of a hole", MPI_Testall(2, holed, &flag, statuses));
+        if (HAS_HOLE) {
+            call_with_hole(holed);
+        }
     }
     co_test_expect(holed[0] == requests[0], "a call with a hole has completed a request");
 }

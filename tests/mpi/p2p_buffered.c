@@ -59,10 +59,14 @@ static int try_sends(int to, int bytes, int count)
     return answer[0];
 }
 
+// What Open MPI 4.1 lets go by itself at most; 5.0 has longer headers, so that it is less by some bytes.
+#define MOST_AT_ONCE (OMPI_MAJOR_VERSION < 5 ? 4040 : 4000)
+#define MOST_AT_ONCE_TO_SELF (OMPI_MAJOR_VERSION < 5 ? 968 : 930)
+
 static void send_without(void)
 {
-    static const int sizes[] = {0, 1, 4040, 4041, 5000, MOST};
-    static const int to_self[] = {0, 1, 968, 969, 5000};
+    static const int sizes[] = {0, 1, MOST_AT_ONCE, 4041, 5000, MOST};
+    static const int to_self[] = {0, 1, MOST_AT_ONCE_TO_SELF, 969, 5000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         co_test_say("without a buffer %d: %d\n", sizes[i], try_sends(1, sizes[i], 1));
     }

@@ -13,7 +13,8 @@
 enum kind { BLOCKING, READY_TO_WAIT, PERSISTENT, KINDS };
 
 #define EACH 20
-#define LARGEST 4040
+#define LARGEST (OMPI_MAJOR_VERSION < 5 ? 4040 : 4000) // 5.0 has longer headers
+#define LARGEST_TO_SELF (OMPI_MAJOR_VERSION < 5 ? 968 : 930)
 
 static unsigned char data[LARGEST];
 
@@ -58,14 +59,14 @@ static void exchange(enum kind kind, int bytes, int to, int from)
 
 int main(int argc, char **argv)
 {
-    static const int sizes[] = {0, 1, 8, 100, 968, 1024, LARGEST};
+    static const int sizes[] = {0, 1, 8, 100, LARGEST_TO_SELF, 1024, LARGEST};
     MPI_Init(&argc, &argv);
     co_test_begin();
     int rank = co_test_rank(), size = co_test_size();
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         for (enum kind kind = BLOCKING; kind < KINDS; kind++) {
             exchange(kind, sizes[i], (rank + 1) % size, (rank + size - 1) % size);
-            if (sizes[i] <= 968) { // stock sends no more to itself
+            if (sizes[i] <= LARGEST_TO_SELF) { // stock sends no more to itself
                 exchange(kind, sizes[i], rank, rank);
             }
         }

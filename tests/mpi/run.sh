@@ -32,6 +32,7 @@ usage: tests/mpi/run.sh [option...] [name...]
   --set NAME=VAL  one more setting for the modes on, faults and damage (repeatable)
   --no-report     leave out what the report is to say of a program: it is true of the default settings
   --jobs N        programs that run at the same time (2)
+  --without NAME  not this program (repeatable)
   --long          the programs that take minutes, which are left out where no name is given, and no others
   --list          print the programs with their ranks and what they expect, and stop
 TEXT
@@ -42,7 +43,7 @@ die() {
     exit 2
 }
 
-list_only=no judges_report=yes long=""
+list_only=no judges_report=yes long="" left_out=""
 chosen_modes=""
 while [ $# -gt 0 ]; do
     case $1 in
@@ -53,6 +54,7 @@ while [ $# -gt 0 ]; do
     --set) extra_settings+=("${2:-}"); shift ;;
     --no-report) judges_report=no ;;
     --jobs) parallel=${2:-}; shift ;;
+    --without) left_out="$left_out ${2:-}"; shift ;;
     --long) long=yes ;;
     --list) list_only=yes ;;
     -h | --help) usage; exit 0 ;;
@@ -322,6 +324,7 @@ submit() {
 sources=()
 for file in "$here"/*_*.c "$here"/*_*.cpp "$here"/*_*.f90 "$here"/*_*.py; do
     selected "$(basename "${file%.*}")" && [ -e "$file" ] || continue
+    [[ " $left_out " != *" $(basename "${file%.*}") "* ]] || continue
     [ ${#filters[@]} -gt 0 ] || [ "$(header_or "$file" long "")" = "$long" ] && sources+=("$file")
 done
 [ ${#sources[@]} -gt 0 ] || die "no program has such a name"

@@ -37,10 +37,22 @@
 static bool is_announced;
 static char why_native[WHY_MAX];
 
-static bool is_left_to_native(void)
+static bool has_programs(void)
 {
     const char *programs = co_environment("OMPI_NUM_APP_CTX");
     return programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD);
+}
+
+// Who revokes a communicator wants every call on it to end, also those of castoff's, which does not hear of that.
+static bool tolerates_faults(void)
+{
+    const char *name = co_next.family->fault_tolerance, *value = name == NULL ? NULL : co_environment(name);
+    return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
+static bool is_left_to_native(void)
+{
+    return has_programs() || tolerates_faults();
 }
 
 void co_start_prepare(void)
@@ -107,7 +119,12 @@ static void tell_native(bool speaks, const char *format, ...)
 static bool may_exchange(void)
 {
     bool is_first = co_process.rank == 0;
-    if (is_left_to_native()) {
+    if (tolerates_faults()) {
+        tell_native(is_first, "it is to tolerate faults (mpirun --with-ft), and castoff does not hear of communicators "
+                              "that are revoked");
+        return false;
+    }
+    if (has_programs()) {
         tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
                     co_environment("OMPI_NUM_APP_CTX"));
         return false;

@@ -131,12 +131,11 @@ static int copy_out(struct exchange *exchange, struct co_message_buffer *out)
 
 static int start_send(struct exchange *exchange, struct exchange_call *call)
 {
-    int error = call->replaces && call->out.bytes > 0 ? copy_out(exchange, &call->out) : 0;
-    exchange->send = error == 0 ? co_request_handles_take() : NULL;
+    exchange->send = co_request_handles_take();
     if (exchange->send == NULL) {
-        return error == 0 ? -ENOMEM : error;
+        return -ENOMEM;
     }
-    error =
+    int error =
         co_message_start_send(exchange->send, &call->out, call->destination, call->send_tag, call->communicator, false);
     if (error != 0) {
         co_request_handles_give(exchange->send);
@@ -172,9 +171,12 @@ static void take_back(struct exchange *exchange, const char *call)
 
 static int start(struct exchange *exchange, struct exchange_call *call)
 {
-    // As natively: nobody is heard.
-    co_message_fill_status(&exchange->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false);
-    int error = call->source == MPI_PROC_NULL ? 0 : start_receive(exchange, call);
+    bool copies = call->replaces && call->destination != MPI_PROC_NULL && call->out.bytes > 0;
+    int error = copies ? copy_out(exchange, &call->out) : 0;
+    co_message_fill_status(&exchange->status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
+    if (error == 0 && call->source != MPI_PROC_NULL) {
+        error = start_receive(exchange, call); // what has come already lies in its place at once
+    }
     if (error == 0 && call->destination != MPI_PROC_NULL) {
         error = start_send(exchange, call);
     }
