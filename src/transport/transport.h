@@ -160,7 +160,7 @@ struct co_transport_ops {
     // World rank of a peer whose host, or who speaks in its name, has refused something that was sent to it since the
     // last call that told so; -1: none. A hint and no more: who judges is liveness.h (NULL: none come).
     int (*refused_peer)(struct co_transport *transport);
-    // Where a peer is, in words for people (NULL: it cannot be told).
+    // Where a peer is, in words for people (NULL, or `text` stays as it was: it cannot be told).
     void (*peer_text)(const struct co_transport *transport, int rank, char *text, size_t room);
 
     // Signs of life of hosts, whatever their processes do (NULL: cannot be had). host_ask puts a question to the kernel

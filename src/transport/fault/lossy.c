@@ -189,8 +189,7 @@ static bool is_missed(struct lossy *lossy, unsigned way, const struct co_arrival
 {
     const struct co_tx_datagram head = {.head = datagram->data, .head_bytes = datagram->bytes};
     enum co_fault_kind kind = kind_of(lossy, (struct co_destination){.kind = CO_TO_PEER}, &head);
-    uint64_t seed = co_mix_bits(lossy->seed + way + 1);
-    return co_lossy_misses(&lossy->plan, seed, lossy->arrived[way]++, kind);
+    return co_lossy_misses(&lossy->plan, co_mix_bits(lossy->seed + way + 1), lossy->arrived[way]++, kind);
 }
 
 static void take_or_miss(void *arg, const struct co_arrival *arrivals, unsigned count)
@@ -232,9 +231,8 @@ static int lossy_land(struct co_transport *transport, const struct co_lander *la
 static int lossy_region_open(struct co_transport *transport, struct co_region **out, const void *start, size_t bytes,
                              bool may_write)
 {
-    return below_of(transport)->ops->region_open == NULL
-               ? -ENOTSUP
-               : below_of(transport)->ops->region_open(below_of(transport), out, start, bytes, may_write);
+    struct co_transport *below = below_of(transport);
+    return below->ops->region_open == NULL ? -ENOTSUP : below->ops->region_open(below, out, start, bytes, may_write);
 }
 
 static bool lossy_region_is_busy(const struct co_transport *transport, const struct co_region *region)
@@ -249,9 +247,8 @@ static void lossy_region_close(struct co_transport *transport, struct co_region 
 
 static int lossy_lane_open(struct co_transport *transport, unsigned index)
 {
-    return below_of(transport)->ops->lane_open == NULL
-               ? -ENOTSUP
-               : below_of(transport)->ops->lane_open(below_of(transport), index);
+    struct co_transport *below = below_of(transport);
+    return below->ops->lane_open == NULL ? -ENOTSUP : below->ops->lane_open(below, index);
 }
 
 static int lossy_lane_receive(struct co_transport *transport, unsigned index, co_deliver_fn deliver, void *arg,
@@ -292,9 +289,8 @@ static int lossy_descriptors(struct co_transport *transport, struct pollfd *fds,
 
 static void lossy_woken(struct co_transport *transport, const struct pollfd *fds, int count)
 {
-    struct co_transport *below = ((struct lossy *)transport)->below;
-    if (below->ops->woken != NULL) {
-        below->ops->woken(below, fds, count);
+    if (below_of(transport)->ops->woken != NULL) {
+        below_of(transport)->ops->woken(below_of(transport), fds, count);
     }
 }
 
@@ -316,6 +312,14 @@ static int lossy_refused_peer(struct co_transport *transport)
 {
     const struct co_transport_ops *ops = below_of(transport)->ops;
     return ops->refused_peer != NULL ? ops->refused_peer(below_of(transport)) : -1;
+}
+
+static void lossy_peer_text(const struct co_transport *transport, int rank, char *text, size_t room)
+{
+    struct co_transport *below = below_of(transport);
+    if (below->ops->peer_text != NULL) { // else who asks has words of his own
+        below->ops->peer_text(below, rank, text, room);
+    }
 }
 
 static int lossy_host_ask(struct co_transport *transport, int rank)
@@ -364,6 +368,7 @@ static const struct co_transport_ops lossy_ops = {
     .next_event_ns = lossy_next_event_ns,
     .dead_peer = lossy_dead_peer,
     .refused_peer = lossy_refused_peer,
+    .peer_text = lossy_peer_text,
     .host_ask = lossy_host_ask,
     .host_told = lossy_host_told,
     .hang_up = lossy_hang_up,

@@ -275,6 +275,37 @@ static void senders_miss_nothing(void **state)
     lossy_net_close(&net);
 }
 
+static void name_by_street(const struct co_transport *transport, int rank, char *text, size_t room)
+{
+    (void)transport;
+    snprintf(text, room, "rank %d (10.0.0.7)", rank);
+}
+
+// What is said of a peer that is gone names the same place with faults as without.
+static void where_a_peer_is_comes_from_below(void **state)
+{
+    (void)state;
+    struct lossy_net net = lossy_net_open("drop=0.1,seed=5", (struct co_loopback_config){0});
+    struct co_transport *below = net.receiver, *over;
+    const struct co_transport_ops *ops = below->ops;
+    struct co_transport_ops named = *ops;
+    struct co_fault_plan plan;
+    char text[64] = "his own words";
+
+    assert_int_equal(co_fault_plan_parse(&plan, "drop=0.1", NULL, 0), 0);
+    assert_int_equal(co_lossy_open(&over, below, &plan, 1, NULL, NULL, NULL), 0);
+    assert_non_null(over->ops->peer_text);
+    over->ops->peer_text(over, 3, text, sizeof text);
+    assert_string_equal(text, "his own words"); // nothing is known below
+    named.peer_text = name_by_street;
+    below->ops = &named;
+    over->ops->peer_text(over, 3, text, sizeof text);
+    assert_string_equal(text, "rank 3 (10.0.0.7)");
+    below->ops = ops;
+    net.receiver = over; // closes what is below it
+    lossy_net_close(&net);
+}
+
 static void full_store_sends_at_once(void **state)
 {
     (void)state;
@@ -316,6 +347,7 @@ int main(void)
         cmocka_unit_test(other_ranks_than_the_victim_are_spared),
         cmocka_unit_test(receivers_miss_what_arrives),
         cmocka_unit_test(senders_miss_nothing),
+        cmocka_unit_test(where_a_peer_is_comes_from_below),
         cmocka_unit_test(full_store_sends_at_once),
         cmocka_unit_test(held_ones_are_freed_at_close),
     };
