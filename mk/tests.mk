@@ -62,6 +62,9 @@ $(BUILD)/tests/unit/job_key_test: private LDFLAGS_SAN += -Wl,--wrap=co_auth_open
 # There the library that puts buffers into groups is one without RDMA.
 $(BUILD)/tests/unit/engine_onesided_test: private LDFLAGS_SAN += -Wl,--wrap=co_onesided_library_load
 
+# There a machine of small pages plays one of large ones.
+$(BUILD)/tests/unit/shm_measure_test: private LDFLAGS_SAN += -Wl,--wrap=madvise,--wrap=sysconf
+
 # There parts of src/pmpi meet mpi.h, but no MPI.
 $(BUILD)/obj/tests/unit/pmpi/%.o: private ALL_CFLAGS += $(MPI_CFLAGS)
 $(BUILD)/tests/unit/collective_buffers_test: $(patsubst %,$(BUILD)/obj/src/pmpi/collective/%_buffers.o,bcast gather gatherv)

@@ -22,9 +22,10 @@ struct co_shm_config {
     size_t staging_bytes; // shared memory of the node that large operations borrow from
     int single_copy;      // CO_AUTO, CO_YES, CO_NO
     size_t single_copy_min;
-    int cores;        // that its ranks may run on, all together; 0: as many as the machine has
-    bool measures;    // from where on single copy is faster; else what is known of other machines holds
-    int watched_most; // peers watched by a descriptor of their own, the others by process number
+    int cores;                    // that its ranks may run on, all together; 0: as many as the machine has
+    bool measures;                // from where on single copy is faster; else what is known of other machines holds
+    uint64_t measure_patience_ns; // that the two who measure have with each other; 0: the usual
+    int watched_most;             // peers watched by a descriptor of their own, the others by process number
     // Exchange among the ranks of the node, given by the bootstrap; collective.
     int (*barrier)(void *arg);
     int (*all_agree)(void *arg, int mine); // minimum over the node

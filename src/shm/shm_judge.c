@@ -93,8 +93,11 @@ static size_t straight_from(const struct co_shm_evidence *evidence, int way, uin
 
 void co_shm_evidence_judge(const struct co_shm_evidence *evidence, struct co_shm_measured *measured)
 {
-    measured->certain = 0;
+    measured->certain = measured->rounds = 0;
     for (int way = 0; way < CO_SHM_WAYS; way++) {
         measured->from[way] = straight_from(evidence, way, &measured->certain);
+        for (int size = 0; size < CO_SHM_MEASURED_SIZES; size++) {
+            measured->rounds += evidence->pairs[way][size].rounds;
+        }
     }
 }

@@ -40,6 +40,7 @@ struct co_shm_measured {
     // the largest. 0: nothing was measured.
     uint64_t from[CO_SHM_WAYS];
     uint32_t certain; // pairs; of the others the usual holds
+    uint32_t rounds;  // of all pairs, that were begun
 };
 
 static inline size_t co_shm_measured_size(unsigned index)

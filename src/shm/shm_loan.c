@@ -4,8 +4,6 @@
 // further ahead. Who gets nothing goes on in its own lane, so nobody ever waits for a loan. A loan outlives the
 // operation, for the next one, but anybody may take it over in between once the readers are done; the end of the team
 // returns it. A member that is killed keeps what it has until the segment goes. Once for each large operation.
-#include <sys/mman.h>
-
 #include "base/counters.h"
 #include "shm/shm_team.h"
 
@@ -169,7 +167,7 @@ void co_shm_loans_return(struct co_shm_node *node, uint32_t entry)
             !swap(&node->loans[i], word, busy)) {
             continue;
         }
-        madvise(memory_of(node, i), CO_SHM_LOAN_BYTES, MADV_REMOVE);               // ours alone until the next line
+        co_shm_segment_erase(memory_of(node, i), CO_SHM_LOAN_BYTES);               // ours alone until the next line
         co_store_release(&node->loans[i].word, successor(busy, STATE_FREE, 0, 0)); // release L1: likewise
     }
 }

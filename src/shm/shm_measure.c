@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
@@ -19,7 +18,7 @@
 #include "shm/shm_node.h"
 
 #define BUDGET_NS (UINT64_C(3) * CO_NS_PER_MS)   // then no further pair of copies is begun
-#define PATIENCE_NS (UINT64_C(5) * CO_NS_PER_MS) // then nobody is waited for: what is measured by then counts
+#define PATIENCE_NS (UINT64_C(5) * CO_NS_PER_MS) // then nobody is waited for, if nobody says how long else
 #define OVER UINT64_MAX
 #define GIVEN_UP UINT64_MAX
 #define SPIN_NS                                                                                                        \
@@ -226,19 +225,20 @@ static bool take_round(struct player *player, uint64_t next, struct co_shm_evide
     return true;
 }
 
-static uint64_t choose(const struct co_shm_evidence *evidence, uint64_t start_ns)
+static uint64_t choose(const struct player *player, const struct co_shm_evidence *evidence, uint64_t start_ns)
 {
     int next = co_shm_evidence_next(evidence);
-    return next < 0 || co_clock_now_ns() - start_ns > BUDGET_NS ? OVER : (uint64_t)next;
+    bool is_late = player->rounds > 0 && co_clock_now_ns() - start_ns > BUDGET_NS;
+    return next < 0 || is_late ? OVER : (uint64_t)next;
 }
 
 static void play(struct player *player, struct co_shm_evidence *evidence)
 {
-    uint64_t start_ns = co_clock_now_ns(), next;
-    player->end_ns = start_ns + PATIENCE_NS;
+    uint64_t start_ns = co_clock_now_ns(), asked_ns = player->node->config.measure_patience_ns, next;
+    player->end_ns = start_ns + (asked_ns != 0 ? asked_ns : PATIENCE_NS);
     do {
         if (player->is_first) {
-            player->mine->next = choose(evidence, start_ns);
+            player->mine->next = choose(player, evidence, start_ns);
         }
         if (!meet(player)) {
             return;
@@ -332,12 +332,12 @@ bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, 
     }
     *error = config->barrier(config->arg);
     free(memory);                           // the other may have read it until then
-    if (*error == 0 && config->rank == 0) { // the memory is lent from now on; what stays of it are the two first pages
+    if (*error == 0 && config->rank == 0) { // the memory is lent from now on; what stays of it are the first pages
         for (int rank = 0; rank < 2; rank++) {
             if (co_load_relaxed(&stage_of(node, rank)->is_refused)) { // relaxed: before the barrier
                 node->header->measured.from[0] = 0;
             }
-            madvise((char *)stage_of(node, rank) + CO_SHM_PAGE, LARGEST, MADV_REMOVE);
+            co_shm_segment_erase((char *)stage_of(node, rank) + CO_SHM_PAGE, LARGEST);
         }
     }
     *error = *error != 0 ? *error : config->barrier(config->arg);

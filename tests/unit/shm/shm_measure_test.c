@@ -1,17 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The measurement between processes: all ranks hear the same, and settings are worth more than it.
+// The measurement between processes: something is measured, all ranks hear the same of it, its memory is given back,
+// also where pages are large, and settings are worth more than it. The program is linked with --wrap, so that a machine
+// of small pages can play one of large ones.
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/settings.h"
 #include "shm/shm_team.h"
 #include "shm_job.h"
+
+#define LARGE_PAGE ((size_t)64 << 10)
+#define MEASURED_BYTES ((size_t)256 << 10) // of a player's part of the staging, behind its first page
+
+static bool pages_are_large;
+
+long __real_sysconf(int name);
+long __wrap_sysconf(int name);
+int __real_madvise(void *address, size_t length, int advice);
+int __wrap_madvise(void *address, size_t length, int advice);
+
+long __wrap_sysconf(int name)
+{
+    return pages_are_large && name == _SC_PAGESIZE ? (long)LARGE_PAGE : __real_sysconf(name);
+}
+
+// The kernel's word on large pages.
+int __wrap_madvise(void *address, size_t length, int advice)
+{
+    if (pages_are_large && advice == MADV_REMOVE && (uintptr_t)address % LARGE_PAGE != 0) {
+        errno = EINVAL;
+        return -1;
+    }
+    return pages_are_large && advice != MADV_REMOVE ? 0 : __real_madvise(address, length, advice);
+}
 
 // This rank and the next.
 static bool all_have(struct shm_rank *self, long value)
@@ -29,12 +60,30 @@ static bool is_possible(size_t from)
            (from >= co_shm_measured_size(0) && from <= co_shm_measured_size(CO_SHM_MEASURED_SIZES - 1));
 }
 
+static bool is_erased(const struct shm_rank *self, int player)
+{
+    const struct co_shm_node *node = self->node;
+    const char *part =
+        (const char *)node->segment.base + node->plan.staging_offset + (size_t)player * 2 * CO_SHM_LOAN_BYTES;
+    size_t at = CO_SHM_PAGE;
+    while (at < CO_SHM_PAGE + MEASURED_BYTES && part[at] == 0) {
+        at++;
+    }
+    return at == CO_SHM_PAGE + MEASURED_BYTES;
+}
+
 static int measure(struct shm_rank *self)
 {
     struct co_shm_measured measured;
     int error = -1;
+    self->node->config.measure_patience_ns = UINT64_C(600) * CO_NS_PER_S; // a busy machine is no reason to give up
+    pages_are_large = self->argument != NULL;
     SHM_CHECK(co_shm_measure(self->node, &measured, &error));
+    pages_are_large = false;
     SHM_CHECK(error == 0);
+    SHM_CHECK(measured.rounds > 0);
+    SHM_CHECK(is_erased(self, 0) && is_erased(self, 1));
+    shm_job_barrier(self);
     SHM_CHECK(all_have(self, (long)measured.certain) && measured.certain <= CO_SHM_PAIRS);
     for (int way = 0; way < CO_SHM_WAYS; way++) { // on a busy machine the usual ones
         SHM_CHECK(all_have(self, (long)measured.from[way]));
@@ -58,6 +107,13 @@ static void all_ranks_hear_the_same(void **state)
         struct shm_job_options options = {.size = size, .staging_bytes = 2 << 20};
         assert_int_equal(shm_job_run(&options, measure), 0);
     }
+}
+
+static void on_large_pages_too(void **state)
+{
+    (void)state;
+    struct shm_job_options options = {.size = 2, .staging_bytes = 2 << 20, .argument = "large"};
+    assert_int_equal(shm_job_run(&options, measure), 0);
 }
 
 static int cannot_be_measured(struct shm_rank *self)
@@ -121,6 +177,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_ranks_hear_the_same),
+        cmocka_unit_test(on_large_pages_too),
         cmocka_unit_test(without_staging_nothing_is_measured),
         cmocka_unit_test(settings_are_worth_more),
     };
