@@ -43,6 +43,11 @@ bool co_worker_was_called(struct co_worker *worker)
 static void *work(void *arg)
 {
     struct co_worker *worker = arg;
+    // A thread inherits the cores of who makes it, which is whichever of the program's threads needs one first, and
+    // they may be bound by then.
+    if (worker->knows_cores) {
+        sched_setaffinity(0, sizeof(worker->cores), &worker->cores);
+    }
     // Waking must not push the program off its core in the middle of MPI_Iallgather; an idle core runs us at once.
     sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
     while (!atomic_load(&worker->must_stop)) {
@@ -118,6 +123,7 @@ int co_worker_open(struct co_worker *worker, struct co_engine *engine, co_worker
     }
     *worker = (struct co_worker){
         .engine = engine, .turn = turn, .subgroup = subgroup, .starts = CO_TRYLOCK_INIT, .wake_fd = wake_fd};
+    worker->knows_cores = sched_getaffinity(0, sizeof(worker->cores), &worker->cores) == 0;
     return 0;
 }
 

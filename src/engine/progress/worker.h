@@ -7,6 +7,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,8 @@ struct co_worker {
     struct co_engine *engine;
     co_worker_turn_fn turn;
     unsigned subgroup; // a receiving one's
+    cpu_set_t cores;   // that it may run on: those of who opened it, at the start of the job,
+    bool knows_cores;  // if the kernel tells them in so few bits
     pthread_t thread;
     struct co_trylock starts;
     _Atomic int state;

@@ -3,6 +3,7 @@
 // Descriptors for sleeping callers: each hears every signal while it has its own, whatever the others take; one that
 // was given back is silent; who comes when all are taken gets none. And the workers beside them: one that was stopped
 // is not started again by a word that comes late.
+#define _GNU_SOURCE // sched_setaffinity
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,12 +112,48 @@ static void a_stopped_worker_stays_so(void **state)
     co_worker_close(&never);
 }
 
+static cpu_set_t cores_seen;
+
+static void turn_that_tells_its_cores(struct co_worker *worker)
+{
+    sched_getaffinity(0, sizeof(cores_seen), &cores_seen);
+    turn(worker);
+}
+
+// A program that binds its threads once MPI runs does not bind ours: the first thread that needs one makes it.
+static void a_thread_has_the_cores_of_the_start(void **state)
+{
+    (void)state;
+    struct co_worker worker;
+    struct co_engine *engine = (struct co_engine *)&turns; // only carried
+    cpu_set_t all, one;
+    int core = 0, before = turns;
+    assert_int_equal(sched_getaffinity(0, sizeof(all), &all), 0);
+    if (CPU_COUNT(&all) < 2) {
+        skip();
+    }
+    while (!CPU_ISSET(core, &all)) {
+        core++;
+    }
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    assert_int_equal(co_worker_open(&worker, engine, turn_that_tells_its_cores, 0), 0);
+    assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+    int started = co_worker_start(&worker);
+    assert_int_equal(sched_setaffinity(0, sizeof(all), &all), 0);
+    assert_int_equal(started, 0);
+    while (turns == before) {
+        sched_yield();
+    }
+    co_worker_close(&worker);
+    assert_true(CPU_EQUAL(&cores_seen, &all));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_hears_a_ring),
-        cmocka_unit_test(there_may_be_none_left),
-        cmocka_unit_test(a_stopped_worker_stays_so),
+        cmocka_unit_test(everybody_hears_a_ring),        cmocka_unit_test(there_may_be_none_left),
+        cmocka_unit_test(a_stopped_worker_stays_so),     cmocka_unit_test(a_thread_has_the_cores_of_the_start),
         cmocka_unit_test(who_is_to_stop_does_not_sleep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
