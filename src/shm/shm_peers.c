@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Is the process of a peer still there? A pidfd of each, opened while all are known to live, or, where descriptors are
-// scarce, the time when it started: a number used again by the kernel cannot deceive. Asked rarely, by one poll(2) for
-// all peers, and before bytes are copied, for one peer.
+// scarce or not ours any more, the time when it started: a number used again by the kernel cannot deceive. Asked
+// rarely, by one poll(2) for all peers, and before bytes are copied, for one peer.
 #include "shm/shm_node.h"
 
 #include <errno.h>
@@ -73,6 +73,20 @@ static bool is_gone_by_number(const struct co_shm_process *peer)
     return now != 0 && now != peer->started;
 }
 
+static bool has_its_start(const struct co_shm_process *peer)
+{
+    return peer->started != 0 && started_now(peer) == peer->started;
+}
+
+// What poll(2) says of its descriptor, which the program may have closed, and the number be another file's since: who
+// is said to have ended and still runs has not.
+static bool has_ended(const struct co_shm_process *peer, short events)
+{
+    bool is_told = (events & POLLIN) != 0 || (events != 0 && peer->started != 0);
+
+    return is_told && !has_its_start(peer);
+}
+
 static int watch(const struct co_shm_node *node, int rank, int watched)
 {
     const struct co_shm_process *mine = &node->processes[node->config.rank];
@@ -131,8 +145,9 @@ static int find_dead(const struct co_shm_node *node, int first, int count)
     // poll passes over negative descriptors and clears what it says about them
     bool some_ended = poll(peers, (nfds_t)count, 0) > 0;
     for (int i = 0; i < count; i++) {
-        if ((some_ended && (peers[i].revents & POLLIN)) ||
-            (peers[i].fd == BY_NUMBER && is_gone_by_number(&node->processes[first + i]))) {
+        const struct co_shm_process *peer = &node->processes[first + i];
+        if ((some_ended && has_ended(peer, peers[i].revents)) ||
+            (peers[i].fd == BY_NUMBER && is_gone_by_number(peer))) {
             return first + i;
         }
     }
@@ -149,18 +164,13 @@ int co_shm_node_dead_peer(const struct co_shm_node *node)
     return dead;
 }
 
-static bool has_ended(int watched)
-{
-    struct pollfd peer = {.fd = watched, .events = POLLIN};
-
-    return watched >= 0 && poll(&peer, 1, 0) > 0;
-}
-
 bool co_shm_node_is_gone(const struct co_shm_node *node, int rank)
 {
-    int watched = node->watched[rank];
+    const struct co_shm_process *peer = &node->processes[rank];
+    struct pollfd watched = {.fd = node->watched[rank], .events = POLLIN};
 
-    return watched == BY_NUMBER ? is_gone_by_number(&node->processes[rank]) : has_ended(watched);
+    return watched.fd == BY_NUMBER ? is_gone_by_number(peer)
+                                   : watched.fd >= 0 && poll(&watched, 1, 0) > 0 && has_ended(peer, watched.revents);
 }
 
 static bool has_its_number(const struct co_shm_node *node, int rank)
@@ -171,11 +181,8 @@ static bool has_its_number(const struct co_shm_node *node, int rank)
     if (watched == NOT_WATCHED) { // ourselves, or a number of another namespace, which means somebody else here
         return peer->pid_namespace == node->processes[node->config.rank].pid_namespace;
     }
-    if (watched == BY_NUMBER) {
-        return peer->started != 0 && started_now(peer) == peer->started;
-    }
-    return watched >= 0 &&
-           poll(&(struct pollfd){.fd = watched, .events = POLLIN}, 1, 0) == 0; // who cannot tell says no
+    // who cannot tell says no
+    return (watched >= 0 && poll(&(struct pollfd){.fd = watched, .events = POLLIN}, 1, 0) == 0) || has_its_start(peer);
 }
 
 bool co_shm_peer_is_same(const struct co_shm_node *node, int rank)

@@ -3,6 +3,7 @@
 // A peer whose process is gone is noticed, and who has its number then is left alone; one that is stopped is not taken
 // for dead and loses nothing.
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -119,6 +120,40 @@ static int number_of_another_namespace(struct shm_rank *self)
     return 0;
 }
 
+static bool rank_1_lives(struct shm_rank *self)
+{
+    char local = 0;
+    int read = co_shm_node_read(self->node, 1, &local, self->node->processes[1].probe_address, sizeof local);
+    return co_shm_node_dead_peer(self->node) == -1 && !co_shm_node_is_gone(self->node, 1) &&
+           (read == 0 || !co_shm_node_single_copy(self->node));
+}
+
+// The program closes descriptors that are not its own, and opens files in their place, which are always readable.
+static int descriptors_are_the_programs(struct shm_rank *self)
+{
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        int watched = self->node->watched[1], file = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        SHM_CHECK(watched >= 0 && file >= 0);
+        SHM_CHECK(dup2(file, watched) == watched);
+        co_store_relaxed(&self->node->seen_ns[1], 0); // long ago
+        SHM_CHECK(rank_1_lives(self));
+        close(watched);
+        co_store_relaxed(&self->node->seen_ns[1], 0);
+        SHM_CHECK(rank_1_lives(self));
+        close(file);
+    }
+    shm_job_barrier(self);
+    if (self->rank == 1) {
+        raise(SIGKILL);
+    }
+    while (co_shm_node_dead_peer(self->node) != 1) {
+        sched_yield();
+    }
+    SHM_CHECK(co_shm_node_is_gone(self->node, 1));
+    return 0;
+}
+
 static bool is_stopped(pid_t pid)
 {
     char path[64], line[256] = "";
@@ -214,6 +249,14 @@ static void a_killed_process_is_noticed(void **state)
     assert_int_equal(shm_job_names_left(), 0);
 }
 
+static void who_lives_is_not_given_up_for_a_descriptor(void **state)
+{
+    struct shm_job_options options = {.size = 2, .single_copy = CO_YES};
+
+    (void)state;
+    assert_int_equal(shm_job_run_with_victim(&options, descriptors_are_the_programs, 1), 0);
+}
+
 static void a_number_used_again_is_left_alone(void **state)
 {
     struct shm_job_options options = {.size = 2, .single_copy = CO_YES};
@@ -299,6 +342,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_process_is_noticed),
+        cmocka_unit_test(who_lives_is_not_given_up_for_a_descriptor),
         cmocka_unit_test(a_number_used_again_is_left_alone),
         cmocka_unit_test(a_stopped_process_loses_nothing),
         cmocka_unit_test(several_threads_may_look),
