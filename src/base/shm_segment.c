@@ -2,6 +2,7 @@
 //
 // The only file that maps memory shared by ranks: named segments of one node, under /dev/shm. Called at set-up of a
 // team and at its end, by one thread for each segment. Not hot.
+#define _GNU_SOURCE // process_vm_readv
 #include "base/shm_segment.h"
 
 #include <dirent.h>
@@ -16,10 +17,13 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define FOLDER "/dev/shm"
 #define CREATE_TRIES 8
+#define ADDRESSES_SHARE 8 // one part in so many of what a process may have is enough for us
+#define PAGES_AT_ONCE 64
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -52,9 +56,19 @@ static size_t file_bytes_most(void)
     return is_limited ? (size_t)limit.rlim_cur : SIZE_MAX;
 }
 
+// Batch systems set a limit of addresses (ulimit -v) for a limit of memory, and holes count as well: what we map is
+// taken from what the program may allocate later.
+static size_t addresses_most(void)
+{
+    struct rlimit limit;
+    bool is_limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_limited ? (size_t)limit.rlim_cur / ADDRESSES_SHARE : SIZE_MAX;
+}
+
 size_t co_shm_segment_room(size_t others_bytes)
 {
-    size_t room = room_in_folder(others_bytes), most = file_bytes_most();
+    size_t room = room_in_folder(others_bytes), most = file_bytes_most(), addresses = addresses_most();
+    most = most < addresses ? most : addresses;
     return room < most ? room : most;
 }
 
@@ -190,14 +204,36 @@ int co_shm_segment_attach(struct co_shm_segment *segment, const char *name, size
     return result;
 }
 
-// Kernels that do not know the advice leave it to the store.
+// Reading makes a file's page exist, too, and where the kernel itself reads for us a full file system is an error. A
+// filter that forbids it leaves it to the store.
+static bool kernel_can_read(char *first, size_t length, size_t page)
+{
+    char bytes[PAGES_AT_ONCE];
+    struct iovec pages[PAGES_AT_ONCE];
+
+    for (size_t at = 0; at < length;) {
+        unsigned count = 0;
+        for (; count < PAGES_AT_ONCE && at < length; at += page) {
+            pages[count++] = (struct iovec){first + at, 1};
+        }
+        struct iovec here = {bytes, count};
+        ssize_t read = process_vm_readv(getpid(), &here, 1, pages, count, 0);
+        if (read < 0 ? errno == EFAULT : read < (ssize_t)count) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int co_shm_segment_touch(char *first, size_t length)
 {
-    size_t before = (uintptr_t)first % (size_t)sysconf(_SC_PAGESIZE);
-    bool is_full =
-        madvise(first - before, before + length, MADV_POPULATE_WRITE) != 0 && (errno == ENOMEM || errno == EFAULT);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (uintptr_t)first % page;
+    bool is_there = madvise(first - before, before + length, MADV_POPULATE_WRITE) == 0;
 
-    return is_full ? -ENOMEM : 0;
+    if (!is_there && errno != ENOMEM && errno != EFAULT) { // a kernel before 5.14 does not know the advice
+        is_there = kernel_can_read(first - before, before + length, page);
+    }
+    return is_there ? 0 : -ENOMEM;
 }
 
 // The kernel rounds a length up to whole pages, which may be of 64 KiB and hold somebody else's bytes.

@@ -29,7 +29,7 @@ void co_shm_segment_name(char name[CO_SHM_NAME_MAX], uint64_t key, unsigned numb
 
 // Creates exclusively (mode 0600), sparse and zeroed, and removes names that dead processes of ours have left. -EEXIST,
 // -ENOSPC, -ENOMEM, ... others_bytes are what others will still need in the file system: -ENOSPC where that would not
-// stay free, or the limit of file sizes (ulimit -f) is lower.
+// stay free, the limit of file sizes (ulimit -f) is lower, or much of a limit of addresses (ulimit -v) would be taken.
 int co_shm_segment_create(struct co_shm_segment *segment, const char *name, size_t bytes, size_t others_bytes);
 
 // Bytes that a segment may have where others still need so many; SIZE_MAX: no limit is set.
