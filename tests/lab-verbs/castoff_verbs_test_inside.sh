@@ -271,12 +271,13 @@ address_comes_back() {
 }
 
 case_troubles() {
-    trouble "queue pairs that fail" -- address_comes_back
+    trouble "queue pairs that fail" CASTOFF_DEADLINE_S=3600 -- address_comes_back
     check "queue pairs that fail: all have the right bytes" all_say "no error"
     check "queue pairs that fail: the completions are named" says 'a send ended with "local QP operation error"'
     check "queue pairs that fail: they are counted" some verbs_failed
     check "queue pairs that fail: they are set up anew" some verbs_revived
-    trouble "a link that comes back" -- link_comes_back
+    # A busy machine may be long about it.
+    trouble "a link that comes back" CASTOFF_DEADLINE_S=3600 -- link_comes_back
     check "a link that comes back: all have the right bytes" all_say "no error"
     check "a link that comes back: it says so" says "port 1 is active again"
     check "a link that comes back: the device's words are counted" some verbs_events

@@ -16,6 +16,7 @@
 #define LOOK_EVERY 64                         // polls of one who never sleeps
 #define PORT_NS (UINT64_C(50) * CO_NS_PER_MS) // between two looks at a port that is down
 #define STEADY_NS CO_NS_PER_S                 // who runs so long has recovered
+#define AWAY_NS CO_NS_PER_S                   // without a look: a process that was stopped, or a machine that slept
 #define WAIT_LEAST_NS CO_NS_PER_MS            // before what has failed again is started anew, doubled each time
 #define WAIT_MOST_NS (UINT64_C(100) * CO_NS_PER_MS)
 
@@ -116,6 +117,15 @@ static void hear_device(struct co_verbs *verbs, uint64_t now_ns)
     if (has_news && verbs->broken == 0) {
         look_at_port(verbs, now_ns);
     }
+}
+
+// Who was away has not waited: when he comes back the link may need a moment, too.
+static void leave_out_absence(struct co_verbs *verbs, uint64_t now_ns)
+{
+    uint64_t apart_ns = now_ns - verbs->looked_ns, away_ns = apart_ns > AWAY_NS ? apart_ns - AWAY_NS : 0;
+    verbs->looked_ns = now_ns;
+    verbs->down_since_ns += verbs->down_since_ns != 0 ? away_ns : 0;
+    verbs->failing_since_ns += verbs->is_failing ? away_ns : 0;
 }
 
 static void look_at_patience(struct co_verbs *verbs, uint64_t now_ns)
@@ -222,6 +232,7 @@ void co_verbs_health_progress(struct co_verbs *verbs, bool must_look, bool is_dr
         return;
     }
     uint64_t now_ns = co_clock_now_ns();
+    leave_out_absence(verbs, now_ns);
     co_registration_sweep(verbs->registrations);
     hear_device(verbs, now_ns);
     co_verbs_reads_poll(verbs, now_ns);

@@ -153,7 +153,8 @@ struct co_verbs {
     unsigned polls, failed_rings; // rings that do not run
     bool is_failing;              // ... or the port is down: noted, and seen to from retry_ns on
     uint64_t failing_since_ns, revived_ns, wait_ns, retry_ns;
-    uint64_t down_since_ns;                   // of the port, 0: it is active
+    uint64_t down_since_ns;                   // of the port, 0: it is active; as failing_since_ns without absences
+    uint64_t looked_ns;                       // the last look
     uint64_t said_of_sends, said_of_receives; // bits: statuses that were named
 };
 
