@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The info hint castoff=no: given to a duplicate, inherited by a plain duplicate of that one, taken back and given
-// again by MPI_Comm_set_info, by one rank only, in other spellings, with a value that switches nothing off, and while
-// an operation is pending, when it must not take effect. The report says which calls stayed native.
+// again by MPI_Comm_set_info, by one rank only, in other spellings, with a value that switches nothing off, beside a
+// message that is pending, and while a collective is, when it must not take effect. The report says which calls stayed
+// native.
 // ranks: 2 3
 // expect: right bytes on either side
 // report: format == 1
-// report: calls["MPI_Bcast"]["seen"] == 15 * ranks
-// report: calls["MPI_Bcast"]["declined"] == {"switched_off_by_info": 9 * ranks}
+// report: calls["MPI_Bcast"]["seen"] == 16 * ranks
+// report: calls["MPI_Bcast"]["declined"] == {"switched_off_by_info": 10 * ranks}
 // report: calls["MPI_Bcast"]["taken"] == 6 * ranks
-// report: calls["MPI_Bcast"]["bytes_seen"] == 15 * ranks * 3001
+// report: calls["MPI_Bcast"]["bytes_seen"] == 16 * ranks * 3001
 // report: calls["MPI_Bcast"]["bytes_taken"] == 6 * ranks * 3001
 // report: calls["MPI_Iallgather"]["taken"] == ranks and calls["MPI_Iallgather"]["declined"] == {}
 // report: counters["communicator_high_water_bytes"] > 0
@@ -128,6 +129,26 @@ static void change_while_pending(void)
     free(gathered);
 }
 
+// Hints are for collectives.
+static void change_beside_a_message(void)
+{
+    MPI_Comm comm;
+    MPI_Request request;
+    char room[MPI_BSEND_OVERHEAD + 64];
+    int next = (co_test_rank() + 1) % co_test_size(), before = (co_test_rank() + co_test_size() - 1) % co_test_size();
+    int word = 1, came = 0, bytes;
+    void *given_back;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Buffer_attach(room, (int)sizeof room);
+    MPI_Ibsend(&word, 1, MPI_INT, next, 5, comm, &request);
+    set(comm, "no");
+    broadcast(comm, "switched off beside a buffered message"); // native
+    MPI_Recv(&came, 1, MPI_INT, before, 5, comm, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Buffer_detach(&given_back, &bytes);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -136,5 +157,6 @@ int main(int argc, char **argv)
     use_heirs();
     change_sides();
     change_while_pending();
+    change_beside_a_message();
     return co_test_finish();
 }

@@ -184,6 +184,7 @@ static void cancel(void *operation)
 }
 
 static const struct co_request_kind kind = {.call = "MPI_Ibsend",
+                                            .is_message = true,
                                             .is_done = is_done,
                                             .settle = settle,
                                             .fill_status = fill_status,
