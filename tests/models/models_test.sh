@@ -60,6 +60,10 @@ check holds p2p/models/gate
 for mutant in 1 2 3 4 5; do
     check violated p2p/models/gate "-DMUTANT=$mutant"
 done
+check holds p2p/models/ring
+for mutant in 1 2 3 4; do
+    check violated p2p/models/ring "-DMUTANT=$mutant"
+done
 check holds offload/models/doorbell
 for mutant in 1 2 3; do
     check violated offload/models/doorbell "-DMUTANT=$mutant"
