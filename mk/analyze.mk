@@ -19,7 +19,7 @@ $(BUILD)/obj/analyze/%.o: src/%.c tools/trace/replay/matcher_names.h
 
 $(BUILD)/libanalyze.a: $(ANALYZE_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Their objects: mk/tests.mk
 ANALYZE_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/tools/trace/analyze_*_test.c)))

@@ -41,7 +41,7 @@ $(FUZZ_BUILD)/obj/analyze/%.o: src/%.c
 
 $(FUZZ_BUILD)/libcore.a: $(FUZZ_CORE) $(FUZZ_ANALYZE) $(FUZZ_SHARED:%.c=$(FUZZ_BUILD)/obj/%.o)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 $(FUZZ_BUILD)/%_fuzz: $(FUZZ_BUILD)/obj/tests/fuzz/%_fuzz.o $(FUZZ_BUILD)/libcore.a
 	$(call say,LD,$@)

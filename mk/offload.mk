@@ -7,7 +7,7 @@ OFFLOAD_OBJ := $(OFFLOAD_SRC:%.c=$(BUILD)/obj/%.o)
 
 $(BUILD)/liboffload.a: $(OFFLOAD_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Their objects: mk/tests.mk. What they share stands in libshared.a, and calls liboffload.a.
 OFFLOAD_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/offload/*_test.c tests/unit/offload/*/*_test.c)))

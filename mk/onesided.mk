@@ -7,7 +7,7 @@ ONESIDED_OBJ := $(ONESIDED_SRC:%.c=$(BUILD)/obj/%.o)
 
 $(BUILD)/libonesided.a: $(ONESIDED_OBJ)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Their objects: mk/tests.mk
 ONESIDED_UNIT := $(patsubst %.c,$(BUILD)/tests/unit/%,$(notdir $(wildcard tests/unit/onesided/*_test.c)))

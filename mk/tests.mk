@@ -26,7 +26,7 @@ UNIT_SHARED_LIB := $(if $(UNIT_SHARED),$(BUILD)/tests/unit/libshared.a)
 $(BUILD)/tests/unit/libshared.a: $(UNIT_SHARED_OBJ)
 	@mkdir -p $(@D)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Each has its object, wherever its source is.
 define unit_object

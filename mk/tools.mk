@@ -14,7 +14,7 @@ $(BUILD)/castoff: $(TOOLS_OBJ) $(BUILD)/libanalyze.a $(BUILD)/libonesided.a $(BU
 # Pure parts for their unit tests, without main.
 $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/launch/castoff.o,$(TOOLS_OBJ))
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # tests/unit/tools/<command>/<name>_test.c of every tools/<command>/<name>.c that has one. Their objects: mk/tests.mk
 TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/tools/*/$(name)_test.c),$(name)))

@@ -5,8 +5,8 @@
 # the log of those that fail, and "N passed, N failed, N skipped" at the end, counting programs. A program passes with
 # status 0 and is skipped with 77. cmocka's status is 0, too, where tests have skipped themselves: a program of which
 # nothing else was left is skipped, and of the others the line says how many. Who waits for a minute with nothing done,
-# or takes 10 minutes of processor time (the longest takes one, under a sanitizer), hangs (tests/bounded.py). Called by
-# `make unit`.
+# or takes 10 minutes of processor time (the longest takes one, under a sanitizer), hangs (tests/bounded.py). UNIT_RUNNER:
+# words in front of each, as of an emulator. Called by `make unit`.
 set -u
 
 idle_limit=60 cpu_limit=600
@@ -22,7 +22,8 @@ run_one() { # program
     name=$(basename "$1")
     log=$(mktemp "$work/log.XXXXXX") || exit 1
     started=$(date +%s%N)
-    python3 -S "$bounded" "$idle_limit" "$cpu_limit" "$1" >"$log" 2>&1
+    # shellcheck disable=SC2086 # a list of words
+    python3 -S "$bounded" "$idle_limit" "$cpu_limit" ${UNIT_RUNNER:-} "$1" >"$log" 2>&1
     status=$?
     took=$((($(date +%s%N) - started) / 10000000))
     without=$(sum_of SKIPPED)
