@@ -34,7 +34,21 @@ ok "info: no other setting" [ "$(grep -c '^setting ' "$work/out")" -eq 1 ]
 ok "info: a call that is off says why" out_has '^MPI_Bcast  *none: disabled_by_setting  *none: '
 ok "info: sizes that would be taken" out_has '^MPI_Allgather  *\(all\|none: [a-z_]*\|[0-9]* [KMG]*i*B \)'
 ok "info: messages" out_has '^messages  *\(all\|none: \)'
+ok "info: MPI libraries of this host" out_has '^MPI here  *\(none\|.*served.*: /\)'
+ok "info: groups" out_has '^groups  *[a-z]'
 ok "info: a screen" [ "$(wc -l <"$work/out")" -le 30 ]
+run "$castoff" info -n 64 --ranks-per-host 16
+ok "info -n: such a job" out_has '^would take  *64 ranks on this host  *64 ranks, 16 on a host$'
+run "$castoff" info -n 0
+ok "info -n 0: status 2" status_is 2
+ok "info -n 0: why" err_has "'0' is no number of ranks"
+run "$castoff" info --facts
+ok "info --facts: a line of JSON" [ "$(wc -l <"$work/out")" -eq 1 ]
+ok "info --facts: this host" out_has "^{\"castoff_facts\":1,\"host\":\"$(uname -n)\""
+run "$castoff" info --check --seconds soon
+ok "info --check: no number of seconds" status_is 2
+run "$castoff" info host1
+ok "info: a host without --check" status_is 2
 CASTOFF_BCAST=no run "$castoff" info --settings
 ok "info --settings: a changed setting is marked" out_has '^\* *CASTOFF_BCAST  *no  *auto'
 for part in settings transports tune; do

@@ -12,6 +12,12 @@ run "$castoff" --version
 ok "--version: the number of VERSION first" out_has "^castoff $(echo "$number" | sed 's/[.]/[.]/g')\(+[0-9]*\)\?\$"
 ok "--version: the commit" out_has "^commit  *\(not known\|[0-9a-f]\{7,\}\(-dirty\)\? of 20[0-9-]*\)\$"
 ok "--version: families" out_has '^serves  *Open MPI 4[.]1.*; built with Open MPI'
+# What the library accepts (src/mpi_below) is what the table of the command says (tools/launch/families.c).
+grep -oh '"Open MPI v[0-9.]*"' src/mpi_below/*.c | tr -d '"' | sort -u >"$work/families"
+ok "families that the library accepts" [ -s "$work/families" ]
+while read -r family; do
+    ok "--version: $family" out_has "^serves .*$(echo "$family" | sed 's/ v/ /; s/[.]/[.]/g')"
+done <"$work/families"
 ok "--version: the compiler" out_has '^compiler  *\(gcc\|clang\) [0-9][0-9.]* for '
 cp "$work/out" "$work/version"
 run "$castoff" -V

@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# What recipes of packages say agrees with the project: Debian's names all that the build needs, each place that make install
+# fills is in one of its packages, and Spack's is Python. make test-deb builds and installs them.
+. "$(dirname "$0")/check.sh"
+cd "$top" || exit 2
+
+# shellcheck disable=SC2016 # make's
+needed=$(printf 'include mk/deps.mk\nsay:\n\t@echo $(DEPS_BUILD) $(DEPS_FAST)\n' | make -s -f - say)
+sed -n '/^Build-Depends:/,/^[A-Z][^B]/s/^ *\([a-z0-9.+-]*\).*/\1/p' packages/debian/control >"$work/named"
+for package in $needed; do
+    case $package in
+    gcc | libc6-dev) ;; # every build of a Debian package has them
+    *) ok "packages/debian/control: the build needs $package" grep -qx "$package" "$work/named" ;;
+    esac
+done
+
+run make -s -n install PREFIX=/usr DESTDIR= V=1
+sed -n 's|.* \(>\?\)/usr/\([a-z/0-9.-]*\).*|usr/\2|p' "$work/out" | sort -u >"$work/places"
+ok "make install says where" [ "$(wc -l <"$work/places")" -ge 6 ]
+while read -r place; do
+    found=no
+    for part in $(cat packages/debian/*.install); do
+        # shellcheck disable=SC2254 # a pattern
+        case $place/ in
+        $part/*) found=yes ;;
+        usr/lib/pkgconfig/*) found=yes ;; # by another name there
+        esac
+    done
+    ok "a Debian package has $place" [ "$found" = yes ]
+done <"$work/places"
+
+if command -v python3 >/dev/null; then
+    run python3 -S -c 'import ast; ast.parse(open("packages/spack/package.py").read())'
+    ok "Spack's recipe is Python" status_is 0
+fi
+finish
