@@ -254,7 +254,8 @@ static void nonsense_ends_its_rank_alone(void **state)
     co_store_relaxed(&memory->given, co_load_relaxed(&memory->given) + 2 * CO_SEGMENT_COMMANDS);
     (void)status_read("turns "); // in that turn it looks at its ranks, too
     assert_int_equal(status_read("hung up "), 1);
-    assert_false(co_rank_connection_look(rig.ranks[0]));
+    while (co_rank_connection_look(rig.ranks[0])) { // behind rings that it has not heard yet
+    }
     assert_int_equal(rank_join(0, &again), -EINVAL); // a rank comes once
     receive = give(1, CO_OFFLOAD_OPERATION_RECEIVE, rig.to, 1);
     assert_int_equal(finish(1, receive), -ECONNRESET); // the other one goes on, without it
