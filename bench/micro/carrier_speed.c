@@ -24,6 +24,7 @@ enum { TURNS = 5, PLAIN = 3, WAYS = 4, RECEIVED = 0, SENT = 1, RECORD = CO_OFFLO
 
 static const char *const names[WAYS] = {"keyed", "check", "no", "plain"};
 static uint64_t came;
+static bool has_left; // the other end
 static uint8_t record[RECORD];
 
 struct cost {
@@ -61,6 +62,7 @@ static void lost(void *context, int peer, int error, const char *why)
     if (error != 0) {
         give_up(why);
     }
+    has_left = true;
 }
 
 static void turn_or_sleep(struct co_carrier_tcp *tcp)
@@ -114,7 +116,7 @@ static double end_run(int way, int self, uint64_t bytes, struct co_carrier_tcp_c
     if (way != PLAIN && self == SENT) {
         carrier_send(tcp, bytes);
     } else if (way != PLAIN) {
-        while (came < bytes) {
+        while (!has_left) {
             turn_or_sleep(tcp);
         }
     } else if (self == SENT) {
@@ -182,13 +184,15 @@ static void turn_run(int way, uint64_t bytes, struct cost *best)
         _exit(write(result[1], &cpu[SENT], sizeof(double)) == sizeof(double) ? 0 : 1);
     }
     came = 0;
+    has_left = false;
+    close(result[1]); // so that a sender that fails is noticed
     cpu[RECEIVED] = end_run(way, RECEIVED, bytes, &config, listeners, pair);
     double wall_ns = (double)(co_clock_now_ns() - from_ns);
     if (read(result[0], &cpu[SENT], sizeof(double)) != sizeof(double) || waitpid(child, NULL, 0) != child) {
         give_up("the sender has failed");
     }
+    close(result[0]);
     for (int i = 0; i < 2; i++) {
-        close(result[i]);
         close(pair[i]);
         if (way == PLAIN || i == SENT) { // the carrier has the other one
             close(listeners[i]);

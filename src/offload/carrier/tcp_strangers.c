@@ -82,7 +82,7 @@ static struct co_carrier_stranger *find_place(struct co_carrier_strangers *stran
         if (strangers->places[i].connection.socket < 0) {
             return &strangers->places[i];
         }
-        if (strangers->places[i].since_ns < strangers->places[oldest].since_ns) {
+        if (strangers->places[i].number < strangers->places[oldest].number) {
             oldest = i;
         }
     }
@@ -111,6 +111,7 @@ static bool accept_one(struct co_carrier_strangers *strangers, uint64_t now_ns)
         return errno == ECONNABORTED || errno == EINTR;
     }
     struct co_carrier_stranger *stranger = find_place(strangers);
+    stranger->number = strangers->arrivals++;
     stranger->since_ns = now_ns;
     co_carrier_handshake_begin_server(&stranger->connection.handshake);
     if (co_carrier_tcp_connection_begin(&stranger->connection, socket, CO_CARRIER_GREETING) == 0) {

@@ -9,6 +9,7 @@
 #include "offload/carrier/tcp_connection.h"
 
 struct co_carrier_stranger {
+    uint64_t number; // in the order in which they came
     uint64_t since_ns;
     struct co_carrier_tcp_connection connection; // AWAY: the place is free
 };
@@ -16,7 +17,7 @@ struct co_carrier_stranger {
 struct co_carrier_strangers {
     int listener, epoll;
     uint64_t deaf_until_ns; // nobody is let in: there was no descriptor for the last one; 0: no
-    uint64_t silent, refused;
+    uint64_t arrivals, silent, refused;
     unsigned room, count;
     struct co_carrier_stranger *places;
 };

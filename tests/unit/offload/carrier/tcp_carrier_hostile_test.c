@@ -131,11 +131,13 @@ static void hangs_up(void **state)
 static void many(void **state)
 {
     (void)state;
+    tcp_rig.stopped_ns = tcp_rig_now_ns(); // nobody has to go by time
     for (int i = 0; i < MANY; i++) {
         int raw = stranger();
         tcp_rig_raw_send(raw, "castoffP", 8);
     }
     has_hung_up(raws[0]);
+    tcp_rig.stopped_ns = 0;
     no_harm_is_done();
     for (int i = 1; i < MANY; i++) {
         has_hung_up(raws[i]); // the door is closed now

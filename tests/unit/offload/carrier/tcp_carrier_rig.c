@@ -88,7 +88,7 @@ ssize_t __wrap_sendmsg(int socket, const struct msghdr *message, int flags)
 
 uint64_t tcp_rig_now_ns(void)
 {
-    return co_clock_now_ns() + tcp_rig.ahead_ns;
+    return (tcp_rig.stopped_ns != 0 ? tcp_rig.stopped_ns : co_clock_now_ns()) + tcp_rig.ahead_ns;
 }
 
 static int take(void *context, int peer, enum co_carrier_connection connection, const uint8_t *record, size_t bytes)

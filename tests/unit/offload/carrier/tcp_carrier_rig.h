@@ -37,7 +37,8 @@ struct tcp_rig {
     char hosts[TCP_RIG_PROXIES][32], places[TCP_RIG_PROXIES][32];
     uint16_t ports[TCP_RIG_PROXIES];
     int listeners[TCP_RIG_PROXIES];
-    uint64_t ahead_ns; // of the clock
+    uint64_t ahead_ns;   // of the clock
+    uint64_t stopped_ns; // the time that it is, and remains; 0: the clock goes
     // If they are there: who takes records, in place of the queues; who hears of lost peers; what an owner does after a
     // turn, true if there is more to do.
     int (*take)(int at, int peer, enum co_carrier_connection connection, const uint8_t *record, size_t bytes);
