@@ -17,7 +17,7 @@ struct co_rank_connection_config {
     uint32_t rank, ranks;
     const uint8_t *key;                       // CO_OFFLOAD_KEY_BYTES, read at open
     const struct co_offload_started *started; // the proxy
-    uint64_t until_ns;    // for this
+    uint64_t until_ns;                        // for this
     uint64_t deadline_ns; // a proxy that does not move for so long, while it is rung and waited for, counts as gone
 };
 
