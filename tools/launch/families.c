@@ -9,6 +9,7 @@
 // The first that fits decides.
 static const struct co_family families[] = {
     {"Open MPI 4.1", "Open MPI v4.1", "libcastoff.so"},
+    {"Open MPI 5.0", "Open MPI v5.0", "libcastoff.so"},
     {"Open MPI", "Open MPI v", NULL},
     {"MPICH", "MPICH", NULL},
     {"Intel MPI", "Intel(R) MPI", NULL},

@@ -7,6 +7,7 @@
 #include "tools/launch/command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,7 +149,8 @@ static int job_serve(void)
         co_command_complain(&co_command_proxy, "no job has come: ranks start it, people do not");
         return TOOL_USAGE;
     }
-    co_settings_load(); // all of them are the defaults: it has no environment
+    signal(SIGPIPE, SIG_IGN); // standard error may have nobody who reads it any more
+    co_settings_load();       // all of them are the defaults: it has no environment
     co_log_open(-1);
     descriptors_allow();
     int error = job_open(&process, &job, &started, &listener);

@@ -80,7 +80,7 @@ static int second_run(void *argument)
         execve(launch->command, arguments, environment);
         launch->error = -errno;
     }
-    _exit(1);
+    return 1;
 }
 
 // Ends when the second one is another program, which is nobody's child then.
@@ -91,7 +91,7 @@ static int first_run(void *argument)
     if (clone(second_run, launch->stack + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, launch) < 0) {
         launch->error = -errno;
     }
-    _exit(0);
+    return 0;
 }
 
 static int launch_run(struct launch *launch)

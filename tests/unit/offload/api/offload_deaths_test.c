@@ -45,13 +45,15 @@ static void dies_with_a_child(bool by_fork)
     if (child == 0) {
         struct castoff_offload_request *request;
         if (by_fork) {
-            MUST(castoff_offload_send(world, "x", 1, 0, 0, &request) == -ECHILD);
-            MUST(castoff_offload_close(world) == 0);
+            bool is_refused = castoff_offload_send(world, "x", 1, 0, 0, &request) == -ECHILD;
+            ranks_shared->words[3] = is_refused && castoff_offload_close(world) == 0 ? 1 : 2;
         }
         RANKS_UNTIL(ranks_shared->words[2] == 1 || kill(ranks_processes[0], 0) != 0);
         _exit(0);
     }
     MUST(child > 0);
+    RANKS_UNTIL(!by_fork || ranks_shared->words[3] != 0);
+    MUST(!by_fork || ranks_shared->words[3] == 1);
     _exit(0); // without a word
 }
 

@@ -7,6 +7,7 @@
 #endif
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -165,7 +166,7 @@ static void assert_junk(uint32_t kind, uint32_t rank, int at, bool has_segment)
     int connected = stranger(), pipes[2];
     char byte;
 
-    assert_int_equal(pipe(pipes), 0);
+    assert_int_equal(pipe2(pipes, O_NONBLOCK), 0);
     hello_write(bytes, kind, rank);
     if (at >= 0) {
         bytes[at] ^= 0x40;
