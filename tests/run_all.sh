@@ -94,7 +94,7 @@ part() {
 }
 
 build_all() {
-    if make -s -j "$jobs" all bench-programs bench-micro; then
+    if make -s -j "$jobs" all bench-programs bench-micro examples; then
         echo "1 passed, 0 failed, 0 skipped"
     else
         echo "0 passed, 1 failed, 0 skipped"

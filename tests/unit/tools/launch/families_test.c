@@ -17,6 +17,7 @@ static void families_are_told(void **state)
         const char *text, *name;
     } cases[] = {
         {"Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022", "Open MPI 4.1"},
+        {"Open MPI v5.0.7, package: Debian OpenMPI, ident: 5.0.7", "Open MPI 5.0"},
         {"Open MPI v4.0.7, package: Open MPI", "Open MPI"},
         {"MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n", "MPICH"},
         {"Intel(R) MPI Library 2021.9 for Linux* OS\n", "Intel MPI"},
