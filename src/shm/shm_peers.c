@@ -23,7 +23,7 @@
 
 #define ENDED UINT64_MAX
 
-#define AT_ONCE 64 // peers asked by one poll(2)
+#define AT_ONCE 8 // peers asked by one poll(2), which takes no more than a process may have descriptors (ulimit -n)
 
 enum { NOT_WATCHED = -1, BY_NUMBER = -2 };
 
@@ -133,14 +133,15 @@ void co_shm_peers_close(struct co_shm_node *node)
     node->seen_ns = NULL;
 }
 
-// The first of so many peers from `first` on that has ended, or -1. What poll(2) says is this caller's own: several
+// The first of a few peers from `first` on that has ended, or -1. What poll(2) says is this caller's own: several
 // threads may ask, and copy, at the same time.
-static int find_dead(const struct co_shm_node *node, int first, int count)
+static int find_dead(const struct co_shm_node *node, int first)
 {
     struct pollfd peers[AT_ONCE];
+    int count = 0;
 
-    for (int i = 0; i < count; i++) {
-        peers[i] = (struct pollfd){.fd = node->watched[first + i], .events = POLLIN};
+    for (; count < AT_ONCE && first + count < node->config.size; count++) {
+        peers[count] = (struct pollfd){.fd = node->watched[first + count], .events = POLLIN};
     }
     // poll passes over negative descriptors and clears what it says about them
     bool some_ended = poll(peers, (nfds_t)count, 0) > 0;
@@ -156,10 +157,10 @@ static int find_dead(const struct co_shm_node *node, int first, int count)
 
 int co_shm_node_dead_peer(const struct co_shm_node *node)
 {
-    int size = node->config.size, dead = -1;
+    int dead = -1;
 
-    for (int first = 0; first < size && dead < 0; first += AT_ONCE) {
-        dead = find_dead(node, first, size - first < AT_ONCE ? size - first : AT_ONCE);
+    for (int first = 0; first < node->config.size && dead < 0; first += AT_ONCE) {
+        dead = find_dead(node, first);
     }
     return dead;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +127,22 @@ static bool rank_1_lives(struct shm_rank *self)
     int read = co_shm_node_read(self->node, 1, &local, self->node->processes[1].probe_address, sizeof local);
     return co_shm_node_dead_peer(self->node) == -1 && !co_shm_node_is_gone(self->node, 1) &&
            (read == 0 || !co_shm_node_single_copy(self->node));
+}
+
+// The program may lower the limit below what is open.
+static int one_is_killed_under_a_limit(struct shm_rank *self)
+{
+    struct rlimit limit = {.rlim_cur = 10, .rlim_max = 10};
+
+    SHM_CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    shm_job_barrier(self);
+    if (self->rank == 1) {
+        raise(SIGKILL);
+    }
+    while (co_shm_node_dead_peer(self->node) < 0) { // who has noticed ends and may be the first that others notice
+        sched_yield();
+    }
+    return 0;
 }
 
 // The program closes descriptors that are not its own, and opens files in their place, which are always readable.
@@ -246,6 +263,8 @@ static void a_killed_process_is_noticed(void **state)
     assert_int_equal(shm_job_run_with_victim(&options, one_is_killed, 1), 0);
     options.by_number = true;
     assert_int_equal(shm_job_run_with_victim(&options, one_is_killed, 1), 0);
+    struct shm_job_options many = {.size = 12};
+    assert_int_equal(shm_job_run_with_victim(&many, one_is_killed_under_a_limit, 1), 0);
     assert_int_equal(shm_job_names_left(), 0);
 }
 
