@@ -28,7 +28,7 @@ enum { TIMES = 4, TIMES_OF_MANY = 2, MANY = 64 };
 // What a member may ask for before it knows anything of its port: CO_REPAIR_WINDOW_START, each operation.
 enum { FREE_REPAIRS = 16 };
 enum { GOAL = 110, LIMIT_S = 600 };
-enum { BURST = 65536 }; // as the laboratory's shapers
+enum { BURST = 65536, IDLE_S = 10 }; // as the laboratory's shapers
 // What overflows where is chance too: each row is the mean of worlds that differ in who loses what and by hundredths of
 // the delay. Of one alone the worst operation may take twice as long as that of the next.
 enum { WORLDS_LOSSY = 16, WORLDS = 8, WORLDS_OF_MANY = 3 };
@@ -142,6 +142,9 @@ static void open_job(struct job *job, const struct row *row, unsigned number)
     job->buffers = malloc(job->total * (size_t)row->members);
     assert_non_null(job->buffers);
     world_open(&job->world, &options);
+    if (options.burst_bytes > 0) { // idle before, so that all have their tokens
+        co_loopback_advance(job->world.hub, IDLE_S * CO_NS_PER_S);
+    }
     for (int rank = 0; strcmp(row->ports, "one") == 0 && rank < row->members - 1; rank++) {
         co_loopback_set_port(job->world.hub, rank, options.bytes_per_s);
     }

@@ -76,7 +76,8 @@ void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sen
 
 void co_send_rate_give_up(struct co_send_rate *rate)
 {
-    rate->given_up += rate->given_up < CO_SEND_RATE_GIVEN_UP_MOST;
+    unsigned most = co_send_rate_now(rate) == 0 ? CO_SEND_RATE_GIVEN_UP_UNKNOWN : CO_SEND_RATE_GIVEN_UP_MOST;
+    rate->given_up += rate->given_up < most;
     for (unsigned i = 0; i < rate->count; i++) {
         rate->marks[(rate->first + i) % CO_SEND_RATE_MARKS].is_given_up = true;
     }
@@ -85,6 +86,7 @@ void co_send_rate_give_up(struct co_send_rate *rate)
 static void rate_end_round(struct co_send_rate *rate, uint32_t sent, uint64_t before, uint64_t sample, bool is_limited)
 {
     rate->round_end = sent;
+    rate->round_best = co_send_rate_now(rate);
     rate->is_growing = co_send_rate_now(rate) * 4 >= before * 5;
     if (co_send_rate_now(rate) * 4 >= rate->grown_to * 5) {
         rate->grown_to = co_send_rate_now(rate);
@@ -172,6 +174,9 @@ void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent,
         return;
     }
     uint64_t sample = rate_sample(&mark, delivered, before, now_ns);
+    if (rate->round_best > 0 && sample > 2 * rate->round_best) { // no path is found faster, but tokens are spent so
+        sample = 2 * rate->round_best;
+    }
     if (sample > rate->best[0] && (!mark.is_limited || (before > 0 && sample > before))) {
         rate->best[0] = sample;
     }

@@ -28,6 +28,7 @@
 #define CO_SEND_RATE_UNKNOWN_NS (UINT64_C(10) * CO_NS_PER_MS) // for the first word of a path
 #define CO_SEND_RATE_RTT_MOST_NS CO_NS_PER_S                  // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
+#define CO_SEND_RATE_GIVEN_UP_UNKNOWN 6                       // before a rate is known
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS)     // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
@@ -43,11 +44,12 @@ struct co_send_mark {
 struct co_send_rate {
     struct co_send_mark marks[CO_SEND_RATE_MARKS];
     unsigned first, count;
-    uint32_t start;   // chunks in flight before anything is known
-    uint32_t least;   // and later, as long as that is not too much for the path
-    uint32_t window;  // more is never in flight
-    uint32_t fast;    // a path is fast that carries so many while it may queue
-    uint64_t best[2]; // chunks a second: of these rounds and of those before
+    uint32_t start;      // chunks in flight before anything is known
+    uint32_t least;      // and later, as long as that is not too much for the path
+    uint32_t window;     // more is never in flight
+    uint32_t fast;       // a path is fast that carries so many while it may queue
+    uint64_t best[2];    // chunks a second: of these rounds and of those before
+    uint64_t round_best; // what was known when the round began
     unsigned rounds;
     uint32_t round_end;   // chunk that ends the round, a window sent and heard
     bool is_growing;      // the last round was faster by a quarter

@@ -71,6 +71,7 @@ static void open_endpoint(struct world *world, int rank, const int *everybody)
                                      .subgroups = options->subgroups,
                                      .chunk_bytes = options->chunk_bytes,
                                      .window_bytes = options->window_bytes,
+                                     .shared_window_bytes = options->shared_window_bytes,
                                      .staging_bytes = options->staging_bytes,
                                      .eager_bytes = options->eager_bytes,
                                      .collect_bytes = options->collect_bytes,

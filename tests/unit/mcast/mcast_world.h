@@ -16,7 +16,7 @@
 struct world_options {
     int members;
     const char *faults; // CASTOFF_FAULT text or NULL
-    size_t chunk_bytes, window_bytes, staging_bytes, eager_bytes, collect_bytes;
+    size_t chunk_bytes, window_bytes, shared_window_bytes, staging_bytes, eager_bytes, collect_bytes;
     unsigned chains, subgroups, ack_radix;
     enum co_auth_form form;
     uint64_t bytes_per_s, latency_ns, jitter_ns;

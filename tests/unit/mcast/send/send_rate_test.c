@@ -97,7 +97,7 @@ static void a_window_that_was_empty_is_no_beginning(void **state)
     assert_true(co_send_rate_now(&path.rate) > 0);
 }
 
-static void a_rate_that_falls_is_noticed_and_one_that_rises_at_once(void **state)
+static void a_rate_that_falls_is_noticed_and_one_that_rises_by_rounds(void **state)
 {
     (void)state;
     struct path path;
@@ -107,8 +107,40 @@ static void a_rate_that_falls_is_noticed_and_one_that_rises_at_once(void **state
         send(&path, 12, RATE / 10);
     }
     assert_in_range(co_send_rate_now(&path.rate), RATE * 7 / 100, RATE * 11 / 100);
-    send(&path, 12, RATE);
+    for (int i = 0; i < 4; i++) { // ten times: four doublings
+        uint64_t before = co_send_rate_now(&path.rate);
+        send(&path, 12, RATE);
+        assert_true(co_send_rate_now(&path.rate) > before || before > RATE / 2);
+    }
     assert_true(co_send_rate_now(&path.rate) > RATE / 2);
+}
+
+// A member that was away, or an idle port: what has gathered comes at once.
+static void what_comes_at_once_is_no_tenfold_rate(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    send(&path, 12, RATE / 10);
+    uint64_t before = co_send_rate_now(&path.rate);
+    assert_in_range(before, RATE * 7 / 100, RATE * 11 / 100);
+    send(&path, 1, 10 * RATE);
+    assert_true(co_send_rate_now(&path.rate) <= 2 * before);
+}
+
+// Before a rate is known, what an idle port let through at once says nothing of the others' trips behind it: each
+// further time takes twice as long, up to 64 times.
+static void before_a_rate_is_known_less_and_less_is_given_up(void **state)
+{
+    (void)state;
+    struct path path;
+    path_open(&path);
+    uint64_t patience_ns = co_send_rate_patience_ns(&path.rate, 8),
+             began_ns = co_send_rate_give_up_ns(&path.rate, 8) - patience_ns;
+    for (int i = 0; i < 20; i++) {
+        co_send_rate_give_up(&path.rate);
+    }
+    assert_int_equal(co_send_rate_give_up_ns(&path.rate, 8), began_ns + 64 * patience_ns);
 }
 
 static void the_pace_is_kept_over_time(void **state)
@@ -347,7 +379,9 @@ int main(void)
         cmocka_unit_test(it_learns_the_rate_and_the_trip),
         cmocka_unit_test(what_leaves_first_says_nothing),
         cmocka_unit_test(a_window_that_was_empty_is_no_beginning),
-        cmocka_unit_test(a_rate_that_falls_is_noticed_and_one_that_rises_at_once),
+        cmocka_unit_test(a_rate_that_falls_is_noticed_and_one_that_rises_by_rounds),
+        cmocka_unit_test(what_comes_at_once_is_no_tenfold_rate),
+        cmocka_unit_test(before_a_rate_is_known_less_and_less_is_given_up),
         cmocka_unit_test(the_pace_is_kept_over_time),
         cmocka_unit_test(a_fast_path_is_not_paced_until_something_is_lost),
         cmocka_unit_test(a_long_way_is_told_from_a_slow_link),
