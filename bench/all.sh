@@ -17,20 +17,20 @@ mkdir -p "$FIGURES_OUT"
 all=(M1 M2 M3 M4 M5 M6 M7 M8 M9 M10 M11 M12 M13 M14 M15 M16 M17 M18 M19 M20 M21 M22 M23 M24 M25 M26 M27 M28 M46 M47 M48 M49 M50)
 figures=("$@")
 ((${#figures[@]} > 0)) || figures=("${all[@]}")
-# What was measured stays, good or bad: a line in bench/runs.tsv.
+# What was measured stays, good or bad: a line in bench/runs.tsv. What a figure is made of stays at once, for a figure may
+# be cut off, and so may this script.
 commit=$(git -C "$top" describe --always --dirty=+ 2>/dev/null || echo unknown) # before that file makes it differ
 machine="$(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo), $(env -u OMP_NUM_THREADS nproc) cores"
+FIGURES_RUNS_OF=$(printf '%s\t%s\t%s\t' "$(date -u +%Y-%m-%d)" "$commit" "$machine")
+export FIGURES_RUNS_OF FIGURES_RUNS=$top/bench/runs.tsv
 keep() { # figure
     awk -F'\t' -v OFS='\t' -v date="$(date -u +%Y-%m-%d)" -v commit="$commit" -v machine="$machine" '
         $6 == "reached" || $6 == "not reached" { print date, commit, machine, $1, $6, $4, $5 }' \
         "$FIGURES_OUT/$1.row" >>"$top/bench/runs.tsv"
-    # What it is made of, where that is kept, too.
-    [ ! -s "$FIGURES_OUT/$1.runs" ] || sed "s|^|$(date -u +%Y-%m-%d)\t$commit\t$machine\t|" "$FIGURES_OUT/$1.runs" >>"$top/bench/runs.tsv"
 }
 
 for figure in "${figures[@]}"; do
     echo "== $figure" >&2
-    rm -f "$FIGURES_OUT/$figure.runs"
     limit=900
     [ "$figure" != M48 ] || limit=11700 # real programs are long
     timeout $limit "$top/bench/figures/$figure.sh" >"$FIGURES_OUT/$figure.row" ||

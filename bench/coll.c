@@ -60,6 +60,10 @@ struct point {
     double *times; // [side][rounds_max]
 };
 
+struct turn {
+    int side, point;
+};
+
 static double slowest(struct coll_run *run, double mine)
 {
     double all;
@@ -190,16 +194,33 @@ static void print_rows(struct coll_run *run, struct point *point, int rounds)
     free(slowest_times);
 }
 
+// What is measured in one round, on all ranks in the same order and in another one each time: who comes after a call of
+// the other side finds caches and queues cold, and with one order that turns round it would be the same call each time.
+static int order_round(struct turn *turns, int sides, int count, int round)
+{
+    for (int i = 0; i < sides * count; i++) {
+        turns[i] = (struct turn){.side = (i / count + round) % sides, .point = i % count};
+    }
+    for (int i = sides * count - 1; i > 0 && count > 1; i--) {
+        uint64_t seed = coll_data_seed((uint64_t)round, i);
+        int j = (int)((seed ^ seed >> 31) * UINT64_C(0xd6e8feb86659fd93) >> 33) % (i + 1);
+        struct turn other = turns[j];
+        turns[j] = turns[i];
+        turns[i] = other;
+    }
+    return sides * count;
+}
+
 static void take_round(struct coll_run *run, struct point *points, int count, int round)
 {
-    for (int i = 0; i < run->side_count; i++) {
-        int s = (i + round) % run->side_count; // nobody always comes first
-        for (int j = 0; j < count; j++) {
-            struct point *point = &points[(j + round) % count];
-            if (point->is_in[s]) {
-                point->times[s * run->options.rounds_max + round] =
-                    coll_sample(run, &run->sides[s], point->call, point->bytes, point->batch, &point->wrong[s]);
-            }
+    struct turn turns[COLL_SIDES_MAX * COLL_CALLS];
+    int all = order_round(turns, run->side_count, count, round);
+    for (int i = 0; i < all; i++) {
+        int s = turns[i].side;
+        struct point *point = &points[turns[i].point];
+        if (point->is_in[s]) {
+            point->times[s * run->options.rounds_max + round] =
+                coll_sample(run, &run->sides[s], point->call, point->bytes, point->batch, &point->wrong[s]);
         }
     }
 }

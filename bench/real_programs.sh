@@ -5,7 +5,7 @@
 # both in turn and compares what they print. In the laboratory at 1 Gbit/s and on this node. A line for each:
 #   PROGRAM PLACE PAIRS without_s with_s with/without low high verdict calls
 # where the calls are those that castoff took, as "MPI_Bcast 24 of 24, ..." of a rank, or none;
-# or PROGRAM PLACE - and why not. `make bench-real` installs them.
+# or PROGRAM PLACE failed and why; or PROGRAM PLACE - and why it cannot be run. `make bench-real` installs them.
 #
 #   bench/real_programs.sh BUILD PAIRS FOLDER [PROGRAM:PLACE...]     places: 4 and 8 hosts, node
 set -u
@@ -94,9 +94,16 @@ for one in "${wanted[@]}"; do
     program=${one%:*} place=${one#*:}
     ranks=$(ranks_at "$place")
     why=$(prepare "$program" "$ranks")
-    if [[ -z $why ]] && compare "$program" "$place" "$ranks"; then
+    if [[ -n $why ]]; then
+        echo "$program $place - $why"
+        continue
+    fi
+    compare "$program" "$place" "$ranks"
+    status=$?
+    if ((status == 0)); then
         echo "$program $place $(result "$folder/$program-$place.json" "$ranks")"
     else
-        echo "$program $place - ${why:-$(grep -v setpgid "$folder/$program-$place.err" | tail -n 1)}"
+        why=$(grep -v setpgid "$folder/$program-$place.err" | tail -n 1)
+        echo "$program $place failed ${why:-status $status}"
     fi
 done

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # The table of real programs for README.md, out of bench/runs.tsv: of each program and number of hosts, or one node, the
-# last run kept (figure M48:PROGRAM:HOSTS). Called by scripts/readme.sh.
+# last run kept (figure M48:PROGRAM:HOSTS), and when the runs of a row were. Called by scripts/readme.sh.
 BEGIN {
     FS = "\t"
     count = split("hpcc qe mumps pickled sharded lammps", programs, " ")
@@ -13,38 +13,51 @@ BEGIN {
     name["lammps"] = "LAMMPS"
 }
 
+function note_place(what) {
+    first = first == "" || date[what] < first ? date[what] : first
+    last = date[what] > last ? date[what] : last
+    if (!(place[what] in seen)) {
+        seen[place[what]] = 1
+        all = all (all == "" ? "" : "; ") place[what]
+    }
+}
+
 # "7.04, 3.40 s: 0.548 (0.350 to 0.936)"
-function cell(program, hosts,    part) {
-    if (!((program, hosts) in value)) {
+function cell(program, hosts,    part, what) {
+    what = program ":" hosts
+    if (!(what in value)) {
         return "-"
     }
-    split(value[program, hosts], part, "; ")
+    note_place(what)
+    if (verdict[what] == "failed") {
+        return "failed"
+    }
+    split(value[what], part, "; ")
     calls = part[4]
     gsub(/MPI_/, "", calls)
-    if (!(place[program, hosts] in seen)) {
-        seen[place[program, hosts]] = 1
-        all = all (all == "" ? "" : "; ") place[program, hosts]
-    }
     sub(/ s$/, "", part[1])
     return part[1] ", " part[2] ": " part[3]
 }
 
 $4 ~ /^M48:/ {
-    split($4, what, ":")
-    value[what[2], what[3]] = $6
-    place[what[2], what[3]] = $1 ", " $2 ", " $3
+    what = substr($4, 5)
+    verdict[what] = $5
+    value[what] = $6
+    date[what] = $1
+    place[what] = $2 ", " $3
 }
 
 END {
-    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank |"
-    print "| --- | --- | --- | --- | --- |"
+    print "| without, with castoff: ratio (95 %) | one node | 4 hosts | 8 hosts | calls taken of a rank | measured |"
+    print "| --- | --- | --- | --- | --- | --- |"
     for (i = 1; i <= count; i++) {
         calls = "-"
+        first = last = ""
         node = cell(programs[i], "node")
         four = cell(programs[i], 4)
         eight = cell(programs[i], 8)
-        if (node != four || four != eight) { # one of them was measured
-            printf "| %s | %s | %s | %s | %s |\n", name[programs[i]], node, four, eight, calls
+        if (first != "") { # one of them was measured
+            printf "| %s | %s | %s | %s | %s | %s |\n", name[programs[i]], node, four, eight, calls, first (first == last ? "" : " to " last)
         }
     }
     printf "\nMedians of whole runs in turn, and of their pairs' ratios; where the interval holds 1 no difference is certain. "

@@ -25,6 +25,12 @@ give_up() { # what to-reach why: the row of a figure that could not be taken
     exit 0
 }
 
+# A run of what a figure is made of: it stays in bench/runs.tsv, where bench/all.sh measures, from now on, whatever becomes
+# of the figure.
+keep_run() { # figure:what verdict value to-reach
+    printf '%s%s\t%s\t%s\t%s\n' "${FIGURES_RUNS_OF:-}" "$@" >>"${FIGURES_RUNS:-$out/$figure.runs}"
+}
+
 note_command() {
     local text="" word
     for word in "$@"; do

@@ -8,7 +8,8 @@
 // A contribution needs no answer of its own: the broadcast is the answer. Until it comes the contribution is sent
 // again, with patience that doubles; it stands in the operation's buffer all the time. Nothing here asks for credit.
 // The collector has nothing to send to those it waits for, and only who sends to a dead member is told of it: those who
-// are late are asked now and then. Hot.
+// are late are asked now and then. Who has nothing to give and waits long says that, so that a collector which was
+// called with another length for it does not wait for ever. Hot.
 #include <errno.h>
 #include <stdio.h>
 
@@ -62,12 +63,32 @@ static void contribute(struct co_mcast_op *op)
     op->contributions++;
 }
 
+void co_collect_gives_nothing(struct co_mcast_op *op)
+{
+    if (op->root != op->group->self) {
+        op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
+    }
+}
+
+static bool gives_nothing(const struct co_mcast_op *op)
+{
+    return op->parts == NULL || op->parts[0].chunks == 0;
+}
+
+int co_collect_has_nothing_of(const struct co_mcast_op *op, int member)
+{
+    bool collects = op->parts != NULL && op->root == op->group->self;
+    return collects && op->parts[member].chunks > 0 ? -EMSGSIZE : 0;
+}
+
 void co_collect_start(struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
     if (op->root != group->self) {
         if (op->parts[0].chunks > 0) {
             contribute(op);
+        } else {
+            co_collect_gives_nothing(op);
         }
         return;
     }
@@ -121,6 +142,11 @@ static void act(struct co_mcast_op *op, bool *has_nudged)
         }
         *has_nudged = true;
         op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
+        return;
+    }
+    if (gives_nothing(op)) {
+        co_control_send_member(op->group, op->root, CO_CONTROL_END_OF_BLOCK, op->number, 0, NULL, 0);
+        co_collect_gives_nothing(op);
         return;
     }
     if (op->contributed == 0) {

@@ -50,8 +50,17 @@ static void contribution_take(struct co_mcast_op *op, const struct co_chunk *chu
     }
 }
 
+// What another member says of an operation cannot be true if our arguments are: the program gave different ones on
+// different ranks. Somebody waits for what nobody sends, here, there or elsewhere, and no operation of the group can
+// end that: so all of them do.
+static void members_disagree(struct co_mcast_group *group)
+{
+    co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
+    co_group_abort(group, -EMSGSIZE);
+}
+
 // Authentic, and yet of another shape: the program gave different sizes on different ranks. The credit is for what was
-// sent.
+// sent. What is done here is not done where this comes from.
 static void chunk_of_other_shape(struct co_mcast_op *op, const struct co_receive_block *block,
                                  const struct co_chunk *chunk, int error)
 {
@@ -59,6 +68,10 @@ static void chunk_of_other_shape(struct co_mcast_op *op, const struct co_receive
         uint32_t *received = &op->group->received[chunk->source];
         *received += co_wire_chunk_count(chunk->block_bytes, chunk->chunk_bytes);
         *received -= block == NULL ? 0 : block->chunks;
+    }
+    if (op->state > 0) {
+        members_disagree(op->group);
+        return;
     }
     co_counter_add(CO_COUNT_DROP_MALFORMED, 1);
     co_operation_fail(op, error);
@@ -126,6 +139,17 @@ static const struct co_chunk *chunk_of(const struct came *came, struct co_chunk 
     return co_wire_chunk_decode(decoded, came->data, came->bytes) < 0 ? NULL : decoded;
 }
 
+static void chunk_is_stale(struct co_mcast_group *group, const struct co_chunk *chunk)
+{
+    co_counter_add(CO_COUNT_DATA_STALE, 1);
+    if (chunk->is_repair) {
+        co_nack_answered(group, chunk->operation, chunk->label, false);
+    }
+    if (!chunk->is_contribution && co_operation_has_nothing_of(group, chunk->operation, chunk->source)) {
+        members_disagree(group);
+    }
+}
+
 // The operation that a first transmission was placed in, with *source, or NULL.
 static struct co_mcast_op *chunk_take(struct co_mcast *mcast, const struct came *came, int *source)
 {
@@ -150,10 +174,7 @@ static struct co_mcast_op *chunk_take(struct co_mcast *mcast, const struct came 
     }
     struct co_mcast_op *op = co_operation_find(group, chunk->operation);
     if (op == NULL || op->state < 0) {
-        co_counter_add(CO_COUNT_DATA_STALE, 1);
-        if (chunk->is_repair) {
-            co_nack_answered(group, chunk->operation, chunk->label, false);
-        }
+        chunk_is_stale(group, chunk);
         return NULL;
     }
     bool is_new = co_mcast_take_chunk(op, chunk, came->payload, came->bytes - CO_WIRE_HEAD_BYTES);
@@ -192,8 +213,12 @@ static bool is_given_up(const struct co_mcast_group *group, const struct co_cont
 
 static void nack_take(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
+    struct co_nack_body nack;
+    co_wire_nack_decode(&nack, body);
     if (is_given_up(group, control)) {
         co_control_send_member(group, control->source, CO_CONTROL_ABORT, 0, 0, NULL, 0);
+    } else if (nack.source < group->count && co_operation_has_nothing_of(group, control->operation, nack.source)) {
+        members_disagree(group);
     } else {
         co_nack_receive(group, control->source, control, body);
     }
@@ -207,6 +232,9 @@ static void end_of_block_take(struct co_mcast_group *group, int from, uint32_t n
         co_receive_block_all_sent(block, group->mcast->now_ns);
         co_group_activate(group);
         group->is_quiet = false;
+    }
+    if (op != NULL && co_collect_has_nothing_of(op, from) < 0) {
+        members_disagree(group);
     }
 }
 

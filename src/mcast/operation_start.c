@@ -151,6 +151,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     op->number = group->next_operation++;
     group->started++;
     op->root = shape->root;
+    group->recent_roots[op->number % CO_RECENT_OPERATIONS] = shape->root;
     op->buffer = buffer;
     op->bytes = shape->bytes;
     op->is_scattered = shape->places != NULL && shape->root < 0;
@@ -217,7 +218,12 @@ int co_mcast_allgatherv_start(struct co_mcast_op **out, struct co_mcast_group *g
         sender = places[i].bytes > 0 ? i : sender;
     }
     if (shape.senders == 1) {
-        return co_mcast_bcast_start(out, group, sender, (char *)buffer + places[sender].offset, shape.bytes, now_ns);
+        int status =
+            co_mcast_bcast_start(out, group, sender, (char *)buffer + places[sender].offset, shape.bytes, now_ns);
+        if (status == 0 && sender == co_collect_member(group) && co_mcast_group_collects(group, shape.bytes)) {
+            co_collect_gives_nothing(*out);
+        }
+        return status;
     }
     return start_gather(out, group, &shape, buffer, now_ns);
 }

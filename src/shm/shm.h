@@ -99,7 +99,7 @@ struct co_shm_op {
     uint32_t asked;         // bytes asked of the other side because of that
     bool was_refused;       // a piece that the centre was to copy
     bool past_cache;        // too much for the cache: stores go past it
-    uint64_t number;        // among the team's operations with bytes, from 1
+    uint64_t number;        // among the team's operations with bytes, from 1, and which call (shm_layout.h)
     uint64_t stream;        // among those through the bulk ring
     unsigned looks;         // of a caller that waits for it
     bool has_met_other;     // a stream of the root's of another length: not to be waited for
@@ -167,6 +167,11 @@ static inline uint64_t co_shm_op_moved(const struct co_shm_op *op)
 // For a caller that waits long, at every turn: finds out that the members disagree about the length. A bcast then goes
 // on with the root's. As co_shm_op_progress; -EMSGSIZE: it will never come to its end.
 int co_shm_op_look_at_lengths(struct co_shm_op *op);
+
+// Around the operations of a call of which there may be another number on members that disagree, `most` at most: for
+// who waits for one more of them than this member has. An allgather counts as one of as many operations as members.
+uint64_t co_shm_team_call_begins(const struct co_shm_team *team);
+void co_shm_team_call_ends(struct co_shm_team *team, uint64_t began, int most);
 
 // One line for the stall watchdog.
 void co_shm_op_describe(const struct co_shm_op *op, char *text, size_t room);

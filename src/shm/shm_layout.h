@@ -32,10 +32,11 @@
 #define CO_SHM_ENTRIES_MAX 4096
 #define CO_SHM_WARM_AREAS 8 // that nobody has, and whose pages stay
 
-#define CO_SHM_LENGTH_BITS 12                                       // of a slot's word, below the number
+#define CO_SHM_CALL_BITS 2    // of an operation's number, below the count: which call it is
+#define CO_SHM_LENGTH_BITS 12 // of a slot's word, below the number
 #define CO_SHM_INTRODUCTION (((size_t)1 << CO_SHM_LENGTH_BITS) - 1) // in place of a length
 #define CO_SHM_STREAMS 8                                            // whose length is remembered
-#define CO_SHM_STREAM_BITS 40                                       // of the length, below the number
+#define CO_SHM_STREAM_BITS 40                                       // of the length, below the word of the operation
 #define CO_SHM_STREAM_MASK ((UINT64_C(1) << CO_SHM_STREAM_BITS) - 1)
 
 // Of a team's bytes so many are left for what each member keeps on its own heap (engine/collective/team.c).
@@ -94,6 +95,8 @@ struct co_shm_words {
 struct co_shm_control {
     // The member: ticks of each ring that it is done with, reading and writing. Published late on purpose.
     alignas(CO_LINE_PAIR) _Atomic uint64_t consumed[3];
+    // The member: the operation that it has come to, told at each stream, and when it waits long (shm_lengths.c).
+    _Atomic uint64_t come_to;
     // The member, where ranks follow a chair: the number of its last such call, and the ways of those up to it.
     alignas(CO_CACHE_LINE) _Atomic uint64_t way;
     // The member, in large operations: how many are finished, and a request for bytes it cannot copy itself. In

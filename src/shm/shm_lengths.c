@@ -7,13 +7,17 @@
 // The length chooses the path, so such a member waits where nobody writes. It cannot take another operation's bytes for
 // its own: a slot is full for one number and one length only, and of a stream it looks at the first tick. Who waits
 // long looks at the other's next slots of the other rings, which stay until it has read them, and at what is remembered
-// of the last streams; what follows from that is shm_start.c's. Off the hot path.
+// of the last streams; what follows from that is shm_start.c's.
+//
+// Members may also disagree which operations there are: a call of unequal blocks is one or several, by their lengths. A
+// member may then read what was given for another call, and wait for one that gives nothing more. So who waits long
+// tells where, and who is through with such a call tells that, since it may never wait again: of numbers each call
+// takes as many as it could be operations at most. What is given says for which call, so that a member does not end
+// with what was given for another one. Off the hot path.
 #include <errno.h>
 #include <stdlib.h>
 
 #include "shm/shm_team.h"
-
-#define NUMBER_BITS (64 - CO_SHM_STREAM_BITS)
 
 // What the member's slot that is next in this ring says of the operation; 0: nothing.
 static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ring)
@@ -35,31 +39,100 @@ static size_t length_in_ring(const struct co_shm_op *op, int member, unsigned ri
 }
 
 // Likewise of its last streams.
-static size_t length_of_stream(const struct co_shm_op *op, int member, bool *is_past)
+static size_t length_of_stream(const struct co_shm_op *op, int member)
 {
     struct co_shm_control *control = co_shm_control(op->team, member);
     uint64_t index = op->ring == CO_SHM_BULK ? op->stream : op->team->streams;
     uint64_t word = co_load_acquire(&control->streams[index % CO_SHM_STREAMS]); // acquire N1
-    uint64_t own = op->number << CO_SHM_STREAM_BITS;
-    bool is_ours = (word ^ own) >> CO_SHM_STREAM_BITS == 0;
+    uint64_t own = co_shm_told_word(op->number, true) << CO_SHM_STREAM_BITS;
 
-    // Both numbers are cut to NUMBER_BITS; the nearer way round tells which is older.
-    *is_past = !is_ours && ((word - own) >> CO_SHM_STREAM_BITS) < UINT64_C(1) << (NUMBER_BITS - 1);
-    return is_ours ? (size_t)(word & CO_SHM_STREAM_MASK) : 0;
+    return (word ^ own) >> CO_SHM_STREAM_BITS == 0 ? (size_t)(word & CO_SHM_STREAM_MASK) : 0;
+}
+
+// Behind all operations up to this one, before the next one: no call has this number.
+static uint64_t end_of(uint64_t count)
+{
+    return count << CO_SHM_CALL_BITS | ((1u << CO_SHM_CALL_BITS) - 1);
+}
+
+static void tell(const struct co_shm_team *team, uint64_t word)
+{
+    // release N2: all that this member has given before.
+    co_store_release(&co_shm_control(team, team->self)->come_to, word);
+}
+
+void co_shm_op_tell(const struct co_shm_op *op)
+{
+    tell(op->team, co_shm_told_word(op->number, co_shm_op_gives(op)));
+}
+
+uint64_t co_shm_team_call_begins(const struct co_shm_team *team)
+{
+    return team->number;
+}
+
+void co_shm_team_call_ends(struct co_shm_team *team, uint64_t began, int most)
+{
+    team->number = began + (uint64_t)most;
+    tell(team, co_shm_told_word(end_of(team->number), false));
+}
+
+// What is told of a member says that it is in the operation of this number, as this call or another one.
+static bool is_at(uint64_t told, uint64_t number)
+{
+    uint64_t other = told >> 1 ^ number;
+    return other >> CO_SHM_CALL_BITS == 0 && told >> 1 != end_of(number >> CO_SHM_CALL_BITS);
+}
+
+static bool is_behind_it(uint64_t told, uint64_t number)
+{
+    return told >> 1 >= end_of(number >> CO_SHM_CALL_BITS);
 }
 
 size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past)
 {
-    size_t length = length_of_stream(op, member, is_past);
+    uint64_t told = co_load_acquire(&co_shm_control(op->team, member)->come_to); // acquire N2, before the looks below
 
+    *is_past = is_at(told, op->number) && told != co_shm_told_word(op->number, true);
+    if (*is_past) {
+        return 0; // it gives nothing in it, or takes it for another call, whatever it knows of its length
+    }
+    size_t length = length_of_stream(op, member);
     if (length == 0) {
         length = length_in_ring(op, member, CO_SHM_LINES);
     }
     if (length == 0 && (co_load_relaxed(&co_shm_control(op->team, member)->touched) & 1u << CO_SHM_MAIL) != 0) {
         length = length_in_ring(op, member, CO_SHM_MAIL); // relaxed: its pages are there
     }
-    *is_past = *is_past && length == 0;
+    *is_past = is_behind_it(told, op->number) && length == 0;
     return length;
+}
+
+// It is past our operation, and must be done with it in memory, too.
+static bool has_taken(const struct co_shm_op *op, int member)
+{
+    struct co_shm_control *control = co_shm_control(op->team, member);
+    uint64_t slots = op->team->shape.ring[op->ring].mask + 1;
+
+    if (co_shm_op_is_large(op) && op->call != CO_SHM_GATHER) {
+        return co_load_acquire(&control->finished) >= op->sequence; // acquire G2, D1
+    }
+    uint64_t consumed = co_load_acquire(&control->consumed[op->ring]); // acquire R2
+    return op->ring == CO_SHM_BULK ? consumed >= op->tick + op->ticks : consumed + slots > op->tick;
+}
+
+bool co_shm_op_is_contradicted(const struct co_shm_op *op)
+{
+    for (int member = 0; member < op->team->count && co_shm_op_gives(op); member++) {
+        uint64_t told = co_load_acquire(&co_shm_control(op->team, member)->come_to); // acquire N2
+        uint64_t expected = co_shm_told_word(op->number, op->call != CO_SHM_BCAST || member == op->root);
+        bool is_past = member != op->team->self && is_behind_it(told, op->number);
+
+        if ((is_at(told, op->number) && told != expected) || (is_past && !has_taken(op, member))) {
+            return true;
+        }
+    }
+    return false;
 }
 
 // The last bytes are here: as many as there is room for go to the caller.

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #define LOOK_EVERY 64 // turns of a waiting caller
+#define PAST_MOVES 4  // of who finds all that the other gave: one may end where it began
 
 static int nothing_left_step(struct co_shm_op *op)
 {
@@ -119,7 +120,8 @@ static void start(struct co_shm_op *op)
         start_trivial(op);
         return;
     }
-    op->number = ++op->team->number;
+    op->number = (op->team->number + 1) << CO_SHM_CALL_BITS | (uint64_t)op->call;
+    op->team->number += op->call == CO_SHM_ALLGATHER ? (uint64_t)op->team->count : 1;
     begin(op);
 }
 
@@ -187,19 +189,38 @@ static int awaited(const struct co_shm_op *op)
     return member == self ? -1 : member;
 }
 
+// All that the other gave for this operation is there, if it took our path.
+static int end_or_fail(struct co_shm_op *op)
+{
+    uint64_t before = co_shm_op_moved(op);
+
+    for (int move = 0; move < PAST_MOVES; move++) {
+        int state = co_shm_op_progress(op);
+        if (state != 0 || co_shm_op_moved(op) != before) {
+            return state;
+        }
+    }
+    return -EMSGSIZE;
+}
+
 int co_shm_op_look_at_lengths(struct co_shm_op *op)
 {
     bool is_past;
-    int member = awaited(op);
 
-    if (member < 0 || (!op->has_met_other && ++op->looks % LOOK_EVERY != 0)) {
+    if (!op->has_met_other && ++op->looks % LOOK_EVERY != 0) {
+        return 0;
+    }
+    co_shm_op_tell(op);
+    if (co_shm_op_is_contradicted(op)) {
+        return -EMSGSIZE;
+    }
+    int member = awaited(op);
+    if (member < 0) {
         return 0;
     }
     size_t bytes = co_shm_length_of(op, member, &is_past);
-    if (is_past) { // all that it gave for this operation is there, if it took our path
-        uint64_t before = co_shm_op_moved(op);
-        int state = co_shm_op_progress(op);
-        return state == 0 && co_shm_op_moved(op) == before ? -EMSGSIZE : state;
+    if (is_past) {
+        return end_or_fail(op);
     }
     if (bytes == 0 || bytes == op->bytes) {
         return 0;

@@ -133,33 +133,46 @@ static uint64_t copy_ticks(struct co_shm_op *op, int peer, char *block, uint64_t
     return ticks;
 }
 
-static uint64_t stream_word(const struct co_shm_op *op)
+// Of a member that gives in it, or not.
+static uint64_t stream_word(const struct co_shm_op *op, bool gives)
 {
-    return op->number << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK);
+    return co_shm_told_word(op->number, gives) << CO_SHM_STREAM_BITS | (op->bytes & CO_SHM_STREAM_MASK);
 }
 
-// The first tick of a block has come, and is this operation's. False: there is none, or the root has another length,
-// to which the operation goes over before it comes here again (co_shm_op_look_at_lengths).
-static bool meet_root(struct co_shm_op *op)
+// Of the member's streams the one in place of ours is for another call of the same operation, or it gives nothing in
+// it.
+static bool is_for_other_call(const struct co_shm_op *op, const struct co_shm_control *control)
 {
-    struct co_shm_control *control = co_shm_control(op->team, op->root);
+    // acquire N1
+    uint64_t word = co_load_acquire((_Atomic uint64_t *)&control->streams[op->stream % CO_SHM_STREAMS]);
+    uint64_t other = (word ^ stream_word(op, true)) >> CO_SHM_STREAM_BITS;
+
+    return other != 0 && other >> (CO_SHM_CALL_BITS + 1) == 0;
+}
+
+// The first tick of a member's block has come, and is this operation's. False: there is none, or it is another call's,
+// or the root has another length, to which the operation goes over before it comes here again
+// (co_shm_op_look_at_lengths).
+static bool meet(struct co_shm_op *op, int member)
+{
+    struct co_shm_control *control = co_shm_control(op->team, member);
     bool is_past;
 
     if (co_load_acquire(&control->written) <= op->tick) { // acquire W1: its length
         return false;
     }
-    if (co_load_relaxed(&control->last_stream) == stream_word(op)) { // relaxed: a later one has another number
+    if (co_load_relaxed(&control->last_stream) == stream_word(op, true)) { // relaxed: a later one has another number
         return true;
     }
-    size_t bytes = co_shm_length_of(op, op->root, &is_past);
+    size_t bytes = co_shm_length_of(op, member, &is_past);
     op->has_met_other = bytes != 0 && bytes != op->bytes;
-    return !op->has_met_other;
+    return !op->has_met_other && !is_for_other_call(op, control);
 }
 
 // The root's block.
 static size_t read_root(struct co_shm_op *op)
 {
-    if (op->read == 0 && !meet_root(op)) {
+    if (op->read == 0 && !meet(op, op->root)) {
         return 0;
     }
     uint64_t ticks = op->read < op->ticks ? copy_ticks(op, op->root, op->target, op->read, op->ticks - op->read) : 0;
@@ -189,7 +202,7 @@ static size_t read_all(struct co_shm_op *op)
 {
     struct co_shm_team *team = op->team;
 
-    if (op->read == op->ticks) {
+    if (op->read == op->ticks || (op->read + op->position == 0 && !meet(op, op->peer))) {
         return 0;
     }
     uint64_t turn = turn_ticks(op);
@@ -229,9 +242,11 @@ static void begin(struct co_shm_op *op, bool writes)
     op->remote = 0;
     op->least_slots = UINT64_MAX;
     struct co_shm_control *control = co_shm_control(op->team, op->team->self);
-    co_store_relaxed(&control->last_stream, stream_word(op)); // relaxed: published by release W1
+    uint64_t word = stream_word(op, co_shm_op_gives(op));
+    co_store_relaxed(&control->last_stream, word); // relaxed: published by release W1
     // release N1: all of the operations before, for who finds that this member is past his.
-    co_store_release(&control->streams[op->stream % CO_SHM_STREAMS], stream_word(op));
+    co_store_release(&control->streams[op->stream % CO_SHM_STREAMS], word);
+    co_shm_op_tell(op);
     if (writes) {
         co_shm_loan_begin(op->team, op->bytes);
     }

@@ -45,7 +45,7 @@ struct co_shm_team {
     uint64_t stream_end;            // bulk tick after the last one we wrote
     int loan;                       // what we have of the node's staging, or CO_SHM_NO_LOAN
     uint64_t loan_word;             // its word, as we wrote it last
-    uint64_t number;                // operations begun, those without bytes left out
+    uint64_t number;                // of operations begun, those without bytes left out: none is given twice
     uint64_t sequence, streams;     // large operations begun, and those through the bulk ring
     uint64_t ways, all_came;        // ways asked for (shm_council.c), and those that every member has come to
     uint64_t bytes_uncounted;       // payload not yet added to the counters
@@ -85,6 +85,17 @@ static inline bool co_shm_has_credit(struct co_shm_team *team, unsigned ring, ui
 static inline char *co_shm_slot_payload(const struct co_shm_team *team, int member, unsigned ring, uint64_t tick)
 {
     return co_shm_slot(team, member, ring, tick) + team->shape.ring[ring].head;
+}
+
+// What a member tells of an operation: its number, and whether it gives anything in it.
+static inline uint64_t co_shm_told_word(uint64_t number, bool gives)
+{
+    return number << 1 | gives;
+}
+
+static inline bool co_shm_op_gives(const struct co_shm_op *op)
+{
+    return op->call != CO_SHM_BCAST || op->root == op->team->self;
 }
 
 // What the slot of an operation reads when it is full: its number, and the bytes in it or CO_SHM_INTRODUCTION.
@@ -167,9 +178,13 @@ static inline bool co_shm_op_is_large(const struct co_shm_op *op)
     return op->sequence != 0;
 }
 
-// shm_lengths.c: the bytes that `member` gives in this operation. 0: it has not come to it, or is past it by so many
-// streams that it is forgotten (`is_past`).
+// shm_lengths.c: the bytes that `member` gives in this operation. 0: it has not come to it, or nothing is known of them
+// although it is past it, or takes it for another call (`is_past`).
 size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past);
+// For members that wait for us and have not come to it.
+void co_shm_op_tell(const struct co_shm_op *op);
+// Of an operation in which we give: what some member has told cannot be true if this is what all were called with.
+bool co_shm_op_is_contradicted(const struct co_shm_op *op);
 // Of a bcast of which nothing was read: goes on with the root's length. More than there is room for needs memory of its
 // own, or -ENOMEM, from which the caller gets what fits: co_shm_op_truncate_at_end, when the step
 // is chosen.

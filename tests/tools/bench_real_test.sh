@@ -10,6 +10,7 @@ cat >"$work/fake/castoff" <<'END'
 #!/bin/sh
 # ab -n PAIRS --json FILE -- COMMAND...
 echo "$*" >>"${0%/*}/words"
+[ -z "${FAIL:-}" ] || { echo "they print something else" >&2; exit 1; }
 RANKS=$(echo "$*" | sed -n 's/.* -n \([0-9]*\) [^ ]*rank.sh.*/\1/p')
 verdict="castoff is $WORD"
 cat >"$5" <<JSON
@@ -39,23 +40,42 @@ run "$top/bench/figures/M48.sh" nothing:node
 ok "figure: what was not measured is told" out_has '1 faster and 1 slower of 2, 1 not measured	'
 ok "figure: and is no run" [ ! -s "$work/figures/M48.runs" ]
 
+FAIL=1 RATIO=2.0 WORD=faster run "$top/bench/real_programs.sh" "$work/fake" 3 "$work/real" hpcc:node
+ok "a program that fails, and why" out_has '^hpcc node failed they print something else$'
+FAIL=1 RATIO=2.0 WORD=faster run "$top/bench/figures/M48.sh" hpcc:node
+ok "figure: with a program that failed it is not reached" out_has '; 0 faster and 1 slower of 1, 1 not measured, 1 failed	.*	not reached	'
+ok "figure: and that is a run" [ "$(cat "$work/figures/M48.runs")" = "M48:hpcc:node	failed	they print something else	" ]
+
 # Runs are kept, and are the table of README.md: the last one of each program and number of hosts.
 mkdir -p "$work/tree/bench/figures" "$work/tree/build"
 cp "$top/bench/all.sh" "$work/tree/bench"
+cp "$top/bench/figures/figure.sh" "$work/tree/bench/figures"
 printf '#!/bin/sh\n' >"$work/tree/bench/write_measurements.sh"
 cat >"$work/tree/bench/figures/M48.sh" <<'END'
-#!/bin/sh
-printf 'M48\twhat\tstock\t%s\treach\treached\tcommand\n' "$VALUE"
-printf 'M48:qe:4\tfaster\t4.00 s; 2.00 s; %s (0.400 to 0.600); MPI_Bcast 24 of 30\t6 pairs\n' "$VALUE" >"$FIGURES_OUT/M48.runs"
+#!/bin/bash
+. "$(dirname "$0")/figure.sh"
+keep_run "M48:$PROGRAM" "${VERDICT:-faster}" "4.00 s; 2.00 s; $VALUE (0.400 to 0.600); MPI_Bcast 24 of 30" "6 pairs"
+[[ -z ${CUT_OFF:-} ]] || { kill -KILL "$(ps -o ppid= -p "$PPID" | tr -d ' ')" && exit 1; }
+row what stock "$VALUE" reach reached
 END
 chmod +x "$work"/tree/bench/*.sh "$work/tree/bench/figures/M48.sh"
-VALUE=0.1 run "$work/tree/bench/all.sh" "$work/tree/build" M48
-VALUE=0.5 run "$work/tree/bench/all.sh" "$work/tree/build" M48
+PROGRAM=qe:4 VALUE=0.1 run "$work/tree/bench/all.sh" "$work/tree/build" M48
+PROGRAM=qe:4 VALUE=0.5 run "$work/tree/bench/all.sh" "$work/tree/build" M48
 ok "runs of programs are kept" [ "$(cut -f 4- "$work/tree/bench/runs.tsv" | grep -c '^M48:qe:4	faster	4.00 s; 2.00 s; 0.[15] ')" -eq 2 ]
+ok "and the figure with them" [ "$(cut -f 4,5,6 "$work/tree/bench/runs.tsv" | grep -c '^M48	reached	0.[15]$')" -eq 2 ]
+PROGRAM=lammps:8 VALUE=0.6 CUT_OFF=1 run "$work/tree/bench/all.sh" "$work/tree/build" M48
+ok "also where all of it is cut off" [ "$(cut -f 4,7 "$work/tree/bench/runs.tsv" | grep -c '^M48:lammps:8	6 pairs$')" -eq 1 ]
+PROGRAM=mumps:4 VALUE=0.6 VERDICT=failed run "$work/tree/bench/all.sh" "$work/tree/build" M48
+today=$(date -u +%Y-%m-%d)
 run awk -f "$top/scripts/programs_table.awk" "$work/tree/bench/runs.tsv"
 ok "README: the last run of a program" [ "$(grep '^| Quantum' "$work/out")" = \
-    '| Quantum ESPRESSO | - | 4.00, 2.00 s: 0.5 (0.400 to 0.600) | - | Bcast 24 of 30 |' ]
-ok "README: programs that were not measured are left out" [ "$(grep -c '^| ' "$work/out")" -eq 3 ]
+    "| Quantum ESPRESSO | - | 4.00, 2.00 s: 0.5 (0.400 to 0.600) | - | Bcast 24 of 30 | $today |" ]
+ok "README: a program that failed" [ "$(grep '^| MUMPS' "$work/out")" = "| MUMPS | - | failed | - | - | $today |" ]
+ok "README: programs that were not measured are left out" [ "$(grep -c '^| ' "$work/out")" -eq 5 ]
+printf '2001-02-03\tabc\tOld, 1 core\tM48:qe:8\tfaster\t4.00 s; 2.00 s; 0.5 (0.400 to 0.600); none\t6 pairs\n' >"$work/old.tsv"
+cat "$work/tree/bench/runs.tsv" >>"$work/old.tsv"
+run awk -f "$top/scripts/programs_table.awk" "$work/old.tsv"
+ok "README: a row of runs of two days says both, and no other row" [ "$(grep -c "| 2001-02-03 to $today |\$" "$work/out") $(grep -c "| $today |\$" "$work/out")" = "1 2" ]
 
 # What the ranks run prints nothing that differs between runs, and fails with its program.
 cat >"$work/path/lmp" <<'END'

@@ -193,6 +193,7 @@ static int gather_padded(struct co_team *team, const struct co_block blocks[], s
 static int gather_in_turn(struct co_team *team, const struct co_block blocks[])
 {
     int result = 0;
+    uint64_t began = co_shm_team_call_begins(team->shm);
     for (int root = 0; root < team->size; root++) {
         struct co_shm_op op;
         if (blocks[root].bytes > 0) {
@@ -204,6 +205,7 @@ static int gather_in_turn(struct co_team *team, const struct co_block blocks[])
             }
         }
     }
+    co_shm_team_call_ends(team->shm, began, team->size);
     return result;
 }
 

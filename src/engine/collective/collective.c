@@ -92,11 +92,37 @@ static int next_block(const struct co_task *task)
     return block;
 }
 
-void co_collective_plan_next(struct co_task *task)
+static void drop_gathered(struct co_task *task)
 {
+    if (task->gathered != task->buffer) {
+        free(task->gathered);
+    }
+    task->gathered = NULL;
+}
+
+// The words are here.
+static bool members_agree(struct co_task *task)
+{
+    uint64_t own = task->words[task->team->rank];
+    bool agree = own == co_unequal_blocks_word(task->blocks, task->team->size);
+    for (int rank = 0; rank < task->team->size; rank++) {
+        agree = agree && task->words[rank] == own;
+    }
+    drop_gathered(task);
+    task->stride = 0;
+    task->is_row = true;
+    task->block = -1;
+    return agree;
+}
+
+int co_collective_plan_next(struct co_task *task)
+{
+    if (task->words != NULL && !task->is_row && !members_agree(task)) {
+        return -EMSGSIZE;
+    }
     int block = task->is_row ? next_block(task) : task->team->size;
     if (block == task->team->size) {
-        return;
+        return 0;
     }
     task->was_cut = task->was_cut || task->whole != NULL;
     free(task->whole);
@@ -107,6 +133,24 @@ void co_collective_plan_next(struct co_task *task)
     task->buffer = task->blocks[block].buffer;
     task->steps = task->at = 0;
     plan_bcast(task);
+    return 0;
+}
+
+// Which broadcasts there are depends on all lengths, and leaders number them: where members have different ones each
+// would wait for another one. So they first exchange a word; as an allgather, as all but a single broadcast begins
+// with.
+static int plan_words(struct co_task *task)
+{
+    const struct co_team *team = task->team;
+    task->words = calloc((size_t)team->size, sizeof *task->words);
+    if (task->words == NULL) {
+        return -ENOMEM;
+    }
+    task->words[team->rank] = co_unequal_blocks_word(task->blocks, team->size);
+    task->buffer = (unsigned char *)task->words;
+    task->mine = (unsigned char *)&task->words[team->rank];
+    task->stride = task->request.bytes = sizeof *task->words;
+    return plan_allgather(task);
 }
 
 // As equal blocks.
@@ -150,10 +194,12 @@ static int plan_unequal_blocks(struct co_task *task)
     if (co_unequal_blocks_are_padded(team, &shape)) {
         return plan_padded(task, shape.largest);
     }
+    if (shape.senders > 1 && team->facts.nodes > 1) {
+        return plan_words(task);
+    }
     task->is_row = true;
     task->block = -1;
-    co_collective_plan_next(task);
-    return 0;
+    return co_collective_plan_next(task);
 }
 
 // The caller is in this process.
@@ -169,12 +215,14 @@ int co_collective_plan(struct co_task *task)
         return 0;
     }
     task->buffer = in_our_memory(request->buffer);
-    if (task->blocks != NULL) {
-        return plan_unequal_blocks(task);
-    }
     if (co_call_has_root((enum co_call)request->call)) {
         plan_bcast(task);
         return 0;
+    }
+    task->is_numbered = task->team->node_size > 1;
+    task->number_before = task->is_numbered ? co_shm_team_call_begins(task->team->shm) : 0;
+    if (task->blocks != NULL) {
+        return plan_unequal_blocks(task);
     }
     task->mine = request->mine != 0 ? in_our_memory(request->mine)
                                     : task->buffer + (size_t)task->team->rank * (size_t)request->bytes;
@@ -334,15 +382,18 @@ int co_collective_poll(struct co_task *task, bool *has_moved)
 void co_collective_finish(struct co_task *task, bool is_well)
 {
     const struct co_team *team = task->team;
+    if (task->is_numbered) {
+        co_shm_team_call_ends(team->shm, task->number_before, team->size);
+    }
     if (task->packed != NULL && is_well) {
         co_unequal_blocks_unpack_others(task->packed, task->stride, task->blocks, team->size, team->rank);
     }
-    if (task->gathered != NULL && task->gathered != task->buffer) {
-        free(task->gathered);
-    }
+    drop_gathered(task);
+    free(task->words);
     free(task->shm.whole);
     free(task->whole);
     free(task->packed);
     task->shm.whole = NULL;
-    task->whole = task->packed = task->gathered = NULL;
+    task->whole = task->packed = NULL;
+    task->words = NULL;
 }

@@ -11,8 +11,9 @@
 
 // Which steps there are. 0 or -errno.
 int co_collective_plan(struct co_task *task);
-// After its last step: those of the next block, if there is one.
-void co_collective_plan_next(struct co_task *task);
+// After its last step: those of the next block, if there is one. 0, or -EMSGSIZE: the members do not agree about
+// blocks.
+int co_collective_plan_next(struct co_task *task);
 // Starts the step that the task has come to. 0 or -errno.
 int co_collective_begin(struct co_task *task, uint64_t now_ns);
 // 0: the step is under way, 1: done, negative: failed.

@@ -88,10 +88,8 @@ static int run_steps(struct co_task *task, uint64_t now_ns, bool *has_moved)
         }
         if (status > 0) {
             *has_moved = true;
-            if (++task->at == task->steps) {
-                co_collective_plan_next(task);
-            }
-            status = task->at < task->steps ? begin_step(task, now_ns) : 0;
+            status = ++task->at == task->steps ? co_collective_plan_next(task) : 0;
+            status = status == 0 && task->at < task->steps ? begin_step(task, now_ns) : status;
         }
     }
     return status < 0 ? status : 1;

@@ -48,8 +48,11 @@ struct co_task {
     unsigned char *packed;         // ... in which they are on their way; NULL: at their places
     size_t stride;                 // from one of them to the next there, 0: one behind the other
     bool is_row;                   // ... or a broadcast of each, one after the other
+    uint64_t *words;               // of all members, before that: whether they agree
     int block;                     // that is under way
     bool was_cut;                  // some block was longer than its place
+    bool is_numbered;              // its operations of shared memory are some of as many as there are members
+    uint64_t number_before;        // ... and the team's number when it began
     unsigned char
         *whole; // bcast: the root's bytes, for the next step, when there are more than the caller has room for
     int result;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/mix_bits.h"
 #include "engine/collective/team.h"
 
 #define PADDED_MOST ((size_t)16 << 10) // bytes of all blocks, what they are filled up with included
@@ -27,6 +28,15 @@ bool co_unequal_blocks_are_padded(const struct co_team *team, const struct co_un
     size_t most = PADDED_MOST / (size_t)team->size;
     return !team->is_flat && shape->senders > 1 && shape->largest <= most &&
            (shape->largest <= PADDED_ANYWAY || shape->largest * (size_t)team->size <= PADDED_WASTE * shape->total);
+}
+
+uint64_t co_unequal_blocks_word(const struct co_block blocks[], int count)
+{
+    uint64_t word = (uint64_t)count;
+    for (int i = 0; i < count; i++) {
+        word = co_mix_bits(word + blocks[i].bytes + 1);
+    }
+    return word == 0 ? 1 : word;
 }
 
 unsigned char *co_unequal_blocks_first(const struct co_block blocks[], int count)

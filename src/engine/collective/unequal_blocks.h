@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/engine.h"
 
@@ -20,6 +21,9 @@ struct co_unequal_blocks_shape co_unequal_blocks_measure(const struct co_block b
 // Small ones inside a node go as equal blocks, each as long as the largest: one allgather costs as much as one of the
 // broadcasts.
 bool co_unequal_blocks_are_padded(const struct co_team *team, const struct co_unequal_blocks_shape *shape);
+
+// A word for all lengths, never 0. Members that have the same one agree.
+uint64_t co_unequal_blocks_word(const struct co_block blocks[], int count);
 
 bool co_unequal_blocks_are_in_a_row(const struct co_block blocks[], int count);
 unsigned char *co_unequal_blocks_first(const struct co_block blocks[], int count); // byte of all

@@ -15,6 +15,7 @@
 #define CO_NACKS_TIMED 32 // at most CO_WIRE_NACK_LABELS
 #define CO_NACKS_KEPT (2 * CO_WIRE_NACK_LABELS)
 #define CO_NEVER UINT64_MAX
+#define CO_RECENT_OPERATIONS 32 // whose root is remembered
 
 struct co_mcast_group {
     struct co_mcast *mcast;
@@ -31,7 +32,8 @@ struct co_mcast_group {
     int *members;         // world ranks
     uint32_t *first_unit; // [count + 1]: units before member i; known once this member has used the team itself
     uint32_t next_operation;
-    uint32_t started; // operations so far
+    uint32_t started;                       // operations so far
+    int recent_roots[CO_RECENT_OPERATIONS]; // by the operation's number; -1: all members may send
     struct co_mcast_op *oldest, *newest;
     struct co_early_chunk *early_first, **early_end;
     // Receiving, by source; cumulative chunk counts (serial.h).

@@ -26,6 +26,23 @@ struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source)
     return source < op->block_count ? &op->blocks[source] : NULL;
 }
 
+static bool had_nothing_of(const struct co_mcast_group *group, uint32_t number, int source)
+{
+    int root = group->recent_roots[number % CO_RECENT_OPERATIONS];
+    bool is_known = group->next_operation - number - 1 < CO_RECENT_OPERATIONS;
+    return is_known && root >= 0 && root != source;
+}
+
+bool co_operation_has_nothing_of(struct co_mcast_group *group, uint32_t number, int source)
+{
+    struct co_mcast_op *op = co_operation_find(group, number);
+    const struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, source);
+    if (op == NULL) {
+        return had_nothing_of(group, number, source);
+    }
+    return block == NULL || block->chunks == 0;
+}
+
 int co_operation_source(const struct co_mcast_op *op, int block)
 {
     return op->root >= 0 ? op->root : block;

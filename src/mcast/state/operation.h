@@ -64,6 +64,9 @@ struct co_mcast_op *co_operation_find(struct co_mcast_group *group, uint32_t num
 bool co_operation_has_bytes(const struct co_mcast_op *op);
 struct co_receive_block *co_operation_block(struct co_mcast_op *op, int source); // NULL: that one sends none
 int co_operation_source(const struct co_mcast_op *op, int block);
+// An operation that has begun here, and may be over, in which this member sends nothing, by the arguments of our own
+// call. False where that is forgotten.
+bool co_operation_has_nothing_of(struct co_mcast_group *group, uint32_t number, int source);
 int co_operation_senders(const struct co_mcast_op *op);     // at a time
 int co_operation_predecessor(const struct co_mcast_op *op); // in the chain, with bytes to send; -1: none
 int co_operation_successor(const struct co_mcast_op *op);   // in the chain; -1: none

@@ -45,10 +45,15 @@ void co_persistent_release_all(void)
     co_request_handles_visit(release_left, NULL);
 }
 
+static bool is_active(const struct co_mpi_request *request)
+{
+    return co_request_of(request->handle) != NULL;
+}
+
 static int start(struct co_mpi_request *request, const char *call)
 {
     struct co_persistent *persistent = request->persistent;
-    if (persistent == NULL || co_request_of(request->handle) != NULL) { // not persistent, or under way
+    if (persistent == NULL || is_active(request)) {
         return co_failure_raise_code(co_next.comm_null, call, MPI_ERR_REQUEST);
     }
     int error = persistent->kind->start(request);
@@ -66,11 +71,21 @@ static size_t bytes_of(const struct co_mpi_request *request)
     return request->persistent == NULL ? 0 : request->persistent->bytes;
 }
 
+// A program's mistake that native's MPI_Start lets pass, and its MPI_Startall does not: the operation that is under way
+// is the one.
+static bool is_under_way(const struct co_mpi_request *request)
+{
+    return !is_message(request) && is_active(request);
+}
+
 int PMPI_Start(MPI_Request *handle)
 {
     struct co_mpi_request *request = handle == NULL ? NULL : co_request_behind(*handle);
     if (request == NULL) {
         return co_message_declined_handle(CO_MESSAGE_Start, co_next_mpi_get()->Start(handle));
+    }
+    if (is_under_way(request)) {
+        return MPI_SUCCESS;
     }
     if (is_message(request)) {
         co_message_taken(CO_MESSAGE_Start, bytes_of(request));
@@ -91,10 +106,25 @@ static bool is_natives(int count, const MPI_Request handles[])
     return !has_ours;
 }
 
+// Of what is ours: nothing is started of an array in which one cannot be.
+static bool are_startable(int count, const MPI_Request handles[])
+{
+    for (int i = 0; i < count; i++) {
+        const struct co_mpi_request *request = co_request_behind(handles[i]);
+        if (request != NULL && (request->persistent == NULL || is_active(request))) {
+            return false;
+        }
+    }
+    return true;
+}
+
 int PMPI_Startall(int count, MPI_Request handles[])
 {
     if (co_process_is_off() || is_natives(count, handles)) {
         return co_message_declined_handle(CO_MESSAGE_Startall, co_next_mpi_get()->Startall(count, handles));
+    }
+    if (!are_startable(count, handles)) {
+        return co_failure_raise_code(co_next.comm_world, "MPI_Startall", MPI_ERR_REQUEST);
     }
     int code = MPI_SUCCESS;
     bool has_messages = false;

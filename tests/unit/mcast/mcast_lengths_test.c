@@ -2,7 +2,7 @@
 //
 // Broadcasts whose members were called with other lengths than the root, in virtual time: everyone ends with the root's
 // bytes, repairs for its neighbours, and the group goes on. And one member that has no memory for the root's length:
-// it fails alone, and credit stays whole.
+// it fails alone, and credit stays whole. Allgathers whose members disagree who gives how much end on all of them.
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -174,12 +174,118 @@ static void an_operation_that_fails_alone_leaves_credit_whole(void **state)
     world_close(&world);
 }
 
+// Gives back what has ended, and the group, where it has failed, as the engine does. How many failed since; *open: are
+// left.
+static int give_back(struct world *world, struct co_mcast_op **ops, int count, int *open)
+{
+    int failed = 0;
+    *open = 0;
+    for (int rank = 0; rank < count; rank++) {
+        int state = ops[rank] == NULL ? 0 : co_mcast_op_state(ops[rank]);
+        assert_true(state == 0 || state == 1 || state == -EMSGSIZE || state == -ECONNRESET);
+        failed += state < 0;
+        *open += ops[rank] != NULL && state == 0;
+        if (state < 0) {
+            co_mcast_group_fail(world->group[rank], state);
+        }
+        if (state != 0) {
+            co_mcast_op_release(ops[rank]);
+            ops[rank] = NULL;
+        }
+    }
+    return failed;
+}
+
+// Lengths of the blocks as each member has them. All end, somebody with an error.
+static void disagree(int count, const size_t *views, const struct world_options *options)
+{
+    struct world world;
+    struct co_mcast_op *ops[WORLD_MAX] = {NULL};
+    unsigned char *buffers[8];
+    int failed = 0, open = count;
+    world_open(&world, options);
+    for (int rank = 0; rank < count; rank++) {
+        struct co_mcast_place places[8];
+        size_t at = 0;
+        for (int of = 0; of < count; of++) {
+            places[of] = (struct co_mcast_place){at, views[rank * count + of]};
+            at += places[of].bytes;
+        }
+        buffers[rank] = calloc(1, at);
+        assert_int_equal(co_mcast_allgatherv_start(&ops[rank], world.group[rank], buffers[rank], places,
+                                                   co_loopback_now_ns(world.hub)),
+                         0);
+    }
+    while (open > 0) {
+        assert_true(world_turn(&world) && co_loopback_now_ns(world.hub) < 20 * SECOND_NS);
+        failed += give_back(&world, ops, count, &open);
+    }
+    assert_true(failed > 0);
+    world_close(&world);
+    for (int rank = 0; rank < count; rank++) {
+        free(buffers[rank]);
+    }
+}
+
+static void disagree_by_all_ways(int count, const size_t *views, size_t collect_bytes)
+{
+    static const char *const plans[] = {NULL, "drop=0.2,seed=3", "dup=0.3,reorder=0.3,seed=4"};
+    for (size_t plan = 0; plan < sizeof plans / sizeof *plans; plan++) {
+        struct world_options options = world_defaults(count);
+        options.faults = plans[plan];
+        options.collect_bytes = collect_bytes;
+        disagree(count, views, &options);
+    }
+}
+
+static void a_block_that_nobody_sends_is_not_waited_for(void **state)
+{
+    (void)state;
+    static const size_t gives_nothing[] = {500, 500, 500, 500, 0, 500, 500, 500, 500};
+    static const size_t none_of_the_last[] = {500, 500, 0, 500, 500, 0, 500, 500, 500};
+    static const size_t one_alone[] = {500, 500, 500, 500, 0, 0, 500, 500, 500};
+    disagree_by_all_ways(3, gives_nothing, 0);
+    disagree_by_all_ways(3, none_of_the_last, 0);
+    disagree_by_all_ways(3, one_alone, 0);
+}
+
+// The first one's operation is over when the second one's block comes, which is longer than its window.
+static void a_block_of_what_is_over_is_noticed(void **state)
+{
+    (void)state;
+    static const size_t views[] = {8, 0, 8, LONGEST};
+    struct world_options options = world_defaults(2);
+    disagree(2, views, &options);
+}
+
+// By the id of the world's team.
+static void a_collector_does_not_wait_for_who_gives_nothing(void **state)
+{
+    (void)state;
+    enum { SEVEN = 7, COLLECTOR = 0x1234567800000007 % SEVEN };
+    size_t views[SEVEN * SEVEN];
+    for (int other = 0; other < SEVEN; other++) {
+        for (int i = 0; i < SEVEN * SEVEN; i++) {
+            views[i] = 40;
+        }
+        views[other * SEVEN + other] = 0;
+        disagree_by_all_ways(SEVEN, views, 4000);
+        for (int of = 0; of < SEVEN; of++) {
+            views[other * SEVEN + of] = of == COLLECTOR ? 40 : 0;
+        }
+        disagree_by_all_ways(SEVEN, views, 4000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_end_with_the_roots_bytes),
         cmocka_unit_test(who_comes_late_learns_it_from_what_was_staged),
         cmocka_unit_test(an_operation_that_fails_alone_leaves_credit_whole),
+        cmocka_unit_test(a_block_that_nobody_sends_is_not_waited_for),
+        cmocka_unit_test(a_block_of_what_is_over_is_noticed),
+        cmocka_unit_test(a_collector_does_not_wait_for_who_gives_nothing),
     };
     int failed = cmocka_run_group_tests_name("datagrams", tests, NULL, NULL);
     world_is_like_verbs = true;

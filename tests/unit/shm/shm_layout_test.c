@@ -154,6 +154,8 @@ static void version_nine_is_as_it_was(void **state)
     assert_int_equal(offsetof(struct co_shm_process, started), 32);
     assert_int_equal(offsetof(struct co_shm_entry, area), 20);
     assert_int_equal(offsetof(struct co_shm_entry, touched), 24);
+    assert_int_equal(offsetof(struct co_shm_control, come_to), 3 * 8);
+    assert_int_equal(CO_SHM_CALL_BITS, 2);
     assert_int_equal(offsetof(struct co_shm_control, reply), 3 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, copied), 2 * 128 + 8);
     assert_int_equal(offsetof(struct co_shm_control, memory), 128 + 5 * 8);
