@@ -3,14 +3,14 @@
 #
 # readme.sh [--check]: fills the marked blocks of README.md and docs/settings.md: settings from env.example, those for
 # users in the one and all in the other; from bench/runs.tsv the table of real programs; and from docs/measurements.md, if it
-# is there, the machine and three figures, with the plot of docs/collectives.svg. --check changes nothing and fails, with the difference, if a block is not up to
+# is there, the machine and two figures, with the plot of docs/collectives.svg. --check changes nothing and fails, with the difference, if a block is not up to
 # date. Called by `make readme` and by tests/tools/documents_test.sh.
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
 new=$(mktemp "${TMPDIR:-/tmp}/castoff-readme.XXXXXX") || exit 1
 trap 'rm -f "$new" "$new".*' EXIT
-figures="M1 M3 M48" # what a broadcast, an allgather and programs gain
+figures="M1 M3" # what a broadcast and an allgather gain; programs (M48) have a table of their own
 
 settings() { # tier
     awk -v tier="$1" -f scripts/settings_table.awk env.example
@@ -21,7 +21,7 @@ measurements() {
     awk -f scripts/programs_table.awk bench/runs.tsv
     echo
     if [ ! -e docs/measurements.md ]; then
-        echo "Not measured yet: \`make bench-all\` writes docs/measurements.md, \`make readme\` copies three figures here."
+        echo "Not measured yet: \`make bench-all\` writes docs/measurements.md, \`make readme\` copies two figures here."
         return
     fi
     awk '/^## |^\|/ { exit } /^- |^  / { print }' docs/measurements.md
@@ -29,7 +29,7 @@ measurements() {
     for figure in $figures; do
         awk -F ' [|] ' -v OFS=' | ' -v figure="| $figure" '$1 == figure { print $1, $2, $3, $4, $5, $NF; exit }' docs/measurements.md
     done
-    printf '\nWritten by `make bench-all`; [docs/measurements.md](docs/measurements.md) has all.\n'
+    printf '\nAll: [docs/measurements.md](docs/measurements.md) (`make bench-all`).\n'
     if [ -e docs/collectives.svg ]; then
         printf '\n![Time of MPI_Bcast and MPI_Allgather by size, stock and castoff (make plot)](docs/collectives.svg)\n'
     fi
