@@ -18,7 +18,7 @@ $(BUILD)/libtools.a: $(filter-out $(BUILD)/obj/tools/launch/castoff.o,$(TOOLS_OB
 
 # tests/unit/tools/<command>/<name>_test.c of every tools/<command>/<name>.c that has one. Their objects: mk/tests.mk
 TOOLS_UNIT := $(foreach name,$(basename $(notdir $(TOOLS_SRC))),$(if $(wildcard tests/unit/tools/*/$(name)_test.c),$(name)))
-$(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/libcore.a
+$(TOOLS_UNIT:%=$(BUILD)/tests/unit/%_test): $(BUILD)/libtools.a $(BUILD)/libanalyze.a $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(LDFLAGS_SAN) -lcmocka $(STATIC_LIBS) -pthread -ldl -lm

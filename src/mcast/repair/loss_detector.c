@@ -68,16 +68,6 @@ static uint64_t doubled(const struct co_receive_block *block, uint64_t wait_ns)
     return wait < most ? wait : wait_ns > most ? wait_ns : most;
 }
 
-// Patience is for a sender that may not have begun; what is missing of a block under way is lost, and the next request
-// may be lost too.
-static uint64_t patience(const struct co_receive_block *block, const struct co_loss_timing *timing)
-{
-    if (block->retries < CO_LOSS_DETECTOR_PROBES) {
-        return timing->probe_ns;
-    }
-    return doubled(block, timing->retry_ns);
-}
-
 // How long what waits at the neighbour is waited for. Who is deaf waits until the source has sent it.
 static uint64_t deferred_ns(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
@@ -95,13 +85,6 @@ static uint64_t overtaken_at(const struct co_receive_block *block, const struct 
     return block->check_ns + (block->is_deferred ? deferred_ns(block, timing) : timing->trip_ns + timing->reorder_ns);
 }
 
-// When the last request is overdue: as was thought when it left, or sooner, where the way has been timed since.
-static uint64_t overdue_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
-{
-    uint64_t known_ns = timing->trip_ns == 0 ? UINT64_MAX : block->requested_ns + patience(block, timing);
-    return known_ns < block->retry_ns ? known_ns : block->retry_ns;
-}
-
 static uint64_t retry_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     if (timing->is_behind && co_receive_block_is_awaited(block)) {
@@ -111,8 +94,7 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_l
     uint64_t busy_most = block->requested_ns + LOST_RETRY_MOST_NS; // what keeps coming may be others'
     since_busy = since_busy < busy_most ? since_busy : busy_most;
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
-    uint64_t overdue_ns = overdue_at(block, timing);
-    uint64_t retry_ns = since_repair > overdue_ns ? since_repair : overdue_ns;
+    uint64_t retry_ns = since_repair > block->retry_ns ? since_repair : block->retry_ns;
     retry_ns = since_busy > retry_ns ? since_busy : retry_ns;
     uint64_t undeferred_ns = block->is_deferred ? block->requested_ns + deferred_ns(block, timing) : 0;
     uint64_t overtaken_ns = overtaken_at(block, timing);
@@ -192,6 +174,16 @@ static uint32_t collect(const struct co_receive_block *block, uint32_t from, uin
     }
     request->is_proven = from <= block->next_psn;
     return from;
+}
+
+// Patience is for a sender that may not have begun; what is missing of a block under way is lost, and the next request
+// may be lost too.
+static uint64_t patience(const struct co_receive_block *block, const struct co_loss_timing *timing)
+{
+    if (block->retries < CO_LOSS_DETECTOR_PROBES) {
+        return timing->probe_ns;
+    }
+    return doubled(block, timing->retry_ns);
 }
 
 // All that has been asked for is watched, by its latest request.

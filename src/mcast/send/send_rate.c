@@ -86,7 +86,6 @@ void co_send_rate_give_up(struct co_send_rate *rate)
 static void rate_end_round(struct co_send_rate *rate, uint32_t sent, uint64_t before, uint64_t sample, bool is_limited)
 {
     rate->round_end = sent;
-    rate->round_best = co_send_rate_now(rate);
     rate->is_growing = co_send_rate_now(rate) * 4 >= before * 5;
     if (co_send_rate_now(rate) * 4 >= rate->grown_to * 5) {
         rate->grown_to = co_send_rate_now(rate);
@@ -174,9 +173,6 @@ void co_send_rate_hear(struct co_send_rate *rate, uint32_t heard, uint32_t sent,
         return;
     }
     uint64_t sample = rate_sample(&mark, delivered, before, now_ns);
-    if (rate->round_best > 0 && sample > 2 * rate->round_best) { // no path is found faster, but tokens are spent so
-        sample = 2 * rate->round_best;
-    }
     if (sample > rate->best[0] && (!mark.is_limited || (before > 0 && sample > before))) {
         rate->best[0] = sample;
     }

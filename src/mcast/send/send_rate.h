@@ -44,12 +44,11 @@ struct co_send_mark {
 struct co_send_rate {
     struct co_send_mark marks[CO_SEND_RATE_MARKS];
     unsigned first, count;
-    uint32_t start;      // chunks in flight before anything is known
-    uint32_t least;      // and later, as long as that is not too much for the path
-    uint32_t window;     // more is never in flight
-    uint32_t fast;       // a path is fast that carries so many while it may queue
-    uint64_t best[2];    // chunks a second: of these rounds and of those before
-    uint64_t round_best; // what was known when the round began
+    uint32_t start;   // chunks in flight before anything is known
+    uint32_t least;   // and later, as long as that is not too much for the path
+    uint32_t window;  // more is never in flight
+    uint32_t fast;    // a path is fast that carries so many while it may queue
+    uint64_t best[2]; // chunks a second: of these rounds and of those before
     unsigned rounds;
     uint32_t round_end;   // chunk that ends the round, a window sent and heard
     bool is_growing;      // the last round was faster by a quarter

@@ -88,26 +88,6 @@ static void who_is_told_asks_in_earnest(void **state)
     assert_int_equal(bench.ranges[0].count, 4);
 }
 
-// What was asked for before anything was known of the way is overdue by what is known now: some of it came, and the
-// rest was lost.
-static void who_learns_the_way_waits_no_longer_than_that(void **state)
-{
-    (void)state;
-    struct bench bench;
-    struct co_loss_timing unknown = TIMING;
-    unknown.trip_ns = 0;
-    unknown.retry_ns = unknown.probe_ns = 1000 * TIMING.retry_ns;
-    bench_open(&bench, 20, 0);
-    take(&bench, 19, 10);
-    assert_int_equal(ask_with(&bench, &unknown, 10, ROOM), 0);
-    assert_int_equal(ask_with(&bench, &unknown, 1000, ROOM), 1);
-    assert_true(co_loss_detector_due_ns(&bench.block, &unknown) > 3 * TIMING.probe_ns);
-    assert_true(co_receive_block_accept(&bench.block, 0, true, 2000));
-    assert_int_equal(due(&bench), 2000 + TIMING.probe_ns);
-    assert_int_equal(ask(&bench, 2000 + TIMING.probe_ns), 1);
-    assert_true(bench.request.is_retry);
-}
-
 static void silence_is_that_of_the_next_block(void **state)
 {
     (void)state;
@@ -355,7 +335,6 @@ int main(void)
         cmocka_unit_test(guesses_are_told_from_proof),
         cmocka_unit_test(loss_is_counted_when_it_is_noticed),
         cmocka_unit_test(who_is_told_asks_in_earnest),
-        cmocka_unit_test(who_learns_the_way_waits_no_longer_than_that),
         cmocka_unit_test(silence_is_that_of_the_next_block),
         cmocka_unit_test(a_short_block_waits_for_the_turns_of_others),
         cmocka_unit_test(who_hears_nothing_asks_at_once),
