@@ -207,7 +207,8 @@ int co_shm_op_look_at_lengths(struct co_shm_op *op)
 {
     bool is_past;
 
-    if (!op->has_met_other && ++op->looks % LOOK_EVERY != 0) {
+    bool has_length = op->call <= CO_SHM_GATHER; // else it is none of the numbered ones
+    if (!has_length || (!op->has_met_other && ++op->looks % LOOK_EVERY != 0)) {
         return 0;
     }
     co_shm_op_tell(op);

@@ -28,6 +28,7 @@
 #define CO_SHM_WRITES_AHEAD 2
 #define CO_SHM_READS_AHEAD 4
 
+// The first three have numbers (CO_SHM_CALL_BITS) and lengths.
 enum co_shm_call { CO_SHM_BCAST, CO_SHM_ALLGATHER, CO_SHM_GATHER, CO_SHM_COUNCIL, CO_SHM_WAY };
 
 struct co_shm_team {
