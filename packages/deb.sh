@@ -15,6 +15,7 @@ cd -- "$2"
 tar -xzf "$tarball"
 cd castoff-*
 version=${PWD##*/castoff-}
+sed -i "1s/.*/$version/" VERSION
 cp -r packages/debian debian
 date=$(LC_ALL=C date -u -R -d "$(sed -n '2s/.* //p' VERSION)")
 cat >debian/changelog <<END

@@ -158,7 +158,6 @@ struct co_next_mpi {
     CO_NEXT_MPI_4(CO_NEXT_POINTER)
     const struct co_mpi_family *family; // NULL: none that castoff serves
     MPI_Comm comm_world, comm_self, comm_null;
-    MPI_Comm comm_of_errors; // that raises those which belong to no communicator
     MPI_Request request_null;
     MPI_Message message_null;
     MPI_Datatype datatype_null, byte, integer, uint64;

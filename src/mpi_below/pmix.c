@@ -108,15 +108,20 @@ void co_pmix_announce(void)
 }
 
 // The function that the caller would have reached without us. Where the MPI library came by dlopen, it is seen by that
-// alone, and by what it was linked with.
+// alone, and by what it was linked with; of who was linked with nothing the one PMIx that is there may be meant.
 static void *find_init(void *caller)
 {
     Dl_info object;
-    void *found = dlsym(RTLD_NEXT, "PMIx_Init");
+    void *found = dlsym(RTLD_NEXT, "PMIx_Init"), *from = NULL;
     if (found == NULL && dladdr(caller, &object) != 0 && object.dli_fname != NULL) {
-        library = dlopen(object.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-        found = library != NULL ? dlsym(library, "PMIx_Init") : NULL;
+        from = dlopen(object.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+        found = from != NULL ? dlsym(from, "PMIx_Init") : NULL;
     }
+    if (found == NULL) {
+        from = dlopen("libpmix.so.2", RTLD_NOLOAD | RTLD_LAZY);
+        found = from != NULL ? dlsym(from, "PMIx_Init") : NULL;
+    }
+    library = is_awaited && from != NULL ? from : library;
     return found;
 }
 

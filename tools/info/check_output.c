@@ -54,10 +54,10 @@ bool co_check_read_rows(struct co_check_result *result, char *text)
         size_t count;
         unsigned long long wrong;
         double *row = read_row(line, side, &count, &batch, &wrong);
-        int which = strcmp(side, "castoff") != 0;
         if (row == NULL) {
             continue;
         }
+        int which = strcmp(side, "castoff") != 0;
         is_right = is_right && wrong == 0;
         free(times[which]);
         times[which] = row;

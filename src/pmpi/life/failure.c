@@ -63,7 +63,7 @@ int co_failure_code(int error)
 int co_failure_raise_code(MPI_Comm comm, const char *call, int code)
 {
     MPI_Errhandler handler;
-    MPI_Comm of = comm == co_next.comm_null ? co_next.comm_of_errors : comm;
+    MPI_Comm of = comm == co_next.comm_null ? co_next.comm_world : comm;
     if (co_next.errhandler_invoke == NULL || co_next.Comm_get_errhandler(of, &handler) != MPI_SUCCESS) {
         co_next.Comm_call_errhandler(of, code);
         return code;

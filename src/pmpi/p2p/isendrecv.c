@@ -114,10 +114,11 @@ static int copy_out(struct exchange *exchange, struct co_message_buffer *out)
 {
     struct co_message_buffer packed = *out;
     int error = co_message_pack(&packed);
+    exchange->copy = packed.packed; // to be given back on failure, too
     if (error != 0) {
         return error;
     }
-    exchange->copy = packed.packed != NULL ? packed.packed : co_buffer_cache_take(out->bytes);
+    exchange->copy = exchange->copy != NULL ? exchange->copy : co_buffer_cache_take(out->bytes);
     if (exchange->copy == NULL) {
         return -ENOMEM;
     }
