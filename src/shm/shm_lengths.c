@@ -45,8 +45,12 @@ static size_t length_of_stream(const struct co_shm_op *op, int member)
     uint64_t index = op->ring == CO_SHM_BULK ? op->stream : op->team->streams;
     uint64_t word = co_load_acquire(&control->streams[index % CO_SHM_STREAMS]); // acquire N1
     uint64_t own = co_shm_told_word(op->number, true) << CO_SHM_STREAM_BITS;
+    // A word has few bits of a number. Where ours is no stream, our entry is that of so many streams ago, and theirs,
+    // if it reads alike, is so, too.
+    uint64_t ours = co_load_relaxed(&co_shm_control(op->team, op->team->self)->streams[index % CO_SHM_STREAMS]);
+    bool is_old = op->ring != CO_SHM_BULK && (word ^ ours) >> (CO_SHM_STREAM_BITS + 1) == 0;
 
-    return (word ^ own) >> CO_SHM_STREAM_BITS == 0 ? (size_t)(word & CO_SHM_STREAM_MASK) : 0;
+    return !is_old && (word ^ own) >> CO_SHM_STREAM_BITS == 0 ? (size_t)(word & CO_SHM_STREAM_MASK) : 0;
 }
 
 // Behind all operations up to this one, before the next one: no call has this number.
@@ -73,7 +77,8 @@ uint64_t co_shm_team_call_begins(const struct co_shm_team *team)
 
 void co_shm_team_call_ends(struct co_shm_team *team, uint64_t began, int most)
 {
-    team->number = began + (uint64_t)most;
+    uint64_t end = began + (uint64_t)most;
+    team->number = end > team->number ? end : team->number; // no number is given twice
     tell(team, co_shm_told_word(end_of(team->number), false));
 }
 
@@ -97,7 +102,8 @@ size_t co_shm_length_of(const struct co_shm_op *op, int member, bool *is_past)
     if (*is_past) {
         return 0; // it gives nothing in it, or takes it for another call, whatever it knows of its length
     }
-    size_t length = length_of_stream(op, member);
+    // Who has begun a stream of this number has told so.
+    size_t length = told >= co_shm_told_word(op->number, false) ? length_of_stream(op, member) : 0;
     if (length == 0) {
         length = length_in_ring(op, member, CO_SHM_LINES);
     }

@@ -82,9 +82,7 @@ static bool has_its_start(const struct co_shm_process *peer)
 // is said to have ended and still runs has not.
 static bool has_ended(const struct co_shm_process *peer, short events)
 {
-    bool is_told = (events & POLLIN) != 0 || (events != 0 && peer->started != 0);
-
-    return is_told && !has_its_start(peer);
+    return peer->started == 0 ? (events & POLLIN) != 0 : events != 0 && is_gone_by_number(peer);
 }
 
 static int watch(const struct co_shm_node *node, int rank, int watched)

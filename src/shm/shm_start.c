@@ -192,11 +192,12 @@ static int awaited(const struct co_shm_op *op)
 // All that the other gave for this operation is there, if it took our path.
 static int end_or_fail(struct co_shm_op *op)
 {
-    uint64_t before = co_shm_op_moved(op);
+    struct co_shm_op before = *op;
 
     for (int move = 0; move < PAST_MOVES; move++) {
         int state = co_shm_op_progress(op);
-        if (state != 0 || co_shm_op_moved(op) != before) {
+        if (state != 0 || op->peer != before.peer || op->position != before.position || op->read != before.read ||
+            op->written != before.written || op->phase != before.phase) {
             return state;
         }
     }

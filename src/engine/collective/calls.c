@@ -200,7 +200,7 @@ static int gather_in_turn(struct co_team *team, const struct co_block blocks[])
             co_shm_bcast_start(&op, team->shm, root, blocks[root].buffer, blocks[root].bytes);
             int state = run_inline(team, &op, "MPI_Allgatherv");
             result = state == 0 ? result : state;
-            if (state != 0 && state != -EMSGSIZE) {
+            if (state != 0 && (state != -EMSGSIZE || co_load_relaxed(&team->broken) != 0)) { // relaxed: set by us
                 return state;
             }
         }

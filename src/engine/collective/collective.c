@@ -17,6 +17,8 @@
 #include "mcast/mcast.h"
 #include "shm/shm.h"
 
+#define WORDS_OPERATIONS 2 // in memory, beside a broadcast of each block (plan_words)
+
 static void add_step(struct co_task *task, enum co_step step, int shm_root)
 {
     task->shm_root[task->steps] = shm_root;
@@ -383,7 +385,8 @@ void co_collective_finish(struct co_task *task, bool is_well)
 {
     const struct co_team *team = task->team;
     if (task->is_numbered) {
-        co_shm_team_call_ends(team->shm, task->number_before, team->size);
+        int words = team->facts.nodes > 1 ? WORDS_OPERATIONS : 0;
+        co_shm_team_call_ends(team->shm, task->number_before, team->size + words);
     }
     if (task->packed != NULL && is_well) {
         co_unequal_blocks_unpack_others(task->packed, task->stride, task->blocks, team->size, team->rank);

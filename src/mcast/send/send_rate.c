@@ -39,7 +39,10 @@ uint64_t co_send_rate_overdue_ns(const struct co_send_rate *rate, uint32_t sende
 
 uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    return rate_latest_ns(rate) + (co_send_rate_patience_ns(rate, senders) << (senders > 1 ? rate->given_up : 0));
+    uint64_t patience_ns = co_send_rate_patience_ns(rate, senders);
+    uint64_t longer_ns = patience_ns << (senders > 1 ? rate->given_up : 0);
+    uint64_t most_ns = patience_ns > CO_SEND_RATE_GIVEN_UP_MOST_NS ? patience_ns : CO_SEND_RATE_GIVEN_UP_MOST_NS;
+    return rate_latest_ns(rate) + (longer_ns < most_ns ? longer_ns : most_ns);
 }
 
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,

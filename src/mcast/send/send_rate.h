@@ -29,7 +29,8 @@
 #define CO_SEND_RATE_RTT_MOST_NS CO_NS_PER_S                  // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
 #define CO_SEND_RATE_GIVEN_UP_UNKNOWN 6                       // before a rate is known
-#define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS)     // of members' reports, by their timers
+#define CO_SEND_RATE_GIVEN_UP_MOST_NS (8 * CO_SEND_RATE_RTT_MOST_NS)
+#define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS) // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
 struct co_send_mark {

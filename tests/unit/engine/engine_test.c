@@ -15,7 +15,9 @@
 
 #include "base/counters.h"
 #include "base/settings.h"
+#include "engine/collective/team.h"
 #include "engine_job.h"
+#include "shm/shm.h"
 #include "shm/shm_layout.h"
 
 static void fill(unsigned char *data, size_t bytes, unsigned seed)
@@ -151,7 +153,18 @@ static void check_gathered(unsigned char *buffer, const struct co_block blocks[]
     free(buffer);
 }
 
-// Of each rank another length, of some none; a broadcast that comes meanwhile keeps its place.
+// Operations in memory that such a call takes at most: between nodes it begins with a gather and a broadcast of words.
+static uint64_t operations_of(const struct co_team *team, const struct co_block blocks[])
+{
+    uint64_t operations = team->facts.nodes > 1 ? 2 : 0;
+    for (int of = 0; of < team->size; of++) {
+        operations += blocks[of].bytes > 0;
+    }
+    return operations;
+}
+
+// Of each rank another length, of some none; a broadcast that comes meanwhile keeps its place. No operation in memory
+// has the number of an earlier one.
 static void allgathervs(struct co_team *team, struct co_engine *engine, int rank, int size)
 {
     struct co_block blocks[2][JOB_RANKS_MAX];
@@ -160,8 +173,10 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
     struct co_wait wait = {.call = "test"};
     unsigned char word[40] = {0};
     for (int round = 0; round < 12; round++) {
+        uint64_t number = team->shm != NULL ? co_shm_team_call_begins(team->shm) : 0;
         for (int i = 0; i < 2; i++) {
             buffers[i] = lay_out(blocks[i], size, round, i);
+            number += operations_of(team, blocks[i]);
             fill(blocks[i][rank].buffer, blocks[i][rank].bytes, (unsigned)(rank + round + i));
         }
         if (rank == round % size) {
@@ -177,6 +192,7 @@ static void allgathervs(struct co_team *team, struct co_engine *engine, int rank
             job_require(co_task_result(tasks[i]) == 0, "iallgatherv result");
             co_task_release(tasks[i]);
         }
+        job_require(team->shm == NULL || co_shm_team_call_begins(team->shm) >= number, "numbers are given twice");
         job_require(matches(word, sizeof word, (unsigned)round), "wrong bytes in a broadcast between allgathervs");
         for (int i = 0; i < 2; i++) {
             check_gathered(buffers[i], blocks[i], size, (unsigned)(round + i));

@@ -143,6 +143,38 @@ static int forgotten(struct shm_rank *self)
     return 0;
 }
 
+// The numbers of an operation and of a stream of long ago read alike in what is remembered of streams: who waits for
+// the late root does not take that stream's length for its own.
+static int long_ago(struct shm_rank *self)
+{
+    enum { NUMBER_BITS = 64 - CO_SHM_STREAM_BITS - 1 - CO_SHM_CALL_BITS, LOOKS = 1000 };
+    struct co_shm_team *team;
+    char buffer[1000] = {0};
+    struct co_shm_op op;
+
+    SHM_CHECK(shm_job_open_team(self, &team, 10) == 0);
+    for (int i = 0; i < CO_SHM_STREAMS; i++) {
+        SHM_CHECK(check_bcast(self, team, (uint64_t)i, 0, 700, 700) == 0);
+    }
+    team->number = UINT64_C(1) << NUMBER_BITS; // the first stream was of the number 1
+    shm_job_barrier(self);
+    if (self->rank == 0) {
+        shm_job_barrier(self);
+        shm_job_fill(buffer, CO_SHM_STREAMS, 0, 100);
+    }
+    co_shm_bcast_start(&op, team, 0, buffer, 100);
+    for (int i = 0; self->rank == 1 && i < LOOKS; i++) {
+        SHM_CHECK(co_shm_op_progress(&op) == 0 && co_shm_op_look_at_lengths(&op) == 0 && op.bytes == 100);
+    }
+    if (self->rank == 1) {
+        shm_job_barrier(self);
+    }
+    SHM_CHECK(finish(&op) == 1 && shm_job_holds(buffer, CO_SHM_STREAMS, 0, 100));
+    shm_job_barrier(self);
+    co_shm_team_close(team);
+    return 0;
+}
+
 // What the engine does with one that fails: the others of it end, too.
 static int finish_or_break(struct co_shm_team *team, struct co_shm_op *op)
 {
@@ -210,6 +242,7 @@ static void a_late_member_finds_its_operation(void **state)
     (void)state;
     run(root_is_ahead, 2, CO_NO, 65536);
     run(forgotten, 2, CO_NO, 1 << 20);
+    run(long_ago, 2, CO_NO, 1 << 20);
 }
 
 static void allgathers_and_gathers_do_not_wait_for_ever(void **state)
