@@ -3,7 +3,7 @@
 # The version, which stands in the file VERSION (scripts/version.sh), and `make dist`: a tarball of what is committed, which
 # builds without git.
 
-VERSION_WORDS   := $(shell sh scripts/version.sh)
+VERSION_WORDS   := $(shell [ ! -r scripts/version.sh ] || sh scripts/version.sh)
 CASTOFF_VERSION := $(word 1,$(VERSION_WORDS))
 CASTOFF_COMMIT  := $(word 2,$(VERSION_WORDS))$(if $(word 3,$(VERSION_WORDS)), of $(word 3,$(VERSION_WORDS)))
 MPI_VERSION_TEXT = $(shell $(MPICC) --showme:version 2>/dev/null | awk 'NR == 1 { print $$2, $$3, $$4 }')

@@ -17,8 +17,6 @@
 #include "mcast/mcast.h"
 #include "shm/shm.h"
 
-#define WORDS_OPERATIONS 2 // in memory, beside a broadcast of each block (plan_words)
-
 static void add_step(struct co_task *task, enum co_step step, int shm_root)
 {
     task->shm_root[task->steps] = shm_root;
@@ -139,8 +137,7 @@ int co_collective_plan_next(struct co_task *task)
 }
 
 // Which broadcasts there are depends on all lengths, and leaders number them: where members have different ones each
-// would wait for another one. So they first exchange a word; as an allgather, as all but a single broadcast begins
-// with.
+// would wait for another one. So they first exchange a word, by an allgather: two operations in memory.
 static int plan_words(struct co_task *task)
 {
     const struct co_team *team = task->team;
@@ -385,8 +382,8 @@ void co_collective_finish(struct co_task *task, bool is_well)
 {
     const struct co_team *team = task->team;
     if (task->is_numbered) {
-        int words = team->facts.nodes > 1 ? WORDS_OPERATIONS : 0;
-        co_shm_team_call_ends(team->shm, task->number_before, team->size + words);
+        int most = team->size + (team->facts.nodes > 1 ? 2 : 0); // the words of plan_words beside all blocks
+        co_shm_team_call_ends(team->shm, task->number_before, most);
     }
     if (task->packed != NULL && is_well) {
         co_unequal_blocks_unpack_others(task->packed, task->stride, task->blocks, team->size, team->rank);
