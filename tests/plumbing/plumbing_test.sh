@@ -61,7 +61,7 @@ make_project() {
     mkdir -p "$work/project/tests/mpi" "$work/project/tests/lab" "$work/project/.ci"
     cp "$top/tests/run_all.sh" "$top/tests/bounded.py" "$work/project/tests/"
     cp "$top/.ci/run" "$work/project/.ci/"
-    printf '%s\n' 'all bench-programs bench-micro deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
+    printf '%s\n' 'all bench-programs bench-micro examples deps:' '	@:' 'unit:' '	@echo "$(unit_says)"; exit $(unit_status)' 'check-style:' \
         '	@echo "1 passed, 0 failed, 0 skipped"' 'test-all:' '	@bash tests/run_all.sh --all' '.PHONY: all deps unit check-style test-all' \
         >"$work/project/Makefile"
     printf '#!/bin/bash\necho "$mpi_says"\nexit "$mpi_status"\n' >"$work/project/tests/mpi/run.sh"
