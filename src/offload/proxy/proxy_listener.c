@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 
-enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 256 };
+enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 256, CROWDED_A_TURN = 16 };
 #define DEAF_NS (100 * CO_NS_PER_MS) // without descriptors: nobody is accepted for so long
 
 struct stranger {
@@ -184,24 +184,33 @@ static void accept_failed(struct co_proxy_listener *listener, uint64_t now_ns)
     }
 }
 
-static void strangers_accept(struct co_proxy_listener *listener, uint64_t now_ns)
+static bool has_place(struct co_proxy_listener *listener)
+{
+    return oldest(listener, true)->socket < 0;
+}
+
+// Whoever has a place. If it `crowds`, one more, for whom somebody else may have to go. Whether somebody may be left
+// who comes in only that way.
+static bool strangers_accept(struct co_proxy_listener *listener, uint64_t now_ns, bool crowds)
 {
     struct co_local_peer peer;
 
-    if (listener->deaf_until_ns != 0 && now_ns >= listener->deaf_until_ns) {
-        watch(listener, EPOLL_CTL_MOD, listener->socket, EPOLLIN);
-        listener->deaf_until_ns = 0;
-    }
-    for (int i = 0; i < ACCEPTED_A_TURN && listener->deaf_until_ns == 0; i++) {
+    for (int i = 0; i < (crowds ? 1 : ACCEPTED_A_TURN) && listener->deaf_until_ns == 0; i++) {
+        if (!crowds && !has_place(listener)) {
+            return true;
+        }
         int accepted = co_local_accept(listener->socket, &peer);
         if (accepted >= 0) {
             stranger_enter(listener, accepted, &peer, now_ns);
         } else if (accepted == -EAGAIN) {
-            return;
+            return false;
+        } else if (!crowds && oldest(listener, false) != NULL) {
+            return true;
         } else {
             accept_failed(listener, now_ns);
         }
     }
+    return crowds;
 }
 
 // Takes as long for a key that is wrong in its last byte as for any other.
@@ -252,9 +261,9 @@ static int stranger_hear(const struct co_proxy_listener *listener, struct strang
     return hello_is_good(listener, stranger, hello) ? 1 : -EPROTO;
 }
 
-int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival)
+// Whether one of them is known now.
+static bool strangers_hear(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival)
 {
-    strangers_accept(listener, now_ns);
     for (int i = 0; i < CO_PROXY_STRANGERS; i++) {
         struct stranger *stranger = &listener->strangers[i];
         if (stranger->socket < 0) {
@@ -267,12 +276,30 @@ int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, 
             arrival->segment = stranger->segment;
             arrival->process = stranger->process;
             stranger_leave(stranger, true);
-            return 1;
+            return true;
         }
         if (heard < 0 || now_ns >= stranger->until_ns) {
             listener->counts.junk += heard < 0;
             listener->counts.silent += heard == 0;
             stranger_leave(stranger, false);
+        }
+    }
+    return false;
+}
+
+// All are heard before one of them has to go: on a node of many ranks whoever is in may have said who it is already.
+int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival)
+{
+    bool is_more = true;
+
+    if (listener->deaf_until_ns != 0 && now_ns >= listener->deaf_until_ns) {
+        watch(listener, EPOLL_CTL_MOD, listener->socket, EPOLLIN);
+        listener->deaf_until_ns = 0;
+    }
+    for (int i = 0; is_more && i <= CROWDED_A_TURN; i++) {
+        is_more = strangers_accept(listener, now_ns, i > 0);
+        if (strangers_hear(listener, now_ns, arrival)) {
+            return 1;
         }
     }
     return 0;
