@@ -157,7 +157,7 @@ static void two_worlds(void)
     MUST(in[0] == '1' && in[1] == '2');
     pid_t proxy = first->proxy;
     MUST(castoff_offload_close(first) == 0);
-    RANKS_UNTIL(ranks_state_of(proxy) == 0 || ranks_state_of(proxy) == 'Z');
+    RANKS_UNTIL(ranks_has_ended(proxy));
     MUST(castoff_offload_close(second) == 0);
 }
 
