@@ -129,6 +129,7 @@ static void stranger_leave(struct stranger *stranger, bool is_handed_on)
         }
     }
     stranger->socket = -1;
+    explicit_bzero(stranger->bytes, sizeof stranger->bytes); // it may have said the key
 }
 
 void co_proxy_listener_close(struct co_proxy_listener *listener)

@@ -79,6 +79,8 @@ static int hello_say(struct co_rank_connection *connection, const struct co_rank
     memcpy(hello.key, config->key, sizeof hello.key);
     co_offload_hello_encode(bytes, &hello);
     ssize_t sent = co_local_send(connection->socket, bytes, sizeof bytes, fd);
+    explicit_bzero(bytes, sizeof bytes); // the key
+    explicit_bzero(&hello, sizeof hello);
     return sent == (ssize_t)sizeof bytes ? 0 : sent < 0 ? (int)sent : -EPROTO;
 }
 
