@@ -24,6 +24,7 @@
 
 enum { STARTER = 3, STATUS_BYTES = 4096 };
 #define PATIENCE_NS (10 * CO_NS_PER_S)
+#define PEERS_NS (3 * PATIENCE_NS) // for the proxies of all nodes to start; where the starter has gone it ends at once
 #define NAME_BEGINS "castoff-proxy-"
 
 static const struct option long_options[] = {
@@ -91,9 +92,8 @@ static struct co_offload_peer *peers_receive(const struct co_offload_job *job, i
     struct co_offload_peer *peers = calloc(job->proxies, sizeof *peers);
     uint8_t *bytes = malloc(count);
 
-    *error = peers == NULL || bytes == NULL
-                 ? -ENOMEM
-                 : co_local_receive_all(STARTER, bytes, count, co_clock_now_ns() + PATIENCE_NS);
+    *error = peers == NULL || bytes == NULL ? -ENOMEM
+                                            : co_local_receive_all(STARTER, bytes, count, co_clock_now_ns() + PEERS_NS);
     for (uint32_t i = 0; *error == 0 && i < job->proxies; i++) {
         *error = co_offload_peer_decode(&peers[i], bytes + (size_t)i * CO_OFFLOAD_PEER_BYTES);
     }
@@ -153,12 +153,16 @@ static int job_serve(void)
     co_settings_load();       // all of them are the defaults: it has no environment
     co_log_open(-1);
     descriptors_allow();
+    explicit_bzero(bytes, sizeof bytes); // the key
     int error = job_open(&process, &job, &started, &listener);
     started.error = (uint32_t)-error;
     co_offload_started_encode(answer, &started);
     int unheard = co_local_send_all(STARTER, answer, sizeof answer, co_clock_now_ns() + PATIENCE_NS);
     if (error == 0) {
         error = unheard != 0 ? unheard : job_begin(process, &job, listener);
+    }
+    explicit_bzero(job.key, sizeof job.key); // the process has it
+    if (process != NULL) {
         if (error == 0) {
             job_run(process);
         }

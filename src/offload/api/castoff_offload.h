@@ -54,10 +54,10 @@ struct castoff_offload_job {
 };
 
 // Collective. Starts a proxy on each node, which is in no relation to this process: no child, no signal, no file. It
-// ends with the last of its ranks. -ENOTSUP: CASTOFF_PROXY=no, or several nodes, between which proxies do not speak
-// yet. -EPERM: the kernel does not let a process of the same user read and write this one's memory. -ENOENT: no castoff
-// command. What one rank cannot do is an error of all. Settings: CASTOFF_PROXY, CASTOFF_PROXY_LEND,
-// CASTOFF_PROXY_CORES.
+// ends with the last of its ranks. -ENOTSUP: CASTOFF_PROXY=no. -EPERM: the kernel does not let a process of the same
+// user read and write this one's memory. -ENOENT: no castoff command. What one rank cannot do is an error of all.
+// Settings: CASTOFF_PROXY, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING, CASTOFF_UDP_INTERFACE,
+// CASTOFF_AUTH, CASTOFF_DEADLINE_S.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_open(struct castoff_offload_world **world,
                                                 const struct castoff_offload_job *job);
 // -EBUSY: a request or a call of a group has not been waited for, and all is as before. Groups are freed before; so no

@@ -106,10 +106,11 @@ int co_offload_node_first(const struct co_offload_fact *facts, int rank)
     return first;
 }
 
+// The same address elsewhere is no way there: bridges of containers have one that each host has.
 static bool has_network(const struct co_offload_fact *fact, uint32_t address, uint32_t mask)
 {
     for (int i = 0; i < CO_OFFLOAD_NETWORKS && fact->at[i].address != 0; i++) {
-        if (((fact->at[i].address ^ address) & mask) == 0) {
+        if (fact->at[i].address != address && ((fact->at[i].address ^ address) & mask) == 0) {
             return true;
         }
     }

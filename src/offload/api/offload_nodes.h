@@ -32,7 +32,7 @@ int co_offload_fact_read(struct co_offload_fact *fact, const char *interface);
 // The first rank of `rank`'s node.
 int co_offload_node_first(const struct co_offload_fact *facts, int rank);
 // Where the proxy of that first rank's node listens for the others': the address whose network has most of the other
-// nodes, at that port. "": it has none.
+// nodes, with other addresses, at that port. "": it has none.
 void co_offload_node_place(const struct co_offload_fact *facts, int size, int first, uint16_t port,
                            char place[CO_OFFLOAD_PLACE_BYTES]);
 // The job as a proxy of `rank`'s node has it: self, proxies, ranks and rank_cores are filled in, and what is said of

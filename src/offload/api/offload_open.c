@@ -158,6 +158,7 @@ static int nodes_find(struct opening *opening)
 
     fact_make(&fact, job);
     int error = gather(opening, &fact, opening->facts, sizeof fact);
+    explicit_bzero(fact.key, sizeof fact.key);
     if (error == 0) {
         error = facts_judge(opening);
     }
@@ -330,6 +331,10 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
     co_settings_load();
     pthread_once(&fork_once, fork_watch);
     int error = world_open(&opening);
+    if (opening.facts != NULL) {
+        explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key
+    }
+    explicit_bzero(opening.proxy_job.key, sizeof opening.proxy_job.key);
     free(opening.facts);
     free(opening.verdicts);
     free(opening.ranks);

@@ -17,8 +17,8 @@
 #include "base/zeroed_pages.h"
 
 enum {
-    ACCEPTS_A_TURN = 64,
-    SILENT_S = 2, // that the kernel keeps who says nothing, and then we
+    ACCEPTS_A_TURN = 16, // between two of them all are heard
+    SILENT_S = 2,        // that the kernel keeps who says nothing, and then we
 };
 #define PATIENCE_NS (SILENT_S * CO_NS_PER_S)
 #define DEAF_NS (100 * CO_NS_PER_MS)
@@ -74,7 +74,14 @@ void co_carrier_strangers_release(struct co_carrier_strangers *strangers, unsign
     strangers->count--;
 }
 
-// A free place, or that of who has been here longest: who has the key needs a moment only.
+static bool goes_before(const struct co_carrier_stranger *stranger, const struct co_carrier_stranger *other)
+{
+    bool is_greeted = stranger->connection.handshake.is_greeted;
+    return is_greeted != other->connection.handshake.is_greeted ? !is_greeted : stranger->number < other->number;
+}
+
+// A free place, or that of who has been here longest, for who has the key needs a moment only; and of those whose HELLO
+// had a right code only if all are such.
 static struct co_carrier_stranger *find_place(struct co_carrier_strangers *strangers)
 {
     unsigned oldest = 0;
@@ -82,9 +89,7 @@ static struct co_carrier_stranger *find_place(struct co_carrier_strangers *stran
         if (strangers->places[i].connection.socket < 0) {
             return &strangers->places[i];
         }
-        if (strangers->places[i].number < strangers->places[oldest].number) {
-            oldest = i;
-        }
+        oldest = goes_before(&strangers->places[i], &strangers->places[oldest]) ? i : oldest;
     }
     strangers->silent++;
     co_carrier_strangers_release(strangers, oldest);

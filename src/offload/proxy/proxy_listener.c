@@ -7,17 +7,19 @@
 #include "offload/proxy/proxy_listener.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 256 };
+enum { NAME_BYTES = 16, NAMES_TRIED = 8, ACCEPTED_A_TURN = 16, CROWDED_A_TURN = 16, CLOSE_MOST_US = 1000 };
 #define DEAF_NS (100 * CO_NS_PER_MS) // without descriptors: nobody is accepted for so long
 
 struct stranger {
@@ -61,6 +63,23 @@ static int socket_listen(char name[CO_LOCAL_NAME_MAX])
     return made;
 }
 
+static void alarm_heard(int signal)
+{
+    (void)signal;
+}
+
+// With a stranger's socket goes what he has sent and nobody has read: descriptors, too, and of those a socket may
+// linger, that is, hold who closes it last, for as long as he likes. A signal ends that. It comes again, for the first
+// one may be too early.
+static void close_quickly(int socket)
+{
+    struct itimerval often = {{0, CLOSE_MOST_US}, {0, CLOSE_MOST_US}}, never = {{0, 0}, {0, 0}};
+
+    setitimer(ITIMER_REAL, &often, NULL);
+    close(socket); // done, though it may say EINTR
+    setitimer(ITIMER_REAL, &never, NULL);
+}
+
 static int watch(const struct co_proxy_listener *listener, int operation, int socket, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.fd = socket};
@@ -70,10 +89,12 @@ static int watch(const struct co_proxy_listener *listener, int operation, int so
 int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy_listener_config *config,
                            char name[CO_LOCAL_NAME_MAX])
 {
+    struct sigaction action = {.sa_handler = alarm_heard}; // nothing begins anew after it
     struct co_proxy_listener *listener = calloc(1, sizeof *listener);
     if (listener == NULL) {
         return -ENOMEM;
     }
+    sigaction(SIGALRM, &action, NULL);
     listener->config = *config;
     for (int i = 0; i < CO_PROXY_STRANGERS; i++) {
         listener->strangers[i].socket = -1;
@@ -102,12 +123,13 @@ int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy
 static void stranger_leave(struct stranger *stranger, bool is_handed_on)
 {
     if (!is_handed_on) {
-        close(stranger->socket);
+        close_quickly(stranger->socket);
         if (stranger->segment >= 0) {
-            close(stranger->segment);
+            close_quickly(stranger->segment);
         }
     }
     stranger->socket = -1;
+    explicit_bzero(stranger->bytes, sizeof stranger->bytes); // it may have said the key
 }
 
 void co_proxy_listener_close(struct co_proxy_listener *listener)
@@ -118,7 +140,7 @@ void co_proxy_listener_close(struct co_proxy_listener *listener)
         }
     }
     close(listener->epoll);
-    close(listener->socket);
+    close_quickly(listener->socket); // with those who have not been accepted
     free(listener);
 }
 
@@ -155,7 +177,7 @@ static void stranger_enter(struct co_proxy_listener *listener, int socket, const
     listener->counts.accepted++;
     if (peer->user != getuid()) {
         listener->counts.foreign++;
-        close(socket);
+        close_quickly(socket);
         return;
     }
     struct stranger *stranger = oldest(listener, true);
@@ -164,7 +186,7 @@ static void stranger_enter(struct co_proxy_listener *listener, int socket, const
     }
     if (watch(listener, EPOLL_CTL_ADD, socket, EPOLLIN) != 0) {
         listener->counts.crowded++;
-        close(socket);
+        close_quickly(socket);
         return;
     }
     *stranger = (struct stranger){
@@ -184,24 +206,33 @@ static void accept_failed(struct co_proxy_listener *listener, uint64_t now_ns)
     }
 }
 
-static void strangers_accept(struct co_proxy_listener *listener, uint64_t now_ns)
+static bool has_place(struct co_proxy_listener *listener)
+{
+    return oldest(listener, true)->socket < 0;
+}
+
+// Whoever has a place. If it `crowds`, one more, for whom somebody else may have to go. Whether somebody may be left
+// who comes in only that way.
+static bool strangers_accept(struct co_proxy_listener *listener, uint64_t now_ns, bool crowds)
 {
     struct co_local_peer peer;
 
-    if (listener->deaf_until_ns != 0 && now_ns >= listener->deaf_until_ns) {
-        watch(listener, EPOLL_CTL_MOD, listener->socket, EPOLLIN);
-        listener->deaf_until_ns = 0;
-    }
-    for (int i = 0; i < ACCEPTED_A_TURN && listener->deaf_until_ns == 0; i++) {
+    for (int i = 0; i < (crowds ? 1 : ACCEPTED_A_TURN) && listener->deaf_until_ns == 0; i++) {
+        if (!crowds && !has_place(listener)) {
+            return true;
+        }
         int accepted = co_local_accept(listener->socket, &peer);
         if (accepted >= 0) {
             stranger_enter(listener, accepted, &peer, now_ns);
         } else if (accepted == -EAGAIN) {
-            return;
+            return false;
+        } else if (!crowds && oldest(listener, false) != NULL) {
+            return true;
         } else {
             accept_failed(listener, now_ns);
         }
     }
+    return crowds;
 }
 
 // Takes as long for a key that is wrong in its last byte as for any other.
@@ -238,7 +269,7 @@ static int stranger_hear(const struct co_proxy_listener *listener, struct strang
         return 0;
     }
     if (fd >= 0 && stranger->segment >= 0) {
-        close(fd);
+        close_quickly(fd);
         return -EPROTO;
     }
     stranger->segment = fd >= 0 ? fd : stranger->segment;
@@ -252,9 +283,9 @@ static int stranger_hear(const struct co_proxy_listener *listener, struct strang
     return hello_is_good(listener, stranger, hello) ? 1 : -EPROTO;
 }
 
-int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival)
+// Whether one of them is known now.
+static bool strangers_hear(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival)
 {
-    strangers_accept(listener, now_ns);
     for (int i = 0; i < CO_PROXY_STRANGERS; i++) {
         struct stranger *stranger = &listener->strangers[i];
         if (stranger->socket < 0) {
@@ -267,12 +298,30 @@ int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, 
             arrival->segment = stranger->segment;
             arrival->process = stranger->process;
             stranger_leave(stranger, true);
-            return 1;
+            return true;
         }
         if (heard < 0 || now_ns >= stranger->until_ns) {
             listener->counts.junk += heard < 0;
             listener->counts.silent += heard == 0;
             stranger_leave(stranger, false);
+        }
+    }
+    return false;
+}
+
+// All are heard before one of them has to go: on a node of many ranks whoever is in may have said who it is already.
+int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival)
+{
+    bool is_more = true;
+
+    if (listener->deaf_until_ns != 0 && now_ns >= listener->deaf_until_ns) {
+        watch(listener, EPOLL_CTL_MOD, listener->socket, EPOLLIN);
+        listener->deaf_until_ns = 0;
+    }
+    for (int i = 0; is_more && i <= CROWDED_A_TURN; i++) {
+        is_more = strangers_accept(listener, now_ns, i > 0);
+        if (strangers_hear(listener, now_ns, arrival)) {
+            return 1;
         }
     }
     return 0;

@@ -2,8 +2,9 @@
 //
 // Who comes to a proxy's unix socket, up to the moment when it is known who that is. Anybody on the host may connect
 // and say anything: a connection of another user is closed at once, one that says what it should not, or nothing for
-// a while, likewise, and only so many are listened to at a time, the newest of them. All that is counted. A rank has
-// the key of the job and is the process that its number belongs to. Time is an argument; the proxy's one thread; cold.
+// a while, likewise, and only so many are listened to at a time, the newest of them; nobody goes for a newer one before
+// it has been heard. All that is counted. A rank has the key of the job and is the process that its number belongs to.
+// Time is an argument; the proxy's one thread, which has SIGALRM and its timer for that; cold.
 #ifndef CASTOFF_OFFLOAD_PROXY_PROXY_LISTENER_H
 #define CASTOFF_OFFLOAD_PROXY_PROXY_LISTENER_H
 

@@ -203,6 +203,7 @@ void co_proxy_process_close(struct co_proxy_process *process)
     }
     free(process->processes);
     free(process->proxy_of_rank);
+    explicit_bzero(&process->job, sizeof process->job); // the key
     free(process);
 }
 
@@ -282,6 +283,7 @@ static void arrivals_take(struct co_proxy_process *process, uint64_t now_ns)
         } else {
             status_tell(process, &arrival);
         }
+        explicit_bzero(&arrival, sizeof arrival); // the key
     }
 }
 

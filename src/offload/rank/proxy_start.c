@@ -50,8 +50,12 @@ static int descriptors_reset(int connection)
     if (connection == CONNECTION ? fcntl(CONNECTION, F_SETFD, 0) != 0 : dup2(connection, CONNECTION) < 0) {
         return -errno;
     }
-    int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    // It may have one of these numbers itself, if the program has closed its own, and stays open then.
+    int nothing = open("/dev/null", O_RDWR);
     if (nothing < 0 || dup2(nothing, INPUT) < 0 || dup2(nothing, OUTPUT) < 0) {
+        return -errno;
+    }
+    if (fcntl(STDERR_FILENO, F_GETFD) != 0 && dup2(nothing, STDERR_FILENO) < 0) { // none, or none for the proxy
         return -errno;
     }
 #ifdef SYS_close_range
@@ -97,12 +101,13 @@ static int first_run(void *argument)
 static int launch_run(struct launch *launch)
 {
     sigset_t all, before;
-    int status;
+    int status, could_cancel;
 
     launch->stack = aligned_alloc(64, (size_t)2 * STACK_BYTES);
     if (launch->stack == NULL) {
         return -ENOMEM;
     }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &could_cancel); // it would end this thread within the children
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int first = clone(first_run, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, launch);
@@ -110,6 +115,7 @@ static int launch_run(struct launch *launch)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     while (first >= 0 && waitpid(first, &status, __WALL) < 0 && errno == EINTR) {
     }
+    pthread_setcancelstate(could_cancel, NULL);
     free(launch->stack);
     return error;
 }
@@ -146,7 +152,7 @@ static int job_tell(int connection, const struct co_offload_job *job, const stru
         co_offload_job_rank_encode(text + CO_OFFLOAD_JOB_BYTES + (size_t)i * CO_OFFLOAD_JOB_RANK_BYTES, &ranks[i]);
     }
     int error = co_local_send_all(connection, text, bytes, until_ns);
-    memset(text, 0, CO_OFFLOAD_JOB_BYTES); // the key
+    explicit_bzero(text, CO_OFFLOAD_JOB_BYTES); // the key
     free(text);
     return error;
 }
@@ -171,8 +177,10 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
         snprintf(why, why_room, "no connection for a proxy: %s", strerror(-error));
         return error;
     }
-    struct launch launch = {.command = command, .connection = ends[1]};
-    error = launch_run(&launch);
+    char *whole = realpath(command, NULL); // the proxy starts in another folder
+    struct launch launch = {.command = whole, .connection = ends[1]};
+    error = whole == NULL ? -errno : launch_run(&launch);
+    free(whole);
     close(ends[1]);
     if (error != 0) {
         snprintf(why, why_room, "%s cannot be started: %s", command, strerror(-error));

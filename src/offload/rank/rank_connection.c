@@ -7,19 +7,22 @@
 #include "offload/rank/rank_connection.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/poll.h"
+#include "offload/rank/proxy_heartbeat.h"
 #include "offload/segment_memory.h"
 
 enum { LOOKS_BEFORE_SLEEP = 200, RING_BYTES = 256 };
 #define LOOK_NS (100 * CO_NS_PER_MS) // a sleeping rank looks whether its proxy is there
-#define QUIET_NS CO_NS_PER_S         // or a quarter of the deadline: a proxy that has not moved for so long is rung
+#define END_NS CO_NS_PER_S           // for a proxy that has been killed
 #define CROWD_NS (2 * CO_NS_PER_MS)  // before a queue that was full is tried again
 enum { BYE_TRIES = 500 };            // of a ring that is full; then the proxy is stopped
 
@@ -27,10 +30,10 @@ struct co_rank_connection {
     struct co_rank_client *client;
     struct co_segment_memory *memory;
     int socket;
+    int proxy; // a pidfd, or -1
     bool is_lost;
-    uint64_t deadline_ns;
-    uint64_t heartbeat, moved_ns; // the proxy's, when it was seen to move last
-    _Atomic uint64_t probed;      // the proxy reads it and writes its complement
+    struct co_proxy_heartbeat heartbeat;
+    _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
 static void rank_ring(void *context)
@@ -57,6 +60,14 @@ static int proxy_connect(const struct co_rank_connection_config *config)
     return made;
 }
 
+static void descriptor_close(int *descriptor)
+{
+    if (*descriptor >= 0) {
+        close(*descriptor);
+    }
+    *descriptor = -1;
+}
+
 static int hello_say(struct co_rank_connection *connection, const struct co_rank_connection_config *config, int fd)
 {
     uint8_t bytes[CO_OFFLOAD_HELLO_BYTES];
@@ -68,6 +79,8 @@ static int hello_say(struct co_rank_connection *connection, const struct co_rank
     memcpy(hello.key, config->key, sizeof hello.key);
     co_offload_hello_encode(bytes, &hello);
     ssize_t sent = co_local_send(connection->socket, bytes, sizeof bytes, fd);
+    explicit_bzero(bytes, sizeof bytes); // the key
+    explicit_bzero(&hello, sizeof hello);
     return sent == (ssize_t)sizeof bytes ? 0 : sent < 0 ? (int)sent : -EPROTO;
 }
 
@@ -85,6 +98,7 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
     if (connection->socket < 0) {
         return connection->socket;
     }
+    connection->proxy = (int)syscall(SYS_pidfd_open, (pid_t)config->started->process, 0);
     co_store_relaxed(&connection->probed, word); // relaxed: the proxy reads it after a message
     int error = hello_say(connection, config, fd);
     if (error == 0) {
@@ -98,8 +112,8 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
         error = -EPERM;
     }
     if (error != 0) {
-        close(connection->socket);
-        connection->socket = -1;
+        descriptor_close(&connection->socket);
+        descriptor_close(&connection->proxy);
     }
     return error;
 }
@@ -145,9 +159,8 @@ static void connection_release(struct co_rank_connection *connection)
     if (connection->client != NULL) {
         co_rank_client_close(connection->client);
     }
-    if (connection->socket >= 0) {
-        close(connection->socket);
-    }
+    descriptor_close(&connection->socket);
+    descriptor_close(&connection->proxy);
     if (connection->memory != NULL) {
         co_segment_memory_unmap(connection->memory);
     }
@@ -160,8 +173,8 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
     if (connection == NULL) {
         return -ENOMEM;
     }
-    connection->socket = -1;
-    connection->deadline_ns = config->deadline_ns;
+    connection->socket = connection->proxy = -1;
+    connection->heartbeat.deadline_ns = config->deadline_ns;
     int error = segment_open(connection, config);
     if (error != 0) {
         connection_release(connection);
@@ -184,9 +197,9 @@ void co_rank_connection_close(struct co_rank_connection *connection)
 
 void co_rank_connection_forked(struct co_rank_connection *connection)
 {
-    close(connection->socket);
+    descriptor_close(&connection->socket);
+    descriptor_close(&connection->proxy);
     co_segment_memory_unmap(connection->memory);
-    connection->socket = -1;
     connection->memory = NULL;
     connection->is_lost = true;
 }
@@ -219,19 +232,24 @@ bool co_rank_connection_look(struct co_rank_connection *connection)
     return !connection->is_lost;
 }
 
-// A proxy that sleeps does not move either: it is rung, and has so long to do so. Its clock begins with the wait.
+// It is stopped, and may go on one day: then it must not find memory that the program has for something else by now. So
+// who takes it for dead sees to it that it is.
+static void proxy_end(struct co_rank_connection *connection)
+{
+    if (connection->proxy >= 0 && syscall(SYS_pidfd_send_signal, connection->proxy, SIGKILL, NULL, 0) == 0) {
+        (void)co_local_await(connection->proxy, END_NS);
+    }
+    connection_lose(connection);
+}
+
 static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_ns)
 {
-    uint64_t heartbeat = co_load_relaxed(&connection->memory->heartbeat); // relaxed: whether it moves
+    uint64_t count = co_load_relaxed(&connection->memory->heartbeat); // relaxed: whether it moves
+    enum co_heartbeat is = co_proxy_heartbeat_look(&connection->heartbeat, count, now_ns);
 
-    if (heartbeat != connection->heartbeat || connection->moved_ns == 0) {
-        connection->heartbeat = heartbeat;
-        connection->moved_ns = now_ns;
-    }
-    if (now_ns - connection->moved_ns >= connection->deadline_ns) {
-        connection_lose(connection);
-    } else if (now_ns - connection->moved_ns >= connection->deadline_ns / 4 ||
-               now_ns - connection->moved_ns >= QUIET_NS) {
+    if (is == CO_HEARTBEAT_STOPPED) {
+        proxy_end(connection);
+    } else if (is == CO_HEARTBEAT_TO_RING) {
         rank_ring(connection);
     }
 }
@@ -243,7 +261,7 @@ bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t tic
     for (int i = 0; i < LOOKS_BEFORE_SLEEP && !co_rank_client_is_done(client, ticket); i++) {
         co_cpu_relax();
     }
-    connection->moved_ns = 0;
+    co_proxy_heartbeat_begin(&connection->heartbeat);
     while (!co_rank_client_is_done(client, ticket)) {
         if (!co_rank_connection_look(connection)) {
             return co_rank_client_is_done(client, ticket);

@@ -18,7 +18,7 @@ struct co_rank_connection_config {
     const uint8_t *key;                       // CO_OFFLOAD_KEY_BYTES, read at open
     const struct co_offload_started *started; // the proxy
     uint64_t until_ns;                        // for this
-    uint64_t deadline_ns; // a proxy that does not move for so long, while it is rung and waited for, counts as gone
+    uint64_t deadline_ns; // a proxy that does not move for so long, while it is rung and waited for, is killed
 };
 
 // -EPERM: the kernel does not let it into this process. -ECONNREFUSED: it is gone. -EACCES: somebody else listens
@@ -32,7 +32,7 @@ void co_rank_connection_forked(struct co_rank_connection *connection);
 struct co_rank_client *co_rank_connection_client(struct co_rank_connection *connection);
 // Whether the proxy is there still. What it completed before it went can be collected.
 bool co_rank_connection_look(struct co_rank_connection *connection);
-// Sleeps until that call is over: true. False: it never will be, for the proxy has gone, or is stopped.
+// Sleeps until that call is over: true. False: it never will be, for the proxy has gone, or was stopped and is killed.
 bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket);
 
 #endif

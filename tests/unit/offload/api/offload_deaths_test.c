@@ -48,7 +48,7 @@ static void dies_with_a_child(bool by_fork)
             bool is_refused = castoff_offload_send(world, "x", 1, 0, 0, &request) == -ECHILD;
             ranks_shared->words[3] = is_refused && castoff_offload_close(world) == 0 ? 1 : 2;
         }
-        RANKS_UNTIL(ranks_shared->words[2] == 1 || kill(ranks_processes[0], 0) != 0);
+        RANKS_UNTIL(ranks_shared->words[2] == 1 || ranks_has_ended(ranks_processes[0]));
         _exit(0);
     }
     MUST(child > 0);

@@ -109,6 +109,20 @@ static void a_place_is_where_most_others_are(void **state)
     assert_string_equal(place, "127.0.0.1:0");
 }
 
+// Docker's bridge has the same address on each host, and stands before the network that they share.
+static void a_bridge_that_all_have_is_no_place(void **state)
+{
+    (void)state;
+    char place[CO_OFFLOAD_PLACE_BYTES];
+
+    for (int i = 0; i < RANKS; i++) {
+        facts[i].at[0].address = on_wire(172, 17, 0, 1);
+        facts[i].at[0].mask = on_wire(255, 255, 0, 0);
+    }
+    co_offload_node_place(facts, RANKS, 1, 4000, place);
+    assert_string_equal(place, "10.0.0.2:4000");
+}
+
 static void this_process_knows_itself(void **state)
 {
     (void)state;
@@ -130,6 +144,7 @@ int main(void)
         cmocka_unit_test_setup(namespaces_are_hosts, begin),
         cmocka_unit_test_setup(a_host_may_be_several_nodes, begin),
         cmocka_unit_test_setup(a_place_is_where_most_others_are, begin),
+        cmocka_unit_test_setup(a_bridge_that_all_have_is_no_place, begin),
         cmocka_unit_test(this_process_knows_itself),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

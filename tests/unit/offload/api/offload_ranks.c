@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,11 +34,16 @@ static struct shared_by_all {
 struct ranks_shared *ranks_shared;
 pid_t ranks_processes[RANKS_RANKS_MAX];
 int ranks_own, ranks_count;
+static pid_t test_process;
 
+// The others may wait for this one for ever: they end with the test, and that ends here.
 void ranks_must(bool holds, const char *what, int line)
 {
     if (!holds) {
         fprintf(stderr, "rank %d: line %d: %s (%s)\n", ranks_own, line, what, castoff_offload_why());
+        if (getppid() == test_process) {
+            kill(test_process, SIGKILL);
+        }
         _exit(1);
     }
 }
@@ -99,12 +105,17 @@ void ranks_start(int ranks, void (*program)(void))
     pthread_barrierattr_setpshared(&among, PTHREAD_PROCESS_SHARED);
     assert_int_equal(pthread_barrier_init(&all_share->barrier, &among, (unsigned)ranks), 0);
     pthread_barrierattr_destroy(&among);
+    test_process = getpid();
     fflush(NULL);
     for (int i = 0; i < ranks; i++) {
         ranks_processes[i] = fork();
         assert_true(ranks_processes[i] >= 0);
         if (ranks_processes[i] == 0) {
             ranks_own = i;
+            prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+            if (getppid() != test_process) { // it has ended before that
+                _exit(1);
+            }
             program();
             _exit(0);
         }
@@ -114,15 +125,22 @@ void ranks_start(int ranks, void (*program)(void))
 void ranks_end(void)
 {
     bool is_good = true;
-    for (int i = 0; i < ranks_count; i++) {
+    for (int left = ranks_count; left > 0; left--) {
         int status;
-        assert_int_equal(waitpid(ranks_processes[i], &status, 0), ranks_processes[i]);
+        pid_t ended = waitpid(-1, &status, 0); // in the order in which they end
+        assert_true(ended > 0);
         is_good = is_good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL));
+        for (int i = 0; i < ranks_count; i++) {
+            ranks_processes[i] = ranks_processes[i] == ended ? 0 : ranks_processes[i];
+            if (!is_good && ranks_processes[i] != 0) {
+                kill(ranks_processes[i], SIGKILL); // none waits for one that has crashed
+            }
+        }
     }
     bool is_denied = ranks_shared->is_denied != 0;
     int proxy = ranks_shared->proxy;
     // With its last rank. Who becomes its parent may be slow to ask for it.
-    RANKS_UNTIL(proxy == 0 || ranks_state_of(proxy) == 0 || ranks_state_of(proxy) == 'Z');
+    RANKS_UNTIL(proxy == 0 || ranks_has_ended(proxy));
     munmap(all_share, sizeof *all_share);
     assert_true(is_good);
     if (is_denied) {
@@ -143,6 +161,12 @@ char ranks_state_of(pid_t process)
         fclose(file);
     }
     return state;
+}
+
+bool ranks_has_ended(pid_t process)
+{
+    char state = ranks_state_of(process);
+    return state == 0 || state == 'Z';
 }
 
 void ranks_run(int ranks, void (*program)(void))

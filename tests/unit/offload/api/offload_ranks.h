@@ -25,7 +25,7 @@ struct ranks_shared {
 extern struct ranks_shared *ranks_shared;
 extern pid_t ranks_processes[RANKS_RANKS_MAX];
 
-// In a rank.
+// In a rank. One that fails ends the whole test, and all ranks end with that.
 extern int ranks_own, ranks_count;
 void ranks_must(bool holds, const char *what, int line);
 #define MUST(condition) ranks_must((condition), #condition, __LINE__)
@@ -45,6 +45,7 @@ void ranks_run(int ranks, void (*program)(void));
         ranks_pause();                                                                                                 \
     }
 void ranks_pause(void);
+bool ranks_has_ended(pid_t process);
 char ranks_state_of(pid_t process); // as in /proc/PID/stat: T: stopped, Z: ended; 0: there is none
 
 #endif

@@ -139,6 +139,43 @@ static void a_proxy_inherits_nothing(void **state)
     }
 }
 
+// A program that has closed its standard descriptors, and names the command from where it is.
+static void bare(void)
+{
+    static const char *const names[] = {"fd/0", "fd/1", "fd/2"};
+    struct castoff_offload_world *world;
+    char folder[4096], path[64], target[64];
+    struct castoff_offload_job job = {.rank = 0, .size = 1, .allgather = ranks_gather, .command = "./castoff"};
+
+    snprintf(folder, sizeof folder, "%s", ranks_command());
+    *strrchr(folder, '/') = '\0';
+    MUST(chdir(folder) == 0);
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++) {
+        close(i);
+    }
+    int error = castoff_offload_open(&world, &job);
+    ranks_shared->is_denied = error == -EPERM;
+    if (error == -EPERM) {
+        return;
+    }
+    MUST(error == 0);
+    ranks_shared->proxy = world->proxy;
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "/proc/%d/%s", (int)world->proxy, names[i]);
+        ssize_t bytes = readlink(path, target, sizeof target - 1);
+        MUST(bytes > 0);
+        target[bytes] = '\0';
+        MUST(strcmp(target, "/dev/null") == 0);
+    }
+    MUST(castoff_offload_close(world) == 0);
+}
+
+static void a_bare_program_has_a_proxy(void **state)
+{
+    (void)state;
+    ranks_run(1, bare);
+}
+
 // Same ranks, same tags, and no message of one job in the other.
 static void two_worlds(void)
 {
@@ -157,7 +194,7 @@ static void two_worlds(void)
     MUST(in[0] == '1' && in[1] == '2');
     pid_t proxy = first->proxy;
     MUST(castoff_offload_close(first) == 0);
-    RANKS_UNTIL(ranks_state_of(proxy) == 0 || ranks_state_of(proxy) == 'Z');
+    RANKS_UNTIL(ranks_has_ended(proxy));
     MUST(castoff_offload_close(second) == 0);
 }
 
@@ -245,9 +282,13 @@ static void the_key_decides_who_may_come(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_program_sees_no_child), cmocka_unit_test(a_proxy_inherits_nothing),
-        cmocka_unit_test(two_jobs_do_not_meet),      cmocka_unit_test(what_one_cannot_do_is_an_error_of_all),
-        cmocka_unit_test(a_setting_turns_them_off),  cmocka_unit_test(the_key_decides_who_may_come),
+        cmocka_unit_test(the_program_sees_no_child),
+        cmocka_unit_test(a_proxy_inherits_nothing),
+        cmocka_unit_test(a_bare_program_has_a_proxy),
+        cmocka_unit_test(two_jobs_do_not_meet),
+        cmocka_unit_test(what_one_cannot_do_is_an_error_of_all),
+        cmocka_unit_test(a_setting_turns_them_off),
+        cmocka_unit_test(the_key_decides_who_may_come),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

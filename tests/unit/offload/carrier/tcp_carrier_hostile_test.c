@@ -146,6 +146,32 @@ static void many(void **state)
     assert_true(counts()->strangers_silent > 0);
 }
 
+// Of that crowd nobody takes the place of one who has begun to show the key, though it was there first.
+static void many_beside_one_with_a_key(void **state)
+{
+    struct tcp_rig_fake fake;
+    uint8_t answer[CO_CARRIER_GREETING_MAX];
+    (void)state;
+    tcp_rig.stopped_ns = tcp_rig_now_ns();
+    fake = (struct tcp_rig_fake){.identity = {.self = 2, .proxies = 3, .bulk_form = CO_AUTH_KEYED}};
+    memcpy(fake.identity.key, tcp_rig_key, CO_AUTH_KEY_BYTES);
+    co_carrier_handshake_begin_client(&fake.handshake, &fake.identity, 0, CO_CARRIER_BULK);
+    int greeted = stranger();
+    tcp_rig_raw_send(greeted, fake.handshake.own_hello, CO_CARRIER_HELLO_BYTES);
+    assert_int_equal(tcp_rig_raw_receive(greeted, answer, sizeof answer), sizeof answer);
+    for (int i = 1; i < MANY; i++) {
+        int raw = stranger();
+        tcp_rig_raw_send(raw, "castoffP", 8);
+    }
+    has_hung_up(raws[1]);
+    assert_int_equal(counts()->strangers_refused, 0);
+    tcp_rig_raw_send(greeted, wire, CO_CARRIER_PROOF_BYTES);
+    has_hung_up(greeted);
+    assert_int_equal(counts()->strangers_refused, 1); // it was heard to the end
+    tcp_rig.stopped_ns = 0;
+    no_harm_is_done();
+}
+
 // Somebody has listened when the second proxy connected, and says what it has said.
 static void words_of_before(void **state)
 {
@@ -325,6 +351,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(is_silent, begin, end),
         cmocka_unit_test_setup_teardown(hangs_up, begin, end),
         cmocka_unit_test_setup_teardown(many, begin, end),
+        cmocka_unit_test_setup_teardown(many_beside_one_with_a_key, begin, end),
         cmocka_unit_test_setup_teardown(words_of_before, begin, end),
         cmocka_unit_test_setup_teardown(changed, begin, end),
         cmocka_unit_test_setup_teardown(repeated, begin, end),

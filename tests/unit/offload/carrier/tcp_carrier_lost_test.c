@@ -101,6 +101,7 @@ static void silent(void **state)
     tcp_rig_begin(3);
     tcp_rig.config.silent_ns = 8 * CO_NS_PER_S;
     tcp_rig_open_all();
+    tcp_rig.stopped_ns = tcp_rig_now_ns(); // time goes by as it is told
     tcp_rig.is_waiting = true;
     for (int i = 0; i < 7; i++) {
         turn_later(0, CO_NS_PER_S);
@@ -128,6 +129,7 @@ static void idle(void **state)
     tcp_rig_begin(2);
     tcp_rig.config.silent_ns = 8 * CO_NS_PER_S;
     tcp_rig_open_all();
+    tcp_rig.stopped_ns = tcp_rig_now_ns(); // time goes by as it is told
     for (int i = 0; i < 100; i++) {
         turn_later(0, CO_NS_PER_S);
         assert_int_equal(co_carrier_tcp_deadline(tcp_rig.ends[0].tcp), UINT64_MAX);
@@ -163,6 +165,7 @@ static void nobody_there(void **state)
     close(tcp_rig.listeners[0]);
     tcp_rig.listeners[0] = -1;
     tcp_rig_open(1);
+    tcp_rig.stopped_ns = tcp_rig_now_ns(); // time goes by as it is told
     tcp_rig_turn(1);
     for (int i = 0; i < 8; i++) {
         turn_later(1, CO_NS_PER_S / 2);

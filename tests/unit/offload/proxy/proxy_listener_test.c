@@ -254,6 +254,57 @@ static void of_a_crowd_the_newest_are_heard(void **state)
     close(last);
 }
 
+// Ranks of a large node, all of whom have said who they are before the proxy looks for the first time.
+static void ranks_do_not_crowd_each_other_out(void **state)
+{
+    (void)state;
+    enum { CROWD = CO_PROXY_STRANGERS + 36 };
+    struct co_proxy_arrival arrival;
+    uint8_t bytes[CO_OFFLOAD_HELLO_BYTES];
+    int crowd[CROWD];
+
+    hello_write(bytes, CO_OFFLOAD_HELLO_JOIN, 1);
+    for (int i = 0; i < CROWD; i++) {
+        crowd[i] = stranger();
+        assert_int_equal(co_local_send(crowd[i], bytes, sizeof bytes, STDERR_FILENO), sizeof bytes);
+    }
+    for (int i = 0; i < CROWD; i++) {
+        assert_int_equal(next(1, &arrival), 1);
+        close(arrival.segment);
+        close(arrival.socket);
+        close(crowd[i]);
+    }
+    assert_int_equal(next(1, &arrival), 0);
+    assert_int_equal(counts()->crowded, 0);
+    assert_int_equal(counts()->accepted, CROWD);
+}
+
+// Nor do those who come while no descriptor is left: the ones that are there are heard first.
+static void without_descriptors_who_has_spoken_is_heard(void **state)
+{
+    (void)state;
+    struct co_proxy_arrival arrival;
+    struct rlimit limit, some;
+    uint8_t bytes[CO_OFFLOAD_HELLO_BYTES];
+    int first = stranger(), second;
+
+    hello_write(bytes, CO_OFFLOAD_HELLO_STATUS, 0);
+    assert_int_equal(next(1, &arrival), 0);
+    assert_int_equal(co_local_send(first, bytes, sizeof bytes, -1), sizeof bytes);
+    second = stranger();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    some = limit;
+    some.rlim_cur = STDERR_FILENO + 1;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &some), 0);
+    int heard = next(2, &arrival);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(heard, 1);
+    assert_int_equal(counts()->crowded, 0);
+    close(arrival.socket);
+    close(first);
+    close(second);
+}
+
 static void without_descriptors_nobody_keeps_it_awake(void **state)
 {
     (void)state;
@@ -314,6 +365,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_second_descriptor_is_junk, begin, end),
         cmocka_unit_test_setup_teardown(silence_ends, begin, end),
         cmocka_unit_test_setup_teardown(of_a_crowd_the_newest_are_heard, begin, end),
+        cmocka_unit_test_setup_teardown(ranks_do_not_crowd_each_other_out, begin, end),
+        cmocka_unit_test_setup_teardown(without_descriptors_who_has_spoken_is_heard, begin, end),
         cmocka_unit_test_setup_teardown(without_descriptors_nobody_keeps_it_awake, begin, end),
         cmocka_unit_test_setup_teardown(another_user_is_sent_away, begin, end),
     };

@@ -94,9 +94,12 @@ static void start(uint32_t lend)
 
 static int rank_join(uint32_t rank, struct co_rank_connection **out)
 {
-    return co_rank_connection_open(
-        out, &(struct co_rank_connection_config){
-                 .rank = rank, .ranks = RANKS, .key = rig.job.key, .started = &rig.started, .until_ns = UINT64_MAX});
+    return co_rank_connection_open(out, &(struct co_rank_connection_config){.rank = rank,
+                                                                            .ranks = RANKS,
+                                                                            .key = rig.job.key,
+                                                                            .started = &rig.started,
+                                                                            .until_ns = UINT64_MAX,
+                                                                            .deadline_ns = rig.deadline_ns});
 }
 
 static void ended_well(void)
@@ -288,7 +291,8 @@ static void without_ranks_it_ends_with_its_starter(void **state)
     ended_well();
 }
 
-// Nobody can tell it from one that computes, but it has nothing else to do than to answer.
+// Nobody can tell it from one that computes, but it has nothing else to do than to answer. It is dead then, not only
+// for its ranks: going on it would write to memory that they have for something else.
 static void a_stopped_proxy_is_gone_after_the_deadline(void **state)
 {
     (void)state;
@@ -296,10 +300,17 @@ static void a_stopped_proxy_is_gone_after_the_deadline(void **state)
     rig.deadline_ns = CO_NS_PER_S / 2;
     join_all();
     uint32_t receive = give(1, CO_OFFLOAD_OPERATION_RECEIVE, rig.to, 1);
+    int status;
     assert_int_equal(kill(rig.child, SIGSTOP), 0);
     assert_int_equal(finish(1, receive), -ENOTCONN);
-    assert_int_equal(kill(rig.child, SIGCONT), 0);
-    leave_all();
+    assert_int_equal(kill(rig.child, SIGCONT), 0); // too late
+    assert_int_equal(waitpid(rig.child, &status, 0), rig.child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_false(co_rank_connection_look(rig.ranks[0]));
+    for (int i = 0; i < RANKS; i++) {
+        co_rank_connection_close(rig.ranks[i]);
+    }
+    close(rig.starter);
 }
 
 static void a_dead_proxy_ends_calls_and_lets_groups_go(void **state)
