@@ -74,10 +74,13 @@ void co_carrier_strangers_release(struct co_carrier_strangers *strangers, unsign
     strangers->count--;
 }
 
-static bool goes_before(const struct co_carrier_stranger *stranger, const struct co_carrier_stranger *other)
+static bool goes_before(const struct co_carrier_strangers *strangers, unsigned i, unsigned oldest)
 {
-    bool is_greeted = stranger->connection.handshake.is_greeted;
-    return is_greeted != other->connection.handshake.is_greeted ? !is_greeted : stranger->number < other->number;
+    bool is_greeted = strangers->places[i].connection.handshake.is_greeted;
+    if (is_greeted != strangers->places[oldest].connection.handshake.is_greeted) {
+        return !is_greeted;
+    }
+    return strangers->places[i].number < strangers->places[oldest].number;
 }
 
 // A free place, or that of who has been here longest, for who has the key needs a moment only; and of those whose HELLO
@@ -89,7 +92,7 @@ static struct co_carrier_stranger *find_place(struct co_carrier_strangers *stran
         if (strangers->places[i].connection.socket < 0) {
             return &strangers->places[i];
         }
-        oldest = goes_before(&strangers->places[i], &strangers->places[oldest]) ? i : oldest;
+        oldest = goes_before(strangers, i, oldest) ? i : oldest;
     }
     strangers->silent++;
     co_carrier_strangers_release(strangers, oldest);
