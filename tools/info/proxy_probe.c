@@ -20,10 +20,15 @@ static int alone_gather(void *arg, const void *mine, void *all, size_t bytes)
 void co_proxy_probe(struct co_transport_state *state)
 {
     char path[PATH_MAX];
+    const char *name = co_places_self(path) == 0 ? strrchr(path, '/') : NULL;
     struct castoff_offload_world *world;
-    struct castoff_offload_job job = {
-        .size = 1, .allgather = alone_gather, .command = co_places_self(path) == 0 ? path : NULL};
+    struct castoff_offload_job job = {.size = 1, .allgather = alone_gather, .command = path};
 
+    // Another program with these parts in it, a unit test, would start itself for a proxy, which does so again.
+    if (name == NULL || strcmp(name, "/castoff") != 0) {
+        snprintf(state->detail, sizeof state->detail, "only the castoff command can be a proxy");
+        return;
+    }
     if (castoff_offload_open(&world, &job) != 0) {
         snprintf(state->detail, sizeof state->detail, "%s", castoff_offload_why());
         return;
