@@ -22,7 +22,7 @@
 
 #include "base/module.h"
 
-enum { INPUT, OUTPUT, CONNECTION = 3 }; // descriptors of the proxy
+enum { INPUT, OUTPUT, ERRORS, CONNECTION }; // descriptors of the proxy
 enum { STACK_BYTES = 64 * 1024, DESCRIPTORS_MOST = 65536, PATH_BYTES = 4096 };
 
 struct launch {
@@ -55,7 +55,7 @@ static int descriptors_reset(int connection)
     if (nothing < 0 || dup2(nothing, INPUT) < 0 || dup2(nothing, OUTPUT) < 0) {
         return -errno;
     }
-    if (fcntl(STDERR_FILENO, F_GETFD) != 0 && dup2(nothing, STDERR_FILENO) < 0) { // none, or none for the proxy
+    if (fcntl(ERRORS, F_GETFD) != 0 && dup2(nothing, ERRORS) < 0) { // none, or none for the proxy
         return -errno;
     }
 #ifdef SYS_close_range
