@@ -57,7 +57,7 @@ case_network() {
     done
     status=0
     wait "$background" || status=$?
-    network_says "info --check: multicast that stops" 1 '^multicast  *passed between all 4 hosts, and stopped after' '^to change  *a switch that snoops forgets members'
+    network_says "info --check: multicast that stops" 1 '^multicast  *passed between all 4 hosts, and stopped' '^to change  *a switch that snoops forgets members'
     export CASTOFF_PROBE=500ms
     lab-multicast 1 on
     lab-multicast 3 on

@@ -9,6 +9,7 @@
 enum { COUNT_MAX = 1 << 24 };
 
 #define FADES_AGAIN 0.05
+#define STOPPED_AGAIN 0.5 // no path that carries anything loses so much
 
 // "row CALL BYTES BATCH SIDE WRONG COUNT ns ns ...": the times, to be freed; NULL where it is another line.
 static double *read_row(const char *line, char side[32], size_t *count, int *batch, unsigned long long *wrong)
@@ -105,6 +106,8 @@ void co_check_read_report(struct co_check_result *result, char *text)
     result->again = placed > 0 ? (double)again / (double)placed : 0;
     if (result->again < FADES_AGAIN) {
         result->fades_after_s = 0; // slower, but what came was multicast
+    } else if (result->again > STOPPED_AGAIN && result->fades_after_s == 0) {
+        result->fades_after_s = CO_CHECK_UNKNOWN_S; // not so much slower that the times would show when
     }
     // What came another way is none of the network's doing.
     result->has_multicast = result->has_multicast && placed > 0;

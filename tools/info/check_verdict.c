@@ -74,7 +74,7 @@ double co_check_fades_after(const double *castoff, const double *stock, size_t c
     for (size_t i = 0; i < step; i++) {
         ns += (castoff[i] + stock[i]) * batch;
     }
-    return ns > 0 ? ns / 1e9 : 1e-9;
+    return ns > 0 ? ns / 1e9 : CO_CHECK_UNKNOWN_S;
 }
 
 // What goes before the first thing to change, and before the others.
@@ -238,8 +238,11 @@ bool co_check_print(FILE *stream, const struct co_check_result *result)
         co_plain_put(stream, result->why);
         fputc('\n', stream);
     } else if (result->fades_after_s > 0) {
-        fprintf(stream, "multicast   passed between all %d hosts, and stopped after %.0f s\n", result->host_count,
-                result->fades_after_s);
+        char after[32] = "";
+        if (result->fades_after_s > CO_CHECK_UNKNOWN_S) {
+            snprintf(after, sizeof after, " after %.0f s", result->fades_after_s);
+        }
+        fprintf(stream, "multicast   passed between all %d hosts, and stopped%s\n", result->host_count, after);
     } else {
         fprintf(stream, "multicast   passes between all %d hosts\n", result->host_count);
     }

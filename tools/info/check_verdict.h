@@ -11,6 +11,8 @@
 
 #include "host_facts.h"
 
+#define CO_CHECK_UNKNOWN_S 1e-9 // at some time, or at once
+
 struct co_check_result {
     const struct co_host_facts *hosts; // in the order of their names
     const int64_t *overflows;          // of each of them, during the job

@@ -85,6 +85,9 @@ static void multicast_that_stops_is_seen(void **state)
     char little[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  fetch_bytes_sent 5 bytes\n";
     co_check_read_report(&result, little);
     assert_true(result.fades_after_s == 0);
+    char most[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  fetch_bytes_sent 885 bytes\n";
+    co_check_read_report(&result, most);
+    assert_true(result.fades_after_s == CO_CHECK_UNKNOWN_S); // by the times alone nothing was seen
 }
 
 static void the_report_says_what_there_was(void **state)
