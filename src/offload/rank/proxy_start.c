@@ -23,6 +23,7 @@
 #include "base/module.h"
 
 enum { INPUT, OUTPUT, ERRORS, CONNECTION }; // descriptors of the proxy
+enum { SIGNALS_BYTES = 8 };                 // the kernel's mask
 enum { STACK_BYTES = 64 * 1024, DESCRIPTORS_MOST = 65536, PATH_BYTES = 4096 };
 
 struct launch {
@@ -34,11 +35,13 @@ struct launch {
 
 static void signals_reset(void)
 {
-    struct sigaction action = {.sa_handler = SIG_DFL};
+    // The kernel's own struct: no handler, no flags. Not by the C library, which keeps two signals for itself, nor by a
+    // sanitizer, whose table of handlers is in memory that this process shares with the program.
+    static const uint64_t action[8] = {0};
     sigset_t none;
 
     for (int i = 1; i <= SIGRTMAX; i++) {
-        (void)sigaction(i, &action, NULL); // some cannot be set, and need not be
+        (void)syscall(SYS_rt_sigaction, i, action, NULL, SIGNALS_BYTES); // some cannot be set, and need not be
     }
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
