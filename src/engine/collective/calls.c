@@ -65,6 +65,8 @@ static int run_inline(struct co_team *team, struct co_shm_op *op, const char *ca
         return 0;
     }
     if (state < 0) {
+        int failure = co_team_failure(team); // somebody's before, of which this one may follow
+        state = failure != 0 ? failure : state;
         co_team_break(team, state);
         co_shm_op_abandon(op);
     }

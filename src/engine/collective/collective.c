@@ -366,7 +366,7 @@ static int poll_shm(struct co_task *task, bool *has_moved)
     } else if (state == CO_SHM_TRUNCATED) {
         return -EMSGSIZE;
     }
-    return state == 0 ? co_team_failure(task->team) : state;
+    return state > 0 || co_team_failure(task->team) == 0 ? state : co_team_failure(task->team); // the cause first
 }
 
 // 0: the step is under way, 1: done, negative: failed.

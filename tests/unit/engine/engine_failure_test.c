@@ -61,6 +61,9 @@ static void one_breaks(struct job_rank *rank)
         break_off(team);
     } else {
         int result = take_part(rank, team, 3000);
+        if (result != -EIO && result != -ECONNRESET) {
+            print_error("call %d, rank %d broke it off: rank %d has %d\n", (int)call, traitor, rank->rank, result);
+        }
         job_require(result == -EIO || result == -ECONNRESET, "the failure was not told");
     }
     int later = take_part(rank, team, 3000);
