@@ -13,7 +13,7 @@ struct co_mpi_family {
     const char *name;             // for people: "Open MPI 4.1"
     const char *version;          // how the text of its MPI_Get_library_version begins
     const char *progress_library; // that has its progress loop
-    // Fills in what is no function of MPI: handles, the progress loop.
+    // Fills in what is no function of MPI: handles, the progress loop. `family` is set.
     void (*find)(struct co_next_mpi *next);
     // Whether its MPI_Init goes on with a PMIx that somebody has initialized before; else each rank leaves its mark
     // while MPI_Init itself initializes PMIx.

@@ -39,28 +39,22 @@ static void find_progress(struct co_next_mpi *next, const char *library)
     *(void **)&next->progress_unregister = dlsym(handle, "opal_progress_unregister");
 }
 
-static void find_4(struct co_next_mpi *next)
+static void find(struct co_next_mpi *next)
 {
     find_handles(next);
-    find_progress(next, co_family_open_mpi_4.progress_library);
-}
-
-static void find_5(struct co_next_mpi *next)
-{
-    find_handles(next);
-    find_progress(next, co_family_open_mpi_5.progress_library);
+    find_progress(next, next->family->progress_library);
 }
 
 const struct co_mpi_family co_family_open_mpi_4 = {.name = "Open MPI 4.1",
                                                    .version = "Open MPI v4.1",
                                                    .progress_library = "libopen-pal.so.40",
-                                                   .find = find_4,
+                                                   .find = find,
                                                    .joins_pmix = true};
 
 // Where PMIx was initialized before, its MPI_Init does not learn its own name and fails ("local rank: Not found").
 const struct co_mpi_family co_family_open_mpi_5 = {.name = "Open MPI 5.0",
                                                    .version = "Open MPI v5.0",
                                                    .progress_library = "libopen-pal.so.80",
-                                                   .find = find_5,
+                                                   .find = find,
                                                    .joins_pmix = false,
                                                    .fault_tolerance = "OMPI_MCA_mpi_ft_enable"};

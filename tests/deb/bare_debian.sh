@@ -10,33 +10,18 @@
 #   bare_debian.sh FOLDER-WITH-DEBS [bookworm|trixie]...
 set -u
 
+. "$(dirname "$0")/../debian.sh"
+
 packages=$(readlink -f -- "${1:?}") || exit 2
 shift
 [ $# -gt 0 ] || set -- bookworm trixie
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-deb.XXXXXX") || exit 1
-passed=0 failed=0 skipped=0 child=""
 
 clean_up() {
-    local mounted
     [ -z "$child" ] || kill "$child" 2>/dev/null
-    while read -r mounted; do # debootstrap's, where it was stopped
-        umount "$mounted" || return
-    done < <(awk -v work="$work/" 'index($2, work) == 1 { print $2 }' /proc/mounts | sort -r)
-    rm -rf --one-file-system "$work"
+    unmount_below "$work" && rm -rf --one-file-system "$work"
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-
-skip() { # what, why
-    skipped=$((skipped + 1))
-    echo "skipped: $1: $2"
-}
 
 ok() { # what, command...
     local what=$1
@@ -51,24 +36,10 @@ ok() { # what, command...
     fi
 }
 
-# In the background and waited for, so that a signal ends this script at once.
-quietly() { # command...
-    "$@" >"$work/log" 2>&1 </dev/null &
-    child=$!
-    wait "$child"
-    local status=$?
-    child=""
-    return $status
-}
-
-last_words() {
-    grep -vE '^ *$' "$work/log" | tail -n 1
-}
-
 # With processes, mounts and shared memory of its own, which end with the command.
 inside() { # command...
     # shellcheck disable=SC2016 # the words are the inner shell's
-    quietly unshare --mount --pid --ipc --fork --kill-child sh -c '
+    quietly "$work/log" unshare --mount --pid --ipc --fork --kill-child sh -c '
         root=$1 && shift
         mount -t proc proc "$root/proc" && mount -t tmpfs -o size=512m shm "$root/dev/shm" || exit 1
         exec chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive \
@@ -109,15 +80,15 @@ leaves_nothing() {
 
 try_release() {
     root=$work/$release
-    quietly debootstrap --variant=minbase "$release" "$root" "$from" ||
-        { skip "$release" "debootstrap: $(last_words)"; return; }
+    quietly "$work/log" debootstrap --variant=minbase "$release" "$root" "$from" ||
+        { skip "$release" "debootstrap: $(last_words "$work/log")"; return; }
     cp -L /etc/resolv.conf /etc/hosts "$root/etc/" 2>/dev/null
     apt-config dump | grep -E '^Acquire::(https?::Proxy|Check-)' >"$root/etc/apt/apt.conf.d/90host"
     mkdir "$root/packages" && cp "$packages"/*.deb "$root/packages/" || { skip "$release" "no packages (make deb)"; return; }
-    inside apt-get -q update || { skip "$release" "apt-get update: $(last_words)"; return; }
+    inside apt-get -q update || { skip "$release" "apt-get update: $(last_words "$work/log")"; return; }
     # What is not castoff's first: without the network that is no failure of castoff.
     installs openmpi-bin libopenmpi-dev gcc libc6-dev pkg-config libibverbs-dev ||
-        { skip "$release" "its packages: $(last_words)"; return; }
+        { skip "$release" "its packages: $(last_words "$work/log")"; return; }
     ok "$release: castoff installs" installs '/packages/castoff_*.deb'
     ok "$release: castoff --version" eval 'inside castoff --version && says "^castoff [0-9]" && says "^serves "'
     ok "$release: castoff info" eval 'inside castoff info && says "^shm *usable" && says "^MPI here *Open MPI"'
@@ -133,8 +104,7 @@ try_release() {
 
 [ "$(id -u)" -eq 0 ] || { skip "bare Debians" "needs root"; finish; }
 command -v debootstrap >/dev/null || { skip "bare Debians" "there is no debootstrap"; finish; }
-from=$(apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-    awk '$2 == "main" && $1 !~ /security/ { print $1; exit }')
+from=$(mirror)
 [ -n "$from" ] || { skip "bare Debians" "this machine's apt knows no mirror"; finish; }
 for release in "$@"; do
     try_release

@@ -13,7 +13,8 @@
 set -u -o pipefail
 
 cd "$(dirname "$0")/../.." || exit 2
-root="" child="" passed=0 failed=0 skipped=0
+. tests/debian.sh
+root=""
 if [ "${1:-}" = --root ]; then
     root=${2:?a folder}
     shift 2
@@ -27,28 +28,6 @@ clean_up() {
     rm -rf --one-file-system "$work"
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-
-skip() { # what, why
-    skipped=$((skipped + 1))
-    echo "skipped: $1: $2"
-}
-
-# In the background and waited for, so that a signal ends this script at once.
-waited() {
-    "$@" </dev/null &
-    child=$!
-    wait "$child"
-    local status=$?
-    child=""
-    return $status
-}
 
 # apart COMMAND...: with mounts and processes of its own.
 apart() {
@@ -60,15 +39,6 @@ inside() { # the new system
     apart sh -c 'mount -t proc proc "$0/proc" && mount --rbind /sys "$0/sys" && mount -t tmpfs tmpfs "$0/dev/shm" &&
         mount -t tmpfs tmpfs "$0/tmp" && exec chroot "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C "$@"' \
         "$root" "$@"
-}
-
-last_words() { # of a log
-    grep -vE '^ *$' "$1" | tail -n 1
-}
-
-mirror() {
-    apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-        awk '$2 == "main" && $1 !~ /security/ { print $1; exit }'
 }
 
 # Debian 13 with what castoff and the programs are built with. Says why not.

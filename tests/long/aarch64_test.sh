@@ -11,8 +11,8 @@
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
+. tests/debian.sh
 jobs=$(nproc 2>/dev/null || echo 2)
-passed=0 failed=0 skipped=0 child=""
 stays=""
 if [ "${1:-}" = --in ]; then
     stays=yes
@@ -29,30 +29,6 @@ clean_up() {
     [ -n "$stays" ] || rm -rf "$work"
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-
-skip() { # what, why
-    skipped=$((skipped + 1))
-    echo "skipped: $1: $2"
-}
-
-# In the background and waited for, so that a signal ends this script at once.
-quietly() { # log, command...
-    local log=$1
-    shift
-    "$@" >"$log" 2>&1 </dev/null &
-    child=$!
-    wait "$child"
-    local status=$?
-    child=""
-    return $status
-}
 
 foreign_apt() { # command and options of apt-get
     apt-get -q -y -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o Dir::State="$work/apt" \

@@ -9,19 +9,16 @@
 set -u
 
 cd "$(dirname "$0")/../.." || exit 2
+. tests/debian.sh
 keep=""
 [ "${1:-}" = --keep ] && keep=yes
 jobs=$(nproc 2>/dev/null || echo 2)
-passed=0 failed=0 skipped=0 child=""
 work=$(mktemp -d "${TMPDIR:-/var/tmp}/castoff-compilers.XXXXXX") || exit 1
 root=$work/debian13
 
 clean_up() {
-    local mounted
     [ -z "$child" ] || kill "$child" 2>/dev/null
-    while read -r mounted; do # debootstrap's, where it was stopped
-        umount "$mounted" || return
-    done < <(awk -v root="$root/" 'index($2, root) == 1 { print $2 }' /proc/mounts | sort -r)
+    unmount_below "$root" || return
     if [ -n "$keep" ]; then
         echo "kept: $work"
     else
@@ -29,34 +26,6 @@ clean_up() {
     fi
 }
 trap clean_up EXIT
-trap 'exit 130' INT TERM HUP
-
-finish() {
-    echo "$passed passed, $failed failed, $skipped skipped"
-    [ "$failed" -eq 0 ]
-    exit
-}
-
-skip() { # what, why
-    skipped=$((skipped + 1))
-    echo "skipped: $1: $2"
-}
-
-# In the background and waited for, so that a signal ends this script at once.
-quietly() { # log, command...
-    local log=$1
-    shift
-    "$@" >"$log" 2>&1 </dev/null &
-    child=$!
-    wait "$child"
-    local status=$?
-    child=""
-    return $status
-}
-
-last_words() { # of a log
-    grep -vE '^ *$' "$1" | tail -n 1
-}
 
 # with COMPILER WHERE COMMAND...: builds there with the compiler, warnings as errors.
 with() {
@@ -80,11 +49,6 @@ for compiler in gcc clang; do
         skip "$compiler of this machine" "is not there"
     fi
 done
-
-mirror() {
-    apt-get indextargets --format '$(SITE) $(COMPONENT)' 'Created-By: Packages' 2>/dev/null |
-        awk '$2 == "main" && $1 !~ /security/ { print $1; exit }'
-}
 
 tree() { # into the new system: what git knows and what is new, and nothing that was built
     mkdir "$root/castoff" && git ls-files -co --exclude-standard -z |

@@ -46,7 +46,7 @@ int co_proxy_listener_open(struct co_proxy_listener **out, const struct co_proxy
 void co_proxy_listener_close(struct co_proxy_listener *listener);
 // Readable when there may be something to do.
 int co_proxy_listener_descriptor(const struct co_proxy_listener *listener);
-// The next one that is known: 1. 0: none for now.
+// 1: the next one that is known. 0: nobody is, until it is readable or due again.
 int co_proxy_listener_next(struct co_proxy_listener *listener, uint64_t now_ns, struct co_proxy_arrival *arrival);
 // When it has to be asked again though nothing comes; UINT64_MAX: never.
 uint64_t co_proxy_listener_due_ns(const struct co_proxy_listener *listener);

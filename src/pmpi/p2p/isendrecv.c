@@ -17,14 +17,6 @@ struct exchange {
     void *copy; // of what is sent, where the same place takes what comes
 };
 
-struct exchange_call {
-    struct co_communicator *communicator;
-    struct co_message_buffer out, in;
-    int destination, send_tag, source, receive_tag; // MPI_PROC_NULL: that half is empty
-    bool replaces;
-    const char *call;
-};
-
 static bool is_over(const struct co_mpi_request *half)
 {
     return half == NULL || co_request_is_done(half);
@@ -98,17 +90,6 @@ static const struct co_request_kind kinds[] = {{.call = "MPI_Isendrecv",
                                                 .release = release,
                                                 .describe = describe}};
 
-// False: the call is native's, which is also asked where both halves are empty.
-static bool route(struct exchange_call *call, MPI_Comm comm, const MPI_Request *handle)
-{
-    struct co_communicator *communicator = call->communicator = co_message_communicator(comm);
-    bool sends = call->destination != MPI_PROC_NULL, receives = call->source != MPI_PROC_NULL;
-    return communicator != NULL && handle != NULL && (sends || receives) &&
-           co_message_is_for(communicator, sends ? call->destination : 0, call->send_tag) &&
-           co_message_is_from(communicator, receives ? call->source : 0, call->receive_tag) &&
-           co_message_read_buffer(&call->out, true) && co_message_read_buffer(&call->in, false);
-}
-
 // The bytes that go, in a row, for the same place takes what comes.
 static int copy_out(struct exchange *exchange, struct co_message_buffer *out)
 {
@@ -130,7 +111,7 @@ static int copy_out(struct exchange *exchange, struct co_message_buffer *out)
     return 0;
 }
 
-static int start_send(struct exchange *exchange, struct exchange_call *call)
+static int start_send(struct exchange *exchange, struct co_message_exchange *call)
 {
     exchange->send = co_request_handles_take();
     if (exchange->send == NULL) {
@@ -145,7 +126,7 @@ static int start_send(struct exchange *exchange, struct exchange_call *call)
     return error;
 }
 
-static int start_receive(struct exchange *exchange, const struct exchange_call *call)
+static int start_receive(struct exchange *exchange, const struct co_message_exchange *call)
 {
     exchange->receive = co_request_handles_take();
     if (exchange->receive == NULL) {
@@ -170,9 +151,9 @@ static void take_back(struct exchange *exchange, const char *call)
     settle(exchange);
 }
 
-static int start(struct exchange *exchange, struct exchange_call *call)
+static int start(struct exchange *exchange, struct co_message_exchange *call, bool replaces)
 {
-    bool copies = call->replaces && call->destination != MPI_PROC_NULL && call->out.bytes > 0;
+    bool copies = replaces && call->destination != MPI_PROC_NULL && call->out.bytes > 0;
     int error = copies ? copy_out(exchange, &call->out) : 0;
     co_message_fill_status(&exchange->status, MPI_PROC_NULL, MPI_ANY_TAG, 0, false);
     if (error == 0 && call->source != MPI_PROC_NULL) {
@@ -187,13 +168,13 @@ static int start(struct exchange *exchange, struct exchange_call *call)
     return error;
 }
 
-static int run(struct exchange_call *call, MPI_Request *handle)
+static int run(struct co_message_exchange *call, bool replaces, MPI_Request *handle)
 {
     struct co_mpi_request *request = co_request_handles_take();
     struct exchange *exchange = request == NULL ? NULL : calloc(1, sizeof *exchange);
-    int error = exchange == NULL ? -ENOMEM : start(exchange, call);
+    int error = exchange == NULL ? -ENOMEM : start(exchange, call, replaces);
     if (error == 0) {
-        co_request_start(request, &kinds[call->replaces], exchange, call->communicator);
+        co_request_start(request, &kinds[replaces], exchange, call->communicator);
         *handle = request->handle;
         return MPI_SUCCESS;
     }
@@ -210,7 +191,7 @@ int PMPI_Isendrecv(const void *send_address, int send_count, MPI_Datatype send_t
                    void *address, int count, MPI_Datatype type, int source, int receive_tag, MPI_Comm comm,
                    MPI_Request *handle)
 {
-    struct exchange_call call = {
+    struct co_message_exchange call = {
         .out = {.address = (void *)(uintptr_t)send_address, .count = send_count, .type = send_type},
         .in = {.address = address, .count = count, .type = type},
         .destination = destination,
@@ -218,34 +199,33 @@ int PMPI_Isendrecv(const void *send_address, int send_count, MPI_Datatype send_t
         .source = source,
         .receive_tag = receive_tag,
         .call = "MPI_Isendrecv"};
-    if (!route(&call, comm, handle)) {
+    if (handle == NULL || !co_message_route_exchange(&call, comm)) {
         return co_message_declined(CO_MESSAGE_Isendrecv, comm, destination,
                                    co_next_mpi_get()->Isendrecv(send_address, send_count, send_type, destination,
                                                                 send_tag, address, count, type, source, receive_tag,
                                                                 comm, handle));
     }
     co_message_taken(CO_MESSAGE_Isendrecv, call.out.bytes);
-    return run(&call, handle);
+    return run(&call, false, handle);
 }
 
 int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int destination, int send_tag, int source,
                            int receive_tag, MPI_Comm comm, MPI_Request *handle)
 {
-    struct exchange_call call = {.out = {.address = address, .count = count, .type = type},
-                                 .in = {.address = address, .count = count, .type = type},
-                                 .destination = destination,
-                                 .send_tag = send_tag,
-                                 .source = source,
-                                 .receive_tag = receive_tag,
-                                 .replaces = true,
-                                 .call = "MPI_Isendrecv_replace"};
-    if (!route(&call, comm, handle)) {
+    struct co_message_exchange call = {.out = {.address = address, .count = count, .type = type},
+                                       .in = {.address = address, .count = count, .type = type},
+                                       .destination = destination,
+                                       .send_tag = send_tag,
+                                       .source = source,
+                                       .receive_tag = receive_tag,
+                                       .call = "MPI_Isendrecv_replace"};
+    if (handle == NULL || !co_message_route_exchange(&call, comm)) {
         return co_message_declined(CO_MESSAGE_Isendrecv_replace, comm, destination,
                                    co_next_mpi_get()->Isendrecv_replace(address, count, type, destination, send_tag,
                                                                         source, receive_tag, comm, handle));
     }
     co_message_taken(CO_MESSAGE_Isendrecv_replace, call.out.bytes);
-    return run(&call, handle);
+    return run(&call, true, handle);
 }
 
 CO_EXPORT(Isendrecv);

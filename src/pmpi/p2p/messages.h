@@ -122,6 +122,25 @@ static inline struct co_communicator *co_message_route_receive(struct co_message
     return communicator;
 }
 
+// A message there and one back, by one call.
+struct co_message_exchange {
+    struct co_communicator *communicator;
+    struct co_message_buffer out, in;
+    int destination, send_tag, source, receive_tag; // MPI_PROC_NULL: that half is empty
+    const char *call;
+};
+
+// False: the call is native's, which is also asked where both halves are empty.
+static inline bool co_message_route_exchange(struct co_message_exchange *exchange, MPI_Comm comm)
+{
+    struct co_communicator *communicator = exchange->communicator = co_message_communicator(comm);
+    bool sends = exchange->destination != MPI_PROC_NULL, receives = exchange->source != MPI_PROC_NULL;
+    return communicator != NULL && (sends || receives) &&
+           co_message_is_for(communicator, sends ? exchange->destination : 0, exchange->send_tag) &&
+           co_message_is_from(communicator, receives ? exchange->source : 0, exchange->receive_tag) &&
+           co_message_read_buffer(&exchange->out, true) && co_message_read_buffer(&exchange->in, false);
+}
+
 static inline bool co_message_lies_in_a_row(const struct co_message_buffer *buffer)
 {
     return buffer->facts.is_contiguous || buffer->bytes == 0;

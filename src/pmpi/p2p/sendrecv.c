@@ -12,25 +12,7 @@
 
 #define COPY_ON_STACK 512 // bytes of a message that is replaced
 
-struct exchange {
-    struct co_communicator *communicator;
-    struct co_message_buffer out, in;
-    int destination, send_tag, source, receive_tag; // MPI_PROC_NULL: that half is empty
-    const char *call;
-};
-
-// False: the call is native's, which is also asked where both halves are empty.
-static bool route(struct exchange *exchange, MPI_Comm comm)
-{
-    struct co_communicator *communicator = exchange->communicator = co_message_communicator(comm);
-    bool sends = exchange->destination != MPI_PROC_NULL, receives = exchange->source != MPI_PROC_NULL;
-    return communicator != NULL && (sends || receives) &&
-           co_message_is_for(communicator, sends ? exchange->destination : 0, exchange->send_tag) &&
-           co_message_is_from(communicator, receives ? exchange->source : 0, exchange->receive_tag) &&
-           co_message_read_buffer(&exchange->out, true) && co_message_read_buffer(&exchange->in, false);
-}
-
-static void post(struct exchange *exchange, struct co_p2p_receive *receive)
+static void post(struct co_message_exchange *exchange, struct co_p2p_receive *receive)
 {
     receive->context = exchange->communicator->messages;
     co_message_fill_receive(receive, &exchange->in);
@@ -40,7 +22,7 @@ static void post(struct exchange *exchange, struct co_p2p_receive *receive)
                    co_message_wildcard(exchange->receive_tag, MPI_ANY_TAG));
 }
 
-static int send(struct exchange *exchange)
+static int send(struct co_message_exchange *exchange)
 {
     struct co_p2p_send send;
     send.context = exchange->communicator->messages;
@@ -56,7 +38,7 @@ static int send(struct exchange *exchange)
 }
 
 // Both buffers are ready.
-static int run(struct exchange *exchange, MPI_Status *status)
+static int run(struct co_message_exchange *exchange, MPI_Status *status)
 {
     struct co_p2p_receive receive;
     bool receives = exchange->source != MPI_PROC_NULL;
@@ -74,7 +56,7 @@ static int run(struct exchange *exchange, MPI_Status *status)
     return error != 0 ? error : receive_error;
 }
 
-static int finish(struct exchange *exchange, int error)
+static int finish(struct co_message_exchange *exchange, int error)
 {
     co_message_release(&exchange->out);
     co_message_release(&exchange->in);
@@ -85,7 +67,7 @@ int PMPI_Sendrecv(const void *send_address, int send_count, MPI_Datatype send_ty
                   void *address, int count, MPI_Datatype type, int source, int receive_tag, MPI_Comm comm,
                   MPI_Status *status)
 {
-    struct exchange exchange = {
+    struct co_message_exchange exchange = {
         .out = {.address = (void *)(uintptr_t)send_address, .count = send_count, .type = send_type},
         .in = {.address = address, .count = count, .type = type},
         .destination = destination,
@@ -93,7 +75,7 @@ int PMPI_Sendrecv(const void *send_address, int send_count, MPI_Datatype send_ty
         .source = source,
         .receive_tag = receive_tag,
         .call = "MPI_Sendrecv"};
-    if (!route(&exchange, comm)) {
+    if (!co_message_route_exchange(&exchange, comm)) {
         return co_message_declined(CO_MESSAGE_Sendrecv, comm, destination,
                                    co_next_mpi_get()->Sendrecv(send_address, send_count, send_type, destination,
                                                                send_tag, address, count, type, source, receive_tag,
@@ -134,14 +116,14 @@ int PMPI_Sendrecv_replace(void *address, int count, MPI_Datatype type, int desti
                           int receive_tag, MPI_Comm comm, MPI_Status *status)
 {
     unsigned char on_stack[COPY_ON_STACK];
-    struct exchange exchange = {.out = {.address = address, .count = count, .type = type},
-                                .in = {.address = address, .count = count, .type = type},
-                                .destination = destination,
-                                .send_tag = send_tag,
-                                .source = source,
-                                .receive_tag = receive_tag,
-                                .call = "MPI_Sendrecv_replace"};
-    if (!route(&exchange, comm)) {
+    struct co_message_exchange exchange = {.out = {.address = address, .count = count, .type = type},
+                                           .in = {.address = address, .count = count, .type = type},
+                                           .destination = destination,
+                                           .send_tag = send_tag,
+                                           .source = source,
+                                           .receive_tag = receive_tag,
+                                           .call = "MPI_Sendrecv_replace"};
+    if (!co_message_route_exchange(&exchange, comm)) {
         return co_message_declined(CO_MESSAGE_Sendrecv_replace, comm, destination,
                                    co_next_mpi_get()->Sendrecv_replace(address, count, type, destination, send_tag,
                                                                        source, receive_tag, comm, status));
