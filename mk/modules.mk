@@ -15,7 +15,7 @@ VERBS_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/transport/verbs/*.c 
 
 # What records a program's calls: a preload in front of libcastoff.so, which castoff run adds when a trace is wanted.
 # Who of a job runs castoff (pmix.c) is no question of the recorder's.
-RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/record/*.c) $(filter-out %/pmix.c,$(wildcard src/mpi_below/*.c)))
+RECORD_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard src/record/*.c) src/mpi_below/next_mpi.c src/mpi_below/open_mpi.c)
 
 .PHONY: modules
 modules: $(BUILD)/libcastoff-stack.so $(if $(GMAC_OBJ),$(BUILD)/libcastoff-gmac.so) $(BUILD)/libcastoff-verbs.so $(BUILD)/libcastoff-record.so

@@ -168,6 +168,13 @@ bool co_setting_is_default(enum co_setting_id id)
     return number == numbers[id];
 }
 
+void co_setting_replace(enum co_setting_id id, const char *text)
+{
+    co_setting_parse(&rows[id], text, &numbers[id]);
+    free(texts[id]);
+    texts[id] = strdup(text);
+}
+
 const char *co_settings_complaint(size_t i)
 {
     return i < complaint_count ? complaints[i] : NULL;

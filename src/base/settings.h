@@ -69,6 +69,10 @@ const char *co_setting_text(enum co_setting_id id);         // as written by the
 const char *co_setting_text_or_null(enum co_setting_id id); // NULL where it is empty
 bool co_setting_is_default(enum co_setting_id id);
 
+// For a start that finds out what cannot be: a value that parses, instead of what the environment says. Not while
+// others read.
+void co_setting_replace(enum co_setting_id id, const char *text);
+
 // Complaint i, a full sentence with a suggestion ("unknown setting CASTOFF_LOGG; did you mean CASTOFF_LOG?"), or NULL
 // past the last.
 const char *co_settings_complaint(size_t i);

@@ -121,11 +121,18 @@ static bool open_workers(struct co_engine *engine)
 {
     int worst = co_workers_open(engine);
     int exchanged = engine->bootstrap.minimum(engine->bootstrap.arg, &worst, 1);
-    if (exchanged == 0 && worst < 0 && engine->bootstrap.world_rank == 0) {
+    if (exchanged == 0 && worst < 0 && engine->bootstrap.world_rank == 0 && !engine->bootstrap.needs_workers) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
                "no worker thread: operations of some rank move inside MPI calls only (%s)", strerror(-worst));
     }
     return exchanged == 0 && worst == 0;
+}
+
+static void close_parts(struct co_engine *engine)
+{
+    co_workers_close(engine);
+    co_transports_close(engine);
+    free_engine(engine);
 }
 
 int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
@@ -157,6 +164,12 @@ int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap,
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
     co_trials_open(engine);
     bool has_threads = engine->uses_threads && open_workers(engine);
+    if (bootstrap->needs_workers && !has_threads) {
+        snprintf(why, why_room, "with this MPI worker threads alone move castoff, and %s",
+                 engine->uses_threads ? "some rank can have none" : "CASTOFF_PROGRESS=caller wants none");
+        close_parts(engine);
+        return -EAGAIN;
+    }
     co_messages_share(engine);
     co_liveness_proof_agree(engine, has_threads);
     *out = engine;
@@ -180,9 +193,7 @@ void co_engine_close(struct co_engine *engine)
     // Moves us meanwhile: a neighbour may need our answers. Who is beyond it needs none, for nobody comes here with an
     // operation under way; so copies are not kept any longer, and no report is waited for, which may have been lost.
     engine->bootstrap.barrier(engine->bootstrap.arg);
-    co_workers_close(engine);
-    co_transports_close(engine);
-    free_engine(engine);
+    close_parts(engine);
 }
 
 static void describe_shm(const struct co_engine *engine, char *text, size_t room)

@@ -35,6 +35,7 @@ struct co_bootstrap {
     int node_rank, node_size, node_index, node_count;
     const int *node_of_rank;         // [world_size], node_index of each; valid during open only
     void (*native_progress)(void);   // moves the MPI below, NULL: none
+    bool needs_workers;              // whose calls do not move the engine; the same on all ranks
     bool native_takes_device_memory; // on some rank, so all messages are its own; the same on all ranks
     const struct co_native *native;  // carries messages between hosts, valid during open only; NULL: on no rank
     void *arg;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Finds the library underneath: RTLD_NEXT when the program is linked with it, an already loaded libmpi.so.40 when it
-// came by dlopen (Python without RTLD_GLOBAL). Behind a preload that wraps a part of MPI, as libcastoff.so is behind
+// Finds the library underneath: RTLD_NEXT when the program is linked with it, one that is loaded already when it came
+// by dlopen (Python without RTLD_GLOBAL). Behind a preload that wraps a part of MPI, as libcastoff.so is behind
 // the recorder, that part is the preload's. Runs once, at the first MPI call of the process.
 #include "mpi_below/next_mpi.h"
 
@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-// The status is filled by us and read by the library's own Get_count: the layouts must be the same.
-_Static_assert(sizeof(MPI_Status) == 24, "castoff knows the status of Open MPI only");
 
 // Not the constant of the mpi.h that castoff is built with: others write more (MPICH up to 8192 bytes).
 #define VERSION_MAX 16384
@@ -68,15 +65,14 @@ static void *find_data(const char *symbol)
 // NULL: it is none that castoff serves.
 static const struct co_mpi_family *choose_family(void)
 {
-    static const struct co_mpi_family *const families[] = {&co_family_open_mpi_4, &co_family_open_mpi_5};
     char version[VERSION_MAX] = "";
     int length = 0;
     if (find("PMPI_Get_library_version") != NULL) {
         co_next.Get_library_version(version, &length);
     }
-    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++) {
-        if (strncmp(version, families[i]->version, strlen(families[i]->version)) == 0) {
-            return families[i];
+    for (const struct co_mpi_family *const *family = CO_MPI_ABI.families; *family != NULL; family++) {
+        if (strncmp(version, (*family)->version, strlen((*family)->version)) == 0) {
+            return *family;
         }
     }
     return NULL;
@@ -84,22 +80,31 @@ static const struct co_mpi_family *choose_family(void)
 
 static bool lacks_names(void)
 {
-    void *const handles[] = {co_next.comm_world,   co_next.comm_self,    co_next.comm_null,     co_next.request_null,
-                             co_next.message_null, co_next.byte,         co_next.datatype_null, co_next.integer,
-                             co_next.uint64,       co_next.sum,          co_next.minimum,       co_next.maximum,
-                             co_next.info_null,    co_next.errors_return};
+    bool are_there[] = {
+        co_next.comm_world != CO_NO_HANDLE,    co_next.comm_self != CO_NO_HANDLE,    co_next.comm_null != CO_NO_HANDLE,
+        co_next.request_null != CO_NO_HANDLE,  co_next.message_null != CO_NO_HANDLE, co_next.byte != CO_NO_HANDLE,
+        co_next.datatype_null != CO_NO_HANDLE, co_next.integer != CO_NO_HANDLE,      co_next.uint64 != CO_NO_HANDLE,
+        co_next.sum != CO_NO_HANDLE,           co_next.minimum != CO_NO_HANDLE,      co_next.maximum != CO_NO_HANDLE,
+        co_next.info_null != CO_NO_HANDLE,     co_next.errors_return != CO_NO_HANDLE};
     bool lacks = lacks_functions;
-    for (size_t i = 0; i < sizeof handles / sizeof handles[0]; i++) {
-        lacks = lacks || handles[i] == NULL;
+    for (size_t i = 0; i < sizeof are_there / sizeof are_there[0]; i++) {
+        lacks = lacks || !are_there[i];
     }
     return lacks;
+}
+
+static void find_loaded(void)
+{
+    for (const char *const *library = CO_MPI_ABI.libraries; *library != NULL && loaded == NULL; library++) {
+        loaded = dlopen(*library, RTLD_NOLOAD | RTLD_LAZY);
+    }
 }
 
 static void resolve(void)
 {
     // A function that no preload wraps.
     if (find("PMPI_Get_library_version") == NULL) {
-        loaded = dlopen("libmpi.so.40", RTLD_NOLOAD | RTLD_LAZY);
+        find_loaded();
     }
 #define CO_NEXT_FIND(name) *(void **)&co_next.name = find_or_absent("PMPI_" #name);
     CO_NEXT_WRAPPED(CO_NEXT_FIND)
@@ -108,7 +113,6 @@ static void resolve(void)
 #define CO_NEXT_FIND_MPI_4(name) *(void **)&co_next.name = find_mpi_4("PMPI_" #name, "PMPIX_" #name);
     CO_NEXT_MPI_4(CO_NEXT_FIND_MPI_4)
 #undef CO_NEXT_FIND_MPI_4
-    *(void **)&co_next.errhandler_invoke = find("ompi_errhandler_invoke");
     co_next.find_data = find_data;
     co_next.family = choose_family();
     if (co_next.family != NULL) {
@@ -133,13 +137,14 @@ const char *co_next_mpi_mismatch(void)
     static char text[160];
     const struct co_mpi_family *family = co_next.family;
     if (family == NULL) {
-        return "the MPI library is neither Open MPI 4.1 nor 5.0, which castoff serves";
+        return CO_MPI_ABI.mismatch;
     }
     if (lacks_names()) {
         snprintf(text, sizeof text, "the MPI library lacks names that %s has", family->name);
         return text;
     }
-    if (co_next.progress == NULL || co_next.progress_register == NULL || co_next.progress_unregister == NULL) {
+    if (family->progress_library != NULL &&
+        (co_next.progress == NULL || co_next.progress_register == NULL || co_next.progress_unregister == NULL)) {
         snprintf(text, sizeof text, "the progress loop of %s (%s) was not found", family->name,
                  family->progress_library);
         return text;

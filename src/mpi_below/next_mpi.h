@@ -11,6 +11,7 @@
 
 #include "base/atomics.h"
 #include "mpi_below/family.h"
+#include "mpi_below/abi.h"
 
 // Functions that castoff wraps.
 #define CO_NEXT_WRAPPED(X)                                                                                             \
@@ -44,8 +45,6 @@
     X(Improbe)                                                                                                         \
     X(Mrecv)                                                                                                           \
     X(Imrecv)                                                                                                          \
-    X(Message_c2f)                                                                                                     \
-    X(Message_f2c)                                                                                                     \
     X(Bcast)                                                                                                           \
     X(Ibcast)                                                                                                          \
     X(Allgather)                                                                                                       \
@@ -63,8 +62,6 @@
     X(Request_free)                                                                                                    \
     X(Request_get_status)                                                                                              \
     X(Cancel)                                                                                                          \
-    X(Request_c2f)                                                                                                     \
-    X(Request_f2c)                                                                                                     \
     X(Grequest_start)                                                                                                  \
     X(Grequest_complete)                                                                                               \
     X(Comm_dup)                                                                                                        \
@@ -158,6 +155,7 @@ struct co_next_mpi {
     CO_NEXT_MPI_4(CO_NEXT_POINTER)
     const struct co_mpi_family *family; // NULL: none that castoff serves
     MPI_Comm comm_world, comm_self, comm_null;
+    MPI_Comm quiet; // of castoff's own, where nobody sends; CO_NO_HANDLE: there is none. Start and end alone change it
     MPI_Request request_null;
     MPI_Message message_null;
     MPI_Datatype datatype_null, byte, integer, uint64;
@@ -167,8 +165,8 @@ struct co_next_mpi {
     void *(*find_data)(const char *symbol); // any other variable of the library below, NULL: it has none
     // By which its own calls raise errors, in their names: handler, object, kind of the object (1: communicator), code
     // and name of the call. NULL: it has none.
-    int (*errhandler_invoke)(MPI_Errhandler, void *, int, int, const char *);
-    // Open MPI's progress loop; NULL when it cannot be found.
+    int (*errhandler_invoke)(MPI_Errhandler, MPI_Comm, int, int, const char *);
+    // Moves it; NULL: that cannot be found. And joins its progress loop, where it has one for others.
     void (*progress)(void);
     int (*progress_register)(int (*callback)(void));
     int (*progress_unregister)(int (*callback)(void));

@@ -6,6 +6,71 @@
 
 #include <dlfcn.h>
 #include <stddef.h>
+#include <stdio.h>
+
+#define COMMON .find = find, .has_messages = true, .programs = "OMPI_NUM_APP_CTX", .job = "PMIX_NAMESPACE"
+
+static const char *const type_names[] = {"char",
+                                         "signed_char",
+                                         "unsigned_char",
+                                         "byte",
+                                         "packed",
+                                         "short",
+                                         "int",
+                                         "long",
+                                         "long_long_int",
+                                         "unsigned_short",
+                                         "unsigned",
+                                         "unsigned_long",
+                                         "float",
+                                         "double",
+                                         "long_double",
+                                         "unsigned_long_long",
+                                         "wchar",
+                                         "c_bool",
+                                         "int8_t",
+                                         "int16_t",
+                                         "int32_t",
+                                         "int64_t",
+                                         "uint8_t",
+                                         "uint16_t",
+                                         "uint32_t",
+                                         "uint64_t",
+                                         "aint",
+                                         "offset",
+                                         "count",
+                                         "c_complex",
+                                         "c_float_complex",
+                                         "c_double_complex",
+                                         "character",
+                                         "logical",
+                                         "integer",
+                                         "real",
+                                         "dblprec",
+                                         "cplex",
+                                         "dblcplex",
+                                         "integer1",
+                                         "integer2",
+                                         "integer4",
+                                         "integer8",
+                                         "real4",
+                                         "real8",
+                                         "complex8",
+                                         "complex16",
+                                         "2int",
+                                         "float_int",
+                                         "cxx_bool"};
+
+static bool predefined_type(const struct co_next_mpi *next, unsigned i, MPI_Datatype *type)
+{
+    char symbol[64];
+    if (i >= sizeof type_names / sizeof type_names[0]) {
+        return false;
+    }
+    snprintf(symbol, sizeof symbol, "ompi_mpi_%s", type_names[i]);
+    *type = next->find_data(symbol);
+    return true;
+}
 
 static void find_handles(struct co_next_mpi *next)
 {
@@ -42,19 +107,26 @@ static void find_progress(struct co_next_mpi *next, const char *library)
 static void find(struct co_next_mpi *next)
 {
     find_handles(next);
+    *(void **)&next->errhandler_invoke = next->find_data("ompi_errhandler_invoke");
     find_progress(next, next->family->progress_library);
 }
 
-const struct co_mpi_family co_family_open_mpi_4 = {.name = "Open MPI 4.1",
-                                                   .version = "Open MPI v4.1",
-                                                   .progress_library = "libopen-pal.so.40",
-                                                   .find = find,
-                                                   .joins_pmix = true};
+static const struct co_mpi_family open_mpi_4 = {.name = "Open MPI 4.1",
+                                                .version = "Open MPI v4.1",
+                                                .progress_library = "libopen-pal.so.40",
+                                                COMMON,
+                                                .joins_pmix = true};
 
 // Where PMIx was initialized before, its MPI_Init does not learn its own name and fails ("local rank: Not found").
-const struct co_mpi_family co_family_open_mpi_5 = {.name = "Open MPI 5.0",
-                                                   .version = "Open MPI v5.0",
-                                                   .progress_library = "libopen-pal.so.80",
-                                                   .find = find,
-                                                   .joins_pmix = false,
-                                                   .fault_tolerance = "OMPI_MCA_mpi_ft_enable"};
+static const struct co_mpi_family open_mpi_5 = {.name = "Open MPI 5.0",
+                                                .version = "Open MPI v5.0",
+                                                .progress_library = "libopen-pal.so.80",
+                                                COMMON,
+                                                .joins_pmix = false,
+                                                .fault_tolerance = "OMPI_MCA_mpi_ft_enable"};
+
+const struct co_mpi_abi co_mpi_abi_open_mpi = {
+    .predefined_type = predefined_type,
+    .families = (const struct co_mpi_family *const[]){&open_mpi_4, &open_mpi_5, NULL},
+    .libraries = (const char *const[]){"libmpi.so.40", NULL},
+    .mismatch = "the MPI library is neither Open MPI 4.1 nor 5.0, which castoff serves"};

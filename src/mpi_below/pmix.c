@@ -8,7 +8,7 @@
 // left before MPI_Init. Elsewhere (Open MPI 5) a PMIx_Init of our own stands before the library's: it hands every call
 // on, and leaves the mark behind the one that MPI_Init makes. A library that does not come by here is not marked.
 #define _GNU_SOURCE // dladdr
-#include "mpi_below/pmix.h"
+#include "mpi_below/marks.h"
 
 #include "base/settings.h"
 #include "mpi_below/next_mpi.h"
@@ -20,8 +20,6 @@
 #include <string.h>
 
 #define MARK_KEY "castoff.presence"
-// Ranks of different marks must not meet: raise it when the exchanges at start change.
-#define MARK UINT64_C(3)
 
 #define PMIX_OK 0
 #define PMIX_NOT_INITIALIZED (-31)
@@ -80,7 +78,7 @@ static bool find_functions(void)
 
 static bool leave_mark(void)
 {
-    struct pmix_value mark = {.type = PMIX_TYPE_UINT64, .data.number = MARK};
+    struct pmix_value mark = {.type = PMIX_TYPE_UINT64, .data.number = CO_MARK};
     return pmix.put(PMIX_SCOPE_GLOBAL, MARK_KEY, &mark) == PMIX_OK;
 }
 
@@ -94,7 +92,7 @@ static void announce_first(void)
     }
 }
 
-void co_pmix_announce(void)
+static void announce(void)
 {
     // Without a launcher that speaks PMIx there is no server to connect to.
     if (co_environment("PMIX_NAMESPACE") == NULL || co_environment("PMIX_RANK") == NULL) {
@@ -143,7 +141,7 @@ int PMIx_Init(struct pmix_proc *process, struct pmix_info *info, size_t count)
     return status;
 }
 
-bool co_pmix_settle(void)
+static bool settle(void)
 {
     is_awaited = false;
     if (is_held) {
@@ -162,12 +160,12 @@ static bool has_mark(int rank)
     if (pmix.get(&proc, MARK_KEY, &local_only, 1, &value) != PMIX_OK || value == NULL) {
         return false;
     }
-    bool is_ours = value->type == PMIX_TYPE_UINT64 && value->data.number == MARK;
+    bool is_ours = value->type == PMIX_TYPE_UINT64 && value->data.number == CO_MARK;
     free(value);
     return is_ours;
 }
 
-int co_pmix_first(int world_size, bool marked)
+static int first(int world_size, bool marked)
 {
     for (int rank = 0; rank < world_size; rank++) {
         if (has_mark(rank) == marked) {
@@ -176,3 +174,10 @@ int co_pmix_first(int world_size, bool marked)
     }
     return -1;
 }
+
+const struct co_marks co_marks_pmix = {.announce = announce,
+                                       .settle = settle,
+                                       .first = first,
+                                       .complaint =
+                                           "its launcher does not offer PMIx, so nobody can tell whether all ranks are "
+                                           "preloaded; start it by mpirun or srun --mpi=pmix"};

@@ -99,7 +99,9 @@ int co_workers_open(struct co_engine *engine)
             co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE, "one worker thread for everything (error %d)", -status);
         }
     }
-    return engine->mcast == NULL ? 0 : co_worker_start(&workers->first); // neighbours count on its answers
+    // Neighbours count on its answers; or nobody but it moves us while the program is in native calls.
+    bool must_run = engine->mcast != NULL || engine->bootstrap.needs_workers;
+    return must_run ? co_worker_start(&workers->first) : 0;
 }
 
 void co_workers_close(struct co_engine *engine)

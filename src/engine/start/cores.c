@@ -45,7 +45,8 @@ static void conclude(struct co_engine *engine, const cpu_set_t *masks, const str
     }
     engine->cores = CPU_COUNT(&nodes[engine->bootstrap.node_index].cores);
     int64_t progress = co_setting_number(CO_SET_PROGRESS);
-    engine->uses_threads = progress == PROGRESS_THREADS || (progress == PROGRESS_AUTO && has_free_core);
+    engine->uses_threads = progress == PROGRESS_THREADS ||
+                           (progress == PROGRESS_AUTO && (has_free_core || engine->bootstrap.needs_workers));
 }
 
 // A kernel for more cores than a cpu_set_t has bits refuses to fill one. Those beyond count as those below, 1024 apart:

@@ -31,8 +31,7 @@ void co_nonblocking_fill_status(const void *operation, MPI_Status *status)
     (void)operation;
     status->MPI_SOURCE = 0;
     status->MPI_TAG = 0;
-    status->_cancelled = 0;
-    status->_ucount = 0;
+    co_status_set_bytes(status, 0, false);
 }
 
 void co_nonblocking_let_go(struct co_nonblocking *operation)

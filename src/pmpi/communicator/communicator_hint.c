@@ -14,7 +14,7 @@ enum co_hint co_communicator_hint_read(MPI_Info info)
     static const char *const off[] = {"no", "off", "false", "0"};
     char value[16] = "";
     int is_set = 0;
-    if (info == co_next.info_null || info == NULL) {
+    if (info == co_next.info_null || info == CO_NO_HANDLE) {
         return CO_HINT_ABSENT;
     }
     co_next.Info_get(info, "castoff", (int)sizeof value - 1, value, &is_set);

@@ -26,7 +26,7 @@ _Thread_local struct co_communicators_cache co_communicators_cache __attribute__
 
 static size_t cell_of(MPI_Comm comm)
 {
-    return (size_t)(((uint64_t)(uintptr_t)comm >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & table.mask;
+    return (size_t)CO_HANDLE_HASH(comm) & table.mask;
 }
 
 static struct co_communicator *find_locked(MPI_Comm comm)

@@ -9,57 +9,6 @@
 
 struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
 
-static const char *const names[] = {"char",
-                                    "signed_char",
-                                    "unsigned_char",
-                                    "byte",
-                                    "packed",
-                                    "short",
-                                    "int",
-                                    "long",
-                                    "long_long_int",
-                                    "unsigned_short",
-                                    "unsigned",
-                                    "unsigned_long",
-                                    "float",
-                                    "double",
-                                    "long_double",
-                                    "unsigned_long_long",
-                                    "wchar",
-                                    "c_bool",
-                                    "int8_t",
-                                    "int16_t",
-                                    "int32_t",
-                                    "int64_t",
-                                    "uint8_t",
-                                    "uint16_t",
-                                    "uint32_t",
-                                    "uint64_t",
-                                    "aint",
-                                    "offset",
-                                    "count",
-                                    "c_complex",
-                                    "c_float_complex",
-                                    "c_double_complex",
-                                    "character",
-                                    "logical",
-                                    "integer",
-                                    "real",
-                                    "dblprec",
-                                    "cplex",
-                                    "dblcplex",
-                                    "integer1",
-                                    "integer2",
-                                    "integer4",
-                                    "integer8",
-                                    "real4",
-                                    "real8",
-                                    "complex8",
-                                    "complex16",
-                                    "2int",
-                                    "float_int",
-                                    "cxx_bool"};
-
 static bool measure(MPI_Datatype type, struct co_datatype *facts)
 {
     MPI_Count bytes, lower, extent, true_lower, true_extent;
@@ -76,19 +25,14 @@ static bool measure(MPI_Datatype type, struct co_datatype *facts)
 
 void co_datatypes_open(void)
 {
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char symbol[64] = "ompi_mpi_";
+    MPI_Datatype type;
+    for (unsigned i = 0; CO_MPI_ABI.predefined_type(&co_next, i, &type); i++) {
         struct co_datatype facts;
-        size_t length = sizeof "ompi_mpi_" - 1;
-        for (const char *letter = names[i]; *letter != '\0'; letter++) {
-            symbol[length++] = *letter;
-        }
-        MPI_Datatype type = co_next.find_data(symbol);
-        if (type == NULL || !measure(type, &facts)) {
+        if (type == CO_NO_HANDLE || !measure(type, &facts)) {
             continue;
         }
         size_t at = co_datatype_cell_of(type);
-        while (co_datatype_cells[at].type != NULL && co_datatype_cells[at].type != type) {
+        while (co_datatype_cells[at].type != CO_NO_HANDLE && co_datatype_cells[at].type != type) {
             at = (at + 1) % CO_DATATYPE_CELLS;
         }
         co_datatype_cells[at] = (struct co_datatype_cell){type, facts};
@@ -143,7 +87,7 @@ static bool is_built_of_runs(MPI_Datatype type)
 
 bool co_datatype_read(MPI_Datatype type, struct co_datatype *facts)
 {
-    if (type == NULL || type == co_next.datatype_null) {
+    if (type == CO_NO_HANDLE || type == co_next.datatype_null) {
         return false;
     }
     if (!measure(type, facts)) {

@@ -32,7 +32,7 @@ extern struct co_datatype_cell co_datatype_cells[CO_DATATYPE_CELLS];
 
 static inline size_t co_datatype_cell_of(MPI_Datatype type)
 {
-    return (size_t)(((uint64_t)(uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CO_DATATYPE_CELLS;
+    return (size_t)CO_HANDLE_HASH(type) % CO_DATATYPE_CELLS;
 }
 
 // NULL: a type of the program's, or an unusual or null one.
@@ -40,9 +40,9 @@ static inline const struct co_datatype *co_datatype_predefined(MPI_Datatype type
 {
     for (size_t at = co_datatype_cell_of(type);; at = (at + 1) % CO_DATATYPE_CELLS) {
         if (co_datatype_cells[at].type == type) {
-            return type == NULL ? NULL : &co_datatype_cells[at].facts;
+            return type == CO_NO_HANDLE ? NULL : &co_datatype_cells[at].facts;
         }
-        if (co_datatype_cells[at].type == NULL) {
+        if (co_datatype_cells[at].type == CO_NO_HANDLE) {
             return NULL;
         }
     }

@@ -39,7 +39,7 @@ static struct co_type_shape *make_shape(MPI_Datatype type, const struct co_datat
 static void clear(struct co_known_type_cell *cell)
 {
     free_known(atomic_exchange_explicit(&cell->known, NULL, memory_order_acq_rel)); // acquire T
-    co_store_release(&cell->type, NULL); // release C: known is NULL to the next owner
+    co_store_release(&cell->type, CO_NO_HANDLE); // release C: known is NULL to the next owner
 }
 
 static int copy_nothing(MPI_Datatype type, int key, void *extra, void *attribute_in, void *attribute_out, int *flag)
@@ -92,7 +92,7 @@ static struct co_known_type_cell *take_cell(MPI_Datatype type)
         struct co_known_type_cell *cell = co_known_type_cell(type, probe);
         MPI_Datatype owner = co_load_acquire(&cell->type); // acquire C
         is_there = owner == type;
-        found = found == NULL && owner == NULL ? cell : found;
+        found = found == NULL && owner == CO_NO_HANDLE ? cell : found;
     }
     found = is_there ? NULL : found;
     if (found != NULL) {

@@ -33,7 +33,7 @@ extern struct co_known_type_cell co_known_type_cells[CO_KNOWN_TYPE_CELLS];
 
 static inline struct co_known_type_cell *co_known_type_cell(MPI_Datatype type, unsigned probe)
 {
-    uint64_t hash = ((uint64_t)(uintptr_t)type >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+    uint64_t hash = CO_HANDLE_HASH(type);
     return &co_known_type_cells[(hash + probe) % CO_KNOWN_TYPE_CELLS];
 }
 

@@ -9,11 +9,11 @@
 #include "pmpi/life/process.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #define PIECE_BYTES ((size_t)1 << 30)
+#define TAG_MOST 0x7fff // that any MPI takes
 
 // A committed type of `bytes` bytes in a row.
 static int make_run(MPI_Datatype *run, size_t bytes)
@@ -38,7 +38,7 @@ static int make_run(MPI_Datatype *run, size_t bytes)
 int co_packing_tag(void)
 {
     static _Atomic unsigned tags;
-    return (int)(co_add_relaxed(&tags, 1) & INT_MAX); // relaxed: only different from the others'
+    return (int)(co_add_relaxed(&tags, 1) & TAG_MOST); // relaxed: only different from the others'
 }
 
 static int send_to_self(const void *from, MPI_Datatype from_type, void *to, MPI_Datatype to_type)

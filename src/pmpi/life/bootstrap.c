@@ -29,7 +29,7 @@ static int duplicate(MPI_Comm comm, MPI_Group group, MPI_Comm *copy)
 {
     enum { ANY_TAG_OF_A_USER = 0x0ca5 };
     if (co_next.Comm_create_group(comm, group, ANY_TAG_OF_A_USER, copy) != MPI_SUCCESS) {
-        *copy = NULL;
+        *copy = CO_NO_HANDLE;
         return -EIO;
     }
     return to_errno(co_next.Comm_set_errhandler(*copy, co_next.errors_return));
@@ -37,12 +37,13 @@ static int duplicate(MPI_Comm comm, MPI_Group group, MPI_Comm *copy)
 
 int co_bootstrap_open(void)
 {
-    MPI_Group self = NULL;
+    MPI_Group self = CO_NO_HANDLE;
     int error = to_errno(co_next.Comm_group(co_next.comm_world, &co_process.world_group));
     if (error == 0) {
         error = duplicate(co_next.comm_world, co_process.world_group, &co_process.world);
     }
     if (error == 0) {
+        co_next.quiet = co_process.world;
         error = to_errno(co_next.Comm_group(co_next.comm_self, &self));
     }
     if (error == 0) {
@@ -54,9 +55,9 @@ int co_bootstrap_open(void)
 
 static void release(MPI_Comm *comm)
 {
-    if (*comm != NULL) {
+    if (*comm != CO_NO_HANDLE) {
         co_next.Comm_free(comm);
-        *comm = NULL;
+        *comm = CO_NO_HANDLE;
     }
 }
 
@@ -65,10 +66,11 @@ void co_bootstrap_close(void)
     co_native_transfers_close();
     release(&co_process.node);
     release(&co_process.self);
+    co_next.quiet = CO_NO_HANDLE;
     release(&co_process.world);
-    if (co_process.world_group != NULL) {
+    if (co_process.world_group != CO_NO_HANDLE) {
         co_next.Group_free(&co_process.world_group);
-        co_process.world_group = NULL;
+        co_process.world_group = CO_NO_HANDLE;
     }
 }
 
@@ -139,10 +141,10 @@ static int cut_node(MPI_Comm *node, int most_ranks)
     int rank = 0;
     co_next.Comm_rank(whole, &rank);
     if (co_next.Comm_split(whole, rank / most_ranks, rank, node) != MPI_SUCCESS) {
-        *node = NULL;
+        *node = CO_NO_HANDLE;
     }
     co_next.Comm_free(&whole);
-    return *node == NULL ? -EIO : 0;
+    return *node == CO_NO_HANDLE ? -EIO : 0;
 }
 
 static int find_nodes(int *node_of_rank)
@@ -150,7 +152,7 @@ static int find_nodes(int *node_of_rank)
     int first = co_process.rank, most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS);
     if (co_next.Comm_split_type(co_process.world, MPI_COMM_TYPE_SHARED, co_process.rank, co_next.info_null,
                                 &co_process.node) != MPI_SUCCESS) {
-        co_process.node = NULL;
+        co_process.node = CO_NO_HANDLE;
         return -EIO;
     }
     co_next.Comm_set_errhandler(co_process.node, co_next.errors_return);
@@ -192,6 +194,7 @@ int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
                                        .node_count = co_process.node_count,
                                        .node_of_rank = nodes,
                                        .native_progress = co_progress_native,
+                                       .needs_workers = co_next.family->progress_library == NULL,
                                        .native_takes_device_memory = co_device_memory_is_taken,
                                        .native = co_native_transfers_open(co_process.node_count)};
     co_next.Comm_rank(co_process.node, &bootstrap->node_rank);

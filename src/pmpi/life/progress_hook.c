@@ -45,7 +45,7 @@ void co_progress_native_in_vain(void)
 
 void co_progress_hook_add(void)
 {
-    is_added = co_next.progress_register(on_native_progress) == 0;
+    is_added = co_next.progress_register != NULL && co_next.progress_register(on_native_progress) == 0;
 }
 
 void co_progress_hook_remove(void)

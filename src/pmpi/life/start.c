@@ -11,7 +11,7 @@
 #include "base/preload.h"
 #include "base/settings.h"
 #include "base/plain_counters.h"
-#include "mpi_below/pmix.h"
+#include "mpi_below/marks.h"
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
@@ -35,18 +35,25 @@
 #define WHY_MAX 600
 
 static bool is_announced;
+static bool keeps_messages; // although they were asked for
 static char why_native[WHY_MAX];
+
+// NULL: it does not tell.
+static const char *told_by_launcher(const char *variable)
+{
+    return variable == NULL ? NULL : co_environment(variable);
+}
 
 static bool has_programs(void)
 {
-    const char *programs = co_environment("OMPI_NUM_APP_CTX");
+    const char *programs = told_by_launcher(co_next.family->programs);
     return programs != NULL && atoi(programs) > 1 && !co_setting_number(CO_SET_MPMD);
 }
 
 // Who revokes a communicator wants every call on it to end, also those of castoff's, which does not hear of that.
 static bool tolerates_faults(void)
 {
-    const char *name = co_next.family->fault_tolerance, *value = name == NULL ? NULL : co_environment(name);
+    const char *value = told_by_launcher(co_next.family->fault_tolerance);
     return value != NULL && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
@@ -55,12 +62,22 @@ static bool is_left_to_native(void)
     return has_programs() || tolerates_faults();
 }
 
+// Messages that the family keeps.
+static void leave_messages(void)
+{
+    if (co_next.family != NULL && !co_next.family->has_messages) {
+        keeps_messages = co_setting_number(CO_SET_P2P) == CO_YES;
+        co_setting_replace(CO_SET_P2P, "no");
+    }
+}
+
 void co_start_prepare(void)
 {
     co_settings_load();
+    leave_messages();
     // A rank that will not take part must not be counted on by the others, whose settings may differ.
     if (co_setting_number(CO_SET_ENABLE) && co_next_mpi_mismatch() == NULL && !is_left_to_native()) {
-        co_pmix_announce();
+        CO_MARKS.announce();
     }
 }
 
@@ -76,6 +93,10 @@ static void complain(void)
     const char *sentence;
     for (size_t i = 0; co_process.rank == 0 && (sentence = co_settings_complaint(i)) != NULL; i++) {
         co_log(CO_LOG_WARN, CO_SUBSYS_PMPI, "%s", sentence);
+    }
+    if (co_process.rank == 0 && keeps_messages) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_PMPI,
+               "CASTOFF_P2P: messages are left to %s, whose collectives alone castoff takes", co_next.family->name);
     }
     if (co_process.rank == 0 && lacks_recorder()) {
         co_log(
@@ -94,8 +115,8 @@ static void tell_served(void)
         return;
     }
     co_engine_describe(co_process.engine, lines, sizeof lines);
-    co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff serves this job: %d ranks, nodes: %d", co_process.size,
-           co_process.node_count);
+    co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "castoff serves this job on %s: %d ranks, nodes: %d", co_next.family->name,
+           co_process.size, co_process.node_count);
     for (char *line = strtok_r(lines, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "%s", line);
     }
@@ -126,17 +147,16 @@ static bool may_exchange(void)
     }
     if (has_programs()) {
         tell_native(is_first, "it has %s programs; CASTOFF_MPMD=yes serves such jobs, if all of them are preloaded",
-                    co_environment("OMPI_NUM_APP_CTX"));
+                    told_by_launcher(co_next.family->programs));
         return false;
     }
     if (!is_announced) {
-        tell_native(is_first, "its launcher does not offer PMIx, so nobody can tell whether all ranks are preloaded; "
-                              "start it by mpirun or srun --mpi=pmix");
+        tell_native(is_first, "%s", CO_MARKS.complaint);
         return false;
     }
-    int absent = co_pmix_first(co_process.size, false);
+    int absent = CO_MARKS.first(co_process.size, false);
     if (absent >= 0) {
-        tell_native(is_first || (absent == 0 && co_pmix_first(co_process.size, true) == co_process.rank),
+        tell_native(is_first || (absent == 0 && CO_MARKS.first(co_process.size, true) == co_process.rank),
                     "rank %d runs without castoff, without this version of it, or with CASTOFF_ENABLE=0; preload all "
                     "ranks (castoff mpirun does)",
                     absent);
@@ -149,7 +169,7 @@ static bool may_exchange(void)
 // look. Before there is any other thread that counts.
 static void show_counters(void)
 {
-    const char *job = co_environment("PMIX_NAMESPACE");
+    const char *job = told_by_launcher(co_next.family->job);
     int error =
         co_descriptors_left(DESCRIPTORS_PLENTY) < DESCRIPTORS_PLENTY
             ? -EMFILE
@@ -294,7 +314,7 @@ static int rank_by_launcher(void)
 void co_start_finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
-    is_announced = co_pmix_settle();
+    is_announced = CO_MARKS.settle();
     if (init_code != MPI_SUCCESS) {
         return;
     }

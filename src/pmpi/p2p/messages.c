@@ -178,8 +178,7 @@ void co_message_fill_status(MPI_Status *status, int source, int tag, size_t byte
     if (status != MPI_STATUS_IGNORE) {
         status->MPI_SOURCE = source;
         status->MPI_TAG = tag;
-        status->_cancelled = is_cancelled;
-        status->_ucount = bytes;
+        co_status_set_bytes(status, bytes, is_cancelled);
     }
 }
 

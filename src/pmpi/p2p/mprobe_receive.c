@@ -119,18 +119,5 @@ int PMPI_Imrecv(void *address, int count, MPI_Datatype type, MPI_Message *handle
     return code;
 }
 
-// A handle of castoff's is a native one, too.
-MPI_Fint PMPI_Message_c2f(MPI_Message message)
-{
-    return co_next_mpi_get()->Message_c2f(message);
-}
-
-MPI_Message PMPI_Message_f2c(MPI_Fint message)
-{
-    return co_next_mpi_get()->Message_f2c(message);
-}
-
 CO_EXPORT(Mrecv);
 CO_EXPORT(Imrecv);
-CO_EXPORT(Message_c2f);
-CO_EXPORT(Message_f2c);

@@ -56,7 +56,7 @@ static void fill(struct co_native_done *done, unsigned slot, bool is_error, cons
     done->slot = slot;
     done->result = is_error && status->MPI_ERROR != MPI_SUCCESS ? -EIO : 0;
     done->peer = status->MPI_SOURCE;
-    done->bytes = status->_ucount;
+    done->bytes = co_status_bytes(status);
 }
 
 static unsigned collect(void *arg, unsigned first, unsigned count, struct co_native_done *done)
@@ -117,7 +117,7 @@ const struct co_native *co_native_transfers_open(int node_count)
     if (code == MPI_SUCCESS) {
         code = co_next.Comm_set_errhandler(transfers.comm, co_next.errors_return);
     } else {
-        transfers.comm = NULL;
+        transfers.comm = CO_NO_HANDLE;
     }
     if (!co_agreement_all(code == MPI_SUCCESS)) {
         return NULL;
@@ -130,9 +130,9 @@ const struct co_native *co_native_transfers_open(int node_count)
 
 void co_native_transfers_close(void)
 {
-    if (transfers.comm != NULL) {
+    if (transfers.comm != CO_NO_HANDLE) {
         co_next.Comm_free(&transfers.comm);
-        transfers.comm = NULL;
+        transfers.comm = CO_NO_HANDLE;
     }
     free(transfers.requests);
     free(transfers.statuses);

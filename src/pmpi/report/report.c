@@ -50,7 +50,7 @@ static void gather(struct co_report *report)
     co_call_counts_snapshot(report->calls);
     co_message_counts_snapshot(report->messages);
     report->ranks_counted = 1;
-    if (co_process.world != NULL) {
+    if (co_process.world != CO_NO_HANDLE) {
         report->ranks_counted = co_process.size;
         reduce((uint64_t *)report->calls, sizeof report->calls / (sizeof(uint64_t)), co_next.sum);
         reduce((uint64_t *)report->messages, sizeof report->messages / (sizeof(uint64_t)), co_next.sum);

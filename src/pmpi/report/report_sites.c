@@ -32,7 +32,7 @@ static struct {
 void co_report_sites_open(void)
 {
     bool mine = co_setting_number(CO_SET_REPORT_SITES) != 0;
-    table.is_wanted = co_process.counts && (co_process.world == NULL ? mine : co_agreement_any(mine) != 0);
+    table.is_wanted = co_process.counts && (co_process.world == CO_NO_HANDLE ? mine : co_agreement_any(mine) != 0);
 }
 
 static void count_locked(struct site site)
@@ -64,10 +64,10 @@ void co_report_sites_add(enum co_call call, enum co_reason reason)
 static size_t collect(struct co_report_site_row *mine, struct co_report_site_row **all)
 {
     size_t bytes = SITES_MAX * sizeof *mine;
-    size_t ranks = co_process.world == NULL ? 1 : (size_t)co_process.size;
+    size_t ranks = co_process.world == CO_NO_HANDLE ? 1 : (size_t)co_process.size;
     *all = co_process.rank == 0 ? calloc(ranks, bytes) : NULL;
     int possible = co_process.rank != 0 || *all != NULL;
-    if (co_process.world == NULL) {
+    if (co_process.world == CO_NO_HANDLE) {
         if (*all != NULL) {
             memcpy(*all, mine, bytes);
         }

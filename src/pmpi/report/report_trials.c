@@ -110,10 +110,10 @@ void co_report_trials_learn(void)
 // Rows of all ranks on rank 0, ROWS_MAX of each; those without calls are empty.
 static size_t collect(struct co_trial_row **all)
 {
-    size_t ranks = co_process.world == NULL ? 1 : (size_t)co_process.size;
+    size_t ranks = co_process.world == CO_NO_HANDLE ? 1 : (size_t)co_process.size;
     *all = co_process.rank == 0 ? calloc(ranks, sizeof table.rows) : NULL;
     int possible = co_process.rank != 0 || *all != NULL, everybody = 0;
-    if (co_process.world == NULL) {
+    if (co_process.world == CO_NO_HANDLE) {
         if (*all != NULL) {
             memcpy(*all, table.rows, sizeof table.rows);
         }

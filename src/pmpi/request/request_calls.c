@@ -51,16 +51,6 @@ int PMPI_Cancel(MPI_Request *handle)
     return co_next_mpi_get()->Cancel(handle);
 }
 
-MPI_Fint PMPI_Request_c2f(MPI_Request handle)
-{
-    return co_next_mpi_get()->Request_c2f(handle);
-}
-
-MPI_Request PMPI_Request_f2c(MPI_Fint handle)
-{
-    return co_next_mpi_get()->Request_f2c(handle);
-}
-
 int PMPI_Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_state,
                         MPI_Grequest_cancel_function *cancel, void *state, MPI_Request *handle)
 {
@@ -76,7 +66,5 @@ int PMPI_Grequest_complete(MPI_Request handle)
 CO_EXPORT(Request_get_status);
 CO_EXPORT(Request_free);
 CO_EXPORT(Cancel);
-CO_EXPORT(Request_c2f);
-CO_EXPORT(Request_f2c);
 CO_EXPORT(Grequest_start);
 CO_EXPORT(Grequest_complete);

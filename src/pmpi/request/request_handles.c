@@ -44,7 +44,7 @@ static struct {
 
 static size_t cell_of(MPI_Request handle, size_t mask)
 {
-    return (size_t)(((uint64_t)(uintptr_t)handle >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & mask;
+    return (size_t)CO_HANDLE_HASH(handle) & mask;
 }
 
 struct co_mpi_request *co_request_handles_find(MPI_Request handle)
@@ -58,7 +58,7 @@ struct co_mpi_request *co_request_handles_find(MPI_Request handle)
         if (there == handle) {
             return table->cells[i].request;
         }
-        if (there == NULL) {
+        if (there == CO_NO_HANDLE) {
             return NULL;
         }
     }
@@ -82,7 +82,7 @@ void co_request_handles_fetch(const MPI_Request handles[], int count)
 static void insert_locked(struct handle_table *table, struct co_mpi_request *request)
 {
     size_t i = cell_of(request->handle, table->mask);
-    while (co_load_relaxed(&table->cells[i].handle) != NULL) { // relaxed: only the holder of the lock writes
+    while (co_load_relaxed(&table->cells[i].handle) != CO_NO_HANDLE) { // relaxed: only the holder of the lock writes
         i = (i + 1) & table->mask;
     }
     table->cells[i].request = request;

@@ -23,7 +23,7 @@ bool co_requests_are_given(int count, const MPI_Request handles[])
 {
     bool are_given = count > 0 && handles != NULL;
     for (int i = 0; are_given && i < count; i++) {
-        are_given = handles[i] != NULL;
+        are_given = handles[i] != CO_NO_HANDLE;
     }
     return are_given;
 }

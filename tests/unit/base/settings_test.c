@@ -341,6 +341,19 @@ static void the_environment_of_others_is_visible(void **state)
     assert_null(co_environment("NOT_OURS"));
 }
 
+static void a_start_may_replace_a_value(void **state)
+{
+    (void)state;
+    load("CASTOFF_P2P", "yes");
+    uint64_t asked = co_settings_hash();
+    co_setting_replace(CO_SET_P2P, "no");
+    assert_int_equal(co_setting_number(CO_SET_P2P), CO_NO);
+    assert_string_equal(co_setting_text(CO_SET_P2P), "no");
+    assert_false(co_setting_is_default(CO_SET_P2P));
+    assert_true(co_settings_hash() != asked);
+    assert_string_equal(co_environment("CASTOFF_P2P"), "yes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +369,7 @@ int main(void)
         cmocka_unit_test_setup(complaints_have_an_end, clean),
         cmocka_unit_test_setup(the_hash_is_that_of_the_values_in_force, clean),
         cmocka_unit_test_setup(every_agreed_setting_counts_in_the_hash, clean),
+        cmocka_unit_test_setup(a_start_may_replace_a_value, clean),
         cmocka_unit_test_setup(the_environment_of_others_is_visible, clean),
     };
 

@@ -125,6 +125,7 @@ static int one_node_broadcast(void *arg, void *data, size_t bytes)
 }
 
 void (*engine_job_before_open)(struct job_rank *rank);
+bool engine_job_needs_workers;
 
 static void open_engine(struct job_rank *rank)
 {
@@ -143,6 +144,7 @@ static void open_engine(struct job_rank *rank)
                                      .node_index = rank->node,
                                      .node_count = job->nodes,
                                      .node_of_rank = job->node_of_rank,
+                                     .needs_workers = engine_job_needs_workers,
                                      .arg = rank};
     if (engine_job_before_open != NULL) {
         engine_job_before_open(rank);

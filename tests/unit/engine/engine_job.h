@@ -41,6 +41,9 @@ struct engine_job {
 // Called on every rank right before its engine opens, in its thread; NULL: not.
 extern void (*engine_job_before_open)(struct job_rank *rank);
 
+// The MPI below moves no engine. False at first.
+extern bool engine_job_needs_workers;
+
 // Hears, and may change, what goes through the exchanges; called in any rank's thread, at the same time. NULL: nobody.
 extern void (*engine_job_listener)(unsigned char *data, size_t bytes);
 

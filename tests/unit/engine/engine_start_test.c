@@ -199,6 +199,27 @@ static void threads_go_by_descriptors(void **state)
     engine_job_set("CASTOFF_PROGRESS", NULL);
 }
 
+// Where nobody moves the engine while the program is in native calls, worker threads do, or it is not opened.
+static void without_a_progress_loop_there_are_workers(void **state)
+{
+    (void)state;
+    engine_job_needs_workers = true;
+    engine_job_set("CASTOFF_PROGRESS", "auto");
+    expected_word = "progress: worker thread and callers";
+    engine_job_run(2, (const int[]){0, 0}, description_has_the_word);
+    engine_job_set("CASTOFF_PROGRESS", "caller");
+    expected_word = "CASTOFF_PROGRESS=caller";
+    engine_job_run(2, (const int[]){0, 0}, all_refuse);
+    engine_job_run(2, (const int[]){0, 1}, all_refuse);
+    engine_job_set("CASTOFF_PROGRESS", "threads");
+    engine_job_set("CASTOFF_UDP_SUBGROUPS", "8");
+    expected_word = "some rank can have none";
+    run_with_descriptors(17 + 9, 2, (const int[]){0, 1}, all_refuse);
+    engine_job_set("CASTOFF_UDP_SUBGROUPS", NULL);
+    engine_job_set("CASTOFF_PROGRESS", NULL);
+    engine_job_needs_workers = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -211,6 +232,7 @@ int main(void)
         cmocka_unit_test(offload_can_be_switched_off),
         cmocka_unit_test(the_last_descriptors_are_left_to_native),
         cmocka_unit_test(threads_go_by_descriptors),
+        cmocka_unit_test(without_a_progress_loop_there_are_workers),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Who of the job runs with castoff? A rank without the preload would never join a collective of ours, so the question
+// must be answered without one. Each rank leaves a mark with its launcher before the exchange that MPI_Init itself
+// makes, which carries the marks to everybody; afterwards each rank reads all of them locally. Start only.
+#ifndef CASTOFF_MPI_BELOW_MARKS_H
+#define CASTOFF_MPI_BELOW_MARKS_H
+
+#include <stdbool.h>
+
+#include "mpi_below/abi.h"
+
+// Ranks of different marks must not meet: raise it when the exchanges at start change.
+#define CO_MARK 3
+
+struct co_marks {
+    // Before the native MPI_Init: leaves the mark, or sees to it that it is left meanwhile.
+    void (*announce)(void);
+    // After it: gives back what the announcement held. Whether the mark was left; false: the launcher takes none.
+    bool (*settle)(void);
+    // The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
+    int (*first)(int world_size, bool marked);
+    const char *complaint; // what is wrong and what to do, where the launcher takes none
+};
+
+// Of the launchers that go with the MPI of this build.
+#ifdef OPEN_MPI
+#define CO_MARKS co_marks_pmix
+#else
+#define CO_MARKS co_marks_pmi
+#endif
+extern const struct co_marks CO_MARKS;
+
+#endif
