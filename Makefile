@@ -52,7 +52,8 @@ endif
 # All of src but what knows mpi.h, the modules, which bring libraries along, one-sided multicast, and proxies.
 CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/onesided/% src/offload/% %/verbs/% %/rc/%,$\
   $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
-PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c src/mpi_below/*.c)
+# Of mpi_below each ABI has its own (mk/mpich.mk has the other one).
+PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c) $(addprefix src/mpi_below/,next_mpi.c open_mpi.c pmix.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
 PMPI_OBJ := $(PMPI_SRC:%.c=$(BUILD)/obj/%.o)
 # Linked in statically, symbols hidden: the preload must bring nothing but libc along.
@@ -64,12 +65,13 @@ all: lib tools
 lib: $(BUILD)/libcastoff.so
 tools: $(BUILD)/castoff
 
-# Into its place in one step: a job may begin at any moment.
+# $(1): objects; $(2): its name. Into its place in one step: a job may begin at any moment.
+link_preload = $(CC) -shared -o $@.new $(1) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
+  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,$(2) $(STATIC_LIBS) -pthread -ldl && mv -f $@.new $@
+
 $(BUILD)/libcastoff.so: $(CORE_OBJ) $(PMPI_OBJ) src/mpi_below/exports.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -o $@.new $(CORE_OBJ) $(PMPI_OBJ) $(if $(LTO),$(CFLAGS) $(HARDEN_C) $(LTO) $(HARDEN_LD),$(LDFLAGS_SAN)) -Wl,--version-script=src/mpi_below/exports.map \
-	  -Wl,-Bsymbolic-functions -Wl,-z,defs -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-soname,libcastoff.so $(STATIC_LIBS) -pthread -ldl && \
-	  mv -f $@.new $@
+	$(Q)$(call link_preload,$(CORE_OBJ) $(PMPI_OBJ),libcastoff.so)
 
 # Everything below src/pmpi, for unit tests, fuzz targets and tools: no MPI.
 $(BUILD)/libcore.a: $(CORE_OBJ)
@@ -82,7 +84,7 @@ $(BUILD)/obj/%.o: %.c Makefile
 	$(call say,CC,$<)
 	$(Q)$(CC) $(ALL_CFLAGS) $(if $(filter $@,$(PMPI_OBJ) $(RECORD_OBJ)),$(MPI_CFLAGS)) -c $< -o $@
 
--include mk/analyze.mk mk/onesided.mk mk/offload.mk mk/version.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/packages.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
+-include mk/mpich.mk mk/analyze.mk mk/onesided.mk mk/offload.mk mk/version.mk mk/tools.mk mk/tests.mk mk/check.mk mk/deps.mk mk/bench.mk mk/kernel.mk mk/fuzz.mk mk/demo.mk mk/readme.mk mk/install.mk mk/packages.mk mk/apps.mk mk/suites.mk tests/mpi/build.mk
 
 clean:
 	rm -rf build build-*

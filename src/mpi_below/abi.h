@@ -5,7 +5,10 @@
 #ifndef CASTOFF_MPI_BELOW_ABI_H
 #define CASTOFF_MPI_BELOW_ABI_H
 
+// MPICH's leaves it to the compiler's options whether what it declares is seen, and castoff's PMPI functions are to be.
+#pragma GCC visibility push(default)
 #include <mpi.h>
+#pragma GCC visibility pop
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

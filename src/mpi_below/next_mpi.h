@@ -6,7 +6,6 @@
 #ifndef CASTOFF_MPI_BELOW_NEXT_MPI_H
 #define CASTOFF_MPI_BELOW_NEXT_MPI_H
 
-#include <mpi.h>
 #include <stdbool.h>
 
 #include "base/atomics.h"
