@@ -110,7 +110,7 @@ static void print_families(const char *mpirun)
     struct co_family_found *found = calloc(CO_FAMILIES_MAX, sizeof *found);
     int count = found != NULL ? co_families_find(found, mpirun) : 0;
     for (int i = 0; i < count; i++) {
-        bool is_served = found[i].family != NULL && found[i].family->library != NULL;
+        bool is_served = co_family_is_served(found[i].family);
         printf("MPI here    ");
         co_plain_put(stdout, found[i].text);
         printf(is_served ? ", served: " : ", not served, castoff stays off: ");

@@ -24,8 +24,7 @@ static json_t *json_families(const char *mpirun)
         const struct co_family *family = found[i].family;
         json_array_append_new(rows, json_pack("{s:o, s:s, s:b, s:o}", "version", co_plain_json(found[i].text), "family",
                                               family != NULL ? family->name : "unknown", "served",
-                                              family != NULL && family->library != NULL, "path",
-                                              co_plain_json(found[i].path)));
+                                              co_family_is_served(family), "path", co_plain_json(found[i].path)));
     }
     free(found);
     return rows;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/settings.h"
+#include "families.h"
 #include "launcher.h"
 #include "places.h"
 #include "program.h"
@@ -48,6 +49,17 @@ static int check_programs(const struct co_launcher_plan *plan)
     return TOOL_OK;
 }
 
+// Of a program that is linked with MPICH, where a system has both and says so in the names, as Debian does.
+static int find_mpirun(char mpirun[PATH_MAX], const struct co_launcher_plan *plan, const char *name)
+{
+    const char *folders = co_environment("PATH");
+    char program[PATH_MAX];
+    bool is_mpich = plan->program_count > 0 && co_program_find(program, plan->programs[0], folders) == 0 &&
+                    co_family_links_mpich(program);
+    return is_mpich && co_program_find(mpirun, "mpirun.mpich", folders) == 0 ? 0
+                                                                             : co_program_find(mpirun, name, folders);
+}
+
 static int run(int argc, char **argv)
 {
     static char mpirun_name[] = "mpirun";
@@ -66,7 +78,7 @@ static int run(int argc, char **argv)
         co_command_complain(&co_command_mpirun, "%s", why);
         return TOOL_USAGE;
     }
-    if (co_program_find(mpirun, mpirun_name, co_environment("PATH"))) {
+    if (find_mpirun(mpirun, &plan, mpirun_name)) {
         co_command_complain(&co_command_mpirun,
                             "mpirun is not on PATH; install openmpi-bin or load the module of your Open MPI");
         return TOOL_NOT_FOUND;

@@ -14,6 +14,7 @@
 #include "base/plain_text.h"
 #include "base/preload.h"
 #include "base/settings.h"
+#include "families.h"
 #include "places.h"
 #include "program.h"
 #include "set_option.h"
@@ -131,9 +132,20 @@ static bool records(void)
     return directory && *directory;
 }
 
+// One line is enough for a job, as far as launchers tell their ranks.
+static bool is_first_of_job(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+    const char *rank = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && rank == NULL; i++) {
+        rank = co_environment(names[i]);
+    }
+    return rank == NULL || strcmp(rank, "0") == 0;
+}
+
 // Ours first, so that we see calls before they reach libmpi; what was there stays behind us. What records them stands
 // before all: it is to see the program's calls and none of ours.
-static int make_preload(struct plan *plan)
+static int make_preload(struct plan *plan, bool is_mpich)
 {
     char library[PATH_MAX];
     const char *before = co_environment("LD_PRELOAD");
@@ -141,7 +153,7 @@ static int make_preload(struct plan *plan)
         co_command_complain(&co_command_run, "LD_PRELOAD is too long already");
         return TOOL_FAILED;
     }
-    if (co_places_library(library)) {
+    if ((is_mpich ? co_places_preload(library, CO_FAMILY_LIBRARY_MPICH) : co_places_library(library))) {
         co_command_complain(&co_command_run, "libcastoff.so is neither beside the castoff command nor in ../lib; "
                                              "build it with make or install it again");
         return TOOL_FAILED;
@@ -149,6 +161,12 @@ static int make_preload(struct plan *plan)
     int status = put_first(plan, library);
     if (status || !records()) {
         return status;
+    }
+    if (is_mpich) {
+        if (is_first_of_job()) {
+            co_command_complain(&co_command_run, "calls of MPICH are not recorded; the program runs without that");
+        }
+        return TOOL_OK;
     }
     if (co_places_recorder(library)) {
         co_command_complain(&co_command_run, "libcastoff-record.so, which records, is not beside libcastoff.so; build "
@@ -194,17 +212,6 @@ static void show_word(FILE *stream, const char *word)
     fputc('\'', stream);
 }
 
-// One line is enough for a job, as far as launchers tell their ranks.
-static bool is_first_of_job(void)
-{
-    static const char *const names[] = {"PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    const char *rank = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && rank == NULL; i++) {
-        rank = co_environment(names[i]);
-    }
-    return rank == NULL || strcmp(rank, "0") == 0;
-}
-
 static void show(const struct plan *plan, FILE *stream, char **argv, bool preloads)
 {
     for (int id = 0; id < CO_SETTING_COUNT; id++) {
@@ -228,6 +235,18 @@ static void show(const struct plan *plan, FILE *stream, char **argv, bool preloa
     fflush(stream);
 }
 
+// Why nothing is preloaded, as the end of the sentence "PROGRAM ..."; NULL: nothing stands in the way.
+static const char *find_obstacle(const char *path, bool is_mpich)
+{
+    char library[PATH_MAX];
+    const char *obstacle = co_program_kind_text(co_program_look(path));
+    if (!obstacle && is_mpich && co_places_preload(library, CO_FAMILY_LIBRARY_MPICH)) {
+        obstacle =
+            "is linked with MPICH, and " CO_FAMILY_LIBRARY_MPICH " is not beside libcastoff.so (make mpich builds it)";
+    }
+    return obstacle;
+}
+
 static int become(struct plan *plan, char **argv)
 {
     char path[PATH_MAX];
@@ -238,12 +257,13 @@ static int become(struct plan *plan, char **argv)
                             failed == -ENOENT && !strchr(argv[0], '/') ? "not found on PATH" : strerror(-failed));
         return failed == -EACCES || failed == -EISDIR ? TOOL_CANNOT_EXECUTE : TOOL_NOT_FOUND;
     }
-    const char *obstacle = co_program_kind_text(co_program_look(path));
+    bool is_mpich = co_family_links_mpich(path);
+    const char *obstacle = find_obstacle(path, is_mpich);
     if (obstacle && is_first_of_job()) {
         co_command_complain(&co_command_run, "%s %s; it runs without castoff", argv[0], obstacle);
     }
     if (!obstacle) {
-        int status = make_preload(plan);
+        int status = make_preload(plan, is_mpich);
         if (status) {
             return status;
         }

@@ -41,9 +41,14 @@ static int find_in(char path[PATH_MAX], const char *const folders[], const char 
 
 static const char *const library_folders[] = {".", "../lib", "../lib/castoff", NULL};
 
+int co_places_preload(char path[PATH_MAX], const char *name)
+{
+    return find_in(path, library_folders, name);
+}
+
 int co_places_library(char path[PATH_MAX])
 {
-    return find_in(path, library_folders, "libcastoff.so");
+    return co_places_preload(path, "libcastoff.so");
 }
 
 int co_places_recorder(char path[PATH_MAX])

@@ -9,6 +9,7 @@
 // Each fills path[PATH_MAX] with an absolute path and returns 0, or -ENOENT.
 int co_places_self(char path[PATH_MAX]);
 int co_places_library(char path[PATH_MAX]);                         // libcastoff.so
+int co_places_preload(char path[PATH_MAX], const char *name);       // of such libraries that one
 int co_places_recorder(char path[PATH_MAX]);                        // libcastoff-record.so
 int co_places_group_library(char path[PATH_MAX]);                   // libcastoff-group.so
 int co_places_bench_program(char path[PATH_MAX], const char *name); // "coll"
