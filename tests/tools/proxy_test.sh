@@ -7,6 +7,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${BUILD:-build}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # root is no reason to fail here
 passed=0 failed=0 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-proxy.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
