@@ -26,9 +26,7 @@
 #define TURNS 64                   // between two looks at the clock
 #define LOANS 4                    // of the node's staging: two for each player
 #define LARGEST (CO_SHM_MEASURED_LEAST << (2 * (CO_SHM_MEASURED_SIZES - 1)))
-#define MESSAGE_PIECE ((size_t)8 << 10) // as in the ring of messages
-#define MESSAGE_SLOTS 4
-#define STREAM_PIECE ((size_t)16 << 10)
+#define STREAM_PIECE ((size_t)16 << 10) // as in the streams of collectives, and in rings of messages of few ranks
 #define STREAM_SLOTS 16
 #define BCAST_RUN 8 // broadcasts that follow each other: by ring the root need not wait for the end of one
 
@@ -58,9 +56,9 @@ static struct stage *stage_of(const struct co_shm_node *node, int rank)
     return (struct stage *)((char *)node->segment.base + offset);
 }
 
-static char *slot(struct stage *stage, uint64_t piece, size_t bytes, size_t slots)
+static char *slot(struct stage *stage, uint64_t piece)
 {
-    return (char *)stage + CO_SHM_PAGE + (size_t)(piece % slots) * bytes;
+    return (char *)stage + CO_SHM_PAGE + (size_t)(piece % STREAM_SLOTS) * STREAM_PIECE;
 }
 
 static bool fail(struct player *player)
@@ -98,37 +96,36 @@ static bool meet(struct player *player)
            (co_load_acquire(&player->other->step) != GIVEN_UP || fail(player));
 }
 
-static bool write_piece(struct player *player, size_t piece, size_t slots, size_t at)
+static bool write_piece(struct player *player, size_t at)
 {
     uint64_t number = player->written;
-    if (number >= slots && !await(player, &player->other->taken, number - slots + 1)) {
+    if (number >= STREAM_SLOTS && !await(player, &player->other->taken, number - STREAM_SLOTS + 1)) {
         return false;
     }
-    memcpy(slot(player->mine, number, piece, slots), player->source + at, piece);
+    memcpy(slot(player->mine, number), player->source + at, STREAM_PIECE);
     co_store_release(&player->mine->pieces, ++player->written); // release M1
     return true;
 }
 
-static bool read_piece(struct player *player, size_t piece, size_t slots, size_t at)
+static bool read_piece(struct player *player, size_t at)
 {
     uint64_t number = player->read;
     if (!await(player, &player->other->pieces, number + 1)) {
         return false;
     }
-    memcpy(player->target + at, slot(player->other, number, piece, slots), piece);
+    memcpy(player->target + at, slot(player->other, number), STREAM_PIECE);
     co_store_release(&player->mine->taken, ++player->read); // release M1
     return true;
 }
 
 static bool by_ring(struct player *player, enum co_shm_way way, size_t bytes)
 {
-    bool is_message = way == CO_SHM_WAY_MESSAGE, are_both = way == CO_SHM_WAY_ALLGATHER;
-    size_t piece = is_message ? MESSAGE_PIECE : STREAM_PIECE, slots = is_message ? MESSAGE_SLOTS : STREAM_SLOTS;
-    for (size_t at = 0; at < bytes; at += piece) {
-        if ((player->is_first || are_both) && !write_piece(player, piece, slots, at)) {
+    bool are_both = way == CO_SHM_WAY_ALLGATHER;
+    for (size_t at = 0; at < bytes; at += STREAM_PIECE) {
+        if ((player->is_first || are_both) && !write_piece(player, at)) {
             return false;
         }
-        if ((!player->is_first || are_both) && !read_piece(player, piece, slots, at)) {
+        if ((!player->is_first || are_both) && !read_piece(player, at)) {
             return false;
         }
     }

@@ -12,7 +12,7 @@
 #include "base/shm_segment.h"
 #include "p2p/channel/ring.h"
 
-#define AREA_MOST ((size_t)32 << 10)
+#define AREA_MOST ((size_t)256 << 10) // holds enough pieces of a stream for both sides to copy all the time
 #define AREA_LEAST ((size_t)2 << 10)
 #define SLOTS_DEEP 512
 #define SLOTS 64
