@@ -86,7 +86,7 @@ struct co_mcast {
     size_t kept_bytes;
     size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
-    struct co_rtt trip;     // of control messages
+    struct co_rtt control_rtt;
     struct co_rtt nack_rtt; // from a request to its first answer
     struct co_repair_window repair_window;
     uint64_t heard_ns; // when a first transmission came last, from whomever

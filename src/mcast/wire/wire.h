@@ -193,11 +193,11 @@ void co_wire_nack_decode(struct co_nack_body *body, const uint8_t *from);
 void co_wire_range_decode(struct co_nack_range *range, const uint8_t *from, unsigned index);
 
 // Body bytes of READ_OFFER with so many entries.
-size_t co_wire_lent_bytes(unsigned entries);
+size_t co_wire_read_offer_bytes(unsigned entries);
 // The entries are put behind the body one by one, in any order.
 void co_wire_read_offer_encode(uint8_t *to, const struct co_read_offer_body *body);
-void co_wire_lent_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index);
+void co_wire_read_offer_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index);
 void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *from);
-void co_wire_lent_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index);
+void co_wire_read_offer_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index);
 
 #endif

@@ -162,12 +162,12 @@ static void several_workers_move_it_all(void **state)
 static void they_repair_what_is_lost(void **state)
 {
     (void)state;
-    uint64_t harmed = co_counter_read(CO_COUNT_FAULTS_INJECTED), repaired = co_counter_read(CO_COUNT_FETCH_BYTES);
+    uint64_t harmed = co_counter_read(CO_COUNT_FAULTS_INJECTED), repaired = co_counter_read(CO_COUNT_RETRANSMITTED);
     engine_job_set("CASTOFF_FAULT", "drop=0.03,dup=0.02,reorder=0.02,corrupt=0.01,seed=11");
     engine_job_run(3, (const int[]){0, 1, 2}, mixed);
     engine_job_set("CASTOFF_FAULT", NULL);
     assert_true(co_counter_read(CO_COUNT_FAULTS_INJECTED) > harmed);
-    assert_true(co_counter_read(CO_COUNT_FETCH_BYTES) > repaired);
+    assert_true(co_counter_read(CO_COUNT_RETRANSMITTED) > repaired);
 }
 
 static void say_workers(struct job_rank *rank)
