@@ -32,7 +32,6 @@
 #include "transport/reads.h"
 
 #define CO_RETRANSMIT_QUEUE 256
-#define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_NACK_RANGES_MAX 128
 #define CO_EARLY_CHAINS 1024
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.

@@ -34,6 +34,7 @@
 #define CO_WIRE_HEAD_BYTES 24
 #define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_END_OF_BLOCK
 #define CO_WIRE_CREDIT_SHIFT_MAX 32
+#define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
 
 enum co_wire_kind {

@@ -22,8 +22,8 @@
 #include "base/settings.h"
 #include "engine/engine_state.h"
 #include "engine/progress/team_failure.h"
-#include "mcast/state/endpoint.h"
 #include "engine_job.h"
+#include "mcast_inside.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 6, CALLERS_SLEEPS = 40 };
 
@@ -203,13 +203,13 @@ static void without_threads_callers_do_it(void **state)
 
 static void ranks_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.liveness_proof == CO_LIVENESS_PROOF_MEMBERS,
+    job_require(inside_liveness_proof(rank->engine->mcast) == CO_LIVENESS_PROOF_MEMBERS,
                 "silence is not taken for death");
 }
 
 static void hosts_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS,
+    job_require(inside_liveness_proof(rank->engine->mcast) == CO_LIVENESS_PROOF_HOSTS,
                 "a rank without a thread is silent");
 }
 

@@ -14,7 +14,7 @@
 #include "base/counters.h"
 #include "mcast_world.h"
 #include "mcast/repair/retransmit.h"
-#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 
 enum { CHUNK = 100, CHUNKS = 60 };
 

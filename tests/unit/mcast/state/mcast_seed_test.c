@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
+#include "mcast/state/group.h"
 #include "mcast_seeds.h"
 
 static void the_first_chunk_opens_the_group(void **state)
