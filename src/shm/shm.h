@@ -27,8 +27,7 @@ struct co_shm_config {
     uint64_t measure_patience_ns; // that the two who measure have with each other; 0: the usual
     int watched_most;             // peers watched by a descriptor of their own, the others by process number
     // Exchange among the ranks of the node, given by the bootstrap; collective.
-    int (*barrier)(void *arg);
-    int (*all_agree)(void *arg, int mine); // minimum over the node
+    int (*minimum)(void *arg, int *values, int count); // of each value over the node, in place, once all have come
     void *arg;
 };
 

@@ -103,7 +103,7 @@ static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_chan
         .memory = co_messages_memory(bootstrap->node_size),
         .is_deep = engine->is_oversubscribed,
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
-        .all_agree = bootstrap->node_minimum,
+        .minimum = bootstrap->node_minimum,
         .arg = bootstrap->arg,
     };
     return engine->shm == NULL ? 0 : co_ring_channel_open(channel, &rings);

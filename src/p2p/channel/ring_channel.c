@@ -146,54 +146,78 @@ static int rings_allocate(struct ring_channel *rings)
     return rings->writers == NULL || rings->readers == NULL ? -ENOMEM : 0;
 }
 
-static int rings_map(struct ring_channel *rings)
+static size_t rings_bytes(const struct co_ring_channel_config *config, struct co_ring_shape shape)
+{
+    return (size_t)config->size * (size_t)(config->size - 1) * co_ring_bytes(shape);
+}
+
+// By the first rank. What is asked for, or less where /dev/shm is small: half of what is free, for collectives have
+// been promised memory that they have not touched.
+static size_t rings_memory(const struct co_ring_channel_config *config)
+{
+    size_t room = co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) / 2;
+    return room < config->memory ? room : config->memory;
+}
+
+static int rings_create(struct ring_channel *rings, const char *name, size_t memory)
 {
     const struct co_ring_channel_config *config = &rings->config;
-    size_t bytes = (size_t)config->size * (size_t)(config->size - 1) * co_ring_bytes(rings->shape);
-    char name[CO_SHM_NAME_MAX];
-    co_shm_segment_name(name, config->job_key, config->number);
-    bool is_first = config->rank == 0;
-    int error =
-        is_first ? co_shm_segment_create(&rings->segment, name, bytes, (size_t)config->size * CO_SHM_NATIVE_BYTES) : 0;
-    error = config->all_agree(config->arg, error);
-    if (error == 0) {
-        error = is_first ? 0 : co_shm_segment_attach(&rings->segment, name, bytes);
-        size_t own = bytes / (size_t)config->size;
-        if (error == 0) {
-            error = co_shm_segment_touch((char *)rings->segment.base + (size_t)config->rank * own, own);
-        }
-        error = config->all_agree(config->arg, error);
-    }
-    if (is_first) {
-        co_shm_segment_unlink(&rings->segment);
-    } else {
+    struct co_ring_shape shape = co_ring_channel_shape(memory, config->size, config->is_deep);
+    return shape.area == 0 ? -ENOSPC
+                           : co_shm_segment_create(&rings->segment, name, rings_bytes(config, shape),
+                                                   (size_t)config->size * CO_SHM_NATIVE_BYTES);
+}
+
+// On every rank, once the first one has made the segment.
+static int rings_map(struct ring_channel *rings, const char *name)
+{
+    const struct co_ring_channel_config *config = &rings->config;
+    size_t bytes = rings_bytes(config, rings->shape), own = bytes / (size_t)config->size;
+    int error = rings_allocate(rings);
+    if (error == 0 && config->rank != 0) {
+        error = co_shm_segment_attach(&rings->segment, name, bytes);
         rings->segment.name[0] = '\0'; // the first rank's to remove
     }
-    return error;
+    return error != 0 ? error : co_shm_segment_touch((char *)rings->segment.base + (size_t)config->rank * own, own);
 }
 
-// What is asked for, or less where /dev/shm is small: half of what is free, for collectives have been promised memory
-// that they have not touched. Collective.
-static size_t rings_agree_on_memory(const struct co_ring_channel_config *config)
+static void rings_find_all(struct ring_channel *rings)
 {
-    size_t room = config->rank == 0 ? co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) : SIZE_MAX;
-    size_t kib = (room / 2 < config->memory ? room / 2 : config->memory) >> 10;
-    return (size_t)config->all_agree(config->arg, kib < INT_MAX ? (int)kib : INT_MAX) << 10;
+    const struct co_ring_channel_config *config = &rings->config;
+    for (int peer = 0; peer < config->size; peer++) {
+        if (peer != config->rank) {
+            rings->writers[peer].ring = rings_find(rings, config->rank, peer);
+            rings->readers[peer].ring = rings_find(rings, peer, config->rank);
+        }
+    }
 }
 
+// Two exchanges, for each of which every rank needs a turn of the processor: what the first one has made, and whether
+// all have mapped it. The least of each word counts.
 int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
 {
-    struct co_ring_shape shape = co_ring_channel_shape(rings_agree_on_memory(config), config->size, config->is_deep);
-    struct ring_channel *rings = shape.area == 0 ? NULL : calloc(1, sizeof(*rings));
-    int error = shape.area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
+    enum { STATUS, KIB, WORDS };
+    char name[CO_SHM_NAME_MAX];
+    struct ring_channel *rings = calloc(1, sizeof(*rings));
+    int told[WORDS] = {rings == NULL ? -ENOMEM : 0, INT_MAX};
+    co_shm_segment_name(name, config->job_key, config->number);
     if (rings != NULL) {
-        *rings = (struct ring_channel){
-            .channel = {&ops, shape.area / 4 + sizeof(struct co_packet_handle)}, .config = *config, .shape = shape};
-        error = rings_allocate(rings);
+        rings->config = *config;
     }
-    error = config->all_agree(config->arg, error);
+    if (rings != NULL && config->rank == 0) {
+        size_t kib = rings_memory(config) >> 10;
+        told[KIB] = kib < INT_MAX ? (int)kib : INT_MAX;
+        told[STATUS] = rings_create(rings, name, (size_t)told[KIB] << 10);
+    }
+    int error = config->minimum(config->arg, told, WORDS);
+    error = error != 0 ? error : told[STATUS];
     if (error == 0) {
-        error = rings_map(rings);
+        rings->shape = co_ring_channel_shape((size_t)told[KIB] << 10, config->size, config->is_deep);
+        rings->channel = (struct co_channel){&ops, rings->shape.area / 4 + sizeof(struct co_packet_handle)};
+        int status = rings_map(rings, name);
+        error = config->minimum(config->arg, &status, 1);
+        error = error != 0 ? error : status;
+        co_shm_segment_unlink(&rings->segment);
     }
     if (error != 0) {
         if (rings != NULL) {
@@ -201,12 +225,7 @@ int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_c
         }
         return error;
     }
-    for (int peer = 0; peer < config->size; peer++) {
-        if (peer != config->rank) {
-            rings->writers[peer].ring = rings_find(rings, config->rank, peer);
-            rings->readers[peer].ring = rings_find(rings, peer, config->rank);
-        }
-    }
+    rings_find_all(rings);
     *out = &rings->channel;
     return 0;
 }

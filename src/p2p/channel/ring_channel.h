@@ -14,7 +14,7 @@ struct co_ring_channel_config {
     size_t memory;    // of the whole node, at most
     bool is_deep;     // who reads may not run while who writes does: room for what is written until they take turns
     size_t credit;    // bytes that a sender may have waiting at its receiver: told in steps of an eighth
-    int (*all_agree)(void *arg, int mine); // least of the node; collective
+    int (*minimum)(void *arg, int *values, int count); // of each value over the node, in place; collective
     void *arg;
 };
 
