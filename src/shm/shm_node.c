@@ -122,7 +122,7 @@ static void introduce_self(struct co_shm_node *node)
 
 // What the ranks of a node tell each other first. The least of each counts: what is the first rank's alone to say is
 // most with the others.
-enum { STATUS, ENTRIES, TEAM_BYTES, LOANS, CORES, FIRST_WORDS };
+enum { STATUS, ENTRIES, TEAM_BYTES, LOANS, CORES, COMPANY, FIRST_WORDS = COMPANY + CO_SHM_COMPANY_WORDS };
 
 static void tell_first(struct co_shm_node *node, const struct co_shm_config *config, const char *name, int *told)
 {
@@ -137,12 +137,16 @@ static void tell_first(struct co_shm_node *node, const struct co_shm_config *con
         told[TEAM_BYTES] = (int)node->config.team_bytes;
         told[LOANS] = (int)node->plan.loans;
     }
+    if (config->company != NULL) {
+        config->company->make(config->company->arg, &told[COMPANY]);
+    }
 }
 
 // After it all have mapped the segment, with what each says of itself, or none goes on.
-static int map_segment(struct co_shm_node *node, const char *name, const int *told)
+static int map_segment(struct co_shm_node *node, const char *name, const int *told, int *company_status)
 {
     const struct co_shm_config *config = &node->config;
+    const struct co_shm_company *company = config->company;
 
     node->config.team_bytes = (size_t)told[TEAM_BYTES]; // rank 0's, see create
     node->config.staging_bytes = (size_t)told[LOANS] * CO_SHM_LOAN_BYTES;
@@ -151,11 +155,13 @@ static int map_segment(struct co_shm_node *node, const char *name, const int *to
     if (status == 0) {
         introduce_self(node);
     }
-    int error = config->minimum(config->arg, &status, 1);
+    int said[] = {status, company != NULL ? company->map(company->arg, &told[COMPANY]) : 0};
+    int error = config->minimum(config->arg, said, 2);
     if (config->rank != 0) {
         node->segment.name[0] = '\0'; // rank 0's to remove; a later job may use the name again
     }
-    return error != 0 ? error : status;
+    *company_status = said[1];
+    return error != 0 ? error : said[0];
 }
 
 static bool is_usable(const struct co_shm_config *config)
@@ -170,7 +176,7 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
         return -EINVAL;
     }
     char name[CO_SHM_NAME_MAX];
-    int told[FIRST_WORDS];
+    int told[FIRST_WORDS] = {0}, company_status = 0;
     struct co_shm_node *node = calloc(1, sizeof *node);
     if (node != NULL) {
         node->config = *config;
@@ -182,7 +188,7 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
     int error = config->minimum(config->arg, told, FIRST_WORDS);
     error = error != 0 ? error : told[STATUS];
     if (error == 0) {
-        error = map_segment(node, name, told);
+        error = map_segment(node, name, told, &company_status);
     }
     if (node != NULL && config->rank == 0) {
         co_shm_segment_unlink(&node->segment);
@@ -191,10 +197,14 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
         co_counter_raise(CO_COUNT_SHM_FIXED, node->plan.area_offset);
         error = co_shm_single_copy_probe(node, co_shm_peers_open(node));
     }
+    if (config->company != NULL) {
+        config->company->settle(config->company->arg, error != 0 ? error : company_status);
+    }
     if (error != 0) {
         co_shm_node_close(node);
         return error;
     }
+    node->config.company = NULL;
     *out = node;
     return 0;
 }

@@ -34,7 +34,7 @@ static int watched_most(struct co_engine *engine)
     return most;
 }
 
-static int open_shm(struct co_engine *engine, uint64_t job_tag)
+static int open_shm(struct co_engine *engine, uint64_t job_tag, struct co_messages_rings *rings)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     if (bootstrap->node_size < 2) {
@@ -52,6 +52,7 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
                                    .measures = co_setting_number(CO_SET_SHM_SINGLE_COPY) == CO_AUTO,
                                    .watched_most = watched_most(engine),
                                    .minimum = bootstrap->node_minimum,
+                                   .company = co_messages_company(rings),
                                    .arg = bootstrap->arg};
     return co_shm_node_open(&engine->shm, &config);
 }
@@ -131,13 +132,14 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
     struct co_rank_facts mine = {.udp_status = 0};
     struct co_rank_facts *all = engine->exchange;
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
-    int shm_status = open_shm(engine, offer->tag);
+    struct co_messages_rings rings = {.engine = engine, .job_tag = offer->tag};
+    int shm_status = open_shm(engine, offer->tag, &rings);
     mine.native_channel_status = -ENOTSUP;
     mine.message_status = shm_status;
     if (bootstrap->native_takes_device_memory) {
         mine.message_status = -ENOTSUP;
     } else if (shm_status == 0) {
-        mine.message_status = co_messages_open(engine, offer->tag, &mine.native_channel_status);
+        mine.message_status = co_messages_open(engine, &rings, &mine.native_channel_status);
     }
     if (co_network_is_wanted(engine)) {
         mine.udp_status = co_network_open(engine, offer, &mine.address);

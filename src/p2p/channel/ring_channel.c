@@ -192,40 +192,51 @@ static void rings_find_all(struct ring_channel *rings)
     }
 }
 
-// Two exchanges, for each of which every rank needs a turn of the processor: what the first one has made, and whether
-// all have mapped it. The least of each word counts.
-int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
+enum { STATUS, KIB };
+
+struct co_channel *co_ring_channel_make(const struct co_ring_channel_config *config, int words[])
 {
-    enum { STATUS, KIB, WORDS };
     char name[CO_SHM_NAME_MAX];
     struct ring_channel *rings = calloc(1, sizeof(*rings));
-    int told[WORDS] = {rings == NULL ? -ENOMEM : 0, INT_MAX};
-    co_shm_segment_name(name, config->job_key, config->number);
-    if (rings != NULL) {
-        rings->config = *config;
+    words[STATUS] = rings == NULL ? -ENOMEM : 0;
+    words[KIB] = INT_MAX;
+    if (rings == NULL) {
+        return NULL;
     }
-    if (rings != NULL && config->rank == 0) {
+    rings->config = *config;
+    rings->channel.ops = &ops;
+    if (config->rank == 0) {
         size_t kib = rings_memory(config) >> 10;
-        told[KIB] = kib < INT_MAX ? (int)kib : INT_MAX;
-        told[STATUS] = rings_create(rings, name, (size_t)told[KIB] << 10);
+        words[KIB] = kib < INT_MAX ? (int)kib : INT_MAX;
+        co_shm_segment_name(name, config->job_key, config->number);
+        words[STATUS] = rings_create(rings, name, (size_t)words[KIB] << 10);
     }
-    int error = config->minimum(config->arg, told, WORDS);
-    error = error != 0 ? error : told[STATUS];
-    if (error == 0) {
-        rings->shape = co_ring_channel_shape((size_t)told[KIB] << 10, config->size, config->is_deep);
-        rings->channel = (struct co_channel){&ops, rings->shape.area / 4 + sizeof(struct co_packet_handle)};
-        int status = rings_map(rings, name);
-        error = config->minimum(config->arg, &status, 1);
-        error = error != 0 ? error : status;
-        co_shm_segment_unlink(&rings->segment);
+    return &rings->channel;
+}
+
+int co_ring_channel_map(struct co_channel *channel, const int words[])
+{
+    char name[CO_SHM_NAME_MAX];
+    if (words[STATUS] < 0) {
+        return words[STATUS];
     }
-    if (error != 0) {
-        if (rings != NULL) {
-            channel_close(&rings->channel);
-        }
-        return error;
+    struct ring_channel *rings = ring_own(channel);
+    const struct co_ring_channel_config *config = &rings->config;
+    rings->shape = co_ring_channel_shape((size_t)words[KIB] << 10, config->size, config->is_deep);
+    rings->channel.payload_most = rings->shape.area / 4 + sizeof(struct co_packet_handle);
+    co_shm_segment_name(name, config->job_key, config->number);
+    return rings_map(rings, name);
+}
+
+struct co_channel *co_ring_channel_settle(struct co_channel *channel, int status)
+{
+    if (channel != NULL && status < 0) {
+        channel_close(channel);
+        return NULL;
     }
-    rings_find_all(rings);
-    *out = &rings->channel;
-    return 0;
+    if (channel != NULL) {
+        co_shm_segment_unlink(&ring_own(channel)->segment);
+        rings_find_all(ring_own(channel));
+    }
+    return channel;
 }

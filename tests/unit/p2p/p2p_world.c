@@ -32,9 +32,8 @@ static struct {
     size_t credit, memory;
 } opening = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int minimum(void *arg, int *values, int count)
+static void minimum(int *values, int count)
 {
-    (void)arg;
     if (pthread_barrier_wait(&opening.barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
         for (int i = 0; i < VALUES; i++) {
             opening.least[i] = INT_MAX;
@@ -51,7 +50,6 @@ static int minimum(void *arg, int *values, int count)
         values[i] = opening.least[i];
     }
     pthread_barrier_wait(&opening.barrier);
-    return count <= VALUES ? 0 : -1;
 }
 
 static void *open_channel(void *arg)
@@ -61,9 +59,14 @@ static void *open_channel(void *arg)
                                             .rank = rank,
                                             .size = opening.size,
                                             .memory = opening.memory,
-                                            .credit = opening.credit,
-                                            .minimum = minimum};
-    return (void *)(intptr_t)co_ring_channel_open(&opening.channels[rank], &config);
+                                            .credit = opening.credit};
+    int words[CO_RING_CHANNEL_WORDS];
+    struct co_channel *channel = co_ring_channel_make(&config, words);
+    minimum(words, CO_RING_CHANNEL_WORDS);
+    int status = co_ring_channel_map(channel, words);
+    minimum(&status, 1);
+    opening.channels[rank] = co_ring_channel_settle(channel, status);
+    return (void *)(intptr_t)status;
 }
 
 static int read_own_memory(void *arg, int peer, void *local, uint64_t remote, size_t bytes)
