@@ -11,8 +11,10 @@
 // Before the native MPI_Init: leaves the mark, or sees to it that it is left when that initializes PMIx.
 void co_pmix_announce(void);
 
-// After it: gives back what the announcement held. Whether the mark was left; false: there is no PMIx.
-bool co_pmix_settle(void);
+// After it: gives back what the announcement held. Whether the mark was left; false: there is no PMIx. *local_peers:
+// the world ranks of this node, as the launcher has told each process and native's shared-memory split goes by it, too,
+// "0,1,5"; to be freed. NULL: it does not tell.
+bool co_pmix_settle(char **local_peers);
 
 // The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
 int co_pmix_first(int world_size, bool marked);

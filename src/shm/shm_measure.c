@@ -295,12 +295,18 @@ static void take_part(struct co_shm_node *node, char *memory)
     }
 }
 
-// A full /dev/shm is an error here and no signal later.
-static int prepare(const struct co_shm_node *node, char **memory)
+bool co_shm_measure_is_possible(const struct co_shm_node *node)
 {
+    return node->config.size >= 2 && node->plan.loans >= LOANS;
+}
+
+int co_shm_measure_prepare(const struct co_shm_node *node, char **memory)
+{
+    *memory = NULL;
     if (node->config.rank >= 2) {
         return 0;
     }
+    // A full /dev/shm is an error here and no signal later.
     struct stage *stage = stage_of(node, node->config.rank);
     int error = co_shm_segment_touch((char *)stage, CO_SHM_PAGE + LARGEST);
     *memory = error == 0 ? aligned_alloc(CO_SHM_PAGE, 2 * LARGEST) : NULL;
@@ -312,32 +318,22 @@ static int prepare(const struct co_shm_node *node, char **memory)
     return error != 0 ? error : *memory == NULL ? -ENOMEM : 0;
 }
 
-bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, int *error)
+// The memory is lent from now on; what stays of it is the first page. The other one may read there yet, if one of us
+// has given up: what it finds counts no more.
+void co_shm_measure_cancel(struct co_shm_node *node, const char *memory)
 {
-    const struct co_shm_config *config = &node->config;
-    *error = 0;
-    if (config->size < 2 || node->plan.loans < LOANS) {
-        return false;
+    if (memory != NULL) {
+        co_shm_segment_erase((char *)stage_of(node, node->config.rank) + CO_SHM_PAGE, LARGEST);
     }
-    char *memory = NULL;
-    if (config->all_agree(config->arg, prepare(node, &memory)) != 0) {
-        free(memory);
-        return false;
+}
+
+int co_shm_measure_run(struct co_shm_node *node, char *memory)
+{
+    if (memory == NULL) {
+        return 0;
     }
-    if (config->rank < 2) {
-        take_part(node, memory);
-    }
-    *error = config->barrier(config->arg);
-    free(memory);                           // the other may have read it until then
-    if (*error == 0 && config->rank == 0) { // the memory is lent from now on; what stays of it are the first pages
-        for (int rank = 0; rank < 2; rank++) {
-            if (co_load_relaxed(&stage_of(node, rank)->is_refused)) { // relaxed: before the barrier
-                node->header->measured.from[0] = 0;
-            }
-            co_shm_segment_erase((char *)stage_of(node, rank) + CO_SHM_PAGE, LARGEST);
-        }
-    }
-    *error = *error != 0 ? *error : config->barrier(config->arg);
-    *measured = node->header->measured;
-    return *error == 0 && measured->from[0] != 0;
+    take_part(node, memory);
+    bool is_refused = co_load_relaxed(&stage_of(node, node->config.rank)->is_refused); // relaxed: our own
+    co_shm_measure_cancel(node, memory);
+    return is_refused ? -EPERM : 0;
 }

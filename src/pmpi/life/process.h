@@ -26,7 +26,7 @@ struct co_process {
     int rank, size;             // in MPI_COMM_WORLD
     MPI_Comm world, self, node; // private duplicates, errors returned; NULL: none
     MPI_Group world_group;
-    int node_index, node_count;
+    int node_count;
 };
 
 extern struct co_process co_process;

@@ -19,9 +19,9 @@ bool co_report_is_wanted(void)
     return co_setting_text(CO_SET_REPORT)[0] != '\0' || co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_PMPI);
 }
 
-void co_report_open(void)
+void co_report_open(bool names_sites)
 {
-    co_report_sites_open();
+    co_report_sites_open(co_process.counts && names_sites);
 }
 
 // Combines over the ranks; rank 0 has the result in place.
