@@ -55,7 +55,8 @@ struct castoff_offload_job {
 
 // Collective. Starts a proxy on each node, which is in no relation to this process: no child, no signal, no file. It
 // ends with the last of its ranks. -ENOTSUP: CASTOFF_PROXY=no. -EPERM: the kernel does not let a process of the same
-// user read and write this one's memory. -ENOENT: no castoff command. What one rank cannot do is an error of all.
+// user read and write this one's memory, and CASTOFF_PROXY_LEND=attach; else this process copies its messages itself,
+// and a line on standard error says so. -ENOENT: no castoff command. What one rank cannot do is an error of all.
 // Settings: CASTOFF_PROXY, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING, CASTOFF_UDP_INTERFACE,
 // CASTOFF_AUTH, CASTOFF_DEADLINE_S.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_open(struct castoff_offload_world **world,
@@ -95,7 +96,8 @@ CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_forward(struct castoff_offload_
                                                          uint32_t to_tag);
 // The record is complete. -EBUSY of what records: it was.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_end(struct castoff_offload_group *group);
-// Runs it once. -EINVAL: it has no end. -EBUSY: its last call has not been waited for. -EAGAIN, -ENOSPC: as above.
+// Runs it once. -EFAULT, where this process copies its messages: there is no such memory. -EINVAL: it has no end.
+// -EBUSY: its last call has not been waited for. -EAGAIN, -ENOSPC: as above.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_call(struct castoff_offload_group *group);
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_test(struct castoff_offload_group *group, int *is_done);
 // Of its last call; *received, unless NULL: bytes of all its receives. 0 where none was called since.

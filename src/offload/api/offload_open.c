@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff_offload_open and castoff_offload_close: which ranks share a node, its proxy, which the first of them starts,
-// and everybody's connection with it. Each step ends with what all say of it, so that what one cannot do is an error of
-// all of them. In a child of fork a world is nobody's: its descriptors are closed there, for the proxy learns from them
-// that the rank has ended.
+// castoff_offload_open: which ranks share a node, its proxy, which the first of them starts, and everybody's connection
+// with it. Each step ends with what all say of it, so that what one cannot do is an error of all of them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +14,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "offload/api/offload_nodes.h"
 #include "offload/api/offload_world.h"
 #include "offload/core_list.h"
 #include "offload/rank/proxy_start.h"
 
-enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE };
+enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE, LEND_COPY };
 enum { GROUPS_MAX = 1024, ENDS_MAX = 65536 };
 #define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer
 
@@ -44,55 +42,6 @@ struct opening {
     struct co_offload_job proxy_job;
     int starter; // connection with the proxy that this rank has started, or -1
 };
-
-static struct castoff_offload_world *worlds;
-static pthread_mutex_t worlds_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
-static void worlds_hold(void)
-{
-    pthread_mutex_lock(&worlds_lock);
-}
-
-static void worlds_let_go(void)
-{
-    pthread_mutex_unlock(&worlds_lock);
-}
-
-static void worlds_forked(void)
-{
-    for (struct castoff_offload_world *world = worlds; world != NULL; world = world->next) {
-        if (!world->is_forked) {
-            co_rank_connection_forked(world->connection);
-            world->is_forked = true;
-        }
-    }
-    pthread_mutex_unlock(&worlds_lock);
-}
-
-static void fork_watch(void)
-{
-    pthread_atfork(worlds_hold, worlds_let_go, worlds_forked);
-}
-
-static void world_join(struct castoff_offload_world *world)
-{
-    worlds_hold();
-    world->next = worlds;
-    worlds = world;
-    worlds_let_go();
-}
-
-static void world_leave(struct castoff_offload_world *world)
-{
-    worlds_hold();
-    struct castoff_offload_world **link = &worlds;
-    while (*link != world) {
-        link = &(*link)->next;
-    }
-    *link = world->next;
-    worlds_let_go();
-}
 
 static int gather(const struct opening *opening, const void *mine, void *all, size_t bytes)
 {
@@ -260,8 +209,25 @@ static const char *connect_error(int error)
                            : strerror(-error);
 }
 
+// Staged is slower than attached, and a rank has to see to it itself: nobody should wonder why.
+static void copying_say(const struct opening *opening)
+{
+    if (co_setting_number(CO_SET_PROXY_LEND) != LEND_COPY &&
+        co_rank_connection_copies(opening->world->connection) != NULL) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_BASE,
+               "proxy: messages are staged: this rank copies them itself, when they begin and in wait, for %s",
+               connect_error(-EPERM));
+    }
+}
+
 static int ranks_connect(struct opening *opening, const struct co_offload_started *started)
 {
+    static const enum co_rank_copying copying[] = {
+        [LEND_AUTO] = CO_RANK_COPIES_IF_NEEDED,
+        [LEND_ATTACH] = CO_RANK_COPIES_NEVER,
+        [LEND_STAGE] = CO_RANK_COPIES_IF_NEEDED,
+        [LEND_COPY] = CO_RANK_COPIES_ALWAYS,
+    };
     struct verdict verdict;
 
     memset(&verdict, 0, sizeof verdict);
@@ -272,6 +238,8 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
                                          .key = opening->proxy_job.key,
                                          .started = started,
                                          .until_ns = co_clock_now_ns() + START_NS,
+                                         .copying = copying[co_setting_number(CO_SET_PROXY_LEND)],
+                                         .copies_kept = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING),
                                          .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S});
     if (verdict.error != 0) {
         snprintf(verdict.why, sizeof verdict.why, "it cannot join its proxy: %s", connect_error(verdict.error));
@@ -282,6 +250,8 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
     }
     if (error != 0 && verdict.error == 0) {
         co_rank_connection_close(opening->world->connection);
+    } else if (error == 0) {
+        copying_say(opening);
     }
     return error;
 }
@@ -329,7 +299,7 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
         return co_offload_fail(-EINVAL, "rank, size, allgather or key of the job cannot be");
     }
     co_settings_load();
-    pthread_once(&fork_once, fork_watch);
+    co_log_open(job->rank);
     int error = world_open(&opening);
     if (opening.facts != NULL) {
         explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key
@@ -344,38 +314,7 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
     }
     opening.world->rank = job->rank;
     opening.world->size = job->size;
-    world_join(opening.world);
+    co_offload_world_join(opening.world);
     *out = opening.world;
     return 0;
-}
-
-int castoff_offload_close(struct castoff_offload_world *world)
-{
-    if (world == NULL) {
-        return 0;
-    }
-    if (!world->is_forked && (world->requests > 0 || world->groups > 0)) {
-        return co_offload_fail(-EBUSY, "%u requests have not been waited for, and %u groups not freed", world->requests,
-                               world->groups);
-    }
-    world_leave(world);
-    co_rank_connection_close(world->connection);
-    free(world);
-    return 0;
-}
-
-int castoff_offload_rank(const struct castoff_offload_world *world)
-{
-    return world->rank;
-}
-
-int castoff_offload_size(const struct castoff_offload_world *world)
-{
-    return world->size;
-}
-
-struct castoff_offload_world **castoff_offload_paper_world(void)
-{
-    static struct castoff_offload_world *world;
-    return &world;
 }

@@ -20,6 +20,9 @@ struct castoff_offload_world {
     bool is_forked;            // this process is a child of the one that opened it
 };
 
+// It is open from here on, until castoff_offload_close.
+void co_offload_world_join(struct castoff_offload_world *world);
+
 // Returns the error; of this thread, castoff_offload_why has the sentence.
 int co_offload_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
