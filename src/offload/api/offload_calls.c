@@ -36,7 +36,7 @@ static int error_say(int error)
     case -ECHILD:
         return co_offload_fail(error, "this process is a child of the one that opened the world");
     case -ECONNRESET:
-        return co_offload_fail(error, "the proxy, or a rank that this needs, has ended");
+        return co_offload_fail(error, "the proxy of this host has ended, or did not move for CASTOFF_DEADLINE_S");
     case -EAGAIN:
         return co_offload_fail(error, "as much is under way as may be: wait for some of it");
     case -EINVAL:
@@ -55,6 +55,16 @@ static int error_say(int error)
 static int world_check(struct castoff_offload_world *world)
 {
     return world->is_forked ? -ECHILD : co_rank_connection_look(world->connection) ? 0 : -ECONNRESET;
+}
+
+// Of a call that is over: who was needed, for people have to know which host to look at.
+static int completion_say(const struct castoff_offload_world *world, const struct co_offload_completion *completion)
+{
+    uint32_t with = completion->with - 1;
+    return completion->error == -ECONNRESET && with < (uint32_t)world->size
+               ? co_offload_fail(-ECONNRESET, "rank %u on host %s has ended, or needed one that has", with,
+                                 world->hosts[with])
+               : error_say(completion->error);
 }
 
 static int ranges_begin(struct castoff_offload_world *world, struct co_rank_ranges *ranges)
@@ -169,14 +179,15 @@ static int ticket_wait(struct castoff_offload_world *world, uint32_t ticket, str
     bool is_over = co_rank_connection_wait(world->connection, ticket);
     int error = ranges_end(world, ranges, is_over);
     if (!is_over) {
-        return -ECONNRESET;
+        return co_offload_fail(-ECONNRESET, "the proxy of host %s has ended, or did not move for CASTOFF_DEADLINE_S",
+                               world->hosts[world->rank]);
     }
     struct co_offload_completion completion =
         co_rank_client_collect(co_rank_connection_client(world->connection), ticket);
     if (received != NULL) {
         *received = completion.bytes;
     }
-    return completion.error != 0 ? completion.error : error;
+    return completion.error != 0 ? completion_say(world, &completion) : error_say(error);
 }
 
 int castoff_offload_test(struct castoff_offload_request *request, int *is_done)
@@ -194,7 +205,7 @@ int castoff_offload_wait(struct castoff_offload_request *request, size_t *receiv
 
     free(request);
     world->requests--;
-    return error_say(error);
+    return error;
 }
 
 int castoff_offload_group_start(struct castoff_offload_world *world, struct castoff_offload_group **out)
@@ -315,7 +326,7 @@ int castoff_offload_group_wait(struct castoff_offload_group *group, size_t *rece
     }
     int error = ticket_wait(group->world, group->ticket, &group->ranges, received);
     group->is_out = false;
-    return error_say(error);
+    return error;
 }
 
 int castoff_offload_group_free(struct castoff_offload_group *group)

@@ -23,7 +23,7 @@
 
 enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE, LEND_COPY };
 enum { GROUPS_MAX = 1024, ENDS_MAX = 65536 };
-#define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer
+#define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer; a deadline may be sooner
 
 // What all say of a step.
 struct verdict {
@@ -41,7 +41,18 @@ struct opening {
     struct co_offload_job_rank *ranks;
     struct co_offload_job proxy_job;
     int starter; // connection with the proxy that this rank has started, or -1
+    pid_t proxy; // that one
 };
+
+static uint64_t deadline_ns(void)
+{
+    return (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S;
+}
+
+static uint64_t start_ns(void)
+{
+    return deadline_ns() < START_NS ? deadline_ns() : START_NS;
+}
 
 static int gather(const struct opening *opening, const void *mine, void *all, size_t bytes)
 {
@@ -100,6 +111,19 @@ static int verdicts_judge(const struct opening *opening)
     return 0;
 }
 
+// What it has become of a step, for all. Where somebody has died meanwhile the job's allgather may fail: then what this
+// rank has seen itself says more.
+static int verdict_tell(const struct opening *opening, const struct verdict *verdict)
+{
+    int error = gather(opening, verdict, opening->verdicts, sizeof *verdict);
+
+    if (error != 0 && verdict->error != 0) {
+        return co_offload_fail(verdict->error, "rank %d: %.*s", opening->job->rank, (int)sizeof verdict->why - 1,
+                               verdict->why);
+    }
+    return error == 0 ? verdicts_judge(opening) : error;
+}
+
 static int nodes_find(struct opening *opening)
 {
     const struct castoff_offload_job *job = opening->job;
@@ -127,7 +151,7 @@ static int job_configure(struct co_offload_job *job, struct verdict *verdict)
     job->lend = co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE ? CO_OFFLOAD_LEND_STAGE : CO_OFFLOAD_LEND_ATTACH;
     job->staging_bytes = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING);
     job->auth = (uint32_t)co_setting_number(CO_SET_AUTH);
-    job->deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S;
+    job->deadline_ns = deadline_ns();
     job->groups_max = GROUPS_MAX;
     job->ends_max = ENDS_MAX;
     job->has_cores = cores[0] != '\0';
@@ -154,8 +178,9 @@ static void proxy_launch(struct opening *opening, struct verdict *verdict)
         command = path;
     }
     if (verdict->error == 0) {
-        verdict->error = co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + START_NS,
+        verdict->error = co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + start_ns(),
                                         &verdict->started, &opening->starter, verdict->why, sizeof verdict->why);
+        opening->proxy = (pid_t)verdict->started.process;
     }
 }
 
@@ -169,10 +194,7 @@ static int proxies_start(struct opening *opening, struct co_offload_started *sta
     if (first == opening->job->rank) {
         proxy_launch(opening, &verdict);
     }
-    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
-    if (error == 0) {
-        error = verdicts_judge(opening);
-    }
+    int error = verdict_tell(opening, &verdict);
     *started = opening->verdicts[first].started;
     return error;
 }
@@ -195,11 +217,10 @@ static int proxies_connect(struct opening *opening)
     }
     if (peers != NULL && opening->starter >= 0) {
         verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies,
-                                         co_clock_now_ns() + 2 * START_NS, verdict.why, sizeof verdict.why);
+                                         co_clock_now_ns() + 2 * start_ns(), verdict.why, sizeof verdict.why);
     }
     free(peers);
-    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
-    return error == 0 ? verdicts_judge(opening) : error;
+    return verdict_tell(opening, &verdict);
 }
 
 static const char *connect_error(int error)
@@ -232,22 +253,19 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
 
     memset(&verdict, 0, sizeof verdict);
     verdict.error = co_rank_connection_open(
-        &opening->world->connection, &(struct co_rank_connection_config){
-                                         .rank = (uint32_t)opening->job->rank,
-                                         .ranks = (uint32_t)opening->job->size,
-                                         .key = opening->proxy_job.key,
-                                         .started = started,
-                                         .until_ns = co_clock_now_ns() + START_NS,
-                                         .copying = copying[co_setting_number(CO_SET_PROXY_LEND)],
-                                         .copies_kept = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING),
-                                         .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S});
+        &opening->world->connection,
+        &(struct co_rank_connection_config){.rank = (uint32_t)opening->job->rank,
+                                            .ranks = (uint32_t)opening->job->size,
+                                            .key = opening->proxy_job.key,
+                                            .started = started,
+                                            .until_ns = co_clock_now_ns() + start_ns(),
+                                            .copying = copying[co_setting_number(CO_SET_PROXY_LEND)],
+                                            .copies_kept = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING),
+                                            .deadline_ns = deadline_ns()});
     if (verdict.error != 0) {
         snprintf(verdict.why, sizeof verdict.why, "it cannot join its proxy: %s", connect_error(verdict.error));
     }
-    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
-    if (error == 0) {
-        error = verdicts_judge(opening);
-    }
+    int error = verdict_tell(opening, &verdict);
     if (error != 0 && verdict.error == 0) {
         co_rank_connection_close(opening->world->connection);
     } else if (error == 0) {
@@ -265,10 +283,17 @@ static int world_open(struct opening *opening)
     opening->verdicts = calloc(size, sizeof *opening->verdicts);
     opening->ranks = calloc(size, sizeof *opening->ranks);
     opening->world = calloc(1, sizeof *opening->world);
-    if (opening->facts == NULL || opening->verdicts == NULL || opening->ranks == NULL || opening->world == NULL) {
+    if (opening->world != NULL) {
+        opening->world->hosts = calloc(size, sizeof *opening->world->hosts);
+    }
+    if (opening->facts == NULL || opening->verdicts == NULL || opening->ranks == NULL || opening->world == NULL ||
+        opening->world->hosts == NULL) {
         return co_offload_fail(-ENOMEM, "no memory");
     }
     int error = nodes_find(opening);
+    for (size_t i = 0; i < size; i++) { // each has its end
+        memcpy(opening->world->hosts[i], opening->facts[i].host, sizeof opening->facts[i].host - 1);
+    }
     if (error == 0) {
         error = proxies_start(opening, &started);
     }
@@ -278,7 +303,9 @@ static int world_open(struct opening *opening)
     if (error == 0) {
         error = ranks_connect(opening, &started);
     }
-    if (opening->starter >= 0) {
+    if (opening->starter >= 0 && error != 0) {
+        co_proxy_abandon(opening->starter, opening->proxy);
+    } else if (opening->starter >= 0) {
         close(opening->starter);
     }
     opening->world->proxy = error == 0 ? (pid_t)started.process : 0;
@@ -309,6 +336,9 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
     free(opening.verdicts);
     free(opening.ranks);
     if (error != 0) {
+        if (opening.world != NULL) {
+            free(opening.world->hosts);
+        }
         free(opening.world);
         return error;
     }

@@ -15,9 +15,10 @@ struct castoff_offload_world {
     struct castoff_offload_world *next; // of all open ones, for children
     struct co_rank_connection *connection;
     int rank, size;
-    pid_t proxy;               // of this rank's node
-    unsigned requests, groups; // that are not waited for; that are not freed
-    bool is_forked;            // this process is a child of the one that opened it
+    char (*hosts)[CO_OFFLOAD_PLACE_BYTES]; // of each rank, for messages
+    pid_t proxy;                           // of this rank's node
+    unsigned requests, groups;             // that are not waited for; that are not freed
+    bool is_forked;                        // this process is a child of the one that opened it
 };
 
 // It is open from here on, until castoff_offload_close.

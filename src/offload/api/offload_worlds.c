@@ -69,6 +69,7 @@ int castoff_offload_close(struct castoff_offload_world *world)
     }
     world_leave(world);
     co_rank_connection_close(world->connection);
+    free(world->hosts);
     free(world);
     return 0;
 }
