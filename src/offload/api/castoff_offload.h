@@ -57,8 +57,8 @@ struct castoff_offload_job {
 // ends with the last of its ranks. -ENOTSUP: CASTOFF_PROXY=no. -EPERM: the kernel does not let a process of the same
 // user read and write this one's memory, and CASTOFF_PROXY_LEND=attach; else this process copies its messages itself,
 // and a line on standard error says so. -ENOENT: no castoff command. What one rank cannot do is an error of all.
-// Settings: CASTOFF_PROXY, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING, CASTOFF_UDP_INTERFACE,
-// CASTOFF_AUTH, CASTOFF_DEADLINE_S.
+// Settings: CASTOFF_PROXY, CASTOFF_PROXIES, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING,
+// CASTOFF_UDP_INTERFACE, CASTOFF_AUTH, CASTOFF_DEADLINE_S.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_open(struct castoff_offload_world **world,
                                                 const struct castoff_offload_job *job);
 // -EBUSY: a request or a call of a group has not been waited for, and all is as before. Groups are freed before; so no
@@ -104,6 +104,22 @@ CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_test(struct castoff_offload_gro
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_wait(struct castoff_offload_group *group, size_t *received);
 // -EBUSY: its last call has not been waited for. -EAGAIN: ask again. NULL is allowed.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_free(struct castoff_offload_group *group);
+
+// What all worlds of this process have had moved so far; the report of castoff's preload has the same.
+enum castoff_offload_count {
+    CASTOFF_OFFLOAD_WORLDS,         // opened
+    CASTOFF_OFFLOAD_REFUSED,        // that could not be
+    CASTOFF_OFFLOAD_CALLS,          // single operations, and calls of groups
+    CASTOFF_OFFLOAD_CACHED,         // of groups that the proxy knew already
+    CASTOFF_OFFLOAD_FAILED,         // that ended with an error
+    CASTOFF_OFFLOAD_BYTES_RECEIVED, //
+    CASTOFF_OFFLOAD_BYTES_COPIED,   // of these, by this process itself
+    CASTOFF_OFFLOAD_COUNTS
+};
+// Writes as many as there are, and room for: so many.
+CASTOFF_OFFLOAD_EXPORT size_t castoff_offload_counts(uint64_t *counts, size_t room);
+// How the last world that was to be opened here is served, or why it is not; "": there was none.
+CASTOFF_OFFLOAD_EXPORT const char *castoff_offload_state(void);
 
 // What went wrong last in this thread, until the next failure; never NULL.
 CASTOFF_OFFLOAD_EXPORT const char *castoff_offload_why(void);

@@ -115,6 +115,7 @@ static int operation_start(struct castoff_offload_world *world, struct co_offloa
         return error_say(error);
     }
     world->requests++;
+    co_offload_count(CASTOFF_OFFLOAD_CALLS, 1);
     *out = request;
     return 0;
 }
@@ -179,6 +180,7 @@ static int ticket_wait(struct castoff_offload_world *world, uint32_t ticket, str
     bool is_over = co_rank_connection_wait(world->connection, ticket);
     int error = ranges_end(world, ranges, is_over);
     if (!is_over) {
+        co_offload_count(CASTOFF_OFFLOAD_FAILED, 1);
         return co_offload_fail(-ECONNRESET, "the proxy of host %s has ended, or did not move for CASTOFF_DEADLINE_S",
                                world->hosts[world->rank]);
     }
@@ -187,6 +189,10 @@ static int ticket_wait(struct castoff_offload_world *world, uint32_t ticket, str
     if (received != NULL) {
         *received = completion.bytes;
     }
+    co_offload_count(CASTOFF_OFFLOAD_FAILED, completion.error != 0);
+    co_offload_count(CASTOFF_OFFLOAD_BYTES_RECEIVED, completion.bytes);
+    co_offload_count(CASTOFF_OFFLOAD_BYTES_COPIED,
+                     co_rank_connection_copies(world->connection) != NULL ? completion.bytes : 0);
     return completion.error != 0 ? completion_say(world, &completion) : error_say(error);
 }
 
@@ -290,6 +296,8 @@ int castoff_offload_group_call(struct castoff_offload_group *group)
     if (group->is_out) {
         return co_offload_fail(-EBUSY, "the last call of this group has not been waited for");
     }
+    const struct co_rank_client *client = co_rank_connection_client(group->world->connection);
+    uint64_t cached = co_rank_client_counts(client)->cached_calls;
     int error = world_check(group->world);
     if (error == 0) {
         error = ranges_begin(group->world, &group->ranges);
@@ -301,6 +309,8 @@ int castoff_offload_group_call(struct castoff_offload_group *group)
         }
     }
     group->is_out = error == 0;
+    co_offload_count(CASTOFF_OFFLOAD_CALLS, group->is_out);
+    co_offload_count(CASTOFF_OFFLOAD_CACHED, co_rank_client_counts(client)->cached_calls - cached);
     return error_say(error);
 }
 

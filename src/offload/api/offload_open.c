@@ -78,6 +78,7 @@ static void fact_make(struct co_offload_fact *fact, const struct castoff_offload
         return;
     }
     fact->node_ranks = (uint32_t)co_setting_number(CO_SET_NODE_RANKS);
+    fact->node_proxies = (uint32_t)co_setting_number(CO_SET_PROXIES);
     fact->error = co_offload_fact_read(fact, co_setting_text(CO_SET_UDP_INTERFACE));
     if (fact->error != 0) {
         snprintf(fact->why, sizeof fact->why, "which ranks share a node cannot be known, for want of /proc: %s",
@@ -184,7 +185,7 @@ static void proxy_launch(struct opening *opening, struct verdict *verdict)
     }
 }
 
-// Each node's first rank starts its proxy; *started: the one of this rank's node.
+// Each proxy's first rank starts it; *started: the one of this rank.
 static int proxies_start(struct opening *opening, struct co_offload_started *started)
 {
     int first = co_offload_node_first(opening->facts, opening->job->rank);
@@ -230,6 +231,20 @@ static const char *connect_error(int error)
                            : strerror(-error);
 }
 
+// What people see in a report.
+static void state_say(const struct opening *opening, const struct co_offload_started *started)
+{
+    const char *how = co_rank_connection_copies(opening->world->connection) != NULL ? "staged, copied by the ranks"
+                      : opening->proxy_job.lend == CO_OFFLOAD_LEND_STAGE            ? "staged"
+                                                                                    : "attached";
+    if (started->cores > 0) {
+        co_offload_state_say("%s; on %u core%s that no rank has", how, started->cores, started->cores == 1 ? "" : "s");
+    } else {
+        co_offload_state_say("%s; no core is left that no rank has, so proxies take turns with ranks", how);
+        co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "proxy: no core is left that no rank has: it takes turns with them");
+    }
+}
+
 // Staged is slower than attached, and a rank has to see to it itself: nobody should wonder why.
 static void copying_say(const struct opening *opening)
 {
@@ -270,6 +285,7 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
         co_rank_connection_close(opening->world->connection);
     } else if (error == 0) {
         copying_say(opening);
+        state_say(opening, started);
     }
     return error;
 }
@@ -340,10 +356,13 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
             free(opening.world->hosts);
         }
         free(opening.world);
+        co_offload_count(CASTOFF_OFFLOAD_REFUSED, 1);
+        co_offload_state_say("%s", castoff_offload_why());
         return error;
     }
     opening.world->rank = job->rank;
     opening.world->size = job->size;
+    co_offload_count(CASTOFF_OFFLOAD_WORLDS, 1);
     co_offload_world_join(opening.world);
     *out = opening.world;
     return 0;

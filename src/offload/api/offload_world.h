@@ -24,6 +24,9 @@ struct castoff_offload_world {
 // It is open from here on, until castoff_offload_close.
 void co_offload_world_join(struct castoff_offload_world *world);
 
+void co_offload_count(enum castoff_offload_count which, uint64_t more);
+void co_offload_state_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 // Returns the error; of this thread, castoff_offload_why has the sentence.
 int co_offload_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -144,6 +144,19 @@ static bool has_said(int file, const char *text)
     return strstr(said, text) != NULL;
 }
 
+// What the report has of all that.
+static void counts_check(void)
+{
+    uint64_t counts[CASTOFF_OFFLOAD_COUNTS + 1] = {0};
+    MUST(castoff_offload_counts(counts, 1) == 1 && counts[1] == 0);
+    MUST(castoff_offload_counts(counts, CASTOFF_OFFLOAD_COUNTS + 1) == CASTOFF_OFFLOAD_COUNTS);
+    MUST(counts[CASTOFF_OFFLOAD_WORLDS] == 1 && counts[CASTOFF_OFFLOAD_REFUSED] == 0);
+    MUST(counts[CASTOFF_OFFLOAD_CALLS] == 2 + 4 + 1 && counts[CASTOFF_OFFLOAD_CACHED] == 3);
+    MUST(counts[CASTOFF_OFFLOAD_FAILED] == 1 && counts[CASTOFF_OFFLOAD_BYTES_RECEIVED] == 5 * (uint64_t)LARGE);
+    MUST(counts[CASTOFF_OFFLOAD_BYTES_COPIED] == counts[CASTOFF_OFFLOAD_BYTES_RECEIVED]);
+    MUST(strncmp(castoff_offload_state(), "staged, copied by the ranks; ", 29) == 0);
+}
+
 static void run_all(bool is_told)
 {
     int file = errors_keep();
@@ -154,6 +167,7 @@ static void run_all(bool is_told)
     ring(world);
     no_such_memory(world);
     MUST(castoff_offload_close(world) == 0);
+    counts_check();
     MUST(has_said(file, "messages are staged: this rank copies them itself") == is_told);
     MUST(has_said(file, "kernel.yama.ptrace_scope") == is_told);
 }

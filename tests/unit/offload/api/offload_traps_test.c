@@ -237,6 +237,7 @@ static void are_off(void)
     }
     MUST(castoff_offload_open(&world, &job) == -ENOTSUP);
     MUST(strstr(castoff_offload_why(), "rank 1: proxies are off: CASTOFF_PROXY=no") != NULL);
+    MUST(strcmp(castoff_offload_state(), castoff_offload_why()) == 0); // the report says so, too
 }
 
 static void a_setting_turns_them_off(void **state)

@@ -194,6 +194,28 @@ static void groups_of_two_nodes_test(void **state)
     unsetenv("CASTOFF_NODE_RANKS");
 }
 
+static void two_proxies(void)
+{
+    struct castoff_offload_world *world = ranks_world();
+    ranks_shared->words[ranks_own] = world->proxy;
+    for (int i = 0; i < ranks_count; i++) {
+        RANKS_UNTIL(ranks_shared->words[i] != 0);
+    }
+    for (int i = 0; i < ranks_count; i++) {
+        MUST((ranks_shared->words[i] == world->proxy) == (i % 2 == ranks_own % 2));
+    }
+    MUST(castoff_offload_close(world) == 0);
+    groups();
+}
+
+static void two_proxies_of_a_node_test(void **state)
+{
+    (void)state;
+    setenv("CASTOFF_PROXIES", "2", 1);
+    ranks_run(4, two_proxies);
+    unsetenv("CASTOFF_PROXIES");
+}
+
 static void nodes_of_one_rank_test(void **state)
 {
     (void)state;
@@ -269,6 +291,7 @@ int main(void)
         cmocka_unit_test(groups_test),
         cmocka_unit_test(groups_staged_test),
         cmocka_unit_test(groups_of_two_nodes_test),
+        cmocka_unit_test(two_proxies_of_a_node_test),
         cmocka_unit_test(nodes_of_one_rank_test),
         cmocka_unit_test(bytes_arrive_while_all_ranks_are_stopped),
     };
