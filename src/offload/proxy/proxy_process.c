@@ -162,7 +162,9 @@ int co_proxy_process_open(struct co_proxy_process **out, const struct co_proxy_p
 int co_proxy_process_begin(struct co_proxy_process *process, const struct co_offload_peer *peers, int listener,
                            char why[CO_OFFLOAD_CONNECTED_WHY])
 {
-    int error = co_proxy_peers_open(&process->peers, &process->job, peers, listener, process->patience_ns);
+    uint64_t most_ns =
+        process->job.deadline_ns < process->patience_ns ? process->job.deadline_ns : process->patience_ns;
+    int error = co_proxy_peers_open(&process->peers, &process->job, peers, listener, most_ns);
     int descriptor = co_proxy_peers_descriptor(&process->peers);
 
     if (error == 0 && descriptor >= 0) {
