@@ -51,6 +51,10 @@ struct castoff_offload_job {
     const void *key;
     size_t key_bytes;
     const char *command; // path of the castoff command; NULL: the one beside the library
+    // Called with `arg` again and again while a function of this world waits, but for open: for a library whose own
+    // messages go on only while it is called, as those of most MPIs, and which another rank may wait for meanwhile. It
+    // calls no function of the world, and does not wait. NULL: nothing.
+    void (*progress)(void *arg);
 };
 
 // Collective. Starts a proxy on each node, which is in no relation to this process: no child, no signal, no file. It

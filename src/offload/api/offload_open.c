@@ -274,6 +274,8 @@ static int ranks_connect(struct opening *opening, const struct co_offload_starte
                                             .key = opening->proxy_job.key,
                                             .started = started,
                                             .until_ns = co_clock_now_ns() + start_ns(),
+                                            .progress = opening->job->progress,
+                                            .context = opening->job->arg,
                                             .copying = copying[co_setting_number(CO_SET_PROXY_LEND)],
                                             .copies_kept = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING),
                                             .deadline_ns = deadline_ns()});

@@ -22,6 +22,7 @@
 
 enum { LOOKS_BEFORE_SLEEP = 200 };
 #define LOOK_NS (100 * CO_NS_PER_MS) // a sleeping rank looks whether its proxy is there
+#define PROGRESS_NS CO_NS_PER_MS     // of one that has something else to move
 #define END_NS CO_NS_PER_S           // for a proxy that has been killed
 #define CROWD_NS (2 * CO_NS_PER_MS)  // before a queue that was full is tried again
 enum { BYE_TRIES = 500 };            // of a ring that is full; then the proxy is stopped
@@ -34,6 +35,8 @@ struct co_rank_connection {
     bool is_lost;
     struct co_proxy_heartbeat heartbeat;
     struct co_rank_copies copies;
+    void (*progress)(void *context); // NULL: nothing
+    void *context;
     _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
@@ -204,6 +207,8 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
     }
     connection->socket = connection->proxy = connection->copies.file = -1;
     connection->heartbeat.deadline_ns = config->deadline_ns;
+    connection->progress = config->progress;
+    connection->context = config->context;
     int error = segment_open(connection, config);
     if (error != 0) {
         connection_release(connection);
@@ -281,9 +286,24 @@ static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_n
     }
 }
 
+// Asleep until it is rung. What has to go on meanwhile does; the proxy is looked at as seldom as without that.
+static void connection_sleep(struct co_rank_connection *connection, uint64_t *looked_ns)
+{
+    uint64_t most_ns = connection->progress != NULL ? PROGRESS_NS : LOOK_NS;
+
+    if (co_local_await(connection->socket, most_ns) == 0) {
+        uint64_t now_ns = co_clock_now_ns();
+        if (now_ns - *looked_ns >= LOOK_NS) {
+            *looked_ns = now_ns;
+            heartbeat_look(connection, now_ns);
+        }
+    }
+}
+
 bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket)
 {
     struct co_rank_client *client = connection->client;
+    uint64_t looked_ns = 0;
 
     for (int i = 0; i < LOOKS_BEFORE_SLEEP && !co_rank_client_is_done(client, ticket); i++) {
         co_cpu_relax();
@@ -293,11 +313,12 @@ bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t tic
         if (!co_rank_connection_look(connection)) {
             return co_rank_client_is_done(client, ticket);
         }
+        if (connection->progress != NULL) {
+            connection->progress(connection->context);
+        }
         struct co_segment_rank *segment = co_rank_client_segment(client);
         if (co_segment_rank_sleeps(segment, ticket)) {
-            if (co_local_await(connection->socket, LOOK_NS) == 0) {
-                heartbeat_look(connection, co_clock_now_ns());
-            }
+            connection_sleep(connection, &looked_ns);
             co_segment_rank_wakes(segment);
         }
     }

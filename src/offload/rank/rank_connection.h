@@ -25,6 +25,10 @@ struct co_rank_connection_config {
     uint64_t deadline_ns; // a proxy that does not move for so long, while it is rung and waited for, is killed
     enum co_rank_copying copying;
     uint64_t copies_kept; // memory for them that is not given back while nothing is under way
+    // Called again and again while the rank waits, and at once when it begins to: for what has to go on meanwhile.
+    // NULL.
+    void (*progress)(void *context);
+    void *context;
 };
 
 // -EPERM: the kernel does not let it into this process. -ECONNREFUSED: it is gone. -EACCES: somebody else listens

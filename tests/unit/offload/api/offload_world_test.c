@@ -225,6 +225,53 @@ static void nodes_of_one_rank_test(void **state)
     unsetenv("CASTOFF_NODE_RANKS");
 }
 
+// What another rank waits for goes on while this one waits for it: it sends when that has been called.
+static void other_progress(void *arg)
+{
+    _Atomic int *calls = arg;
+    (*calls)++;
+}
+
+static int arg_gather(void *arg, const void *mine, void *all, size_t bytes)
+{
+    (void)arg;
+    return ranks_gather(NULL, mine, all, bytes);
+}
+
+static void progresses(void)
+{
+    enum { PROGRESSED = 100 };
+    struct castoff_offload_world *world;
+    struct castoff_offload_request *request;
+    char byte = 'p';
+    int error =
+        castoff_offload_open(&world, &(struct castoff_offload_job){.rank = ranks_own,
+                                                                   .size = 2,
+                                                                   .allgather = arg_gather,
+                                                                   .arg = &ranks_shared->words[ranks_own],
+                                                                   .command = ranks_command(),
+                                                                   .progress = ranks_own == 0 ? other_progress : NULL});
+    ranks_shared->is_denied = ranks_shared->is_denied || error == -EPERM;
+    if (error == -EPERM) {
+        return;
+    }
+    MUST(error == 0);
+    if (ranks_own == 0) {
+        MUST(castoff_offload_receive(world, &byte, 1, 1, 0, &request) == 0);
+    } else {
+        RANKS_UNTIL(ranks_shared->words[0] >= PROGRESSED);
+        MUST(ranks_shared->words[1] == 0);
+        MUST(castoff_offload_send(world, &byte, 1, 0, 0, &request) == 0);
+    }
+    MUST(castoff_offload_wait(request, NULL) == 0 && castoff_offload_close(world) == 0);
+}
+
+static void waiting_lets_others_go_on(void **state)
+{
+    (void)state;
+    ranks_run(2, progresses);
+}
+
 // Each rank's memory of the ring is its part of what the test sees.
 enum { STOPPED_BYTES = RANKS_SHARED_BYTES / RANKS_RANKS_MAX };
 
@@ -293,6 +340,7 @@ int main(void)
         cmocka_unit_test(groups_of_two_nodes_test),
         cmocka_unit_test(two_proxies_of_a_node_test),
         cmocka_unit_test(nodes_of_one_rank_test),
+        cmocka_unit_test(waiting_lets_others_go_on),
         cmocka_unit_test(bytes_arrive_while_all_ranks_are_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
