@@ -96,6 +96,8 @@ fi
 ok "the library needs the C library alone" libc_alone
 ok "castoff proxy without a job says who starts it" says 2 "ranks start it, people do not" "$build/castoff" proxy --job
 ok "castoff info has tried a proxy" says 0 "proxy  usable:     for programs that use castoff_offload.h" "$build/castoff" info
+ok "castoff info says that ranks copy" says 0 "proxy  usable:     for programs that use castoff_offload.h: a proxy was started, and ranks copy" \
+    env CASTOFF_PROXY_LEND=copy "$build/castoff" info
 ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: proxies are off: CASTOFF_PROXY=no" \
     env CASTOFF_PROXY=no "$build/castoff" info
 ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
