@@ -35,7 +35,7 @@ static void contract(void **state)
     co_copy_window_open(&copy, fd);
     window_contract_check(&(struct window_rig){&copy.window, memory, address, page, false});
     // What would be anywhere in the file by a number that runs over.
-    assert_int_equal(copy.window.ops->open(&copy.window, UINT64_MAX - 7, 7, false, &loan), -EFAULT);
+    assert_int_equal(copy.window.ops->open(&copy.window, UINT64_MAX - 7, 16, false, &loan), -EFAULT);
     assert_int_equal(copy.window.ops->open(&copy.window, address, page + 1, false, &loan), -EFAULT);
     munmap(memory, page);
     co_segment_memory_unmap(segment);
