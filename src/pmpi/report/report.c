@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "pmpi/life/process.h"
+#include "pmpi/report/report_proxies.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +48,8 @@ static void gather(struct co_report *report)
     for (int i = 0; i < HIGHS; i++) {
         high_water[i] = report->counters[highs[i]];
     }
+    co_report_proxies_count(report->counters);
+    report->proxies = co_report_proxies_state();
     co_call_counts_snapshot(report->calls);
     co_message_counts_snapshot(report->messages);
     report->ranks_counted = 1;
