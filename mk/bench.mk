@@ -67,7 +67,7 @@ $(BUILD)/bench/micro/hop_speed: $(BUILD)/obj/bench/micro/hop_speed.o $(BUILD)/ob
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -lz -pthread -ldl -lm
 
-$(BUILD)/bench/micro/carrier_speed: $(BUILD)/obj/bench/micro/carrier_speed.o $(BUILD)/liboffload.a $(BUILD)/libcore.a
+$(patsubst %,$(BUILD)/bench/micro/%,carrier_speed proxy_speed): $(BUILD)/bench/micro/%: $(BUILD)/obj/bench/micro/%.o $(BUILD)/liboffload.a $(BUILD)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)
 	$(Q)$(CC) -o $@ $^ $(LDFLAGS_SAN) $(STATIC_LIBS) -pthread -ldl -lm

@@ -80,6 +80,13 @@ only_above() {
     fi
 }
 
+only_there() {
+    if grep -nE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"mcast/state/endpoint\.h"' "$1" | sed "s|^|$1:|" | grep .; then
+        echo "  what an endpoint has is the affair of tests/unit/mcast/receive and mcast_inside.c; other tests ask mcast_inside.h"
+        status=1
+    fi
+}
+
 for file in "$@"; do
     rule=$(allowed "$file")
     while IFS=: read -r line included; do
@@ -93,6 +100,10 @@ for file in "$@"; do
     src/record/trace/*) only_above "$file" ;;
     src/pmpi/* | src/mpi_below/* | src/record/*) ;;
     src/* | tests/unit/* | tests/fuzz/*) only_above "$file" ;;
+    esac
+    case $file in
+    tests/unit/mcast/mcast_inside.c | tests/unit/mcast/receive/*) ;;
+    tests/unit/*) only_there "$file" ;;
     esac
 done
 exit "$status"

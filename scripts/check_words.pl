@@ -25,6 +25,9 @@ my @rules = (
     ['src/(engine|p2p)/', 'places?_of_rank|peer_of_place', 'local rank'],
     ['src/(transport|mcast|engine)/', 'signs?', 'liveness'],
     ['src/transport/verbs/', 'links|words?', 'rc, rc_datagram'],
+    ['src/mcast/(ack|liveness|receive|repair|state|wire)/', 'trips?|doubled|nudged?', 'rtt, backoff, ack_request'],
+    ['src/(mcast|base/counters)', '(?<!atomic_)fetch|parked', 'nack, retransmit, deferred'],
+    ['src/(engine|base/counters)', 'count(er)?_placed(?!_bytes)', 'onesided'],
     ['tests/unit/p2p/', 'carriers?|bod(y|ies)|frames?|links', 'native channel, payload, packet, rc'],
 );
 my %stays = map { $_ => 1 } qw(co_rc_packet_read_offer co_rc_read_offer CO_RC_PACKET_READ_OFFER CO_RC_TO_OFFER CO_VERBS_WORDS_SENT read_offer_receive

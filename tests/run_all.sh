@@ -12,8 +12,9 @@
 set -u
 
 cd "$(dirname "$0")/.." || exit 2
-# Nothing of the calling make: its job server, and sanitizers of the command line.
-unset MAKEFLAGS MAKELEVEL MFLAGS SAN
+# Nothing of the calling make: its job server, and sanitizers of the command line. What lets root call mpirun is the
+# tests' own: one that forgets it must fail for everybody, not only for those who have not set it.
+unset MAKEFLAGS MAKELEVEL MFLAGS SAN OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
 jobs=$(nproc 2>/dev/null || echo 2)
 log=$(mktemp -d "${TMPDIR:-/tmp}/castoff-tests.XXXXXX") || exit 1
 child=""

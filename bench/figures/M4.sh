@@ -29,7 +29,7 @@ stock_bcast=$(ports bcast "${dynamic[@]}" --mca coll_tuned_bcast_algorithm 3 --)
 sent() { # counter: its sum over ranks
     grep -o "\"$1\": *[0-9]*" "$report" 2>/dev/null | head -n 1 | grep -o '[0-9]*$' || echo 0
 }
-payload=$(calc "($(sent data_bytes_sent) + $(sent fetch_bytes_sent)) / ($hosts * $count * $size)" %.4f)
+payload=$(calc "($(sent data_bytes_sent) + $(sent retransmitted_bytes)) / ($hosts * $count * $size)" %.4f)
 bcast=$(calc "$stock_bcast / $our_bcast" %.3f) gather=$(calc "$stock_gather / $our_gather" %.3f)
 row "$what" "1 (by definition)" "Bcast $bcast, Allgather $gather; payload $payload" "$reach" \
     "$(holds "$bcast >= 1.6975 && $gather >= 1.6975 && $payload > 0 && $payload <= 1.025")"

@@ -13,7 +13,7 @@ bench M9-free "${common[@]}" --lab-options "--segment" && bench M9-loss "${commo
 rm -f "$out/M9.json"
 lost=$("$top/tests/lab/lab.sh" --hosts 4 --rate 200mbit --loss 10 -- "$top/bench/figures/loss.sh" "$out/M9.json" bcast 1048576 40 \
     "$castoff" "$build/bench/traffic" 2>"$out/M9.err") || give_up "$what" "$reach" "$(last_words "$out/M9.err")"
-fetched=$(grep -o '"fetch_bytes_sent": *[0-9]*' "$out/M9.json" | head -n 1 | grep -o '[0-9]*$')
+fetched=$(grep -o '"retransmitted_bytes": *[0-9]*' "$out/M9.json" | head -n 1 | grep -o '[0-9]*$')
 # Packets are counted whole: less the headers of IP and UDP (28), ours (24) and the tag (16) their payload is left.
 read -r datagrams bytes <<<"$lost"
 again=$(calc "${fetched:-0} / ($bytes - 68 * $datagrams)" %.3f)

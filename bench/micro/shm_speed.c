@@ -54,19 +54,20 @@ static int barrier(void *arg)
     return 0;
 }
 
-static int all_agree(void *arg, int mine)
+static int minimum(void *arg, int *values, int count)
 {
     struct rank *self = arg;
-    int least = mine;
 
-    atomic_store(&self->meeting->values[self->rank], mine);
-    barrier(self);
-    for (int i = 0; i < self->size; i++) {
-        int value = atomic_load(&self->meeting->values[i]);
-        least = value < least ? value : least;
+    for (int k = 0; k < count; k++) { // one after the other: only the start is such an exchange
+        atomic_store(&self->meeting->values[self->rank], values[k]);
+        barrier(self);
+        for (int i = 0; i < self->size; i++) {
+            int value = atomic_load(&self->meeting->values[i]);
+            values[k] = value < values[k] ? value : values[k];
+        }
+        barrier(self);
     }
-    barrier(self);
-    return least;
+    return 0;
 }
 
 static void finish(const struct rank *self, struct co_shm_op *op)
@@ -126,7 +127,9 @@ static long choose_count(struct rank *self, int allgather, size_t bytes)
         uint64_t time = run_turn(self, allgather, bytes, 4) / 4;
         once_ns = time < once_ns ? time : once_ns;
     }
-    return all_agree(self, (int)(turn_ns / (once_ns + 1)) + 1);
+    int turns = (int)(turn_ns / (once_ns + 1)) + 1;
+    minimum(self, &turns, 1);
+    return turns;
 }
 
 static void sweep(struct rank *self, int allgather, size_t bytes_min, size_t bytes_max)
@@ -173,8 +176,7 @@ static int run_rank(struct rank *self, char **argv, int argc)
         .single_copy = single_copy_min ? CO_AUTO : CO_NO,
         .single_copy_min = single_copy_min,
         .watched_most = self->size,
-        .barrier = barrier,
-        .all_agree = all_agree,
+        .minimum = minimum,
         .arg = self,
     };
     struct co_shm_node *node;

@@ -15,14 +15,16 @@
 #include "engine/decide/trials.h"
 #include "engine/engine_state.h"
 #include "engine/progress/workers_open.h"
-#include "engine/start/cores.h"
 #include "engine/start/descriptor_budget.h"
+#include "engine/start/first_exchange.h"
+#include "engine/start/job_key.h"
 #include "engine/start/messages_channels.h"
 #include "engine/start/liveness_proof.h"
 #include "engine/start/transports.h"
 #include "shm/shm.h"
 
 #define DRAIN_NS (10 * CO_NS_PER_S)
+#define WORKERS_ALONE "with this MPI worker threads alone move castoff, and "
 
 static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
 {
@@ -48,132 +50,100 @@ static int load_decisions(struct co_engine *engine, char *why, size_t why_room)
     return status;
 }
 
-// A table that only some ranks could read, or that differs, would split the job.
-static int agree_on_decisions(struct co_engine *engine, int status, char *why, size_t why_room)
+void co_engine_discard(struct co_engine *engine)
 {
-    const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    uint64_t mine = status < 0 ? 0 : co_tune_table_hash(&engine->tune);
-    uint64_t *all = engine->exchange;
-    int exchanged = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
-    for (int rank = 0; exchanged == 0 && rank < bootstrap->world_size; rank++) {
-        if (all[rank] != mine || mine == 0) {
-            if (status == 0) {
-                snprintf(why, why_room, "rank %d has another tune table than rank %d (CASTOFF_TUNE)", rank,
-                         bootstrap->world_rank);
-            }
-            exchanged = -EINVAL;
-        }
+    if (engine != NULL) {
+        co_job_key_forget(engine);
+        free(engine->node_of_rank);
+        free(engine->local_rank_of);
+        free(engine->is_gone);
+        free(engine->exchange);
+        free(engine);
     }
-    return exchanged;
 }
 
-static void free_engine(struct co_engine *engine)
-{
-    free(engine->node_of_rank);
-    free(engine->local_rank_of);
-    free(engine->is_gone);
-    free(engine->exchange);
-    free(engine);
-}
-
-// NULL: out of memory.
-static struct co_engine *make_engine(const struct co_bootstrap *bootstrap)
+struct co_engine *co_engine_make(int world_size)
 {
     struct co_engine *engine = calloc(1, sizeof(*engine));
-    int *ranks_seen = calloc((size_t)bootstrap->node_count, sizeof(int));
-    if (engine != NULL) {
-        engine->node_of_rank = calloc((size_t)bootstrap->world_size, sizeof(int));
-        engine->local_rank_of = calloc((size_t)bootstrap->world_size, sizeof(int));
-        engine->is_gone = calloc((size_t)bootstrap->node_size, sizeof(*engine->is_gone));
-        engine->exchange = calloc((size_t)bootstrap->world_size, CO_EXCHANGE_BYTES);
-    }
-    if (ranks_seen == NULL || engine == NULL || engine->node_of_rank == NULL || engine->local_rank_of == NULL ||
-        engine->is_gone == NULL || engine->exchange == NULL) {
-        free(ranks_seen);
-        if (engine != NULL) {
-            free_engine(engine);
-        }
+    size_t ranks = (size_t)world_size;
+    if (engine == NULL) {
         return NULL;
     }
-    for (int rank = 0; rank < bootstrap->world_size; rank++) {
-        engine->node_of_rank[rank] = bootstrap->node_of_rank[rank];
-        engine->local_rank_of[rank] = ranks_seen[bootstrap->node_of_rank[rank]]++;
+    engine->node_of_rank = calloc(ranks, sizeof(int));
+    engine->local_rank_of = calloc(ranks, sizeof(int));
+    engine->is_gone = calloc(ranks, sizeof(*engine->is_gone));
+    engine->exchange = calloc(ranks, CO_EXCHANGE_BYTES);
+    if (engine->node_of_rank == NULL || engine->local_rank_of == NULL || engine->is_gone == NULL ||
+        engine->exchange == NULL) {
+        co_engine_discard(engine);
+        return NULL;
     }
-    free(ranks_seen);
-    engine->bootstrap = *bootstrap;
-    engine->bootstrap.node_of_rank = NULL; // the caller's, and only valid now
-    engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
-    co_mpsc_queue_open(&engine->submissions);
-    co_descriptors_count(engine);
     return engine;
 }
 
-// Whether all ranks have an engine; from here on no exchange needs memory.
-static int agree_on_memory(struct co_engine *engine, const struct co_bootstrap *bootstrap)
+static void adopt(struct co_engine *engine, const struct co_bootstrap *bootstrap)
 {
-    int status = engine == NULL ? -ENOMEM : 0;
-    int exchanged = bootstrap->minimum(bootstrap->arg, &status, 1);
-    return exchanged < 0 ? exchanged : status;
+    engine->bootstrap = *bootstrap;
+    engine->stall_ns = (uint64_t)co_setting_number(CO_SET_STALL_S) * CO_NS_PER_S;
+    co_mpsc_queue_open(&engine->submissions);
+    co_descriptors_count(engine);
 }
 
-// True: on all ranks.
-static bool open_workers(struct co_engine *engine)
+// By what is the same on all ranks.
+static int require_threads(const struct co_engine *engine, char *why, size_t why_room)
 {
-    int worst = co_workers_open(engine);
-    int exchanged = engine->bootstrap.minimum(engine->bootstrap.arg, &worst, 1);
-    if (exchanged == 0 && worst < 0 && engine->bootstrap.world_rank == 0 && !engine->bootstrap.needs_workers) {
-        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
-               "no worker thread: operations of some rank move inside MPI calls only (%s)", strerror(-worst));
+    if (!engine->bootstrap.needs_workers || engine->uses_threads) {
+        return 0;
     }
-    return exchanged == 0 && worst == 0;
+    snprintf(why, why_room, WORKERS_ALONE "CASTOFF_PROGRESS=caller wants none");
+    return -EAGAIN;
 }
 
-static void close_parts(struct co_engine *engine)
+int co_engine_open(struct co_engine *engine, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
 {
-    co_workers_close(engine);
-    co_transports_close(engine);
-    free_engine(engine);
-}
-
-int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room)
-{
-    struct co_engine *engine = make_engine(bootstrap);
-    int status = agree_on_memory(engine, bootstrap);
-    if (status < 0) {
-        snprintf(why, why_room, "a rank has no memory for the start (%s)", strerror(-status));
-        if (engine != NULL) {
-            free_engine(engine);
-        }
-        return status;
-    }
-    status = load_decisions(engine, why, why_room);
-    status = agree_on_decisions(engine, status, why, why_room);
-    if (status == 0 && (status = co_cores_agree(engine)) < 0) {
-        snprintf(why, why_room, "the ranks could not compare their cores (%s)", strerror(-status));
-    }
+    adopt(engine, bootstrap);
+    int status = load_decisions(engine, why, why_room);
+    status = co_first_exchange(engine, status, why, why_room);
+    status = status == 0 ? require_threads(engine, why, why_room) : status;
     if (status == 0) {
         status = co_transports_open(engine, why, why_room);
     }
     if (status < 0) {
         co_transports_close(engine);
-        free_engine(engine);
+        co_engine_discard(engine);
         return status;
     }
     free(engine->exchange);
     engine->exchange = NULL;
     engine->spin_turns = engine->is_oversubscribed ? 0 : (uint64_t)co_setting_number(CO_SET_SPIN);
     co_trials_open(engine);
-    bool has_threads = engine->uses_threads && open_workers(engine);
-    if (bootstrap->needs_workers && !has_threads) {
-        snprintf(why, why_room, "with this MPI worker threads alone move castoff, and %s",
-                 engine->uses_threads ? "some rank can have none" : "CASTOFF_PROGRESS=caller wants none");
-        close_parts(engine);
-        return -EAGAIN;
-    }
+    engine->workers_status = engine->uses_threads ? co_workers_open(engine) : 0;
     co_messages_share(engine);
-    co_liveness_proof_agree(engine, has_threads);
-    *out = engine;
     return 0;
+}
+
+int co_engine_last_word(const struct co_engine *engine)
+{
+    return engine->workers_status;
+}
+
+int co_engine_settle(struct co_engine *engine, int least, char *why, size_t why_room)
+{
+    if (least < 0 && engine->bootstrap.needs_workers) {
+        snprintf(why, why_room, WORKERS_ALONE "some rank can have none (%s)", strerror(-least));
+        return least;
+    }
+    if (least < 0 && engine->bootstrap.world_rank == 0) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
+               "no worker thread: operations of some rank move inside MPI calls only (%s)", strerror(-least));
+    }
+    co_liveness_proof_agree(engine, engine->uses_threads && least == 0);
+    return 0;
+}
+
+int co_engine_node_count(const struct co_engine *engine)
+{
+    return engine->bootstrap.node_count;
 }
 
 // Operations still under way, within bounds: a peer that is gone must not hold us. Messages are not waited for: who
@@ -193,7 +163,9 @@ void co_engine_close(struct co_engine *engine)
     // Moves us meanwhile: a neighbour may need our answers. Who is beyond it needs none, for nobody comes here with an
     // operation under way; so copies are not kept any longer, and no report is waited for, which may have been lost.
     engine->bootstrap.barrier(engine->bootstrap.arg);
-    close_parts(engine);
+    co_workers_close(engine);
+    co_transports_close(engine);
+    co_engine_discard(engine);
 }
 
 static void describe_shm(const struct co_engine *engine, char *text, size_t room)

@@ -25,25 +25,37 @@ struct co_udp_config;
 // only inside co_engine_open and co_engine_close, in the same order on all ranks.
 struct co_bootstrap {
     int world_rank, world_size;
+    int status; // -errno: this rank could not tell who shares a node, or not reach them; then no rank goes on
     int (*allgather)(void *arg, const void *mine, void *all, size_t bytes_each);
     int (*broadcast)(void *arg, int root, void *data, size_t bytes);
-    int (*minimum)(void *arg, int *values, int count); // of each value over all ranks, in place; needs no memory
-    int (*barrier)(void *arg);                         // moves the engine while it waits
-    int (*node_barrier)(void *arg);                    // among the ranks of this node
-    int (*node_minimum)(void *arg, int mine);          // likewise
+    int (*minimum)(void *arg, int *values, int count);      // of each value over all ranks, in place; needs no memory
+    int (*barrier)(void *arg);                              // moves the engine while it waits
+    int (*node_minimum)(void *arg, int *values, int count); // among the ranks of this node
     int (*node_broadcast)(void *arg, void *data, size_t bytes); // likewise, from its first rank
-    int node_rank, node_size, node_index, node_count;
-    const int *node_of_rank;         // [world_size], node_index of each; valid during open only
-    void (*native_progress)(void);   // moves the MPI below, NULL: none
+    int node_rank, node_size, node_first;                       // here; which rank of the world the first one is
+    int node_index, node_count;                                 // the engine finds out
+    void (*native_progress)(void);                              // moves the MPI below, NULL: none
     bool needs_workers;              // whose calls do not move the engine; the same on all ranks
     bool native_takes_device_memory; // on some rank, so all messages are its own; the same on all ranks
     const struct co_native *native;  // carries messages between hosts, valid during open only; NULL: on no rank
+    int native_status;               // -errno: this rank cannot have them carried, so none has
     void *arg;
 };
 
+// Local: the memory that exchanges need. NULL: there is none. No rank may open one that others do not have.
+struct co_engine *co_engine_make(int world_size);
+void co_engine_discard(struct co_engine *engine); // instead of co_engine_open
+
 // Collective. Opens shared memory and sockets, probes multicast, agrees on the result: every rank gets the same
-// verdict. Negative: castoff stays off for this job; `why` says the reason and the cure in one sentence.
-int co_engine_open(struct co_engine **out, const struct co_bootstrap *bootstrap, char *why, size_t why_room);
+// verdict. Negative: castoff stays off for this job, the engine is no more; `why` says the reason and the cure in one
+// sentence.
+int co_engine_open(struct co_engine *engine, const struct co_bootstrap *bootstrap, char *why, size_t why_room);
+int co_engine_node_count(const struct co_engine *engine);
+
+// What is left to tell once it is open, with the least of what all ranks say: 0 or -errno. Collective, before any use.
+// Negative: it cannot be used, on no rank, is to be closed like any other, and `why` says the reason.
+int co_engine_last_word(const struct co_engine *engine);
+int co_engine_settle(struct co_engine *engine, int least, char *why, size_t why_room);
 
 // Collective. Answers until nobody has an operation under way, and closes. Teams are closed before.
 void co_engine_close(struct co_engine *engine);

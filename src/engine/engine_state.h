@@ -28,7 +28,7 @@
 #include "engine/decide/tune_table.h"
 #include "engine/engine.h"
 
-#define CO_EXCHANGE_BYTES 128 // most that a rank tells all others in one exchange
+#define CO_EXCHANGE_BYTES 288 // most that a rank tells all others in one exchange, and what goes back sealed
 
 struct co_auth;
 struct co_channel;
@@ -48,6 +48,7 @@ struct co_engine {
     int descriptors;    // that we may still open
     bool is_oversubscribed;
     bool uses_threads;
+    int workers_status;            // -errno: this rank has none of those threads
     bool has_shm, has_single_copy; // on every node that needs it
     bool has_multicast;
     bool has_messages;                     // every node with several ranks has a channel between them
@@ -67,6 +68,9 @@ struct co_engine {
     _Atomic bool has_lost_one;             // some of them is
     _Atomic int network_error;             // -errno when the transport broke
     void *exchange;                        // during the start: room for what all ranks tell, CO_EXCHANGE_BYTES each
+    uint8_t key_secret[32];                // likewise: this rank's own half, by which it gets the job's key,
+    int key_status;                        // or -errno
+    bool hosts_answer;                     // for those that compute; the same on all ranks
     char network[480];                     // description, or why there is no multicast
     const struct co_verbs_module *verbs_module; // NULL: not loaded
     struct co_transport *verbs;                 // during the start: instead of the transport, if all ranks have it

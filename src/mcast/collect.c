@@ -134,13 +134,13 @@ static bool is_answered(const struct co_mcast_op *op)
     return op->state != 0 || op->blocks[0].count > 0;
 }
 
-static void act(struct co_mcast_op *op, bool *has_nudged)
+static void act(struct co_mcast_op *op, bool *has_requested)
 {
     if (op->root == op->group->self) {
-        if (!*has_nudged) { // once for all that are outstanding: who is late for one is late for the next
+        if (!*has_requested) { // once for all that are outstanding: who is late for one is late for the next
             contribution_request_late(op);
         }
-        *has_nudged = true;
+        *has_requested = true;
         op->contribution_due_ns = op->group->mcast->now_ns + LATE_NS;
         return;
     }
@@ -157,12 +157,12 @@ static void act(struct co_mcast_op *op, bool *has_nudged)
 
 void co_collect_due(struct co_mcast_group *group)
 {
-    bool has_nudged = false;
+    bool has_requested = false;
     for (struct co_mcast_op *op = group->oldest; op != NULL; op = op->next) {
         if (op->contribution_due_ns != 0 && is_answered(op)) {
             op->contribution_due_ns = 0;
         } else if (op->contribution_due_ns != 0 && op->contribution_due_ns <= group->mcast->now_ns) {
-            act(op, &has_nudged);
+            act(op, &has_requested);
         }
     }
 }

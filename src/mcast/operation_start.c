@@ -20,7 +20,7 @@
 #include "mcast/receive/landing.h"
 #include "mcast/repair/retransmit.h"
 
-static bool right_fetches(const struct co_mcast_op *op)
+static bool right_may_nack(const struct co_mcast_op *op)
 {
     return op->group->count > 1 && op->root != op->group->right;
 }
@@ -159,7 +159,7 @@ static int start(struct co_mcast_op **out, struct co_mcast_group *group, const s
     op->block_count = shape->blocks;
     op->blocks_missing = shape->root < 0 ? shape->senders : 1;
     op->last_event_ns = now_ns;
-    op->right_has_it = !right_fetches(op) || co_ack_right_has(group, op->number);
+    op->right_has_it = !right_may_nack(op) || co_ack_right_has(group, op->number);
     append(group, op);
     co_log(CO_LOG_TRACE, CO_SUBSYS_MCAST, "team %08x operation %u begins: %d block%s from %s %d, %zu bytes",
            (unsigned)group->team_id, op->number, op->block_count, op->block_count == 1 ? "" : "s",

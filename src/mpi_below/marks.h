@@ -11,13 +11,15 @@
 #include "mpi_below/abi.h"
 
 // Ranks of different marks must not meet: raise it when the exchanges at start change.
-#define CO_MARK 3
+#define CO_MARK 4
 
 struct co_marks {
     // Before the native MPI_Init: leaves the mark, or sees to it that it is left meanwhile.
     void (*announce)(void);
     // After it: gives back what the announcement held. Whether the mark was left; false: the launcher takes none.
-    bool (*settle)(void);
+    // *local_peers: the world ranks of this node, as the launcher has told each process and native's shared-memory
+    // split goes by it, too, "0,1,5"; to be freed. NULL: it does not tell.
+    bool (*settle)(char **local_peers);
     // The lowest world rank with a mark, or without one (or with that of another version); -1: there is none.
     int (*first)(int world_size, bool marked);
     const char *complaint; // what is wrong and what to do, where the launcher takes none

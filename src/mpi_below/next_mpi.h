@@ -127,6 +127,7 @@ int PMPI_Isendrecv_replace(void *address, int count, MPI_Datatype type, int dest
     X(Gather)                                                                                                          \
     X(Get_library_version)                                                                                             \
     X(Group_free)                                                                                                      \
+    X(Group_incl)                                                                                                      \
     X(Group_translate_ranks)                                                                                           \
     X(Info_get)                                                                                                        \
     X(Pack)                                                                                                            \

@@ -108,8 +108,9 @@ static void announce(void)
     is_announced = ask(question, "cmd=put_result", answer, sizeof answer) && strstr(answer, " rc=0") != NULL;
 }
 
-static bool settle(void)
+static bool settle(char **local_peers)
 {
+    *local_peers = NULL;
     return is_announced;
 }
 

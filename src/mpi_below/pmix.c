@@ -24,7 +24,9 @@
 #define PMIX_OK 0
 #define PMIX_NOT_INITIALIZED (-31)
 #define PMIX_SCOPE_GLOBAL 3
+#define PMIX_RANK_OF_ALL (UINT32_MAX - 1)
 #define PMIX_TYPE_BOOL 1
+#define PMIX_TYPE_STRING 3
 #define PMIX_TYPE_UINT64 15
 
 struct pmix_proc {
@@ -36,6 +38,7 @@ struct pmix_value {
     uint16_t type;
     union {
         bool flag;
+        char *text;
         uint64_t number;
         uint64_t room[8]; // more than any kind of value takes
     } data;
@@ -141,9 +144,29 @@ int PMIx_Init(struct pmix_proc *process, struct pmix_info *info, size_t count)
     return status;
 }
 
-static bool settle(void)
+// What is known without asking anybody; to be freed. NULL: it is not known.
+static struct pmix_value *look_up(uint32_t rank, const char *key)
+{
+    struct pmix_proc proc = self;
+    struct pmix_info local_only = {.key = "pmix.optional", .value = {.type = PMIX_TYPE_BOOL, .data.flag = true}};
+    struct pmix_value *value = NULL;
+    proc.rank = rank;
+    return pmix.get(&proc, key, &local_only, 1, &value) == PMIX_OK ? value : NULL;
+}
+
+// To be freed. NULL: it is not told.
+static char *find_local_peers(void)
+{
+    struct pmix_value *value = look_up(PMIX_RANK_OF_ALL, "pmix.lpeers");
+    char *text = value != NULL && value->type == PMIX_TYPE_STRING ? value->data.text : NULL;
+    free(value);
+    return text;
+}
+
+static bool settle(char **local_peers)
 {
     is_awaited = false;
+    *local_peers = is_announced ? find_local_peers() : NULL;
     if (is_held) {
         is_held = false;
         pmix.finalize(NULL, 0);
@@ -153,14 +176,8 @@ static bool settle(void)
 
 static bool has_mark(int rank)
 {
-    struct pmix_proc proc = self;
-    struct pmix_info local_only = {.key = "pmix.optional", .value = {.type = PMIX_TYPE_BOOL, .data.flag = true}};
-    struct pmix_value *value = NULL;
-    proc.rank = (uint32_t)rank;
-    if (pmix.get(&proc, MARK_KEY, &local_only, 1, &value) != PMIX_OK || value == NULL) {
-        return false;
-    }
-    bool is_ours = value->type == PMIX_TYPE_UINT64 && value->data.number == CO_MARK;
+    struct pmix_value *value = look_up((uint32_t)rank, MARK_KEY);
+    bool is_ours = value != NULL && value->type == PMIX_TYPE_UINT64 && value->data.number == CO_MARK;
     free(value);
     return is_ours;
 }

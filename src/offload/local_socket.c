@@ -17,7 +17,11 @@
 #include "base/clock.h"
 #include "base/poll.h"
 
-enum { QUEUE = 128, DESCRIPTORS = 4 }; // more than one descriptor is an error, but what comes has to be closed
+enum {
+    QUEUE = 128,
+    RINGS_BYTES = 256,
+    DESCRIPTORS = 4
+}; // more than one descriptor is an error, but what comes has to be closed
 
 static socklen_t address_of(struct sockaddr_un *address, const char *name)
 {
@@ -156,6 +160,18 @@ ssize_t co_local_receive(int socket, void *bytes, size_t room, int *fd)
     }
     int error = descriptors_take(&message, fd);
     return error != 0 ? error : came;
+}
+
+ssize_t co_local_rings(int socket)
+{
+    char rings[RINGS_BYTES];
+    int fd;
+    ssize_t came = co_local_receive(socket, rings, sizeof rings, &fd);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return came;
 }
 
 static int socket_await(int socket, short events, uint64_t most_ns)

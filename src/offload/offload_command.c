@@ -115,6 +115,7 @@ void co_offload_completion_encode(uint8_t out[CO_OFFLOAD_COMPLETION_BYTES],
     memset(out, 0, CO_OFFLOAD_COMPLETION_BYTES);
     co_little_endian_put(out, completion->state, 8);
     co_little_endian_put(out + 8, (uint32_t)completion->error, 4);
+    co_little_endian_put(out + 12, completion->with, 4);
     co_little_endian_put(out + 16, completion->bytes, 8);
 }
 
@@ -124,9 +125,10 @@ int co_offload_completion_decode(struct co_offload_completion *out, const uint8_
 
     *out = (struct co_offload_completion){.state = co_little_endian_get(bytes, 8),
                                           .error = (int32_t)co_little_endian_get(bytes + 8, 4),
+                                          .with = (uint32_t)co_little_endian_get(bytes + 12, 4),
                                           .bytes = co_little_endian_get(bytes + 16, 8)};
     co_offload_completion_encode(again, out);
-    return out->state == CO_OFFLOAD_COMPLETION_DONE && out->error <= 0 &&
+    return out->state == CO_OFFLOAD_COMPLETION_DONE && out->error <= 0 && (out->error < 0 || out->with == 0) &&
                    memcmp(again, bytes, CO_OFFLOAD_COMPLETION_BYTES) == 0
                ? 0
                : -EPROTO;

@@ -60,6 +60,7 @@ struct co_offload_command {
 struct co_offload_completion {
     uint64_t state; // CO_OFFLOAD_COMPLETION_DONE; the rank clears it before it takes the ticket again
     int32_t error;  // 0, or the first of the call's: -EMSGSIZE, -ECONNRESET, -EFAULT, ...
+    uint32_t with;  // of an error: 1 more than the rank with whom that operation was; 0: it was with none
     uint64_t bytes; // received by this call
 };
 

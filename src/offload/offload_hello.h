@@ -20,7 +20,12 @@ enum co_offload_hello_kind {
 };
 
 // How the proxy reaches the memory of a rank.
-enum co_offload_lend { CO_OFFLOAD_LEND_ATTACH, CO_OFFLOAD_LEND_STAGE, CO_OFFLOAD_LENDS };
+enum co_offload_lend {
+    CO_OFFLOAD_LEND_ATTACH,
+    CO_OFFLOAD_LEND_STAGE,
+    CO_OFFLOAD_LEND_COPY, // the rank does, into copies behind its segment; of no job, but of a rank
+    CO_OFFLOAD_LENDS
+};
 
 // Of STATUS all but the kind is zero.
 struct co_offload_hello {

@@ -72,7 +72,7 @@ int co_offload_job_decode(struct co_offload_job *out, const uint8_t bytes[CO_OFF
     memcpy(job.cores, bytes + 80, CO_OFFLOAD_CORE_BYTES);
     memcpy(job.rank_cores, bytes + 208, CO_OFFLOAD_CORE_BYTES);
     if (co_little_endian_get(bytes, 8) != JOB_MAGIC || job.ranks == 0 || job.ranks > CO_OFFLOAD_JOB_RANKS_MAX ||
-        job.proxies == 0 || job.proxies > job.ranks || job.self >= job.proxies || job.lend >= CO_OFFLOAD_LENDS ||
+        job.proxies == 0 || job.proxies > job.ranks || job.self >= job.proxies || job.lend > CO_OFFLOAD_LEND_STAGE ||
         job.groups_max == 0 || job.ends_max == 0 || has_cores > 1 || job.auth > AUTH_MAX || job.deadline_ns == 0 ||
         !text_get(job.place, bytes + 336, CO_OFFLOAD_PLACE_BYTES) || (job.proxies > 1) != (job.place[0] != '\0')) {
         return -EPROTO;

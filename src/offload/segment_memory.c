@@ -25,17 +25,21 @@ static int segment_map(struct co_segment_memory **out, int fd)
     return 0;
 }
 
-// A longer file ends the process by SIGXFSZ, though it be in memory.
-static bool is_within_limit(void)
+static uint64_t file_bytes(bool has_copies)
 {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-           limit.rlim_cur >= sizeof(struct co_segment_memory);
+    return has_copies ? CO_SEGMENT_COPIES_AT + CO_SEGMENT_COPIES_BYTES : sizeof(struct co_segment_memory);
 }
 
-int co_segment_memory_create(struct co_segment_memory **out, int *fd)
+// A longer file ends the process by SIGXFSZ, though it be in memory.
+static bool is_within_limit(uint64_t bytes)
 {
-    if (!is_within_limit()) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= bytes;
+}
+
+int co_segment_memory_create(struct co_segment_memory **out, bool has_copies, int *fd)
+{
+    if (!is_within_limit(file_bytes(has_copies))) {
         return -ENOSPC;
     }
     int made = memfd_create("castoff-proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -43,7 +47,7 @@ int co_segment_memory_create(struct co_segment_memory **out, int *fd)
         return -errno;
     }
     int error =
-        ftruncate(made, sizeof(struct co_segment_memory)) != 0 || fcntl(made, F_ADD_SEALS, SEALS) != 0 ? -errno : 0;
+        ftruncate(made, (off_t)file_bytes(has_copies)) != 0 || fcntl(made, F_ADD_SEALS, SEALS) != 0 ? -errno : 0;
     if (error == 0) {
         error = segment_map(out, made);
     }
@@ -55,15 +59,16 @@ int co_segment_memory_create(struct co_segment_memory **out, int *fd)
     return 0;
 }
 
-int co_segment_memory_map(struct co_segment_memory **out, int fd)
+int co_segment_memory_map(struct co_segment_memory **out, int fd, bool *has_copies)
 {
     struct stat is;
     int seals = fcntl(fd, F_GET_SEALS); // -1 of what is no memfd
 
     if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &is) != 0 ||
-        is.st_size != (off_t)sizeof(struct co_segment_memory)) {
+        (is.st_size != (off_t)file_bytes(false) && is.st_size != (off_t)file_bytes(true))) {
         return -EPERM;
     }
+    *has_copies = is.st_size == (off_t)file_bytes(true);
     return segment_map(out, fd);
 }
 

@@ -14,12 +14,19 @@
 #include "p2p/p2p_state.h"
 #include "p2p/packet_trace.h"
 
-#define FIRST_FRAGMENT_PIECES 4 // largest packets: what comes unasked of a message that streams
+#define FIRST_FRAGMENT_PACKETS 4 // the largest: what comes unasked of a message that streams,
+#define FIRST_FRAGMENT_MOST ((size_t)32 << 10)
 
 // Of a message, what fits a packet of the channel beside a handle.
 static size_t channel_packet_most(const struct co_channel *channel)
 {
     return channel == NULL ? 0 : channel->payload_most - sizeof(struct co_packet_handle);
+}
+
+static size_t first_fragment_bounded(const struct co_channel *channel)
+{
+    size_t fits = FIRST_FRAGMENT_PACKETS * channel_packet_most(channel);
+    return fits < FIRST_FRAGMENT_MOST ? fits : FIRST_FRAGMENT_MOST;
 }
 
 static size_t eager_bounded(size_t eager_most, const struct co_channel *channel)
@@ -103,7 +110,7 @@ int co_p2p_open(struct co_p2p **out, const struct co_p2p_config *config)
         return -ENOMEM;
     }
     p2p->config.eager_most = eager_bounded(config->eager_most, config->channel);
-    p2p->first_fragment_most = FIRST_FRAGMENT_PIECES * channel_packet_most(config->channel);
+    p2p->first_fragment_most = first_fragment_bounded(config->channel);
     p2p->config.remote_eager_most = eager_bounded(config->remote_eager_most, config->remote_channel);
     p2p->surely_eager = eager_least(&p2p->config);
     for (int peer = 0; peer < config->size; peer++) {

@@ -14,8 +14,9 @@
 #include "p2p/finish.h"
 #include "p2p/peer_channel.h"
 
-// Smaller than the largest packet, so that writing one and reading another overlap from early on.
-#define PIECE_MOST ((size_t)4096)
+// At most, and at most half of the largest packet, so that writing one and reading another overlap from early on; and
+// so large that what the two say of each piece is little beside copying it.
+#define PIECE_MOST ((size_t)16 << 10)
 #define EXCHANGE_LEAST ((size_t)16 << 10) // bytes behind the first fragment that are worth a call of the kernel
 #define EXCHANGE_RTS 64
 #define ABSENCE_RTS 64
@@ -70,7 +71,7 @@ size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)
 {
-    size_t most = p2p->peers[peer].channel->payload_most;
+    size_t most = p2p->peers[peer].channel->payload_most / 2;
     return most < PIECE_MOST ? most : PIECE_MOST;
 }
 

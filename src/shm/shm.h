@@ -14,6 +14,15 @@
 struct co_shm_node; // this process's view of its node
 struct co_shm_team; // the members of one team on this node
 
+// What else the ranks of a node have to agree on while they open it: it goes in the same exchanges. All are local.
+#define CO_SHM_COMPANY_WORDS 2
+struct co_shm_company {
+    void (*make)(void *arg, int words[]);     // once the first rank has made its memory; the least of each word counts
+    int (*map)(void *arg, const int words[]); // with those, where all could make the node's; 0 or -errno
+    void (*settle)(void *arg, int status);    // the least of all ranks, or why the node was not opened
+    void *arg;
+};
+
 struct co_shm_config {
     uint64_t job_key;     // names the segment; agreed, random
     int node_index;       // number of this node in the job (several "nodes" may share one kernel in a lab)
@@ -27,8 +36,8 @@ struct co_shm_config {
     uint64_t measure_patience_ns; // that the two who measure have with each other; 0: the usual
     int watched_most;             // peers watched by a descriptor of their own, the others by process number
     // Exchange among the ranks of the node, given by the bootstrap; collective.
-    int (*barrier)(void *arg);
-    int (*all_agree)(void *arg, int mine); // minimum over the node
+    int (*minimum)(void *arg, int *values, int count); // of each value over the node, in place, once all have come
+    const struct co_shm_company *company;              // during the opening; NULL: none
     void *arg;
 };
 

@@ -26,9 +26,7 @@
 #define TURNS 64                   // between two looks at the clock
 #define LOANS 4                    // of the node's staging: two for each player
 #define LARGEST (CO_SHM_MEASURED_LEAST << (2 * (CO_SHM_MEASURED_SIZES - 1)))
-#define MESSAGE_PIECE ((size_t)8 << 10) // as in the ring of messages
-#define MESSAGE_SLOTS 4
-#define STREAM_PIECE ((size_t)16 << 10)
+#define STREAM_PIECE ((size_t)16 << 10) // as in the streams of collectives, and in rings of messages of few ranks
 #define STREAM_SLOTS 16
 #define BCAST_RUN 8 // broadcasts that follow each other: by ring the root need not wait for the end of one
 
@@ -58,9 +56,9 @@ static struct stage *stage_of(const struct co_shm_node *node, int rank)
     return (struct stage *)((char *)node->segment.base + offset);
 }
 
-static char *slot(struct stage *stage, uint64_t piece, size_t bytes, size_t slots)
+static char *slot(struct stage *stage, uint64_t piece)
 {
-    return (char *)stage + CO_SHM_PAGE + (size_t)(piece % slots) * bytes;
+    return (char *)stage + CO_SHM_PAGE + (size_t)(piece % STREAM_SLOTS) * STREAM_PIECE;
 }
 
 static bool fail(struct player *player)
@@ -98,37 +96,36 @@ static bool meet(struct player *player)
            (co_load_acquire(&player->other->step) != GIVEN_UP || fail(player));
 }
 
-static bool write_piece(struct player *player, size_t piece, size_t slots, size_t at)
+static bool write_piece(struct player *player, size_t at)
 {
     uint64_t number = player->written;
-    if (number >= slots && !await(player, &player->other->taken, number - slots + 1)) {
+    if (number >= STREAM_SLOTS && !await(player, &player->other->taken, number - STREAM_SLOTS + 1)) {
         return false;
     }
-    memcpy(slot(player->mine, number, piece, slots), player->source + at, piece);
+    memcpy(slot(player->mine, number), player->source + at, STREAM_PIECE);
     co_store_release(&player->mine->pieces, ++player->written); // release M1
     return true;
 }
 
-static bool read_piece(struct player *player, size_t piece, size_t slots, size_t at)
+static bool read_piece(struct player *player, size_t at)
 {
     uint64_t number = player->read;
     if (!await(player, &player->other->pieces, number + 1)) {
         return false;
     }
-    memcpy(player->target + at, slot(player->other, number, piece, slots), piece);
+    memcpy(player->target + at, slot(player->other, number), STREAM_PIECE);
     co_store_release(&player->mine->taken, ++player->read); // release M1
     return true;
 }
 
 static bool by_ring(struct player *player, enum co_shm_way way, size_t bytes)
 {
-    bool is_message = way == CO_SHM_WAY_MESSAGE, are_both = way == CO_SHM_WAY_ALLGATHER;
-    size_t piece = is_message ? MESSAGE_PIECE : STREAM_PIECE, slots = is_message ? MESSAGE_SLOTS : STREAM_SLOTS;
-    for (size_t at = 0; at < bytes; at += piece) {
-        if ((player->is_first || are_both) && !write_piece(player, piece, slots, at)) {
+    bool are_both = way == CO_SHM_WAY_ALLGATHER;
+    for (size_t at = 0; at < bytes; at += STREAM_PIECE) {
+        if ((player->is_first || are_both) && !write_piece(player, at)) {
             return false;
         }
-        if ((!player->is_first || are_both) && !read_piece(player, piece, slots, at)) {
+        if ((!player->is_first || are_both) && !read_piece(player, at)) {
             return false;
         }
     }
@@ -298,12 +295,18 @@ static void take_part(struct co_shm_node *node, char *memory)
     }
 }
 
-// A full /dev/shm is an error here and no signal later.
-static int prepare(const struct co_shm_node *node, char **memory)
+bool co_shm_measure_is_possible(const struct co_shm_node *node)
 {
+    return node->config.size >= 2 && node->plan.loans >= LOANS;
+}
+
+int co_shm_measure_prepare(const struct co_shm_node *node, char **memory)
+{
+    *memory = NULL;
     if (node->config.rank >= 2) {
         return 0;
     }
+    // A full /dev/shm is an error here and no signal later.
     struct stage *stage = stage_of(node, node->config.rank);
     int error = co_shm_segment_touch((char *)stage, CO_SHM_PAGE + LARGEST);
     *memory = error == 0 ? aligned_alloc(CO_SHM_PAGE, 2 * LARGEST) : NULL;
@@ -315,32 +318,22 @@ static int prepare(const struct co_shm_node *node, char **memory)
     return error != 0 ? error : *memory == NULL ? -ENOMEM : 0;
 }
 
-bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, int *error)
+// The memory is lent from now on; what stays of it is the first page. The other one may read there yet, if one of us
+// has given up: what it finds counts no more.
+void co_shm_measure_cancel(struct co_shm_node *node, const char *memory)
 {
-    const struct co_shm_config *config = &node->config;
-    *error = 0;
-    if (config->size < 2 || node->plan.loans < LOANS) {
-        return false;
+    if (memory != NULL) {
+        co_shm_segment_erase((char *)stage_of(node, node->config.rank) + CO_SHM_PAGE, LARGEST);
     }
-    char *memory = NULL;
-    if (config->all_agree(config->arg, prepare(node, &memory)) != 0) {
-        free(memory);
-        return false;
+}
+
+int co_shm_measure_run(struct co_shm_node *node, char *memory)
+{
+    if (memory == NULL) {
+        return 0;
     }
-    if (config->rank < 2) {
-        take_part(node, memory);
-    }
-    *error = config->barrier(config->arg);
-    free(memory);                           // the other may have read it until then
-    if (*error == 0 && config->rank == 0) { // the memory is lent from now on; what stays of it are the first pages
-        for (int rank = 0; rank < 2; rank++) {
-            if (co_load_relaxed(&stage_of(node, rank)->is_refused)) { // relaxed: before the barrier
-                node->header->measured.from[0] = 0;
-            }
-            co_shm_segment_erase((char *)stage_of(node, rank) + CO_SHM_PAGE, LARGEST);
-        }
-    }
-    *error = *error != 0 ? *error : config->barrier(config->arg);
-    *measured = node->header->measured;
-    return *error == 0 && measured->from[0] != 0;
+    take_part(node, memory);
+    bool is_refused = co_load_relaxed(&stage_of(node, node->config.rank)->is_refused); // relaxed: our own
+    co_shm_measure_cancel(node, memory);
+    return is_refused ? -EPERM : 0;
 }

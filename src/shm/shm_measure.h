@@ -13,8 +13,19 @@
 
 struct co_shm_node;
 
-// Collective over the node, which has single copy. False: nothing was measured, on any rank; *error is 0 or the
-// exchange's. *measured is the same on all ranks. Nothing is begun after 3 ms and nobody waited for after 5.
-bool co_shm_measure(struct co_shm_node *node, struct co_shm_measured *measured, int *error);
+// Whether the node has room for it; the same on all ranks.
+bool co_shm_measure_is_possible(const struct co_shm_node *node);
+
+// Local: what this rank needs for it. 0, too, where it has no part in it; -errno. *memory, NULL where it has no part,
+// is the caller's to free, after an exchange that follows the next call.
+int co_shm_measure_prepare(const struct co_shm_node *node, char **memory);
+
+// Once all ranks are prepared, on each of them. -errno: the kernel refused. Where no rank says so, the header has the
+// same answer for all after the next exchange; least size 0: none. Nothing is begun after 3 ms and nobody waited for
+// after 5.
+int co_shm_measure_run(struct co_shm_node *node, char *memory);
+
+// In its place, where some rank could not be prepared. Both leave the staging as it was.
+void co_shm_measure_cancel(struct co_shm_node *node, const char *memory);
 
 #endif

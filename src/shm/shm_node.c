@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Opens and closes a process's view of its node: rank 0 makes the segment, the others map it, all agree, the name
-// goes, peers are watched and single copy is probed. Collective, at start and end of the job only.
+// goes, peers are watched and single copy is probed. On a busy machine each exchange waits for a turn of the processor
+// on every rank, so they are few: what was made, who has mapped it, who could copy. Collective, at start and end of the
+// job only.
 #include "shm/shm_node.h"
 
 #include <errno.h>
@@ -105,41 +107,6 @@ static int attach(struct co_shm_node *node, const char *name, int entries)
     return fits ? 0 : -EPROTO;
 }
 
-// The least of all results, with our own failure kept when the exchange itself fails.
-static int agree(const struct co_shm_node *node, int mine)
-{
-    return node->config.all_agree(node->config.arg, mine);
-}
-
-static int map_segment(struct co_shm_node *node)
-{
-    const struct co_shm_config *config = &node->config;
-    char name[CO_SHM_NAME_MAX];
-
-    co_shm_segment_name(name, config->job_key, (unsigned)config->node_index);
-    int entries = agree(node, config->rank == 0 ? create(node, name) : INT_MAX);
-    if (entries < 0) {
-        return entries;
-    }
-    int team_bytes = agree(node, config->rank == 0 ? (int)config->team_bytes : INT_MAX); // rank 0's, see create
-    if (team_bytes < 0) {
-        return team_bytes;
-    }
-    node->config.team_bytes = (size_t)team_bytes;
-    int loans = agree(node, config->rank == 0 ? (int)node->plan.loans : INT_MAX); // rank 0's too
-    if (loans < 0) {
-        return loans;
-    }
-    node->config.staging_bytes = (size_t)loans * CO_SHM_LOAN_BYTES;
-    int error = agree(node, config->rank == 0 ? 0 : attach(node, name, entries));
-    if (config->rank == 0) {
-        co_shm_segment_unlink(&node->segment);
-    } else {
-        node->segment.name[0] = '\0'; // rank 0's to remove; a later job may use the name again
-    }
-    return error;
-}
-
 static void introduce_self(struct co_shm_node *node)
 {
     struct co_shm_process *self = &node->processes[node->config.rank];
@@ -153,10 +120,54 @@ static void introduce_self(struct co_shm_node *node)
     self->probe_value = node->probe_word;
 }
 
+// What the ranks of a node tell each other first. The least of each counts: what is the first rank's alone to say is
+// most with the others.
+enum { STATUS, ENTRIES, TEAM_BYTES, LOANS, CORES, COMPANY, FIRST_WORDS = COMPANY + CO_SHM_COMPANY_WORDS };
+
+static void tell_first(struct co_shm_node *node, const struct co_shm_config *config, const char *name, int *told)
+{
+    long online = config->cores > 0 ? config->cores : sysconf(_SC_NPROCESSORS_ONLN);
+    told[STATUS] = node == NULL ? -ENOMEM : 0;
+    told[ENTRIES] = told[TEAM_BYTES] = told[LOANS] = INT_MAX;
+    told[CORES] = (int)online;
+    if (node != NULL && config->rank == 0) {
+        int entries = create(node, name);
+        told[STATUS] = entries < 0 ? entries : 0;
+        told[ENTRIES] = entries;
+        told[TEAM_BYTES] = (int)node->config.team_bytes;
+        told[LOANS] = (int)node->plan.loans;
+    }
+    if (config->company != NULL) {
+        config->company->make(config->company->arg, &told[COMPANY]);
+    }
+}
+
+// After it all have mapped the segment, with what each says of itself, or none goes on.
+static int map_segment(struct co_shm_node *node, const char *name, const int *told, int *company_status)
+{
+    const struct co_shm_config *config = &node->config;
+    const struct co_shm_company *company = config->company;
+
+    node->config.team_bytes = (size_t)told[TEAM_BYTES]; // rank 0's, see create
+    node->config.staging_bytes = (size_t)told[LOANS] * CO_SHM_LOAN_BYTES;
+    node->config.cores = told[CORES];
+    int status = config->rank == 0 ? 0 : attach(node, name, told[ENTRIES]);
+    if (status == 0) {
+        introduce_self(node);
+    }
+    int said[] = {status, company != NULL ? company->map(company->arg, &told[COMPANY]) : 0};
+    int error = config->minimum(config->arg, said, 2);
+    if (config->rank != 0) {
+        node->segment.name[0] = '\0'; // rank 0's to remove; a later job may use the name again
+    }
+    *company_status = said[1];
+    return error != 0 ? error : said[0];
+}
+
 static bool is_usable(const struct co_shm_config *config)
 {
     return config->size > 0 && config->rank >= 0 && config->rank < config->size && config->team_bytes > 0 &&
-           config->team_bytes <= INT_MAX && config->barrier && config->all_agree;
+           config->team_bytes <= INT_MAX && config->minimum;
 }
 
 int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *config)
@@ -164,36 +175,38 @@ int co_shm_node_open(struct co_shm_node **out, const struct co_shm_config *confi
     if (!is_usable(config)) {
         return -EINVAL;
     }
+    char name[CO_SHM_NAME_MAX];
+    int told[FIRST_WORDS] = {0}, company_status = 0;
     struct co_shm_node *node = calloc(1, sizeof *node);
-    int error = config->all_agree(config->arg, node ? 0 : -ENOMEM);
+    if (node != NULL) {
+        node->config = *config;
+        long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        node->cache_bytes = cache > 0 ? (size_t)cache : CACHE_BYTES_USUAL;
+    }
+    co_shm_segment_name(name, config->job_key, (unsigned)config->node_index);
+    tell_first(node, config, name, told);
+    int error = config->minimum(config->arg, told, FIRST_WORDS);
+    error = error != 0 ? error : told[STATUS];
+    if (error == 0) {
+        error = map_segment(node, name, told, &company_status);
+    }
+    if (node != NULL && config->rank == 0) {
+        co_shm_segment_unlink(&node->segment);
+    }
+    if (error == 0) {
+        co_counter_raise(CO_COUNT_SHM_FIXED, node->plan.area_offset);
+        error = co_shm_single_copy_probe(node, co_shm_peers_open(node));
+    }
+    if (config->company != NULL) {
+        config->company->settle(config->company->arg, error != 0 ? error : company_status);
+    }
     if (error != 0) {
-        free(node);
+        co_shm_node_close(node);
         return error;
     }
-    node->config = *config;
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    node->cache_bytes = cache > 0 ? (size_t)cache : CACHE_BYTES_USUAL;
-    error = map_segment(node);
-    if (error != 0) {
-        goto failed;
-    }
-    co_counter_raise(CO_COUNT_SHM_FIXED, node->plan.area_offset);
-    introduce_self(node);
-    error = config->barrier(config->arg);
-    if (error == 0) {
-        error = agree(node, co_shm_peers_open(node));
-    }
-    if (error == 0) {
-        error = co_shm_single_copy_probe(node);
-    }
-    if (error != 0) {
-        goto failed;
-    }
+    node->config.company = NULL;
     *out = node;
     return 0;
-failed:
-    co_shm_node_close(node);
-    return error;
 }
 
 void co_shm_node_close(struct co_shm_node *node)

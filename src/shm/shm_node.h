@@ -55,8 +55,9 @@ int co_shm_copy_from(pid_t pid, void *local, uint64_t remote, size_t bytes);
 int co_shm_copy_to(pid_t pid, const void *local, uint64_t remote, size_t bytes);
 // Like co_shm_node_read, which is their other half; -ESRCH from both: the process is gone.
 int co_shm_node_write(const struct co_shm_node *node, int rank, const void *local, uint64_t remote, size_t bytes);
-// shm_single_copy.c. Collective over the node: sets single_copy and reason. Negative only when an exchange failed.
-int co_shm_single_copy_probe(struct co_shm_node *node);
+// shm_single_copy.c. Collective over the node, once all have mapped it: sets single_copy and reason. Negative when
+// `status`, which rides along, is on some rank, or when an exchange failed.
+int co_shm_single_copy_probe(struct co_shm_node *node, int status);
 void co_shm_single_copy_end(struct co_shm_node *node);
 
 // shm_directory.c: the entry of a team.

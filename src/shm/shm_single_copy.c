@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -35,20 +36,6 @@ static int try_neighbour(struct co_shm_node *node)
     uint64_t target =
         peer->probe_address + offsetof(struct co_shm_node, probe_target) - offsetof(struct co_shm_node, probe_word);
     return co_shm_node_write(node, next, &word, target, sizeof word);
-}
-
-// All try; the worst verdict of all.
-static int try_all(struct co_shm_node *node)
-{
-    const struct co_shm_config *config = &node->config;
-
-    node->probe_target = 0;
-    int error = config->barrier(config->arg);
-    int verdict = error != 0 ? error : config->all_agree(config->arg, try_neighbour(node));
-    if (verdict == 0) { // a word that did not arrive though all tries succeeded
-        verdict = config->all_agree(config->arg, node->probe_target == node->probe_word ? 0 : -EFAULT);
-    }
-    return verdict;
 }
 
 // Where Yama restricts tracing to ancestors: whoever asks for single copy lets his other processes in, as long as it
@@ -102,12 +89,11 @@ static void say_size(char *text, size_t room, size_t from)
 
 // What was measured between two ranks holds for messages, and for collectives where there are no more: who else reads
 // the same memory at the same time was not there.
-static int use_measured(struct co_shm_node *node)
+static void use_measured(struct co_shm_node *node)
 {
-    struct co_shm_measured measured;
-    int error;
-    if (!co_shm_measure(node, &measured, &error)) {
-        return error;
+    struct co_shm_measured measured = node->header->measured;
+    if (measured.from[0] == 0) {
+        return;
     }
     size_t message = measured.from[CO_SHM_WAY_MESSAGE];
     node->stream_most =
@@ -126,43 +112,70 @@ static int use_measured(struct co_shm_node *node)
     }
     snprintf(node->reason, sizeof node->reason, "allowed; %s, and used from: messages %s, bcast %s, allgather %s", how,
              messages, bcasts, allgathers);
-    return 0;
+}
+
+static bool is_crowded(const struct co_shm_node *node)
+{
+    return node->config.size > node->config.cores;
+}
+
+static bool is_worth_measuring(const struct co_shm_node *node)
+{
+    return node->config.measures && !is_crowded(node) && co_shm_measure_is_possible(node);
 }
 
 // From where on a straight copy wins, as measured on one machine. It makes ranks wait for each other, the rings do not,
 // which counts twice when ranks share cores. With slots borrowed from the node the rings were faster at every size up
 // to 64 MiB, by two: the kernel looks up and pins every page that it copies. Only a gather, where one member reads
 // everything, leaves that work to the others. Whoever asks for single copy gets it from single_copy_min on.
-static int set_thresholds(struct co_shm_node *node)
+static void set_thresholds(struct co_shm_node *node, bool has_measured)
 {
-    const struct co_shm_config *config = &node->config;
-    int cores = config->all_agree(config->arg, config->cores > 0 ? config->cores : (int)sysconf(_SC_NPROCESSORS_ONLN));
-    bool crowded = config->size > cores, lends = node->plan.loans > 0;
+    bool crowded = is_crowded(node), lends = node->plan.loans > 0;
 
     node->direct_bcast_min = threshold(node, lends ? SIZE_MAX : crowded ? CROWDED_BCAST_MIN : BCAST_MIN);
     node->direct_gather_min = threshold(node, crowded ? CROWDED_GATHER_MIN : GATHER_MIN);
     node->direct_allgather_min = lends ? threshold(node, SIZE_MAX) : node->direct_gather_min;
     node->stream_most = SIZE_MAX;
-    if (cores < 0) {
-        return cores;
+    if (has_measured) {
+        use_measured(node);
     }
-    return config->measures && !crowded && lends && node->single_copy ? use_measured(node) : 0;
 }
 
-int co_shm_single_copy_probe(struct co_shm_node *node)
+// All try once more, now that all have let the others in.
+static int try_let_in(struct co_shm_node *node)
 {
     const struct co_shm_config *config = &node->config;
-    int verdict = -EOPNOTSUPP;
+    int nothing = 0;
 
-    if (config->size > 1 && config->single_copy != CO_NO) {
-        verdict = try_all(node);
-        if (verdict == -EPERM && config->single_copy == CO_YES) { // the least of all errors: nothing else is wrong
-            let_others_in(node, true);
-            verdict = try_all(node);
-            if (verdict != 0) {
-                let_others_in(node, false);
-            }
-        }
+    let_others_in(node, true);
+    int error = config->minimum(config->arg, &nothing, 1);
+    int verdict = try_neighbour(node);
+    error = error != 0 ? error : config->minimum(config->arg, &verdict, 1);
+    return error != 0 ? error : verdict;
+}
+
+// Once all have copied: the last words about it, and the measurement, while which nobody needs to hear of anybody.
+// `memory`: all that take part are prepared for it; NULL on those that do not.
+static int finish(struct co_shm_node *node, bool measures, char *memory, bool *has_measured)
+{
+    const struct co_shm_config *config = &node->config;
+    enum { ARRIVED, MEASURED, WORDS };
+    int told[WORDS];
+
+    told[MEASURED] = measures ? co_shm_measure_run(node, memory) : -ENODATA;
+    told[ARRIVED] = node->probe_target == node->probe_word ? 0 : -EFAULT; // though all tries have succeeded
+    int error = config->minimum(config->arg, told, WORDS);
+    *has_measured = error == 0 && told[ARRIVED] == 0 && told[MEASURED] == 0;
+    return error != 0 ? error : told[ARRIVED];
+}
+
+// What all have said of their tries; the same on all of them.
+static void conclude(struct co_shm_node *node, int verdict, bool has_measured)
+{
+    const struct co_shm_config *config = &node->config;
+
+    if (verdict != 0) {
+        let_others_in(node, false);
     }
     node->single_copy = verdict == 0;
     set_reason(node, verdict);
@@ -170,7 +183,37 @@ int co_shm_single_copy_probe(struct co_shm_node *node)
         co_log(config->single_copy == CO_YES ? CO_LOG_WARN : CO_LOG_INFO, CO_SUBSYS_SHM, "single copy is off: %s",
                node->reason);
     }
-    return set_thresholds(node);
+    set_thresholds(node, has_measured);
+}
+
+int co_shm_single_copy_probe(struct co_shm_node *node, int status)
+{
+    const struct co_shm_config *config = &node->config;
+    enum { STATUS, TRIED, PREPARED, WORDS };
+    bool tries = config->size > 1 && config->single_copy != CO_NO, has_measured = false;
+    bool measures = tries && is_worth_measuring(node);
+    char *memory = NULL;
+    int told[WORDS] = {status, tries && status == 0 ? try_neighbour(node) : -EOPNOTSUPP, 0};
+
+    if (measures && told[TRIED] == 0) {
+        told[PREPARED] = co_shm_measure_prepare(node, &memory);
+    }
+    int error = config->minimum(config->arg, told, WORDS);
+    error = error != 0 ? error : told[STATUS];
+    measures = measures && error == 0 && told[TRIED] == 0 && told[PREPARED] == 0;
+    if (!measures) {
+        co_shm_measure_cancel(node, memory);
+    }
+    if (error == 0) {
+        int verdict = told[TRIED];
+        if (verdict == -EPERM && config->single_copy == CO_YES) { // the least of all errors: nothing else is wrong
+            verdict = try_let_in(node);
+        }
+        verdict = verdict == 0 ? finish(node, measures, memory, &has_measured) : verdict;
+        conclude(node, verdict, has_measured);
+    }
+    free(memory); // the other may have read it until the last exchange
+    return error;
 }
 
 size_t co_shm_node_stream_most(const struct co_shm_node *node)

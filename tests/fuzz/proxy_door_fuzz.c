@@ -3,7 +3,9 @@
 // Any bytes as what a process says to a proxy's socket, a proxy to a rank, and a starter to a proxy: refused, or bit
 // for bit what it is written as again; and any bytes in any pieces from a connection: nobody becomes a rank who has not
 // the key and is not its process, and no connection and no descriptor stays.
+#include <errno.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,12 +21,14 @@ enum { RANKS = 2, PATIENCE = 100 };
 static uint8_t key[CO_OFFLOAD_KEY_BYTES];
 static pid_t processes[RANKS];
 
-static void must(bool holds)
+static void must_at(bool holds, int line)
 {
     if (!holds) {
+        fprintf(stderr, "%s:%d does not hold (errno %d)\n", __FILE__, line, errno);
         abort();
     }
 }
+#define must(holds) must_at(holds, __LINE__)
 
 static void check_messages(const uint8_t *data)
 {
@@ -65,6 +69,15 @@ static void check_cores(const uint8_t *data, size_t bytes)
     free(text);
 }
 
+// Which number the next descriptor gets. It is asked for anew with each input: a sanitizer opens some of its own.
+static int next_descriptor(void)
+{
+    int next = dup(STDERR_FILENO);
+
+    close(next);
+    return next;
+}
+
 // Each piece is a byte of length, and that many bytes; a length above 127 brings a descriptor along.
 static void check_stranger(const uint8_t *data, size_t bytes)
 {
@@ -82,6 +95,7 @@ static void check_stranger(const uint8_t *data, size_t bytes)
                                         .key = key, .ranks = RANKS, .processes = processes, .patience_ns = PATIENCE},
                                     name) == 0);
     }
+    int free_before = next_descriptor();
     int connected = co_local_connect(name, &peer);
     must(connected >= 0);
     must(co_proxy_listener_next(listener, now_ns, &arrival) == 0); // it is there, and has said nothing
@@ -100,11 +114,7 @@ static void check_stranger(const uint8_t *data, size_t bytes)
     must(co_proxy_listener_next(listener, now_ns, &arrival) == 0);
     must(co_proxy_listener_due_ns(listener) == UINT64_MAX); // nobody is left
     close(connected);
-    static int usual = -1;
-    int next = dup(STDERR_FILENO);
-    usual = usual < 0 ? next : usual;
-    must(next == usual); // nothing was left open
-    close(next);
+    must(next_descriptor() == free_before); // nothing was left open
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

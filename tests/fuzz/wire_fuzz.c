@@ -55,7 +55,7 @@ static void check_body(const struct co_control *control, const uint8_t *body)
     } else if (control->type == CO_CONTROL_READ_OFFER) {
         co_wire_read_offer_decode(&lent, body);
         for (unsigned i = 0; i < control->entries; i++) {
-            co_wire_lent_chunk_decode(&chunk, body, i);
+            co_wire_read_offer_chunk_decode(&chunk, body, i);
         }
     }
 }

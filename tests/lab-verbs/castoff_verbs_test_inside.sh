@@ -122,7 +122,7 @@ case_jobs() {
         CASTOFF_BCAST_INIT=yes CASTOFF_ALLGATHER_INIT=yes CASTOFF_ALLGATHERV_INIT=yes
     lab-loss 1 20 multicast
     works 4 bcast_rotating "broadcasts over a lossy fabric" CASTOFF_TRANSPORT=verbs
-    check "broadcasts over a lossy fabric fetch what was lost" some fetch_bytes_sent
+    check "broadcasts over a lossy fabric fetch what was lost" some retransmitted_bytes
     lab-loss 1 0
     two_at_once
 }
@@ -300,7 +300,7 @@ case_reads() {
     for auth in yes no; do
         works 3 bcast_rotating "broadcasts that miss chunks, CASTOFF_AUTH=$auth," "${lossy[@]}" CASTOFF_AUTH=$auth
         check "broadcasts that miss chunks, CASTOFF_AUTH=$auth, read them" some verbs_reads
-        echo "($(counted verbs_reads) chunks and $(counted verbs_read_bytes) bytes read, $(counted fetch_bytes_sent) sent again)"
+        echo "($(counted verbs_reads) chunks and $(counted verbs_read_bytes) bytes read, $(counted retransmitted_bytes) sent again)"
     done
     check "broadcasts that miss chunks: the report names the ring" grep -q "reads memory of rank" "$shared/report"
     works 3 allgather_datatypes "allgathers that miss chunks" "${lossy[@]}"
@@ -308,7 +308,7 @@ case_reads() {
     check "allgathers that miss chunks: nothing is not authentic" none dropped_not_authentic
     works 3 bcast_rotating "broadcasts that miss chunks and may not read" "${lossy[@]}" CASTOFF_VERBS_READ=0
     check "broadcasts that miss chunks and may not read do not" none verbs_reads
-    echo "($(counted fetch_bytes_sent) bytes sent again)"
+    echo "($(counted retransmitted_bytes) bytes sent again)"
     trouble "connections of the ring that fail" "${lossy[@]}" -- connections_fail
     check "connections of the ring that fail: all have the right bytes" all_say "no error"
     check "connections of the ring that fail: it says so" says "cannot be read any more"

@@ -59,17 +59,17 @@ copy_a_file() {
 }
 
 run_a_program() {
-    local arguments program=$top/build/tests/mpi/placed_calls
+    local arguments program=$top/build/tests/mpi/onesided_calls
     title "An unmodified MPI program: three broadcasts of 8 MiB"
     read -ra arguments <<<"$CASTOFF_LAB_MPIRUN_ARGS"
     unset "${!CASTOFF_LAB_@}" # would be unknown settings
     say "" export "CASTOFF_COORDINATOR=$place" "CASTOFF_COORDINATOR_SECRET=$secret" CASTOFF_PLACED_MIN=1M
     export CASTOFF_COORDINATOR=$place CASTOFF_COORDINATOR_SECRET=$secret CASTOFF_PLACED_MIN=1M
     export CASTOFF_UDP_INTERFACE=eth0 CASTOFF_REPORT=$shared/report OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    say "" castoff mpirun --host g0,g1,g2,g3 -n 4 placed_calls 8388608 3
+    say "" castoff mpirun --host g0,g1,g2,g3 -n 4 onesided_calls 8388608 3
     "${bounded[@]}" "$castoff" mpirun "${arguments[@]}" -n 4 "$program" 8388608 3 || return 1
     show grep "^ *placed" "$shared/report"
-    [[ $(awk '$1 == "placed_broadcasts" { print $2 }' "$shared/report") == 3 ]]
+    [[ $(awk '$1 == "onesided_broadcasts" { print $2 }' "$shared/report") == 3 ]]
 }
 
 if [[ ${1:-} == inside ]]; then

@@ -64,7 +64,7 @@ reports_some() { # name counter
 # member; what was lost on a busy machine comes in and goes out once more, 16 packets of 4096 bytes in a chunk.
 expect_streams() { # name streams MiB
     local again least=$(($2 * $3 * 256))
-    again=$(reported "$1" placed_chunks_again)
+    again=$(reported "$1" onesided_chunks_again)
     check "$1: packets came in once, and what was lost again" \
         await is_between group_packets "$least" $((least + 16 * ${again:-0}))
     check "$1: they went out three times" await is_between copies $((3 * least)) $((3 * $(counter group_packets)))
@@ -80,15 +80,15 @@ as_natively() { # name ranks program arguments...
 case_mpi() {
     start_coordinator
     as_switch
-    check "broadcasts of 8 MiB from each root run" run_mpi bcast 4 placed_calls 8388608 5 -- "${apart[@]}"
-    check "they give what they give natively" as_natively bcast 4 placed_calls 8388608 5
-    check "all of them were placed" reports bcast placed_broadcasts 5
+    check "broadcasts of 8 MiB from each root run" run_mpi bcast 4 onesided_calls 8388608 5 -- "${apart[@]}"
+    check "they give what they give natively" as_natively bcast 4 onesided_calls 8388608 5
+    check "all of them were placed" reports bcast onesided_broadcasts 5
     expect_streams bcast 5 8
-    check "an allgather of 2 MiB runs" run_mpi allgather 4 placed_calls 2097152 0 1 -- CASTOFF_UDP_INTERFACE=eth0
-    check "it gives what it gives natively" as_natively allgather 4 placed_calls 2097152 0 1
-    check "each block was placed" reports allgather placed_blocks 4
-    check "the README's command runs" by_castoff_mpirun 4 placed_calls 2097152 2
-    check "by the README's command all were placed" reports castoff placed_broadcasts 2
+    check "an allgather of 2 MiB runs" run_mpi allgather 4 onesided_calls 2097152 0 1 -- CASTOFF_UDP_INTERFACE=eth0
+    check "it gives what it gives natively" as_natively allgather 4 onesided_calls 2097152 0 1
+    check "each block was placed" reports allgather onesided_blocks 4
+    check "the README's command runs" by_castoff_mpirun 4 onesided_calls 2097152 2
+    check "by the README's command all were placed" reports castoff onesided_broadcasts 2
     two_jobs
     check "no rule is left" settles rules_now 0
     check "no group is left" is groups 0
@@ -99,9 +99,9 @@ case_mpi() {
 goes_as_ever() { # what settings...
     local what=$1
     shift
-    check "$what: broadcasts run" run_mpi refused 4 placed_calls 1500000 3 -- "${apart[@]}" CASTOFF_DEADLINE_S=24 "$@"
-    check "$what: they give what they give natively" as_natively refused 4 placed_calls 1500000 3
-    check "$what: none was placed" reports refused placed_broadcasts 0
+    check "$what: broadcasts run" run_mpi refused 4 onesided_calls 1500000 3 -- "${apart[@]}" CASTOFF_DEADLINE_S=24 "$@"
+    check "$what: they give what they give natively" as_natively refused 4 onesided_calls 1500000 3
+    check "$what: none was placed" reports refused onesided_broadcasts 0
 }
 
 says() { # pattern
@@ -112,7 +112,7 @@ says() { # pattern
 case_mpi_refusals() {
     goes_as_ever "no coordinator"
     check "no coordinator: it says so" says "ordinary way, as the next ones will for a while: no coordinator at $place"
-    check "no coordinator: it is tried once" reports refused placed_declined_after_failure 2
+    check "no coordinator: it is tried once" reports refused onesided_declined_after_failure 2
     start_coordinator
     goes_as_ever "no hop"
     check "no hop: it says so" says "ordinary way, as the next ones will for a while: .*: no hop is connected"
@@ -124,7 +124,7 @@ case_mpi_refusals() {
     check "another secret: it says so" says "the other end has another secret"
     secret=$shared/nowhere goes_as_ever "no secret"
     check "no secret: it says so, at the start" says "no collective is placed (CASTOFF_COORDINATOR): secret $shared/nowhere"
-    check "no secret: it is not tried" reports refused placed_fallen_back 0
+    check "no secret: it is not tried" reports refused onesided_fallen_back 0
     before=(lab-memlock 1000)
     goes_as_ever "too little memory that may be locked"
     before=()
@@ -137,24 +137,24 @@ case_mpi_refusals() {
 two_jobs() {
     local job jobs=()
     for job in first second; do
-        run_mpi "$job" 2 placed_calls 4194304 4 -- "${apart[@]}" &
+        run_mpi "$job" 2 onesided_calls 4194304 4 -- "${apart[@]}" &
         jobs+=($!)
     done
     check "two jobs at once: the first one runs" wait "${jobs[0]}"
     check "two jobs at once: the second one runs" wait "${jobs[1]}"
     for job in first second; do
-        check "the $job of two jobs gives what it gives natively" as_natively "$job" 2 placed_calls 4194304 4
-        check "the $job of two jobs was placed" reports "$job" placed_broadcasts 4
+        check "the $job of two jobs gives what it gives natively" as_natively "$job" 2 onesided_calls 4194304 4
+        check "the $job of two jobs was placed" reports "$job" onesided_broadcasts 4
     done
 }
 
 case_mpi_loss() {
     start_coordinator
     as_switch --loss 0.002 --seed 7
-    check "broadcasts over a hop that loses copies run" run_mpi loss 4 placed_calls 8388608 3 -- "${apart[@]}"
-    check "they give what they give natively" as_natively loss 4 placed_calls 8388608 3
-    check "all of them were placed" reports loss placed_broadcasts 3
-    check "what was lost was written again" reports_some loss placed_chunks_again
+    check "broadcasts over a hop that loses copies run" run_mpi loss 4 onesided_calls 8388608 3 -- "${apart[@]}"
+    check "they give what they give natively" as_natively loss 4 onesided_calls 8388608 3
+    check "all of them were placed" reports loss onesided_broadcasts 3
+    check "what was lost was written again" reports_some loss onesided_chunks_again
     check "copies were lost" is_at_least lost_on_purpose 1
     check "no rule is left" settles rules_now 0
     end_daemons
@@ -167,9 +167,9 @@ case_mpi_threads() {
     as_switch
     check "threads that place at the same time" run_mpi threads 3 bcast_threads -- "${apart[@]}"
     check "each gets its own bytes" as_natively threads 3 bcast_threads
-    check "some calls were placed" reports_some threads placed_broadcasts
-    check "some were not, since another thread was placing" reports_some threads placed_declined_busy
-    check "none failed" reports threads placed_fallen_back 0
+    check "some calls were placed" reports_some threads onesided_broadcasts
+    check "some were not, since another thread was placing" reports_some threads onesided_declined_busy
+    check "none failed" reports threads onesided_fallen_back 0
     check "no rule is left" settles rules_now 0
     check "no group is left" is groups 0
     end_daemons
@@ -199,9 +199,9 @@ all_say() { # name what how-many
 
 falls_back() { # name
     check "all ranks have the right bytes" all_say "$1" "no error" 4
-    check "some were placed before" reports_some "$1" placed_broadcasts
-    check "one was not and went the ordinary way" reports_some "$1" placed_fallen_back
-    check "the others after it did so at once" reports_some "$1" placed_declined_after_failure
+    check "some were placed before" reports_some "$1" onesided_broadcasts
+    check "one was not and went the ordinary way" reports_some "$1" onesided_fallen_back
+    check "the others after it did so at once" reports_some "$1" onesided_declined_after_failure
     check "it is said" grep -q "could not be placed and goes the ordinary way" "$shared/err.$1"
 }
 

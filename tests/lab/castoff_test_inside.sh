@@ -247,9 +247,9 @@ case_two_networks() {
 }
 
 case_lossy() {
-    check_run "5 % loss: halves of a communicator" 4 comm_halves "$multicast_used and counters['fetch_bytes_sent'] > 0"
-    check_run "5 % loss: many allgathers at a time" 4 iallgather_outstanding "$multicast_used and counters['fetch_bytes_sent'] > 0"
-    local fetched="$collectives_used and counters['fetch_bytes_sent'] > 0"
+    check_run "5 % loss: halves of a communicator" 4 comm_halves "$multicast_used and counters['retransmitted_bytes'] > 0"
+    check_run "5 % loss: many allgathers at a time" 4 iallgather_outstanding "$multicast_used and counters['retransmitted_bytes'] > 0"
+    local fetched="$collectives_used and counters['retransmitted_bytes'] > 0"
     check_run "5 % loss: many broadcasts at a time" 4 ibcast_outstanding "$fetched"
     check_run "5 % loss: many allgathers of unequal blocks at a time" 4 allgatherv_outstanding "$fetched"
     check_run "5 % loss: persistent collectives" 4 persistent_order "$fetched"
@@ -270,7 +270,7 @@ case_shallow() {
     CASTOFF_REPORT=$shared/shallow.json "${bounded[@]}" "$castoff" mpirun "${lab_arguments[@]}" -n 8 \
         "$top/build/bench/traffic" allgather 262144 10 >"$shared/shallow.out" 2>"$shared/shallow.err" </dev/null ||
         { fail "$what" "status $?" shallow && return; }
-    if report_says shallow "taken > 0 and counters['fetch_bytes_sent'] > 0" 2>"$shared/why"; then
+    if report_says shallow "taken > 0 and counters['retransmitted_bytes'] > 0" 2>"$shared/why"; then
         pass "$what"
     else
         fail "$what" "$(cat "$shared/why")" shallow
@@ -282,7 +282,7 @@ case_faults() {
     check_run "one in five dropped" 4 comm_halves "$injected" "CASTOFF_FAULT=drop=0.2,$seed"
     check_run "everything twice" 4 iallgather_outstanding "$injected and counters['data_chunks_duplicate'] > 0" \
         "CASTOFF_FAULT=dup=1,$seed"
-    check_run "multicast ceases" 4 comm_halves "$injected and counters['fetch_bytes_sent'] > 0" \
+    check_run "multicast ceases" 4 comm_halves "$injected and counters['retransmitted_bytes'] > 0" \
         "CASTOFF_FAULT=blackhole_after=50,$seed"
 }
 

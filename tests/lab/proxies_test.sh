@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Proxies between hosts of the laboratory: the programs of examples/ move the right bytes with one rank a host and with
-# two or three, of sizes from a byte up, while a link is down for a while, and where a port is blocked all ranks are told
-# so. Afterwards no proxy is left. Inside the laboratory this script runs itself on h0. Needs build/ with examples.
+# two or three, of sizes from a byte to 64 MiB, while a link is down for a while, with TCP segments lost, and by two proxies a
+# host; where a port is blocked all ranks are told so; and hosts that are ended, stopped or cut off at the start, in between
+# and at the end are an error of the others, that names them, or none. Afterwards no proxy is left. Inside the laboratory this
+# script runs itself on h0. Needs build/ with examples. Arguments choose shapes: "8 1".
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${BUILD:-build}
 
 if [ "${1:-}" != inside ]; then
     total_passed=0 total_failed=0
-    for shape in "2 1" "3 2" "2 3"; do
+    [ $# -gt 0 ] || set -- "2 1" "3 2" "2 3" "3 1" "8 1"
+    for shape in "$@"; do
         read -r hosts ranks <<<"$shape"
         log=$(mktemp "${TMPDIR:-/tmp}/castoff-proxies.XXXXXX") || exit 1
         bash tests/lab/lab.sh --hosts "$hosts" --rate 1gbit --ranks-per-host "$ranks" -- bash "$0" inside "$hosts" "$ranks" >"$log" 2>&1
@@ -96,6 +99,106 @@ none_left() {
     done
 }
 
+# 5 % of all segments, also those by which mpirun talks.
+lossy() {
+    for host in $(seq 0 $((hosts - 1))); do
+        lab-loss "$host" 50 tcp || return 1
+    done
+    all_say "0 bytes are wrong" offload_ring 1000003 2 && all_say "by a group, 0 bytes are wrong" offload_all_to_all 100001 2
+    was_right=$?
+    for host in $(seq 0 $((hosts - 1))); do
+        lab-loss-count "$host"
+        [ "$(lab-loss-count "$host" | cut -d ' ' -f 1)" -gt 0 ] || was_right=1
+        lab-loss "$host" 0
+    done
+    [ "$was_right" -eq 0 ]
+}
+
+# Sizes are 1, 16, ... bytes: up to 16 MiB.
+offload_ping_pong_runs() {
+    lab-mpirun -n "$all" "$build/examples/offload_ping_pong" 67108864 1 >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && [ "$(grep -c ' right$' "$work/out")" -eq 7 ]
+}
+
+two_proxies() {
+    CASTOFF_PROXIES=2 all_say "0 bytes are wrong" offload_ring 300000 3 &&
+        CASTOFF_PROXIES=2 all_say "by a group, 0 bytes are wrong" offload_all_to_all 30000 3
+}
+
+# What becomes of the last host: ended, stopped for longer than the deadline, or cut off.
+hit_ended() { lab-kill-host "$last"; }
+hit_cut() { lab-link "$last" down; }
+hit_stopped() { signal_host STOP; }
+signal_host() { # signal, of all processes of the last host but its keeper
+    network=$(lab-in-host "$last" readlink /proc/self/ns/net)
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/ns/net" 2>/dev/null)" = "$network" ] || continue
+        case $(tr '\0' ' ' <"$process/cmdline") in *castoff* | *proxy_rank*) kill "-$1" "${process#/proc/}" ;; esac
+    done
+}
+
+# Ranks that no launcher looks after: what is said of each other's end is what proxies say.
+host_is() { # ended|stopped|cut, start|middle|end
+    last=$((hosts - 1)) folder=$work/$1.$2 jobs=()
+    mkdir "$folder"
+    for ((rank = 0; rank < all; rank++)); do
+        lab-in-host $((rank / a_host)) env CASTOFF_DEADLINE_S=3 "$work/proxy_rank" "$folder" "$rank" "$all" "h$last" $((last * a_host)) \
+            "$2" >"$folder/out.$rank" 2>&1 &
+        jobs+=($!)
+    done
+    for ((rank = 0; rank < all; rank++)); do
+        until [ -e "$folder/ready.$rank" ]; do
+            if ! kill -0 "${jobs[rank]}" 2>/dev/null; then
+                cat "$folder"/out.*
+                return 1
+            fi
+            sleep 0.05
+        done
+    done
+    "hit_$1"
+    : >"$folder/done"
+    failed_ranks=0
+    for ((rank = 0; rank < last * a_host; rank++)); do
+        wait "${jobs[rank]}" || failed_ranks=$((failed_ranks + 1))
+    done
+    case $1 in # that host goes on, and its ranks end, too
+        stopped) signal_host CONT ;;
+        cut) lab-link "$last" up ;;
+    esac
+    for ((; rank < all; rank++)); do
+        wait "${jobs[rank]}"
+    done
+    cat "$folder"/out.*
+    [ "$failed_ranks" -eq 0 ] && none_left && [ -z "$(ls /dev/shm)" ]
+}
+
+if [ "$hosts" -eq 3 ] && [ "$a_host" -eq 1 ]; then
+    ok "a rank for hosts that end is compiled" "${CC:-cc}" -std=gnu17 -O1 -Isrc/offload/api -o "$work/proxy_rank" \
+        tests/lab/proxy_rank.c -L"$build" -lcastoff-offload -Wl,-rpath,"$PWD/$build"
+    for moment in start middle end; do
+        ok "a host that ends: $moment" host_is ended "$moment"
+    done
+    for moment in middle end; do
+        ok "a host that is stopped: $moment" host_is stopped "$moment"
+        ok "a host that is cut off: $moment" host_is cut "$moment"
+    done
+    ok "5 % of segments lost" lossy
+    echo "$passed passed, $failed failed, 0 skipped"
+    [ "$failed" -eq 0 ]
+    exit
+fi
+if [ "$hosts" -eq 8 ]; then
+    ok "a ring of 64 MiB" all_say "0 bytes are wrong" offload_ring 67108864 1
+    ok "a chain of 64 MiB" all_say "67108864 afterwards" offload_forward 67108864
+    ok "an all-to-all of 1 MiB" all_say "by a group, 0 bytes are wrong" offload_all_to_all 1048576 1
+    ok "there and back" offload_ping_pong_runs
+    ok "no proxy is left" none_left
+    echo "$passed passed, $failed failed, 0 skipped"
+    [ "$failed" -eq 0 ]
+    exit
+fi
 for bytes in 1 1000 70000 4194305; do
     ok "a ring of $bytes bytes" all_say "0 bytes are wrong" offload_ring "$bytes" 3
 done
@@ -105,6 +208,7 @@ for bytes in 1 5000 300000; do
 done
 ok "a link that is down for two seconds" shaken
 [ "$a_host" -gt 1 ] || ok "a port that is blocked" blocked
+[ "$a_host" -eq 1 ] || ok "two proxies a host" two_proxies
 ok "no proxy is left" none_left
 echo "$passed passed, $failed failed, 0 skipped"
 [ "$failed" -eq 0 ]

@@ -227,7 +227,7 @@ static struct result run_world(const struct row *row, unsigned number)
 {
     struct job job;
     struct result result = {0};
-    uint64_t fetched = co_counter_read(CO_COUNT_FETCH_BYTES), injected = co_counter_read(CO_COUNT_FAULTS_INJECTED);
+    uint64_t fetched = co_counter_read(CO_COUNT_RETRANSMITTED), injected = co_counter_read(CO_COUNT_FAULTS_INJECTED);
     open_job(&job, row, number);
     double limit = limit_ns(row), unit = (double)row->kib * 1024 * (row->members - 1);
     for (unsigned i = 0; i < times_of(row); i++) {
@@ -235,7 +235,7 @@ static struct result run_world(const struct row *row, unsigned number)
         result.first = i == 0 ? over : result.first;
         result.later = i > 0 && over > result.later ? over : result.later;
     }
-    double sent_again = (double)(co_counter_read(CO_COUNT_FETCH_BYTES) - fetched), lost = lost_bytes(&job, injected);
+    double sent_again = (double)(co_counter_read(CO_COUNT_RETRANSMITTED) - fetched), lost = lost_bytes(&job, injected);
     double more = sent_again - (double)times_of(row) * FREE_REPAIRS * CHUNK * (row->members - 1);
     double placed = unit * times_of(row) * (is_allgather(row) ? row->members : 1);
     result.again = more <= 0 ? 0 : (unsigned)(100 * more / (lost > CHUNK ? lost : CHUNK) + 0.5);

@@ -9,7 +9,7 @@
 // taken: MPI_Bcast
 // report: nodes == 4 and 0 < counters["communicator_idle_bytes"] <= 204
 // report: counters["communicators_opened_by_others"] > 0
-// report: counters["fetch_bytes_sent"] == 0 and counters["dropped_no_memory"] == 0
+// report: counters["retransmitted_bytes"] == 0 and counters["dropped_no_memory"] == 0
 #include "oracle/verdict.h"
 
 #define IDLE 2000

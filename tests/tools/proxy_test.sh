@@ -7,6 +7,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 build=${BUILD:-build}
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 # root is no reason to fail here
 passed=0 failed=0 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/castoff-proxy.XXXXXX") || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -39,6 +40,23 @@ all_say() { # ranks, text that each says, program, its arguments
     status=$?
     cat "$work/out"
     [ "$status" -eq 0 ] && [ "$(grep -cF -e "$text" "$work/out")" -eq "$ranks" ]
+}
+
+# Ranks that have all cores leave none to their proxy, and the line says so.
+reports() { # ranks
+    "$build/castoff" mpirun --oversubscribe --bind-to none -n "$1" "$build/examples/offload_ring" 300001 4 >"$work/out" 2>&1
+    status=$?
+    cat "$work/out"
+    [ "$status" -eq 0 ] && grep -q '^proxies: attached; no core is left that no rank has' "$work/out" &&
+        grep -q 'proxy_calls  *8 calls' "$work/out" && grep -q 'proxy_calls_cached  *6 calls' "$work/out"
+}
+
+reports_json() { # ranks
+    "$build/castoff" mpirun --oversubscribe --bind-to none -n "$1" "$build/examples/offload_ring" 300001 4 >"$work/out" 2>&1
+    status=$?
+    cat "$work/out" "$work/report.json"
+    [ "$status" -eq 0 ] && grep -q '"proxies": "attached; no core' "$work/report.json" &&
+        grep -q '"proxy_bytes_received": 1200004,' "$work/report.json"
 }
 
 libc_alone() {
@@ -78,11 +96,13 @@ fi
 ok "the library needs the C library alone" libc_alone
 ok "castoff proxy without a job says who starts it" says 2 "ranks start it, people do not" "$build/castoff" proxy --job
 ok "castoff info has tried a proxy" says 0 "proxy  usable:     for programs that use castoff_offload.h" "$build/castoff" info
+ok "castoff info says that ranks copy" says 0 "proxy  usable:     for programs that use castoff_offload.h: a proxy was started, and ranks copy" \
+    env CASTOFF_PROXY_LEND=copy "$build/castoff" info
 ok "castoff info says that they are off" says 0 "proxy  not usable: rank 0: proxies are off: CASTOFF_PROXY=no" \
     env CASTOFF_PROXY=no "$build/castoff" info
 ok "castoff proxy takes nothing else" says 2 "status is what people ask for" "$build/castoff" proxy stats
 if [ ! -x "$build/examples/offload_ring" ]; then
-    skipped=$((skipped + 8))
+    skipped=$((skipped + 12))
     echo "make examples has not built build/examples"
 else
     ok "a ring of two ranks" right_bytes 2 mpirun
@@ -96,7 +116,19 @@ else
     unset CASTOFF_NODE_RANKS
     CASTOFF_PROXY_LEND=stage CASTOFF_PROXY_CORES=0 && export CASTOFF_PROXY_LEND CASTOFF_PROXY_CORES
     ok "a ring of three through the proxy's memory, on one core" right_bytes 3 mpirun
-    CASTOFF_PROXY_CORES=none
+    unset CASTOFF_PROXY_CORES
+    CASTOFF_PROXY_LEND=copy
+    ok "a ring of three that copy their messages" right_bytes 3 mpirun
+    unset CASTOFF_PROXY_LEND
+    CASTOFF_PROXIES=2 && export CASTOFF_PROXIES
+    ok "an all-to-all by two proxies of a node" all_say 4 "by a group, 0 bytes are wrong" offload_all_to_all 70000 3
+    unset CASTOFF_PROXIES
+    CASTOFF_REPORT=- && export CASTOFF_REPORT
+    ok "a report has proxies" reports 2
+    CASTOFF_REPORT=$work/report.json
+    ok "so has its JSON" reports_json 2
+    unset CASTOFF_REPORT
+    CASTOFF_PROXY_CORES=none && export CASTOFF_PROXY_CORES
     ok "cores that are none" says 1 "CASTOFF_PROXY_CORES: none is no list of cores" \
         mpirun --oversubscribe -n 2 "$build/examples/offload_ring"
 fi

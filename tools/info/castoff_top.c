@@ -36,7 +36,7 @@ static const struct column {
     {"placed MB", 1000000, {CO_COUNT_DATA_PLACED_BYTES}, 1},
     {"shared MB", 1000000, {CO_COUNT_SHM_BYTES, CO_COUNT_SINGLE_COPY_BYTES}, 2},
     {"messages", 1, {CO_COUNT_MESSAGES_SENT}, 1},
-    {"fetches", 1, {CO_COUNT_FETCH_REQUESTS}, 1},
+    {"nacks", 1, {CO_COUNT_NACKS_SENT}, 1},
     {"stalls", 1, {CO_COUNT_WINDOW_STALLS, CO_COUNT_CREDIT_STALLS}, 2},
     {"dropped",
      1,

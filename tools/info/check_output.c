@@ -99,7 +99,7 @@ void co_check_read_report(struct co_check_result *result, char *text)
                 result->has_multicast = true;
             }
         } else if (sscanf(line, " %63s %llu", name, &number) == 2) {
-            again = strcmp(name, "fetch_bytes_sent") == 0 ? number : again;
+            again = strcmp(name, "retransmitted_bytes") == 0 ? number : again;
             placed = strcmp(name, "data_bytes_placed") == 0 ? number : placed;
         }
     }

@@ -35,8 +35,10 @@ void co_proxy_probe(struct co_transport_state *state)
     }
     castoff_offload_close(world);
     state->is_usable = true;
-    snprintf(
-        state->detail, sizeof state->detail,
-        "for programs that use castoff_offload.h: a proxy was started and reached this process's memory; no MPI call "
-        "goes by proxies");
+    const char *how = strncmp(castoff_offload_state(), "staged, copied", 14) == 0
+                          ? "a proxy was started, and ranks copy their messages, for the kernel lets no process look "
+                            "into another one (or CASTOFF_PROXY_LEND)"
+                          : "a proxy was started and reached this process's memory";
+    snprintf(state->detail, sizeof state->detail,
+             "for programs that use castoff_offload.h: %s; no MPI call goes by proxies", how);
 }

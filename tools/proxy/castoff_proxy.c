@@ -150,6 +150,7 @@ static int job_serve(void)
         return TOOL_USAGE;
     }
     signal(SIGPIPE, SIG_IGN); // standard error may have nobody who reads it any more
+    signal(SIGXFSZ, SIG_IGN); // a limit of its starter's, that another rank with copies does not have
     co_settings_load();       // all of them are the defaults: it has no environment
     co_log_open(-1);
     descriptors_allow();

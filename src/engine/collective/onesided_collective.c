@@ -126,9 +126,9 @@ static int agree(struct call *call, int mine, int *verdict)
 
 static void decline(struct call *call, int verdict)
 {
-    enum co_counter_id reason = verdict == -EBUSY    ? CO_COUNT_PLACED_BUSY
-                                : verdict == -EAGAIN ? CO_COUNT_PLACED_RESTING
-                                                     : CO_COUNT_PLACED_REFUSED;
+    enum co_counter_id reason = verdict == -EBUSY    ? CO_COUNT_ONESIDED_BUSY
+                                : verdict == -EAGAIN ? CO_COUNT_ONESIDED_RESTING
+                                                     : CO_COUNT_ONESIDED_REFUSED;
     count(call, reason, 1);
     if (verdict != -EBUSY) {
         skip_some(&call->team->onesided);
@@ -143,12 +143,12 @@ static int begin(struct call **out, struct co_team *team, const char *name, size
     struct co_onesided_team *state = &team->onesided;
     int verdict;
     if (!co_onesided_collective_fits(&team->facts)) {
-        co_counter_add(CO_COUNT_PLACED_NO_LAYOUT, counts && team->facts.nodes > 1);
+        co_counter_add(CO_COUNT_ONESIDED_NO_LAYOUT, counts && team->facts.nodes > 1);
         return CO_ONESIDED_NOT;
     }
     if (state->to_skip > 0) {
         state->to_skip--;
-        co_counter_add(CO_COUNT_PLACED_RESTING, counts);
+        co_counter_add(CO_COUNT_ONESIDED_RESTING, counts);
         return CO_ONESIDED_NOT;
     }
     struct call *call = calloc(1, sizeof(*call) + (size_t)team->size * sizeof(struct word));
@@ -196,11 +196,11 @@ static void note(struct call *call, int root, int verdict)
         team->onesided.skip = 0;
         co_store_relaxed(&onesided->rest_ns, 0); // relaxed: as above
         bool is_root = team->rank == root;
-        co_counter_add(CO_COUNT_PLACED_BYTES, is_root ? call->bytes : 0);
-        co_counter_add(CO_COUNT_PLACED_AGAIN, is_root ? call->transfer.counts.chunks_repaired : 0);
+        co_counter_add(CO_COUNT_ONESIDED_BYTES, is_root ? call->bytes : 0);
+        co_counter_add(CO_COUNT_ONESIDED_AGAIN, is_root ? call->transfer.counts.chunks_repaired : 0);
         return;
     }
-    count(call, CO_COUNT_PLACED_FALLEN_BACK, 1);
+    count(call, CO_COUNT_ONESIDED_FALLEN_BACK, 1);
     skip_some(&team->onesided);
     rest(onesided);
     tell(call);
@@ -235,7 +235,7 @@ int co_onesided_collective_bcast(struct co_team *team, int root, void *buffer, s
         return status;
     }
     int error = carry(call, root, buffer, &verdict);
-    count(call, CO_COUNT_PLACED, error == 0 && verdict == 0);
+    count(call, CO_COUNT_ONESIDED_BROADCASTS, error == 0 && verdict == 0);
     end(call);
     return error != 0 ? error : verdict == 0 ? CO_ONESIDED_WHOLE : CO_ONESIDED_NOT;
 }
@@ -255,7 +255,7 @@ int co_onesided_collective_allgather(struct co_team *team, const void *mine, voi
     }
     for (int root = 0; root < team->size && error == 0 && verdict == 0; root++) {
         error = carry(call, root, (unsigned char *)all + (size_t)root * block_bytes, &verdict);
-        count(call, CO_COUNT_PLACED_BLOCKS, error == 0 && verdict == 0);
+        count(call, CO_COUNT_ONESIDED_BLOCKS, error == 0 && verdict == 0);
     }
     end(call);
     return error != 0 ? error : verdict == 0 ? CO_ONESIDED_WHOLE : CO_ONESIDED_NOT;

@@ -23,7 +23,8 @@
 #define IDLE_NETWORK_POLLS 256 // ... while nothing at all is known to be under way
 #define IDLE_NETWORK_TURNS 32  // turns of operations in shared memory for one look
 #define GLANCES_FOR_THE_GONE 4096
-#define MESSAGES_EVERY 8 // turns of the native progress loop
+#define MESSAGES_EVERY 8        // turns of the native progress loop
+#define BRIEF_BYTES (16 * 1024) // copied in less time than it takes to wake a thread
 
 // True when a look is due although nothing is outstanding.
 static bool network_wants_a_look(struct co_engine *engine)
@@ -176,16 +177,29 @@ int co_engine_poll(struct co_engine *engine)
     return co_engine_progress(engine);
 }
 
+// Inside a node, and so short that a worker who is woken for it comes when it could have been over.
+static bool is_brief(const struct co_task *task)
+{
+    return task->team->facts.nodes == 1 && co_task_total_bytes(task) <= BRIEF_BYTES;
+}
+
 void co_task_submit(struct co_task *task)
 {
     struct co_engine *engine = task->team->engine;
+    bool starts_here = task->is_background && is_brief(task);
     task->is_long =
         !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
     task->is_background = task->is_background || task->is_long;
     co_task_enqueue(task);
     // Beside a long one our caller sleeps too, and moves nothing. relaxed: who pushed a long one before us counted it
     // before that (Q1); who does it later has them look, and they find ours.
-    if (task->is_background || co_load_relaxed(&engine->long_ones) > 0) {
+    bool is_beside_long = co_load_relaxed(&engine->long_ones) > 0;
+    if (starts_here && !is_beside_long) {
+        move_operations(engine); // what others wait for goes out
+        if (!co_task_is_done(task)) {
+            co_workers_notice(engine); // who looks for the rest now and then, where no call does
+        }
+    } else if (task->is_background || is_beside_long) {
         co_workers_wake(engine);
     }
 }

@@ -49,7 +49,7 @@ static bool take_call(struct co_worker *worker)
     if (was_called) {
         worker->seen_turns = co_load_relaxed(&worker->engine->turns); // relaxed: a hint
     }
-    if (was_called || has_notice) {
+    if (was_called || (has_notice && co_messages_in_background(worker->engine))) {
         worker->callers_nap_ns = NAP_CALLERS_LEAST_NS;
         worker->nap_ns = NAP_LEAST_NS;
     }

@@ -5,8 +5,12 @@
 #define CASTOFF_ENGINE_START_CORES_H
 
 struct co_engine;
+struct co_first_words;
 
-// Collective, and the same answer everywhere. 0 or -errno.
-int co_cores_agree(struct co_engine *engine);
+// Of this rank.
+void co_cores_tell(struct co_first_words *mine);
+
+// Of all ranks, whose nodes are known: the words of the first rank of a node get the cores of all of that node.
+void co_cores_conclude(struct co_engine *engine, struct co_first_words *words);
 
 #endif

@@ -6,15 +6,29 @@
 
 #include <stdint.h>
 
+#include "base/auth/auth.h"
 #include "transport/udp/udp.h"
 #include "transport/verbs.h"
 
-// What rank 0 tells all others first. The tag is random and shows in names and addresses.
+#define CO_CORE_WORDS 16 // of a cpu_set_t
+
+// What rank 0 offers. The tag is random and shows in names and addresses.
 struct co_job_offer {
     uint64_t tag;
     int status;
     uint32_t addresses[CO_UDP_CANDIDATES_MAX]; // of rank 0's host, for the choice of a network
     int32_t address_count;
+};
+
+// What each rank tells all others first, before it opens anything.
+struct co_first_words {
+    uint64_t tune_hash; // 0: it has no table
+    uint64_t cores[CO_CORE_WORDS];
+    struct co_job_offer offer;             // rank 0's counts
+    int32_t status, native_status;         // of its bootstrap
+    int32_t node_first, node_size;         // likewise
+    int32_t node_met;                      // who reads counts ranks here
+    uint8_t public_key[CO_AUTH_KEY_BYTES]; // of this exchange alone; zeros: none
 };
 
 // What each rank tells all others once its parts are open.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // How the key of the job gets to its ranks by way of the MPI below, which hides nothing from who listens. Every rank
-// makes a key pair for this one exchange and tells its public half to all; rank 0 seals the job's key for the first
-// rank of each node, and that one seals it anew for the others there, so that no rank has to seal for all. Only sealed
-// keys pass through the MPI below and stay in its buffers. It does not keep out who can change what that carries: he
-// could put public keys of his own in place of theirs. Start-up only.
+// makes a key pair for this one exchange and tells its public half to all in the first exchange; rank 0 seals the job's
+// key for the first rank of each node, and that one seals it anew for the others there, so that no rank has to seal for
+// all. Only sealed keys pass through the MPI below and stay in its buffers. It does not keep out who can change what
+// that carries: he could put public keys of his own in place of theirs. Start-up only.
 #include "engine/start/job_key.h"
 
 #include <errno.h>
@@ -12,15 +12,15 @@
 #include <string.h>
 
 #include "engine/engine_state.h"
+#include "engine/start/job_facts.h"
 
 #define SEALED_BYTES (CO_AUTH_KEY_BYTES + crypto_box_MACBYTES)
 #define STACK_BYTES 4096 // more than libsodium takes
 
 struct exchange {
     const struct co_engine *engine;
-    uint8_t secret[crypto_box_SECRETKEYBYTES];
-    uint8_t (*publics)[crypto_box_PUBLICKEYBYTES]; // of all ranks
-    uint8_t (*sealed)[SEALED_BYTES];               // one for each node, then one for each rank of this node
+    const struct co_first_words *words; // of all ranks
+    uint8_t (*sealed)[SEALED_BYTES];    // one for each node, then one for each rank of this node
     uint8_t *key;
     int status; // -errno: this rank has no key
 };
@@ -31,16 +31,17 @@ static const uint8_t nonce[crypto_box_NONCEBYTES];
 static void seal(const struct exchange *exchange, int slot, int rank)
 {
     // Whose public half is none gets zeros, which it finds out.
-    if (crypto_box_easy(exchange->sealed[slot], exchange->key, CO_AUTH_KEY_BYTES, nonce, exchange->publics[rank],
-                        exchange->secret) != 0) {
+    if (crypto_box_easy(exchange->sealed[slot], exchange->key, CO_AUTH_KEY_BYTES, nonce,
+                        exchange->words[rank].public_key, exchange->engine->key_secret) != 0) {
         memset(exchange->sealed[slot], 0, SEALED_BYTES);
     }
 }
 
 static void unseal(struct exchange *exchange, int slot, int from)
 {
-    if (exchange->status == 0 && crypto_box_open_easy(exchange->key, exchange->sealed[slot], SEALED_BYTES, nonce,
-                                                      exchange->publics[from], exchange->secret) != 0) {
+    if (exchange->status == 0 &&
+        crypto_box_open_easy(exchange->key, exchange->sealed[slot], SEALED_BYTES, nonce,
+                             exchange->words[from].public_key, exchange->engine->key_secret) != 0) {
         exchange->status = -EBADMSG;
     }
 }
@@ -90,26 +91,35 @@ static void share_in_node(struct exchange *exchange)
     }
 }
 
+void co_job_key_begin(struct co_engine *engine, uint8_t public[CO_AUTH_KEY_BYTES])
+{
+    _Static_assert(sizeof(engine->key_secret) == crypto_box_SECRETKEYBYTES, "room for the secret half");
+    _Static_assert(CO_AUTH_KEY_BYTES == crypto_box_PUBLICKEYBYTES, "room for the public half");
+    memset(public, 0, CO_AUTH_KEY_BYTES);
+    engine->key_status = sodium_init() < 0 ? -ENOSYS : 0;
+    if (engine->key_status == 0) {
+        crypto_box_keypair(public, engine->key_secret);
+    }
+}
+
+void co_job_key_forget(struct co_engine *engine)
+{
+    sodium_memzero(engine->key_secret, sizeof(engine->key_secret));
+}
+
 int co_job_key_share(struct co_engine *engine, uint8_t key[CO_AUTH_KEY_BYTES])
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    uint8_t mine[crypto_box_PUBLICKEYBYTES] = {0};
-    struct exchange exchange = {.engine = engine, .publics = engine->exchange, .key = key};
-    _Static_assert(sizeof(mine) + SEALED_BYTES <= CO_EXCHANGE_BYTES, "both tables fit the exchange");
-    exchange.sealed = (void *)(exchange.publics + bootstrap->world_size);
-    exchange.status = sodium_init() < 0 ? -ENOSYS : 0;
-    if (exchange.status == 0) {
-        crypto_box_keypair(mine, exchange.secret);
-        if (bootstrap->world_rank == 0) {
-            randombytes_buf(key, CO_AUTH_KEY_BYTES);
-        }
+    struct exchange exchange = {.engine = engine, .words = engine->exchange, .key = key, .status = engine->key_status};
+    _Static_assert(sizeof(struct co_first_words) + SEALED_BYTES <= CO_EXCHANGE_BYTES, "both tables fit the exchange");
+    exchange.sealed = (void *)(exchange.words + bootstrap->world_size);
+    if (exchange.status == 0 && bootstrap->world_rank == 0) {
+        randombytes_buf(key, CO_AUTH_KEY_BYTES);
     }
     // Who has failed goes on: the exchanges are everybody's.
-    note(&exchange, bootstrap->allgather(bootstrap->arg, mine, exchange.publics, sizeof(mine)));
     share_among_nodes(&exchange);
     share_in_node(&exchange);
-    int status = exchange.status;
-    sodium_memzero(&exchange, sizeof(exchange));
+    co_job_key_forget(engine);
     sodium_stackzero(STACK_BYTES);
-    return status;
+    return exchange.status;
 }

@@ -44,17 +44,29 @@ static bool hears_next_host(struct co_engine *engine)
     return is_heard;
 }
 
-static enum co_liveness_proof agree_on_hosts(struct co_engine *engine)
+bool co_liveness_proof_ask(struct co_engine *engine)
+{
+    bool can_ask = co_descriptors_take(engine, CO_TRANSPORT_HOSTS_ASKED);
+    return can_ask && (engine->bootstrap.node_rank != 0 || hears_next_host(engine));
+}
+
+// Asked in the probe already, unless all were to have threads then.
+static bool hosts_answer(struct co_engine *engine)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    int verdict = co_descriptors_take(engine, CO_TRANSPORT_HOSTS_ASKED);
-    if (verdict && bootstrap->node_rank == 0) {
-        verdict = hears_next_host(engine);
+    if (!engine->uses_threads) {
+        return engine->hosts_answer;
     }
-    if (bootstrap->minimum(bootstrap->arg, &verdict, 1) == 0 && verdict) {
+    int verdict = co_liveness_proof_ask(engine);
+    return bootstrap->minimum(bootstrap->arg, &verdict, 1) == 0 && verdict != 0;
+}
+
+static enum co_liveness_proof agree_on_hosts(struct co_engine *engine)
+{
+    if (hosts_answer(engine)) {
         return CO_LIVENESS_PROOF_HOSTS;
     }
-    if (bootstrap->world_rank == 0) {
+    if (engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_INFO, CO_SUBSYS_ENGINE,
                "a host that falls silent is waited for: not all ranks have worker threads, and some host does not "
                "refuse connections to a closed port, or has no descriptors to ask");

@@ -8,7 +8,11 @@
 
 struct co_engine;
 
-// Collective. Where it is asked for, all ranks have worker threads, or not.
+// By each rank for itself: whether its next host answers, if it is the one who asks it for its node.
+bool co_liveness_proof_ask(struct co_engine *engine);
+
+// Collective where all were to have threads and some do not. Where it is asked for, all ranks have worker threads, or
+// not.
 void co_liveness_proof_agree(struct co_engine *engine, bool all_have_threads);
 
 #endif

@@ -91,22 +91,42 @@ int co_messages_ranks_most(void)
     return ranks;
 }
 
-// Collective over the node. Nothing is opened for a rank that is alone there.
-static int open_rings(struct co_engine *engine, uint64_t job_tag, struct co_channel **channel)
+static void make_rings(void *arg, int words[])
 {
-    const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    struct co_ring_channel_config rings = {
-        .job_key = job_tag,
+    struct co_messages_rings *rings = arg;
+    const struct co_bootstrap *bootstrap = &rings->engine->bootstrap;
+    struct co_ring_channel_config config = {
+        .job_key = rings->job_tag,
         .number = (unsigned)(bootstrap->node_count + bootstrap->node_index), // beside the collectives' own
         .rank = bootstrap->node_rank,
         .size = bootstrap->node_size,
         .memory = co_messages_memory(bootstrap->node_size),
-        .is_deep = engine->is_oversubscribed,
+        .is_deep = rings->engine->is_oversubscribed,
         .credit = (size_t)co_setting_number(CO_SET_P2P_CREDIT),
-        .all_agree = bootstrap->node_minimum,
-        .arg = bootstrap->arg,
     };
-    return engine->shm == NULL ? 0 : co_ring_channel_open(channel, &rings);
+    _Static_assert(CO_RING_CHANNEL_WORDS <= CO_SHM_COMPANY_WORDS, "there is room for them");
+    rings->channel = co_ring_channel_make(&config, words);
+}
+
+static int map_rings(void *arg, const int words[])
+{
+    const struct co_messages_rings *rings = arg;
+    return co_ring_channel_map(rings->channel, words);
+}
+
+static void settle_rings(void *arg, int status)
+{
+    struct co_messages_rings *rings = arg;
+    rings->channel = co_ring_channel_settle(rings->channel, status);
+    rings->status = status;
+}
+
+const struct co_shm_company *co_messages_company(struct co_messages_rings *rings)
+{
+    rings->company = (struct co_shm_company){make_rings, map_rings, settle_rings, rings};
+    return co_setting_number(CO_SET_P2P) == CO_NO || rings->engine->bootstrap.native_takes_device_memory
+               ? NULL
+               : &rings->company;
 }
 
 static int native_channel_open(struct co_engine *engine)
@@ -149,22 +169,21 @@ static int open_p2p(struct co_engine *engine, struct co_channel *channel)
     return error;
 }
 
-int co_messages_open(struct co_engine *engine, uint64_t job_tag, int *native_channel)
+int co_messages_open(struct co_engine *engine, const struct co_messages_rings *rings, int *native_channel)
 {
-    struct co_channel *channel = NULL;
+    struct co_channel *channel = rings->channel;
     engine->message_policy = (int)co_setting_number(CO_SET_P2P);
     if (engine->message_policy == CO_NO) {
         return 0;
     }
-    int error = open_rings(engine, job_tag, &channel);
-    if (error != 0) {
-        return error;
+    if (rings->status != 0) {
+        return rings->status;
     }
     *native_channel = native_channel_open(engine);
     if (channel == NULL && *native_channel != 0) {
         return 0; // there is nobody to speak to
     }
-    error = open_p2p(engine, channel);
+    int error = open_p2p(engine, channel);
     if (error != 0) {
         if (channel != NULL) {
             channel->ops->close(channel);

@@ -5,7 +5,6 @@
 #include "engine/start/network.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +25,13 @@
 #include "transport/fault/lossy.h"
 #include "transport/transport.h"
 #include "transport/udp/udp.h"
+
+bool co_network_is_wanted(const struct co_engine *engine)
+{
+    int64_t transport = co_setting_number(CO_SET_TRANSPORT);
+    return engine->bootstrap.node_size < engine->bootstrap.world_size && transport != CO_ALLOW_SHM &&
+           transport != CO_ALLOW_NONE;
+}
 
 static int open_auth(struct co_engine *engine)
 {
@@ -53,6 +59,20 @@ void co_network_udp_config(struct co_udp_config *config, uint64_t job_tag)
                                      .plain = !co_setting_number(CO_SET_UDP_OFFLOAD)};
 }
 
+// By the first rank of a node, before the others hear of it: whoever then asks whether all hear him is heard, though
+// this one has yet to get so far.
+static int join_groups(struct co_engine *engine)
+{
+    int status = 0, groups = engine->bootstrap.node_rank == 0 ? (int)co_setting_number(CO_SET_UDP_SUBGROUPS) : 0;
+    for (int i = 0; status == 0 && i < groups; i++) {
+        status = engine->transport->ops->join(engine->transport, (unsigned)i);
+    }
+    if (status < 0) {
+        co_network_say(engine, "multicast groups cannot be joined (%s)", strerror(-status));
+    }
+    return status;
+}
+
 int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, struct co_udp_address *mine)
 {
     uint32_t near_ip = co_shared_network_find(engine, offer); // collective, so before anything that may fail
@@ -71,7 +91,8 @@ int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, 
     struct co_udp_config config;
     co_network_udp_config(&config, offer->tag);
     config.near_ip = near_ip;
-    return co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
+    status = co_udp_open(&engine->transport, &config, mine, engine->network, sizeof(engine->network));
+    return status == 0 ? join_groups(engine) : status;
 }
 
 static uint64_t lossy_now(void *arg)
@@ -131,18 +152,6 @@ static int open_protocol(struct co_engine *engine, const struct co_rank_facts *f
     return co_mcast_open(&engine->mcast, &config);
 }
 
-// All ranks give their verdict; the network is used only if every one of them is content. Needs no memory.
-static int agree(struct co_engine *engine, int mine)
-{
-    const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    int verdict[] = {mine < 0 ? mine : 0, mine < 0 ? bootstrap->world_rank : INT_MAX};
-    int status = bootstrap->minimum(bootstrap->arg, verdict, 2);
-    if (status == 0 && verdict[0] < 0 && mine >= 0) {
-        co_network_say(engine, "rank %d could not use multicast (%s)", verdict[1], strerror(-verdict[0]));
-    }
-    return status < 0 ? status : verdict[0];
-}
-
 static void describe(struct co_engine *engine)
 {
     char text[sizeof(engine->network)];
@@ -183,15 +192,12 @@ void co_network_connect(struct co_engine *engine, struct co_rank_facts *facts)
     // facts are the same everywhere, so is this decision
     int status = opened;
     if (opened == 0) {
-        status = agree(engine, addresses == NULL ? -ENOMEM : start_network(engine, facts, addresses));
+        status = co_network_probe(engine, addresses == NULL ? -ENOMEM : start_network(engine, facts, addresses));
     } else if (engine->transport != NULL) {
         co_network_say(engine, "rank %d could not open UDP multicast (%s)%s", failed, strerror(-opened),
                        opened == -EMFILE ? "; raise ulimit -n" : "");
     }
     free(addresses);
-    if (status == 0) {
-        status = co_network_probe(engine);
-    }
     engine->has_multicast = status == 0;
 }
 

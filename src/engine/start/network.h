@@ -4,12 +4,17 @@
 #ifndef CASTOFF_ENGINE_START_NETWORK_H
 #define CASTOFF_ENGINE_START_NETWORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct co_engine;
 struct co_job_offer;
 struct co_rank_facts;
 struct co_udp_address;
+
+// Whether the job has several nodes and may use what lies between them; the same on all ranks, also before they know
+// which nodes there are.
+bool co_network_is_wanted(const struct co_engine *engine);
 
 // Collective: opens keys and sockets of this rank; the reason of a failure goes to engine->network.
 int co_network_open(struct co_engine *engine, const struct co_job_offer *offer, struct co_udp_address *mine);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // The question whether all nodes hear the multicast, and who does not: the leaders take part, the first one asks and
-// counts the answers. Whom rank 0 did not hear from tells his host's name to all over native MPI. Start-up only.
+// counts the answers. Its one exchange carries what else all must know by then. Whom rank 0 did not hear from tells his
+// host's name to all over native MPI. Start-up only.
 #include "engine/start/network_probe.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -14,6 +17,7 @@
 #include "base/settings.h"
 #include "engine/engine_state.h"
 #include "engine/progress/wait.h"
+#include "engine/start/liveness_proof.h"
 #include "engine/start/network_text.h"
 #include "mcast/mcast.h"
 
@@ -104,24 +108,42 @@ static void say_who_is_deaf(struct co_engine *engine, const int *leaders)
                    whom, co_setting_text(CO_SET_PROBE));
 }
 
-int co_network_probe(struct co_engine *engine)
+// Of the first rank of a node; 0 or less: it has not.
+static int probe(struct co_engine *engine, int *leaders)
+{
+    if (leaders == NULL) {
+        return -ENOMEM;
+    }
+    find_leaders(engine, leaders);
+    return run_probe(engine, leaders);
+}
+
+int co_network_probe(struct co_engine *engine, int started)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    int verdict = 1;
-    int *leaders = bootstrap->node_rank == 0 ? calloc((size_t)bootstrap->node_count, sizeof(int)) : NULL;
-    if (leaders != NULL) {
-        find_leaders(engine, leaders);
-        verdict = run_probe(engine, leaders);
-    } else if (bootstrap->node_rank == 0) {
-        verdict = -ENOMEM;
+    enum { STARTED, REFUSING, HEARD, HOSTS_ANSWER, WORDS };
+    bool is_leader = bootstrap->node_rank == 0 && started == 0;
+    int told[WORDS] = {started, started < 0 ? bootstrap->world_rank : INT_MAX, 1, 0};
+    int *leaders = is_leader ? calloc((size_t)bootstrap->node_count, sizeof(int)) : NULL;
+    if (is_leader) {
+        told[HEARD] = probe(engine, leaders);
     }
-    int exchanged = bootstrap->minimum(bootstrap->arg, &verdict, 1);
-    verdict = exchanged < 0 ? exchanged : verdict;
-    if (verdict == -ETIMEDOUT) {
+    if (started == 0 && told[HEARD] > 0 && !engine->uses_threads) {
+        told[HOSTS_ANSWER] = co_liveness_proof_ask(engine);
+    }
+    int status = bootstrap->minimum(bootstrap->arg, told, WORDS);
+    status = status < 0 ? status : told[STARTED] < 0 ? told[STARTED] : told[HEARD];
+    engine->hosts_answer = told[HOSTS_ANSWER] != 0;
+    if (status < 0 && status == told[STARTED]) {
+        // Who waited for that rank in vain has heard nothing: that is no word about the network.
+        if (started == 0) {
+            co_network_say(engine, "rank %d could not use multicast (%s)", told[REFUSING], strerror(-status));
+        }
+    } else if (status == -ETIMEDOUT) {
         say_who_is_deaf(engine, leaders);
-    } else if (verdict < 0) {
-        co_network_say(engine, "multicast could not be tried (error %d)", -verdict);
+    } else if (status < 0) {
+        co_network_say(engine, "multicast could not be tried (error %d)", -status);
     }
     free(leaders);
-    return verdict < 0 ? verdict : 0;
+    return status < 0 ? status : 0;
 }

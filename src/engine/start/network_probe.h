@@ -6,8 +6,8 @@
 
 struct co_engine;
 
-// Collective: do all nodes hear the multicast? The same answer everywhere, 0 or -errno;
-// engine->network names those that do not.
-int co_network_probe(struct co_engine *engine);
+// Collective: do all nodes hear the multicast? The same answer everywhere, 0 or -errno; engine->network names those
+// that do not. `started`: 0, or -errno, this rank has no network to ask by.
+int co_network_probe(struct co_engine *engine, int started);
 
 #endif

@@ -24,23 +24,17 @@
 #include "engine/start/shared_network.h"
 #include "shm/shm.h"
 
-static bool wants_network(const struct co_engine *engine)
-{
-    int64_t transport = co_setting_number(CO_SET_TRANSPORT);
-    return engine->bootstrap.node_count > 1 && transport != CO_ALLOW_SHM && transport != CO_ALLOW_NONE;
-}
-
 // Half of what the network leaves, with the rest for threads: peers without a descriptor are watched by number.
 static int watched_most(struct co_engine *engine)
 {
-    int left = engine->descriptors - (wants_network(engine) ? co_descriptors_for_network() : 0);
+    int left = engine->descriptors - (co_network_is_wanted(engine) ? co_descriptors_for_network() : 0);
     int wanted = engine->bootstrap.node_size - 1, most = left > 1 ? left / 2 : 0;
     most = wanted < most ? wanted : most;
     co_descriptors_take(engine, most);
     return most;
 }
 
-static int open_shm(struct co_engine *engine, uint64_t job_tag)
+static int open_shm(struct co_engine *engine, uint64_t job_tag, struct co_messages_rings *rings)
 {
     const struct co_bootstrap *bootstrap = &engine->bootstrap;
     if (bootstrap->node_size < 2) {
@@ -57,8 +51,8 @@ static int open_shm(struct co_engine *engine, uint64_t job_tag)
                                    .cores = engine->cores,
                                    .measures = co_setting_number(CO_SET_SHM_SINGLE_COPY) == CO_AUTO,
                                    .watched_most = watched_most(engine),
-                                   .barrier = bootstrap->node_barrier,
-                                   .all_agree = bootstrap->node_minimum,
+                                   .minimum = bootstrap->node_minimum,
+                                   .company = co_messages_company(rings),
                                    .arg = bootstrap->arg};
     return co_shm_node_open(&engine->shm, &config);
 }
@@ -104,19 +98,6 @@ static void tell_mine(struct co_engine *engine, struct co_rank_facts *mine, int 
     }
 }
 
-static int make_offer(struct co_engine *engine, struct co_job_offer *offer)
-{
-    const struct co_bootstrap *bootstrap = &engine->bootstrap;
-    if (bootstrap->world_rank == 0) {
-        uint8_t random[CO_AUTH_KEY_BYTES];
-        offer->status = co_auth_random_key(random);
-        memcpy(&offer->tag, random, sizeof(offer->tag));
-        co_shared_network_offer(offer);
-    }
-    int status = bootstrap->broadcast(bootstrap->arg, 0, offer, sizeof(*offer));
-    return status < 0 ? status : offer->status;
-}
-
 // Once all is agreed: is anything left to serve?
 static int conclude(struct co_engine *engine, char *why, size_t why_room)
 {
@@ -131,7 +112,7 @@ static int conclude(struct co_engine *engine, char *why, size_t why_room)
         }
         return -ENOTSUP;
     }
-    if (wants_network(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
+    if (co_network_is_wanted(engine) && !engine->has_multicast && engine->bootstrap.world_rank == 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_ENGINE,
                engine->has_remote_channel ? "collectives of several nodes stay native: %s"
                                           : "communicators of several nodes stay native: %s",
@@ -151,15 +132,16 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
     struct co_rank_facts mine = {.udp_status = 0};
     struct co_rank_facts *all = engine->exchange;
     _Static_assert(sizeof(mine) <= CO_EXCHANGE_BYTES, "facts fit the exchange");
-    int shm_status = open_shm(engine, offer->tag);
+    struct co_messages_rings rings = {.engine = engine, .job_tag = offer->tag};
+    int shm_status = open_shm(engine, offer->tag, &rings);
     mine.native_channel_status = -ENOTSUP;
     mine.message_status = shm_status;
     if (bootstrap->native_takes_device_memory) {
         mine.message_status = -ENOTSUP;
     } else if (shm_status == 0) {
-        mine.message_status = co_messages_open(engine, offer->tag, &mine.native_channel_status);
+        mine.message_status = co_messages_open(engine, &rings, &mine.native_channel_status);
     }
-    if (wants_network(engine)) {
+    if (co_network_is_wanted(engine)) {
         mine.udp_status = co_network_open(engine, offer, &mine.address);
         co_network_open_verbs(engine, offer, &mine);
         co_network_open_rc(engine, &mine);
@@ -170,7 +152,7 @@ static int open_parts(struct co_engine *engine, const struct co_job_offer *offer
     int status = bootstrap->allgather(bootstrap->arg, &mine, all, sizeof(mine));
     if (status == 0) {
         merge(engine, all);
-        if (wants_network(engine)) {
+        if (co_network_is_wanted(engine)) {
             co_network_connect(engine, all);
             co_network_choose_rc(engine, all);
         }
@@ -187,13 +169,9 @@ int co_transports_open(struct co_engine *engine, char *why, size_t why_room)
         snprintf(why, why_room, "CASTOFF_TRANSPORT=none allows no transport");
         return -ENOTSUP;
     }
-    struct co_job_offer offer = {.status = 0};
-    int status = make_offer(engine, &offer);
-    if (status < 0) {
-        snprintf(why, why_room, "no random numbers for the job (%s)", strerror(-status));
-        return status;
-    }
-    status = open_parts(engine, &offer);
+    const struct co_first_words *words = engine->exchange;
+    struct co_job_offer offer = words[0].offer; // what lies there makes room for what is told next
+    int status = open_parts(engine, &offer);
     if (status < 0) {
         snprintf(why, why_room, "the ranks could not compare their transports (%s)", strerror(-status));
         return status;

@@ -368,7 +368,7 @@ void co_ack_receive(struct co_mcast_group *group, int from, const struct co_cont
     take_lost(group, from, progress.lost);
     co_ack_credit(group, progress.echo != 0);
     if (progress.echo != 0 && progress.echo == group->ack_request_sequence) {
-        co_rtt_sample(&group->mcast->trip, group->mcast->now_ns - group->ack_requested_ns);
+        co_rtt_sample(&group->mcast->control_rtt, group->mcast->now_ns - group->ack_requested_ns);
         group->ack_request_sequence = 0;
     }
 }

@@ -16,8 +16,8 @@
 #define ACK_REQUESTED_FACTOR 10 // the request for an ACK may have overtaken chunks that wait in queues
 #define GATHER_FACTOR 8         // reorder times that a gap waits for company
 #define PATIENT_RETRIES 4       // requests or answers are lost too: the first retries come at an even pace
-#define PARKED_FACTOR 2         // times the time of an answer, that what waits at the neighbour is given
-#define PARKED_DEAF_FACTOR 8
+#define DEFERRED_FACTOR 2       // times the time of an answer, that what waits at the neighbour is given
+#define DEFERRED_DEAF_FACTOR 8
 #define RETRY_DOUBLINGS_MAX 7
 #define LATE_RETRY_MOST_NS UINT64_C(100000000)
 #define LOST_RETRY_MOST_NS UINT64_C(50000000)
@@ -60,7 +60,7 @@ static uint64_t cutoff_at(const struct co_receive_block *block, const struct co_
 }
 
 // Patience doubles when tries go without an answer, but not at once: requests and answers are lost too.
-static uint64_t doubled(const struct co_receive_block *block, uint64_t wait_ns)
+static uint64_t backed_off_ns(const struct co_receive_block *block, uint64_t wait_ns)
 {
     uint32_t doublings = block->retries > PATIENT_RETRIES ? block->retries - PATIENT_RETRIES : 0;
     uint64_t wait = wait_ns << (doublings < RETRY_DOUBLINGS_MAX ? doublings : RETRY_DOUBLINGS_MAX);
@@ -72,7 +72,7 @@ static uint64_t doubled(const struct co_receive_block *block, uint64_t wait_ns)
 static uint64_t deferred_ns(const struct co_receive_block *block, const struct co_loss_timing *timing)
 {
     bool is_deaf = timing->is_deaf && !block->is_heard;
-    return doubled(block, (is_deaf ? PARKED_DEAF_FACTOR : PARKED_FACTOR) * timing->retry_ns);
+    return backed_off_ns(block, (is_deaf ? DEFERRED_DEAF_FACTOR : DEFERRED_FACTOR) * timing->retry_ns);
 }
 
 // When what is watched counts as lost again since a later request has been answered. What waits at the neighbour is not
@@ -82,7 +82,7 @@ static uint64_t overtaken_at(const struct co_receive_block *block, const struct 
     if (block->check_psn == 0 || timing->is_choked || !co_serial_before(block->check_request, timing->answered)) {
         return UINT64_MAX;
     }
-    return block->check_ns + (block->is_deferred ? deferred_ns(block, timing) : timing->trip_ns + timing->reorder_ns);
+    return block->check_ns + (block->is_deferred ? deferred_ns(block, timing) : timing->rtt_ns + timing->reorder_ns);
 }
 
 static uint64_t retry_at(const struct co_receive_block *block, const struct co_loss_timing *timing)
@@ -90,7 +90,7 @@ static uint64_t retry_at(const struct co_receive_block *block, const struct co_l
     if (timing->is_behind && co_receive_block_is_awaited(block)) {
         return block->is_deferred ? UINT64_MAX : overtaken_at(block, timing);
     }
-    uint64_t since_busy = timing->trip_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
+    uint64_t since_busy = timing->rtt_ns == 0 ? timing->busy_ns + timing->retry_ns : 0;
     uint64_t busy_most = block->requested_ns + LOST_RETRY_MOST_NS; // what keeps coming may be others'
     since_busy = since_busy < busy_most ? since_busy : busy_most;
     uint64_t since_repair = block->repaired_ns == 0 ? 0 : block->repaired_ns + timing->probe_ns;
@@ -183,7 +183,7 @@ static uint64_t patience(const struct co_receive_block *block, const struct co_l
     if (block->retries < CO_LOSS_DETECTOR_PROBES) {
         return timing->probe_ns;
     }
-    return doubled(block, timing->retry_ns);
+    return backed_off_ns(block, timing->retry_ns);
 }
 
 // All that has been asked for is watched, by its latest request.
@@ -220,10 +220,10 @@ static bool ask_again(struct co_receive_block *block, const struct co_loss_timin
                       struct co_nack *request)
 {
     bool is_overdue = now_ns < overtaken_at(block, timing); // else the way is open, and needs no patience
-    bool is_probe = is_overdue && block->retries < CO_LOSS_DETECTOR_PROBES, was_parked = block->is_deferred;
+    bool is_probe = is_overdue && block->retries < CO_LOSS_DETECTOR_PROBES, was_deferred = block->is_deferred;
     uint32_t collected, limit = is_overdue ? block->asked_below : block->check_psn;
     uint32_t certain = limit < block->next_psn ? limit : block->next_psn;
-    request->lost = was_parked || block->is_loss_told ? 0 : co_chunk_bitmap_count_clear(block->arrived, 0, limit);
+    request->lost = was_deferred || block->is_loss_told ? 0 : co_chunk_bitmap_count_clear(block->arrived, 0, limit);
     request->is_cut = request->lost < block->check_missing;
     // A guess about a long block is answered by a word, so what is certain goes first, in a request of its own.
     if (co_receive_block_is_long(block) && co_chunk_bitmap_find(block->arrived, 0, certain, false) < certain) {
@@ -242,7 +242,7 @@ static bool ask_again(struct co_receive_block *block, const struct co_loss_timin
     if (collected > 0) {
         note_request(block, timing, now_ns);
         block->is_loss_told = is_probe;
-        block->retries += is_overdue || was_parked;
+        block->retries += is_overdue || was_deferred;
         block->retry_ns = now_ns + patience(block, timing);
     }
     return collected > 0;

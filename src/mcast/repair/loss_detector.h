@@ -15,7 +15,7 @@ struct co_loss_timing {
     uint64_t cutoff_ns; // floor of the silence that counts as loss
     uint64_t retry_ns;  // time within which an answer should have come
     uint64_t probe_ns;  // time after which it is worth asking for one chunk again, at most that
-    uint64_t trip_ns;   // what it takes on average, 0: not known
+    uint64_t rtt_ns;    // what it takes on average, 0: not known
     uint64_t busy_ns;   // when anything came by multicast last: an answer that is not known to be late may be behind it
     uint64_t reorder_ns; // age at which a gap counts as loss while later chunks arrive
     uint64_t heard_ns;   // when the source last sent anything by multicast: then it is not silent, but busy

@@ -40,7 +40,7 @@ static struct co_loss_timing repair_timing(const struct co_mcast_group *group)
         .cutoff_ns = within(2 * (answer->smoothed_ns + group->widest_gap_ns), cutoff, CUTOFF_MOST * cutoff),
         .retry_ns = retry,
         .probe_ns = answer->smoothed_ns == 0 ? retry : within(2 * answer->smoothed_ns, RETRY_LEAST_NS, retry),
-        .trip_ns = answer->smoothed_ns,
+        .rtt_ns = answer->smoothed_ns,
         .busy_ns = mcast->heard_ns,
         .budget = mcast->repair_window.now,
         .reorder_ns = REORDER_NS * (mcast->config.subgroups > 1 ? 5 : 1)};
@@ -90,7 +90,7 @@ static bool request_block(struct co_mcast_op *op, int index, const struct co_los
         mcast->wants_write = true;
         return false;
     }
-    co_counter_add(CO_COUNT_FETCH_REQUESTS, 1);
+    co_counter_add(CO_COUNT_NACKS_SENT, 1);
     mcast->events++;
     return true;
 }

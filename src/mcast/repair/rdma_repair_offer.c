@@ -53,7 +53,7 @@ static const struct co_op_export *find_loan(const struct co_mcast_op *op, size_t
 }
 
 // NULL: it cannot be lent.
-static const struct co_op_export *lend(struct co_mcast_op *op, size_t start, size_t end, bool may_change)
+static const struct co_op_export *region_export(struct co_mcast_op *op, size_t start, size_t end, bool may_change)
 {
     struct co_reads *reads = op->group->mcast->transport->reads;
     struct co_op_export *loan = malloc(sizeof(*loan));
@@ -127,20 +127,20 @@ static int tell(struct co_mcast_op *op, const struct co_retransmit *repair, cons
                 const struct co_op_export *loan)
 {
     const struct co_receive_block *block = co_operation_block(op, repair->source);
-    struct co_read_offer_body lent = {.source = repair->source,
-                                      .label = repair->label,
-                                      .key = loan->key,
-                                      .address = (uintptr_t)op->buffer + block->offset,
-                                      .block_bytes = block->bytes};
+    struct co_read_offer_body offer = {.source = repair->source,
+                                       .label = repair->label,
+                                       .key = loan->key,
+                                       .address = (uintptr_t)op->buffer + block->offset,
+                                       .block_bytes = block->bytes};
     uint8_t body[CO_CONTROL_MAX];
-    co_wire_read_offer_encode(body, &lent);
+    co_wire_read_offer_encode(body, &offer);
     for (unsigned i = 0; i < batch->count; i++) {
         struct co_read_offer_chunk chunk = {.psn = batch->psn[i]};
         co_repair_tag(op, repair, chunk.psn, chunk.tag);
-        co_wire_lent_chunk_encode(body, &chunk, i);
+        co_wire_read_offer_chunk_encode(body, &chunk, i);
     }
     return co_control_send_member(op->group, repair->to, CO_CONTROL_READ_OFFER, op->number, (uint16_t)batch->count,
-                                  body, co_wire_lent_bytes(batch->count));
+                                  body, co_wire_read_offer_bytes(batch->count));
 }
 
 int co_rdma_repair_offer(struct co_mcast *mcast)
@@ -158,7 +158,7 @@ int co_rdma_repair_offer(struct co_mcast *mcast)
     size_t end = block->offset + (last < block->bytes ? last : block->bytes);
     const struct co_op_export *loan = find_loan(op, start, end);
     if (loan == NULL && end - start <= SPARSE * batch.count * full) {
-        loan = lend(op, start, end, repair.source != op->group->self);
+        loan = region_export(op, start, end, repair.source != op->group->self);
     }
     if (loan == NULL) {
         return refuse(mcast, &batch);

@@ -57,28 +57,28 @@ bool co_rdma_repair_have_ended(struct co_mcast_op *op)
 }
 
 // False: no more of them now.
-static bool read_chunk(struct co_mcast_op *op, const struct co_read_offer_body *lent,
+static bool read_chunk(struct co_mcast_op *op, const struct co_read_offer_body *offer,
                        const struct co_read_offer_chunk *wanted)
 {
     struct co_mcast_group *group = op->group;
     struct co_mcast *mcast = group->mcast;
     struct co_reads *reads = mcast->transport->reads;
     size_t full = mcast->config.chunk_bytes, start = (size_t)wanted->psn * full;
-    struct co_chunk chunk = {.source = lent->source,
+    struct co_chunk chunk = {.source = offer->source,
                              .chunk_bytes = (uint16_t)full,
                              .team = (uint32_t)group->team_id,
                              .operation = op->number,
                              .psn = wanted->psn,
-                             .block_bytes = lent->block_bytes,
+                             .block_bytes = offer->block_bytes,
                              .is_repair = true,
-                             .label = lent->label};
+                             .label = offer->label};
     uint8_t head[CO_WIRE_HEAD_BYTES];
     uint64_t number;
     co_wire_chunk_encode(head, &chunk);
     struct co_read read = {.peer = group->members[group->left],
-                           .key = lent->key,
-                           .address = lent->address + start,
-                           .bytes = (uint32_t)(lent->block_bytes - start < full ? lent->block_bytes - start : full),
+                           .key = offer->key,
+                           .address = offer->address + start,
+                           .bytes = (uint32_t)(offer->block_bytes - start < full ? offer->block_bytes - start : full),
                            .head = head,
                            .tail = wanted->tag,
                            .head_bytes = sizeof(head),
@@ -92,19 +92,19 @@ static bool read_chunk(struct co_mcast_op *op, const struct co_read_offer_body *
 
 void co_rdma_repair_receive_offer(struct co_mcast_group *group, const struct co_control *control, const uint8_t *body)
 {
-    struct co_read_offer_body lent;
-    co_wire_read_offer_decode(&lent, body);
+    struct co_read_offer_body offer;
+    co_wire_read_offer_decode(&offer, body);
     struct co_mcast_op *op = co_operation_find(group, control->operation);
-    struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, lent.source);
+    struct co_receive_block *block = op == NULL ? NULL : co_operation_block(op, offer.source);
     if (group->mcast->transport->reads == NULL || block == NULL || op->state != 0 || op->failure != 0 ||
-        block->bytes != lent.block_bytes) {
+        block->bytes != offer.block_bytes) {
         return; // over, or of another length, which only chunks that are sent can tell
     }
     for (unsigned i = 0; i < control->entries; i++) {
         struct co_read_offer_chunk chunk;
-        co_wire_lent_chunk_decode(&chunk, body, i);
+        co_wire_read_offer_chunk_decode(&chunk, body, i);
         if (chunk.psn < block->chunks && !co_chunk_bitmap_has(block->arrived, chunk.psn) &&
-            !read_chunk(op, &lent, &chunk)) {
+            !read_chunk(op, &offer, &chunk)) {
             return;
         }
     }

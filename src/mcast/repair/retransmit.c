@@ -72,7 +72,7 @@ static void defer(struct co_mcast_op *op, int source, uint32_t first, uint32_t l
     for (uint32_t psn = first; psn < last; psn++) {
         co_chunk_bitmap_set(op->wanted[index], psn);
     }
-    co_counter_add(CO_COUNT_FETCH_PARKED, 1);
+    co_counter_add(CO_COUNT_NACKS_DEFERRED, 1);
 }
 
 // The word that not all of it is here, in its place among the answers; so many of the block are `known` to be sent.
@@ -115,8 +115,8 @@ static uint32_t told_sent(struct co_mcast_op *op, const struct co_nack_body *nac
 static bool is_under_way(const struct co_mcast_op *op)
 {
     struct co_mcast_group *group = op->group;
-    uint64_t trip_ns = co_send_window_rtt_ns(&group->window, (uint32_t)co_operation_senders(op));
-    return op->send_chunks > 0 && group->mcast->now_ns - op->last_sent_ns < trip_ns;
+    uint64_t rtt_ns = co_send_window_rtt_ns(&group->window, (uint32_t)co_operation_senders(op));
+    return op->send_chunks > 0 && group->mcast->now_ns - op->last_sent_ns < rtt_ns;
 }
 
 // Up to where an asked range of our own block is answered: the rest is yet to be sent.
@@ -245,7 +245,7 @@ void co_nack_receive(struct co_mcast_group *group, int from, const struct co_con
     if (op == NULL || !co_operation_has_bytes(op)) {
         return; // not begun here, or over: the asker tries again or elsewhere
     }
-    co_counter_add(CO_COUNT_FETCH_SERVED, 1);
+    co_counter_add(CO_COUNT_NACKS_ANSWERED, 1);
     bool is_all_here = true;
     for (unsigned i = 0; i < control->entries; i++) {
         struct co_nack_range range;
@@ -281,7 +281,7 @@ void co_retransmit_forward_sent(struct co_mcast_op *op, uint32_t first)
     }
 }
 
-static int send_parked(const struct co_retransmit *repair)
+static int send_deferred(const struct co_retransmit *repair)
 {
     uint8_t body[CO_CONTROL_MAX];
     struct co_nack_body nack = {.source = repair->source, .label = repair->label};
@@ -302,7 +302,7 @@ static int send_repair(struct co_retransmit *repair)
     struct co_mcast *mcast = repair->group->mcast;
     int sent = co_transmit_repairs(op, repair);
     for (int i = 0; i < sent; i++) {
-        co_counter_add(CO_COUNT_FETCH_BYTES, mcast->batch.datagrams[i].payload_bytes);
+        co_counter_add(CO_COUNT_RETRANSMITTED, mcast->batch.datagrams[i].payload_bytes);
     }
     return sent;
 }
@@ -314,7 +314,7 @@ static bool serve_first(struct co_mcast *mcast)
     if (repair->group != NULL && repair->by_read) {
         return co_rdma_repair_offer(mcast) != 0; // which takes it off the queue, or leaves it to be sent
     }
-    int sent = repair->group == NULL ? -ESTALE : repair->count == 0 ? send_parked(repair) : send_repair(repair);
+    int sent = repair->group == NULL ? -ESTALE : repair->count == 0 ? send_deferred(repair) : send_repair(repair);
     if (sent < 0 || (sent > 0 && (uint32_t)sent >= repair->count)) {
         mcast->repair_head++;
     } else {

@@ -13,8 +13,8 @@
 
 uint64_t co_control_timeout_ns(const struct co_mcast *mcast)
 {
-    const struct co_rtt *trip = &mcast->trip;
-    return trip->smoothed_ns == 0 ? ANSWER_UNKNOWN_NS : co_rtt_timeout_ns(trip, ANSWER_LEAST_NS, ANSWER_MOST_NS);
+    const struct co_rtt *rtt = &mcast->control_rtt;
+    return rtt->smoothed_ns == 0 ? ANSWER_UNKNOWN_NS : co_rtt_timeout_ns(rtt, ANSWER_LEAST_NS, ANSWER_MOST_NS);
 }
 
 static int send_control(struct co_mcast *mcast, struct co_control control, uint64_t team_id, struct co_destination to,

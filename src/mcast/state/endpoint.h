@@ -32,7 +32,6 @@
 #include "transport/reads.h"
 
 #define CO_RETRANSMIT_QUEUE 256
-#define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_NACK_RANGES_MAX 128
 #define CO_EARLY_CHAINS 1024
 // Closed groups still answer a neighbour: so many at least, and as many as fit into so much memory.
@@ -86,7 +85,7 @@ struct co_mcast {
     size_t kept_bytes;
     size_t bitmap_bytes; // of all operations
     uint64_t control_sequence;
-    struct co_rtt trip;     // of control messages
+    struct co_rtt control_rtt;
     struct co_rtt nack_rtt; // from a request to its first answer
     struct co_repair_window repair_window;
     uint64_t heard_ns; // when a first transmission came last, from whomever

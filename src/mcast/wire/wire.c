@@ -43,14 +43,14 @@ struct wire_range {
     uint32_t first, count;
 } __attribute__((packed));
 
-struct wire_lent {
+struct wire_read_offer {
     uint16_t source;
     uint8_t zero, label;
     uint32_t key;
     uint64_t address, block_bytes;
 } __attribute__((packed));
 
-struct wire_lent_chunk {
+struct wire_read_offer_chunk {
     uint32_t psn;
     uint8_t tag[CO_AUTH_TAG_MAX];
 } __attribute__((packed));
@@ -64,7 +64,7 @@ _Static_assert(sizeof(struct wire_control) == CO_WIRE_HEAD_BYTES, "control head"
 _Static_assert(offsetof(struct wire_control, sequence) == 12, "control head");
 _Static_assert(sizeof(struct wire_progress) == 16 && sizeof(struct wire_credit) == 8, "progress body");
 _Static_assert(sizeof(struct wire_nack) == 4 && sizeof(struct wire_range) == 8, "NACK body");
-_Static_assert(sizeof(struct wire_lent) == 24 && sizeof(struct wire_lent_chunk) == 20, "lent body");
+_Static_assert(sizeof(struct wire_read_offer) == 24 && sizeof(struct wire_read_offer_chunk) == 20, "read offer");
 
 static uint8_t version_and_kind(enum co_wire_kind kind)
 {
@@ -177,7 +177,7 @@ static size_t expected_body_bytes(enum co_control_type type, uint16_t entries)
     case CO_CONTROL_NACK_DEFERRED:
         return sizeof(struct wire_nack) + entries * sizeof(struct wire_range);
     case CO_CONTROL_READ_OFFER:
-        return co_wire_lent_bytes(entries);
+        return co_wire_read_offer_bytes(entries);
     default:
         return 0;
     }
@@ -268,31 +268,31 @@ void co_wire_range_decode(struct co_nack_range *range, const uint8_t *from, unsi
     range->count = le32toh(wire.count);
 }
 
-size_t co_wire_lent_bytes(unsigned entries)
+size_t co_wire_read_offer_bytes(unsigned entries)
 {
-    return sizeof(struct wire_lent) + entries * sizeof(struct wire_lent_chunk);
+    return sizeof(struct wire_read_offer) + entries * sizeof(struct wire_read_offer_chunk);
 }
 
 void co_wire_read_offer_encode(uint8_t *to, const struct co_read_offer_body *body)
 {
-    struct wire_lent wire = {.source = htole16(body->source),
-                             .label = body->label,
-                             .key = htole32(body->key),
-                             .address = htole64(body->address),
-                             .block_bytes = htole64(body->block_bytes)};
+    struct wire_read_offer wire = {.source = htole16(body->source),
+                                   .label = body->label,
+                                   .key = htole32(body->key),
+                                   .address = htole64(body->address),
+                                   .block_bytes = htole64(body->block_bytes)};
     memcpy(to, &wire, sizeof(wire));
 }
 
-void co_wire_lent_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index)
+void co_wire_read_offer_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index)
 {
-    struct wire_lent_chunk wire = {.psn = htole32(chunk->psn)};
+    struct wire_read_offer_chunk wire = {.psn = htole32(chunk->psn)};
     memcpy(wire.tag, chunk->tag, sizeof(wire.tag));
-    memcpy(to + co_wire_lent_bytes(index), &wire, sizeof(wire));
+    memcpy(to + co_wire_read_offer_bytes(index), &wire, sizeof(wire));
 }
 
 void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *from)
 {
-    struct wire_lent wire;
+    struct wire_read_offer wire;
     memcpy(&wire, from, sizeof(wire));
     *body = (struct co_read_offer_body){.source = le16toh(wire.source),
                                         .label = co_wire_is_nack_label(wire.label) ? wire.label : 0,
@@ -301,10 +301,10 @@ void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *f
                                         .block_bytes = le64toh(wire.block_bytes)};
 }
 
-void co_wire_lent_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index)
+void co_wire_read_offer_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index)
 {
-    struct wire_lent_chunk wire;
-    memcpy(&wire, from + co_wire_lent_bytes(index), sizeof(wire));
+    struct wire_read_offer_chunk wire;
+    memcpy(&wire, from + co_wire_read_offer_bytes(index), sizeof(wire));
     chunk->psn = le32toh(wire.psn);
     memcpy(chunk->tag, wire.tag, sizeof(chunk->tag));
 }

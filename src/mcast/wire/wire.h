@@ -34,6 +34,7 @@
 #define CO_WIRE_HEAD_BYTES 24
 #define CO_WIRE_ANNOUNCED_CHUNKS 8 // blocks from this length on end with CO_CONTROL_END_OF_BLOCK
 #define CO_WIRE_CREDIT_SHIFT_MAX 32
+#define CO_CONTROL_MAX 1200 // body bytes of one control message
 #define CO_WIRE_BLOCK_BYTES_MAX ((UINT64_C(1) << 48) - 1)
 
 enum co_wire_kind {
@@ -193,11 +194,11 @@ void co_wire_nack_decode(struct co_nack_body *body, const uint8_t *from);
 void co_wire_range_decode(struct co_nack_range *range, const uint8_t *from, unsigned index);
 
 // Body bytes of READ_OFFER with so many entries.
-size_t co_wire_lent_bytes(unsigned entries);
+size_t co_wire_read_offer_bytes(unsigned entries);
 // The entries are put behind the body one by one, in any order.
 void co_wire_read_offer_encode(uint8_t *to, const struct co_read_offer_body *body);
-void co_wire_lent_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index);
+void co_wire_read_offer_chunk_encode(uint8_t *to, const struct co_read_offer_chunk *chunk, unsigned index);
 void co_wire_read_offer_decode(struct co_read_offer_body *body, const uint8_t *from);
-void co_wire_lent_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index);
+void co_wire_read_offer_chunk_decode(struct co_read_offer_chunk *chunk, const uint8_t *from, unsigned index);
 
 #endif

@@ -82,7 +82,7 @@ static void line_add_rest(struct line *line, unsigned entries)
     }
 }
 
-static void line_add_fetch(struct line *line, const struct co_control *control, const uint8_t *body)
+static void line_add_nack(struct line *line, const struct co_control *control, const uint8_t *body)
 {
     static const char *const whys[] = {"lost", "guess", "deaf"};
     struct co_nack_body nack;
@@ -100,7 +100,7 @@ static void line_add_fetch(struct line *line, const struct co_control *control, 
     line_add_label(line, nack.label);
 }
 
-static void line_add_progress(struct line *line, const struct co_control *control, const uint8_t *body)
+static void line_add_ack(struct line *line, const struct co_control *control, const uint8_t *body)
 {
     struct co_ack_body progress;
     co_wire_ack_decode(&progress, body);
@@ -114,18 +114,18 @@ static void line_add_progress(struct line *line, const struct co_control *contro
     line_add_rest(line, control->entries);
 }
 
-static void line_add_lent(struct line *line, const struct co_control *control, const uint8_t *body)
+static void line_add_read_offer(struct line *line, const struct co_control *control, const uint8_t *body)
 {
-    struct co_read_offer_body lent;
-    co_wire_read_offer_decode(&lent, body);
-    line_add(line, ", of source %u psn", (unsigned)lent.source);
+    struct co_read_offer_body offer;
+    co_wire_read_offer_decode(&offer, body);
+    line_add(line, ", of source %u psn", (unsigned)offer.source);
     for (unsigned i = 0; i < control->entries && i < ENTRIES_MOST; i++) {
         struct co_read_offer_chunk chunk;
-        co_wire_lent_chunk_decode(&chunk, body, i);
+        co_wire_read_offer_chunk_decode(&chunk, body, i);
         line_add(line, " %" PRIu32, chunk.psn);
     }
     line_add_rest(line, control->entries);
-    line_add_label(line, lent.label);
+    line_add_label(line, offer.label);
 }
 
 static void line_add_control(struct line *line, const struct co_control *control, const uint8_t *body)
@@ -133,14 +133,14 @@ static void line_add_control(struct line *line, const struct co_control *control
     line_add_head(line, type_names[control->type], control->team, control->operation, control->source);
     switch (control->type) {
     case CO_CONTROL_ACK:
-        line_add_progress(line, control, body);
+        line_add_ack(line, control, body);
         break;
     case CO_CONTROL_NACK:
     case CO_CONTROL_NACK_DEFERRED:
-        line_add_fetch(line, control, body);
+        line_add_nack(line, control, body);
         break;
     case CO_CONTROL_READ_OFFER:
-        line_add_lent(line, control, body);
+        line_add_read_offer(line, control, body);
         break;
     default:
         break;

@@ -51,13 +51,18 @@ struct castoff_offload_job {
     const void *key;
     size_t key_bytes;
     const char *command; // path of the castoff command; NULL: the one beside the library
+    // Called with `arg` again and again while a function of this world waits, but for open: for a library whose own
+    // messages go on only while it is called, as those of most MPIs, and which another rank may wait for meanwhile. It
+    // calls no function of the world, and does not wait. NULL: nothing.
+    void (*progress)(void *arg);
 };
 
 // Collective. Starts a proxy on each node, which is in no relation to this process: no child, no signal, no file. It
 // ends with the last of its ranks. -ENOTSUP: CASTOFF_PROXY=no. -EPERM: the kernel does not let a process of the same
-// user read and write this one's memory. -ENOENT: no castoff command. What one rank cannot do is an error of all.
-// Settings: CASTOFF_PROXY, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING, CASTOFF_UDP_INTERFACE,
-// CASTOFF_AUTH, CASTOFF_DEADLINE_S.
+// user read and write this one's memory, and CASTOFF_PROXY_LEND=attach; else this process copies its messages itself,
+// and a line on standard error says so. -ENOENT: no castoff command. What one rank cannot do is an error of all.
+// Settings: CASTOFF_PROXY, CASTOFF_PROXIES, CASTOFF_PROXY_LEND, CASTOFF_PROXY_CORES, CASTOFF_PROXY_STAGING,
+// CASTOFF_UDP_INTERFACE, CASTOFF_AUTH, CASTOFF_DEADLINE_S.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_open(struct castoff_offload_world **world,
                                                 const struct castoff_offload_job *job);
 // -EBUSY: a request or a call of a group has not been waited for, and all is as before. Groups are freed before; so no
@@ -95,13 +100,30 @@ CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_forward(struct castoff_offload_
                                                          uint32_t to_tag);
 // The record is complete. -EBUSY of what records: it was.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_end(struct castoff_offload_group *group);
-// Runs it once. -EINVAL: it has no end. -EBUSY: its last call has not been waited for. -EAGAIN, -ENOSPC: as above.
+// Runs it once. -EFAULT, where this process copies its messages: there is no such memory. -EINVAL: it has no end.
+// -EBUSY: its last call has not been waited for. -EAGAIN, -ENOSPC: as above.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_call(struct castoff_offload_group *group);
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_test(struct castoff_offload_group *group, int *is_done);
 // Of its last call; *received, unless NULL: bytes of all its receives. 0 where none was called since.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_wait(struct castoff_offload_group *group, size_t *received);
 // -EBUSY: its last call has not been waited for. -EAGAIN: ask again. NULL is allowed.
 CASTOFF_OFFLOAD_EXPORT int castoff_offload_group_free(struct castoff_offload_group *group);
+
+// What all worlds of this process have had moved so far; the report of castoff's preload has the same.
+enum castoff_offload_count {
+    CASTOFF_OFFLOAD_WORLDS,         // opened
+    CASTOFF_OFFLOAD_REFUSED,        // that could not be
+    CASTOFF_OFFLOAD_CALLS,          // single operations, and calls of groups
+    CASTOFF_OFFLOAD_CACHED,         // of groups that the proxy knew already
+    CASTOFF_OFFLOAD_FAILED,         // that ended with an error
+    CASTOFF_OFFLOAD_BYTES_RECEIVED, //
+    CASTOFF_OFFLOAD_BYTES_COPIED,   // of these, by this process itself
+    CASTOFF_OFFLOAD_COUNTS
+};
+// Writes as many as there are, and room for: so many.
+CASTOFF_OFFLOAD_EXPORT size_t castoff_offload_counts(uint64_t *counts, size_t room);
+// How the last world that was to be opened here is served, or why it is not; "": there was none.
+CASTOFF_OFFLOAD_EXPORT const char *castoff_offload_state(void);
 
 // What went wrong last in this thread, until the next failure; never NULL.
 CASTOFF_OFFLOAD_EXPORT const char *castoff_offload_why(void);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "offload/api/offload_world.h"
+#include "offload/segment_memory.h"
 
 enum { LOOKS_A_TEST = 64 }; // a test that finds nothing looks so seldom whether the proxy is there
 
@@ -14,6 +15,8 @@ struct castoff_offload_request {
     struct castoff_offload_world *world;
     uint32_t ticket;
     unsigned tests;
+    struct co_rank_range range; // what is copied of it, where that has to be
+    struct co_rank_ranges ranges;
 };
 
 struct castoff_offload_group {
@@ -22,6 +25,7 @@ struct castoff_offload_group {
     uint32_t ticket;
     unsigned tests;
     bool has_end, is_out;
+    struct co_rank_ranges ranges;
 };
 
 static int error_say(int error)
@@ -32,7 +36,7 @@ static int error_say(int error)
     case -ECHILD:
         return co_offload_fail(error, "this process is a child of the one that opened the world");
     case -ECONNRESET:
-        return co_offload_fail(error, "the proxy, or a rank that this needs, has ended");
+        return co_offload_fail(error, "the proxy of this host has ended, or did not move for CASTOFF_DEADLINE_S");
     case -EAGAIN:
         return co_offload_fail(error, "as much is under way as may be: wait for some of it");
     case -EINVAL:
@@ -53,7 +57,43 @@ static int world_check(struct castoff_offload_world *world)
     return world->is_forked ? -ECHILD : co_rank_connection_look(world->connection) ? 0 : -ECONNRESET;
 }
 
-static int operation_start(struct castoff_offload_world *world, const struct co_offload_operation *operation,
+// Of a call that is over: who was needed, for people have to know which host to look at.
+static int completion_say(const struct castoff_offload_world *world, const struct co_offload_completion *completion)
+{
+    uint32_t with = completion->with - 1;
+    return completion->error == -ECONNRESET && with < (uint32_t)world->size
+               ? co_offload_fail(-ECONNRESET, "rank %u on host %s has ended, or needed one that has", with,
+                                 world->hosts[with])
+               : error_say(completion->error);
+}
+
+static int ranges_begin(struct castoff_offload_world *world, struct co_rank_ranges *ranges)
+{
+    struct co_rank_copies *copies = co_rank_connection_copies(world->connection);
+    return copies == NULL ? 0 : co_rank_copies_in(copies, ranges);
+}
+
+static int ranges_end(struct castoff_offload_world *world, struct co_rank_ranges *ranges, bool is_back)
+{
+    struct co_rank_copies *copies = co_rank_connection_copies(world->connection);
+    return copies == NULL ? 0 : co_rank_copies_out(copies, ranges, is_back);
+}
+
+// A range that is none is an error of the operation, of which its other end hears: the proxy will find none there.
+static int request_copy(struct castoff_offload_request *request, struct co_offload_operation *operation)
+{
+    request->range =
+        (struct co_rank_range){operation->address, operation->bytes, operation->kind == CO_OFFLOAD_OPERATION_RECEIVE};
+    request->ranges = (struct co_rank_ranges){.at = &request->range, .count = 1, .room = 1};
+    int error = ranges_begin(request->world, &request->ranges);
+    if (error == -EFAULT) {
+        operation->address = CO_SEGMENT_COPIES_BYTES;
+        error = 0;
+    }
+    return error;
+}
+
+static int operation_start(struct castoff_offload_world *world, struct co_offload_operation *operation,
                            struct castoff_offload_request **out)
 {
     int error = world_check(world);
@@ -64,13 +104,18 @@ static int operation_start(struct castoff_offload_world *world, const struct co_
     if (request == NULL) {
         return error_say(-ENOMEM);
     }
-    error = co_rank_client_start(co_rank_connection_client(world->connection), operation, &request->ticket);
+    request->world = world;
+    error = request_copy(request, operation);
+    if (error == 0) {
+        error = co_rank_client_start(co_rank_connection_client(world->connection), operation, &request->ticket);
+    }
     if (error != 0) {
+        (void)ranges_end(world, &request->ranges, false);
         free(request);
         return error_say(error);
     }
-    request->world = world;
     world->requests++;
+    co_offload_count(CASTOFF_OFFLOAD_CALLS, 1);
     *out = request;
     return 0;
 }
@@ -113,35 +158,47 @@ int castoff_offload_receive(struct castoff_offload_world *world, void *address, 
     return operation_start(world, &operation, request);
 }
 
-static int ticket_test(struct castoff_offload_world *world, uint32_t ticket, unsigned *tests, int *is_done)
+static int ticket_test(struct castoff_offload_world *world, uint32_t ticket, struct co_rank_ranges *ranges,
+                       unsigned *tests, int *is_done)
 {
     if (world->is_forked) {
         return error_say(-ECHILD);
     }
     bool is_over = co_rank_client_is_done(co_rank_connection_client(world->connection), ticket);
-    if (!is_over && ++*tests % LOOKS_A_TEST == 0) {
+    if (is_over) {
+        (void)ranges_end(world, ranges, true); // waiting says what came of it
+    } else if (++*tests % LOOKS_A_TEST == 0) {
         is_over = !co_rank_connection_look(world->connection); // then waiting finds the error
     }
     *is_done = is_over;
     return 0;
 }
 
-static int ticket_wait(struct castoff_offload_world *world, uint32_t ticket, size_t *received)
+static int ticket_wait(struct castoff_offload_world *world, uint32_t ticket, struct co_rank_ranges *ranges,
+                       size_t *received)
 {
-    if (!co_rank_connection_wait(world->connection, ticket)) {
-        return -ECONNRESET;
+    bool is_over = co_rank_connection_wait(world->connection, ticket);
+    int error = ranges_end(world, ranges, is_over);
+    if (!is_over) {
+        co_offload_count(CASTOFF_OFFLOAD_FAILED, 1);
+        return co_offload_fail(-ECONNRESET, "the proxy of host %s has ended, or did not move for CASTOFF_DEADLINE_S",
+                               world->hosts[world->rank]);
     }
     struct co_offload_completion completion =
         co_rank_client_collect(co_rank_connection_client(world->connection), ticket);
     if (received != NULL) {
         *received = completion.bytes;
     }
-    return completion.error;
+    co_offload_count(CASTOFF_OFFLOAD_FAILED, completion.error != 0);
+    co_offload_count(CASTOFF_OFFLOAD_BYTES_RECEIVED, completion.bytes);
+    co_offload_count(CASTOFF_OFFLOAD_BYTES_COPIED,
+                     co_rank_connection_copies(world->connection) != NULL ? completion.bytes : 0);
+    return completion.error != 0 ? completion_say(world, &completion) : error_say(error);
 }
 
 int castoff_offload_test(struct castoff_offload_request *request, int *is_done)
 {
-    return ticket_test(request->world, request->ticket, &request->tests, is_done);
+    return ticket_test(request->world, request->ticket, &request->ranges, &request->tests, is_done);
 }
 
 int castoff_offload_wait(struct castoff_offload_request *request, size_t *received)
@@ -150,11 +207,11 @@ int castoff_offload_wait(struct castoff_offload_request *request, size_t *receiv
     if (world->is_forked) {
         return error_say(-ECHILD);
     }
-    int error = ticket_wait(world, request->ticket, received);
+    int error = ticket_wait(world, request->ticket, &request->ranges, received);
 
     free(request);
     world->requests--;
-    return error_say(error);
+    return error;
 }
 
 int castoff_offload_group_start(struct castoff_offload_world *world, struct castoff_offload_group **out)
@@ -181,7 +238,19 @@ static int operation_record(struct castoff_offload_group *group, const struct co
     if (group->has_end) {
         return co_offload_fail(-EBUSY, "the record of this group is complete");
     }
-    return error_say(group->world->is_forked ? -ECHILD : co_rank_group_record(group->group, operation));
+    if (group->world->is_forked) {
+        return error_say(-ECHILD);
+    }
+    uint32_t count = group->ranges.count;
+    int error = 0;
+    if (co_rank_connection_copies(group->world->connection) != NULL) {
+        error = co_rank_ranges_add(&group->ranges, operation);
+    }
+    if (error == 0) {
+        error = co_rank_group_record(group->group, operation);
+        group->ranges.count = error == 0 ? group->ranges.count : count;
+    }
+    return error_say(error);
 }
 
 int castoff_offload_group_send(struct castoff_offload_group *group, const void *address, size_t bytes, int peer,
@@ -227,11 +296,21 @@ int castoff_offload_group_call(struct castoff_offload_group *group)
     if (group->is_out) {
         return co_offload_fail(-EBUSY, "the last call of this group has not been waited for");
     }
+    const struct co_rank_client *client = co_rank_connection_client(group->world->connection);
+    uint64_t cached = co_rank_client_counts(client)->cached_calls;
     int error = world_check(group->world);
     if (error == 0) {
+        error = ranges_begin(group->world, &group->ranges);
+    }
+    if (error == 0) {
         error = co_rank_group_call(group->group, &group->ticket);
+        if (error != 0) {
+            (void)ranges_end(group->world, &group->ranges, false);
+        }
     }
     group->is_out = error == 0;
+    co_offload_count(CASTOFF_OFFLOAD_CALLS, group->is_out);
+    co_offload_count(CASTOFF_OFFLOAD_CACHED, co_rank_client_counts(client)->cached_calls - cached);
     return error_say(error);
 }
 
@@ -241,7 +320,7 @@ int castoff_offload_group_test(struct castoff_offload_group *group, int *is_done
         *is_done = 1;
         return 0;
     }
-    return ticket_test(group->world, group->ticket, &group->tests, is_done);
+    return ticket_test(group->world, group->ticket, &group->ranges, &group->tests, is_done);
 }
 
 int castoff_offload_group_wait(struct castoff_offload_group *group, size_t *received)
@@ -255,9 +334,9 @@ int castoff_offload_group_wait(struct castoff_offload_group *group, size_t *rece
     if (!group->is_out) {
         return 0;
     }
-    int error = ticket_wait(group->world, group->ticket, received);
+    int error = ticket_wait(group->world, group->ticket, &group->ranges, received);
     group->is_out = false;
-    return error_say(error);
+    return error;
 }
 
 int castoff_offload_group_free(struct castoff_offload_group *group)
@@ -275,6 +354,7 @@ int castoff_offload_group_free(struct castoff_offload_group *group)
     int error = co_rank_group_free(group->group);
     if (error == 0) {
         group->world->groups--;
+        free(group->ranges.at);
         free(group);
     }
     return error_say(error);

@@ -91,14 +91,16 @@ static bool is_one_host(const struct co_offload_fact *a, const struct co_offload
 
 int co_offload_node_first(const struct co_offload_fact *facts, int rank)
 {
-    uint32_t node_ranks = facts[0].node_ranks, position = 0;
+    uint32_t node_ranks = facts[0].node_ranks, proxies = facts[0].node_proxies, position = 0;
     int first = rank;
 
     for (int i = 0; i < rank; i++) {
         position += is_one_host(&facts[i], &facts[rank]);
     }
-    // As far back as its node goes: to the host's first rank, or to the one with which this node begins.
+    // As far back as its node goes: to the host's first rank, or to the one with which this node begins; and of these
+    // the one that begins with the same proxy.
     uint32_t back = node_ranks == 0 ? position : position % node_ranks;
+    back -= proxies == 0 ? 0 : back % proxies;
     while (back > 0) {
         first--;
         back -= is_one_host(&facts[first], &facts[rank]);

@@ -17,6 +17,7 @@ struct co_offload_fact {
         uint32_t address, mask;           // IPv4, as on the wire
     } at[CO_OFFLOAD_NETWORKS];            // its networks; all zero: no more
     uint32_t node_ranks;                  // CASTOFF_NODE_RANKS: rank 0's counts
+    uint32_t node_proxies;                // CASTOFF_PROXIES, likewise; 0 is 1
     char boot[40];                        // random, since the kernel runs
     uint64_t networks, process_numbers;   // of its namespaces
     uint32_t process;                     // its number
@@ -26,10 +27,11 @@ struct co_offload_fact {
     uint8_t cores[CO_OFFLOAD_CORE_BYTES]; // it may run on
 };
 
-// This process, with networks of that interface alone, unless it is empty; `error`, `key` and `node_ranks` are left.
+// This process, with networks of that interface alone, unless it is empty; `error`, `key`, `node_ranks` and
+// `node_proxies` are left.
 // -errno: it cannot be known.
 int co_offload_fact_read(struct co_offload_fact *fact, const char *interface);
-// The first rank of `rank`'s node.
+// The first of the ranks that have `rank`'s proxy: those of a node, or, where it has K proxies, each K-th of them.
 int co_offload_node_first(const struct co_offload_fact *facts, int rank);
 // Where the proxy of that first rank's node listens for the others': the address whose network has most of the other
 // nodes, with other addresses, at that port. "": it has none.

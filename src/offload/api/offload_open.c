@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// castoff_offload_open and castoff_offload_close: which ranks share a node, its proxy, which the first of them starts,
-// and everybody's connection with it. Each step ends with what all say of it, so that what one cannot do is an error of
-// all of them. In a child of fork a world is nobody's: its descriptors are closed there, for the proxy learns from them
-// that the rank has ended.
+// castoff_offload_open: which ranks share a node, its proxy, which the first of them starts, and everybody's connection
+// with it. Each step ends with what all say of it, so that what one cannot do is an error of all of them.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
-#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,15 +14,16 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "base/settings.h"
 #include "offload/api/offload_nodes.h"
 #include "offload/api/offload_world.h"
 #include "offload/core_list.h"
 #include "offload/rank/proxy_start.h"
 
-enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE };
+enum { KEY_MIN = 16, KEY_MAX = 64, PATH_BYTES = 4096, LEND_AUTO = 0, LEND_ATTACH, LEND_STAGE, LEND_COPY };
 enum { GROUPS_MAX = 1024, ENDS_MAX = 65536 };
-#define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer
+#define START_NS (10 * CO_NS_PER_S) // for a proxy to start and to answer; a deadline may be sooner
 
 // What all say of a step.
 struct verdict {
@@ -43,55 +41,17 @@ struct opening {
     struct co_offload_job_rank *ranks;
     struct co_offload_job proxy_job;
     int starter; // connection with the proxy that this rank has started, or -1
+    pid_t proxy; // that one
 };
 
-static struct castoff_offload_world *worlds;
-static pthread_mutex_t worlds_lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-
-static void worlds_hold(void)
+static uint64_t deadline_ns(void)
 {
-    pthread_mutex_lock(&worlds_lock);
+    return (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S;
 }
 
-static void worlds_let_go(void)
+static uint64_t start_ns(void)
 {
-    pthread_mutex_unlock(&worlds_lock);
-}
-
-static void worlds_forked(void)
-{
-    for (struct castoff_offload_world *world = worlds; world != NULL; world = world->next) {
-        if (!world->is_forked) {
-            co_rank_connection_forked(world->connection);
-            world->is_forked = true;
-        }
-    }
-    pthread_mutex_unlock(&worlds_lock);
-}
-
-static void fork_watch(void)
-{
-    pthread_atfork(worlds_hold, worlds_let_go, worlds_forked);
-}
-
-static void world_join(struct castoff_offload_world *world)
-{
-    worlds_hold();
-    world->next = worlds;
-    worlds = world;
-    worlds_let_go();
-}
-
-static void world_leave(struct castoff_offload_world *world)
-{
-    worlds_hold();
-    struct castoff_offload_world **link = &worlds;
-    while (*link != world) {
-        link = &(*link)->next;
-    }
-    *link = world->next;
-    worlds_let_go();
+    return deadline_ns() < START_NS ? deadline_ns() : START_NS;
 }
 
 static int gather(const struct opening *opening, const void *mine, void *all, size_t bytes)
@@ -118,6 +78,7 @@ static void fact_make(struct co_offload_fact *fact, const struct castoff_offload
         return;
     }
     fact->node_ranks = (uint32_t)co_setting_number(CO_SET_NODE_RANKS);
+    fact->node_proxies = (uint32_t)co_setting_number(CO_SET_PROXIES);
     fact->error = co_offload_fact_read(fact, co_setting_text(CO_SET_UDP_INTERFACE));
     if (fact->error != 0) {
         snprintf(fact->why, sizeof fact->why, "which ranks share a node cannot be known, for want of /proc: %s",
@@ -151,6 +112,19 @@ static int verdicts_judge(const struct opening *opening)
     return 0;
 }
 
+// What it has become of a step, for all. Where somebody has died meanwhile the job's allgather may fail: then what this
+// rank has seen itself says more.
+static int verdict_tell(const struct opening *opening, const struct verdict *verdict)
+{
+    int error = gather(opening, verdict, opening->verdicts, sizeof *verdict);
+
+    if (error != 0 && verdict->error != 0) {
+        return co_offload_fail(verdict->error, "rank %d: %.*s", opening->job->rank, (int)sizeof verdict->why - 1,
+                               verdict->why);
+    }
+    return error == 0 ? verdicts_judge(opening) : error;
+}
+
 static int nodes_find(struct opening *opening)
 {
     const struct castoff_offload_job *job = opening->job;
@@ -178,7 +152,7 @@ static int job_configure(struct co_offload_job *job, struct verdict *verdict)
     job->lend = co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE ? CO_OFFLOAD_LEND_STAGE : CO_OFFLOAD_LEND_ATTACH;
     job->staging_bytes = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING);
     job->auth = (uint32_t)co_setting_number(CO_SET_AUTH);
-    job->deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S;
+    job->deadline_ns = deadline_ns();
     job->groups_max = GROUPS_MAX;
     job->ends_max = ENDS_MAX;
     job->has_cores = cores[0] != '\0';
@@ -205,12 +179,13 @@ static void proxy_launch(struct opening *opening, struct verdict *verdict)
         command = path;
     }
     if (verdict->error == 0) {
-        verdict->error = co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + START_NS,
+        verdict->error = co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + start_ns(),
                                         &verdict->started, &opening->starter, verdict->why, sizeof verdict->why);
+        opening->proxy = (pid_t)verdict->started.process;
     }
 }
 
-// Each node's first rank starts its proxy; *started: the one of this rank's node.
+// Each proxy's first rank starts it; *started: the one of this rank.
 static int proxies_start(struct opening *opening, struct co_offload_started *started)
 {
     int first = co_offload_node_first(opening->facts, opening->job->rank);
@@ -220,10 +195,7 @@ static int proxies_start(struct opening *opening, struct co_offload_started *sta
     if (first == opening->job->rank) {
         proxy_launch(opening, &verdict);
     }
-    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
-    if (error == 0) {
-        error = verdicts_judge(opening);
-    }
+    int error = verdict_tell(opening, &verdict);
     *started = opening->verdicts[first].started;
     return error;
 }
@@ -246,11 +218,10 @@ static int proxies_connect(struct opening *opening)
     }
     if (peers != NULL && opening->starter >= 0) {
         verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies,
-                                         co_clock_now_ns() + 2 * START_NS, verdict.why, sizeof verdict.why);
+                                         co_clock_now_ns() + 2 * start_ns(), verdict.why, sizeof verdict.why);
     }
     free(peers);
-    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
-    return error == 0 ? verdicts_judge(opening) : error;
+    return verdict_tell(opening, &verdict);
 }
 
 static const char *connect_error(int error)
@@ -260,28 +231,63 @@ static const char *connect_error(int error)
                            : strerror(-error);
 }
 
+// What people see in a report.
+static void state_say(const struct opening *opening, const struct co_offload_started *started)
+{
+    const char *how = co_rank_connection_copies(opening->world->connection) != NULL ? "staged, copied by the ranks"
+                      : opening->proxy_job.lend == CO_OFFLOAD_LEND_STAGE            ? "staged"
+                                                                                    : "attached";
+    if (started->cores > 0) {
+        co_offload_state_say("%s; on %u core%s that no rank has", how, started->cores, started->cores == 1 ? "" : "s");
+    } else {
+        co_offload_state_say("%s; no core is left that no rank has, so proxies take turns with ranks", how);
+        co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "proxy: no core is left that no rank has: it takes turns with them");
+    }
+}
+
+// Staged is slower than attached, and a rank has to see to it itself: nobody should wonder why.
+static void copying_say(const struct opening *opening)
+{
+    if (co_setting_number(CO_SET_PROXY_LEND) != LEND_COPY &&
+        co_rank_connection_copies(opening->world->connection) != NULL) {
+        co_log(CO_LOG_WARN, CO_SUBSYS_BASE,
+               "proxy: messages are staged: this rank copies them itself, when they begin and in wait, for %s",
+               connect_error(-EPERM));
+    }
+}
+
 static int ranks_connect(struct opening *opening, const struct co_offload_started *started)
 {
+    static const enum co_rank_copying copying[] = {
+        [LEND_AUTO] = CO_RANK_COPIES_IF_NEEDED,
+        [LEND_ATTACH] = CO_RANK_COPIES_NEVER,
+        [LEND_STAGE] = CO_RANK_COPIES_IF_NEEDED,
+        [LEND_COPY] = CO_RANK_COPIES_ALWAYS,
+    };
     struct verdict verdict;
 
     memset(&verdict, 0, sizeof verdict);
     verdict.error = co_rank_connection_open(
-        &opening->world->connection, &(struct co_rank_connection_config){
-                                         .rank = (uint32_t)opening->job->rank,
-                                         .ranks = (uint32_t)opening->job->size,
-                                         .key = opening->proxy_job.key,
-                                         .started = started,
-                                         .until_ns = co_clock_now_ns() + START_NS,
-                                         .deadline_ns = (uint64_t)co_setting_number(CO_SET_DEADLINE_S) * CO_NS_PER_S});
+        &opening->world->connection,
+        &(struct co_rank_connection_config){.rank = (uint32_t)opening->job->rank,
+                                            .ranks = (uint32_t)opening->job->size,
+                                            .key = opening->proxy_job.key,
+                                            .started = started,
+                                            .until_ns = co_clock_now_ns() + start_ns(),
+                                            .progress = opening->job->progress,
+                                            .context = opening->job->arg,
+                                            .copying = copying[co_setting_number(CO_SET_PROXY_LEND)],
+                                            .copies_kept = (uint64_t)co_setting_number(CO_SET_PROXY_STAGING),
+                                            .deadline_ns = deadline_ns()});
     if (verdict.error != 0) {
         snprintf(verdict.why, sizeof verdict.why, "it cannot join its proxy: %s", connect_error(verdict.error));
     }
-    int error = gather(opening, &verdict, opening->verdicts, sizeof verdict);
-    if (error == 0) {
-        error = verdicts_judge(opening);
-    }
+    int error = verdict_tell(opening, &verdict);
     if (error != 0 && verdict.error == 0) {
         co_rank_connection_close(opening->world->connection);
+    } else if (error == 0) {
+        copying_say(opening);
+        state_say(opening, started);
     }
     return error;
 }
@@ -295,10 +301,17 @@ static int world_open(struct opening *opening)
     opening->verdicts = calloc(size, sizeof *opening->verdicts);
     opening->ranks = calloc(size, sizeof *opening->ranks);
     opening->world = calloc(1, sizeof *opening->world);
-    if (opening->facts == NULL || opening->verdicts == NULL || opening->ranks == NULL || opening->world == NULL) {
+    if (opening->world != NULL) {
+        opening->world->hosts = calloc(size, sizeof *opening->world->hosts);
+    }
+    if (opening->facts == NULL || opening->verdicts == NULL || opening->ranks == NULL || opening->world == NULL ||
+        opening->world->hosts == NULL) {
         return co_offload_fail(-ENOMEM, "no memory");
     }
     int error = nodes_find(opening);
+    for (size_t i = 0; i < size; i++) { // each has its end
+        memcpy(opening->world->hosts[i], opening->facts[i].host, sizeof opening->facts[i].host - 1);
+    }
     if (error == 0) {
         error = proxies_start(opening, &started);
     }
@@ -308,7 +321,9 @@ static int world_open(struct opening *opening)
     if (error == 0) {
         error = ranks_connect(opening, &started);
     }
-    if (opening->starter >= 0) {
+    if (opening->starter >= 0 && error != 0) {
+        co_proxy_abandon(opening->starter, opening->proxy);
+    } else if (opening->starter >= 0) {
         close(opening->starter);
     }
     opening->world->proxy = error == 0 ? (pid_t)started.process : 0;
@@ -329,7 +344,7 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
         return co_offload_fail(-EINVAL, "rank, size, allgather or key of the job cannot be");
     }
     co_settings_load();
-    pthread_once(&fork_once, fork_watch);
+    co_log_open(job->rank);
     int error = world_open(&opening);
     if (opening.facts != NULL) {
         explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key
@@ -339,43 +354,18 @@ int castoff_offload_open(struct castoff_offload_world **out, const struct castof
     free(opening.verdicts);
     free(opening.ranks);
     if (error != 0) {
+        if (opening.world != NULL) {
+            free(opening.world->hosts);
+        }
         free(opening.world);
+        co_offload_count(CASTOFF_OFFLOAD_REFUSED, 1);
+        co_offload_state_say("%s", castoff_offload_why());
         return error;
     }
     opening.world->rank = job->rank;
     opening.world->size = job->size;
-    world_join(opening.world);
+    co_offload_count(CASTOFF_OFFLOAD_WORLDS, 1);
+    co_offload_world_join(opening.world);
     *out = opening.world;
     return 0;
-}
-
-int castoff_offload_close(struct castoff_offload_world *world)
-{
-    if (world == NULL) {
-        return 0;
-    }
-    if (!world->is_forked && (world->requests > 0 || world->groups > 0)) {
-        return co_offload_fail(-EBUSY, "%u requests have not been waited for, and %u groups not freed", world->requests,
-                               world->groups);
-    }
-    world_leave(world);
-    co_rank_connection_close(world->connection);
-    free(world);
-    return 0;
-}
-
-int castoff_offload_rank(const struct castoff_offload_world *world)
-{
-    return world->rank;
-}
-
-int castoff_offload_size(const struct castoff_offload_world *world)
-{
-    return world->size;
-}
-
-struct castoff_offload_world **castoff_offload_paper_world(void)
-{
-    static struct castoff_offload_world *world;
-    return &world;
 }

@@ -15,10 +15,17 @@ struct castoff_offload_world {
     struct castoff_offload_world *next; // of all open ones, for children
     struct co_rank_connection *connection;
     int rank, size;
-    pid_t proxy;               // of this rank's node
-    unsigned requests, groups; // that are not waited for; that are not freed
-    bool is_forked;            // this process is a child of the one that opened it
+    char (*hosts)[CO_OFFLOAD_PLACE_BYTES]; // of each rank, for messages
+    pid_t proxy;                           // of this rank's node
+    unsigned requests, groups;             // that are not waited for; that are not freed
+    bool is_forked;                        // this process is a child of the one that opened it
 };
+
+// It is open from here on, until castoff_offload_close.
+void co_offload_world_join(struct castoff_offload_world *world);
+
+void co_offload_count(enum castoff_offload_count which, uint64_t more);
+void co_offload_state_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // Returns the error; of this thread, castoff_offload_why has the sentence.
 int co_offload_fail(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -234,7 +234,7 @@ static void calls_advance(struct co_proxy *proxy)
         call->is_runnable = false;
         if (co_proxy_call_advance(proxy, call)) {
             struct co_offload_completion completion = {
-                .state = CO_OFFLOAD_COMPLETION_DONE, .error = call->error, .bytes = call->bytes};
+                .state = CO_OFFLOAD_COMPLETION_DONE, .error = call->error, .with = call->with, .bytes = call->bytes};
             int rank = call->rank;
             uint32_t ticket = call->ticket;
             co_proxy_call_free(proxy, call);

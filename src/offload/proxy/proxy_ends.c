@@ -184,7 +184,10 @@ static void finish_one(struct co_proxy *proxy, struct co_proxy_end *end, int err
     }
     end_remove(proxy, end);
     call->open--;
-    call->error = call->error != 0 ? call->error : error;
+    if (call->error == 0 && error != 0) {
+        call->error = error;
+        call->with = co_proxy_end_other(end) + 1;
+    }
     call->bytes += !end->is_send && error == 0 ? end->moved : 0;
     if (!call->is_runnable) {
         call->is_runnable = true;

@@ -14,6 +14,8 @@
 
 // For what is still on its way to others, whose link may be down for a while.
 #define LEAVE_NS (10 * CO_NS_PER_S)
+// A proxy whose connection ends while others have not connected may have given up on one of those: that is named.
+#define OTHERS_NS CO_NS_PER_S
 // Words that may wait for a peer: of each rank of the job so many, and some.
 enum { CONTROL_BYTES_A_RANK = 8 << 20, CONTROL_BYTES = 16 << 20 };
 
@@ -50,8 +52,9 @@ static void peer_lost(void *context, int peer, int error, const char *why)
 
     if (error != 0) {
         co_log(CO_LOG_WARN, CO_SUBSYS_BASE, "proxy: %s", why);
-        if (peers->lost++ == 0) {
+        if (peers->lost++ == 0 || (peers->error == -ECONNRESET && error != -ECONNRESET)) {
             snprintf(peers->why, sizeof peers->why, "%s", why);
+            peers->error = error;
         }
     }
     if (peers->service != NULL) {
@@ -106,11 +109,16 @@ int co_proxy_peers_open(struct co_proxy_peers *peers, const struct co_offload_jo
         return 0;
     }
     int error = carrier_open(peers, job, list, listener, most_ns);
-    while (error == 0 && peers->lost == 0 && !co_carrier_tcp_is_connected(peers->tcp)) {
-        uint64_t now_ns = co_clock_now_ns();
+    uint64_t now_ns = co_clock_now_ns(), until_ns = UINT64_MAX;
+    while (error == 0 && now_ns < until_ns && !co_carrier_tcp_is_connected(peers->tcp)) {
         if (!co_carrier_tcp_turn(peers->tcp, now_ns, false)) {
-            carrier_await(peers, now_ns, CO_NS_PER_S);
+            carrier_await(peers, now_ns, OTHERS_NS);
         }
+        now_ns = co_clock_now_ns();
+        if (peers->lost > 0 && until_ns == UINT64_MAX) {
+            until_ns = now_ns + OTHERS_NS;
+        }
+        until_ns = peers->lost > 0 && peers->error != -ECONNRESET ? 0 : until_ns;
     }
     if (error == 0 && peers->lost > 0) {
         co_carrier_tcp_close(peers->tcp);

@@ -13,7 +13,8 @@ struct co_proxy_peers {
     struct co_carrier_tcp *tcp;       // NULL: a job of one node
     struct co_proxy_service *service; // the owner's: whose carrier this is
     uint32_t lost;                    // other than by leaving
-    char why[CO_CARRIER_WHY_MAX];     // of the first of them
+    int error;                        // of the first of them,
+    char why[CO_CARRIER_WHY_MAX];     // in words
 };
 
 // Opens, by a listener of co_carrier_tcp_listen, which is taken, and waits until all connections stand. `peers`: of all

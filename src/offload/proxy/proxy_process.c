@@ -22,7 +22,7 @@
 #include "offload/proxy/proxy_status.h"
 
 // Turns with something to do between two looks at the descriptors.
-enum { TURNS_A_LOOK = 16, EVENTS = 64, RING_BYTES = 256, STATUS_BYTES = 2048 };
+enum { TURNS_A_LOOK = 16, EVENTS = 64, STATUS_BYTES = 2048 };
 
 // What a descriptor is, beside the rank that it is of.
 enum watched { WATCHED_LISTENER, WATCHED_STARTER, WATCHED_PEERS, WATCHED_CONNECTION, WATCHED_PROCESS };
@@ -162,7 +162,9 @@ int co_proxy_process_open(struct co_proxy_process **out, const struct co_proxy_p
 int co_proxy_process_begin(struct co_proxy_process *process, const struct co_offload_peer *peers, int listener,
                            char why[CO_OFFLOAD_CONNECTED_WHY])
 {
-    int error = co_proxy_peers_open(&process->peers, &process->job, peers, listener, process->patience_ns);
+    uint64_t most_ns =
+        process->job.deadline_ns < process->patience_ns ? process->job.deadline_ns : process->patience_ns;
+    int error = co_proxy_peers_open(&process->peers, &process->job, peers, listener, most_ns);
     int descriptor = co_proxy_peers_descriptor(&process->peers);
 
     if (error == 0 && descriptor >= 0) {
@@ -243,11 +245,13 @@ static void rank_welcome(struct co_proxy_process *process, const struct co_proxy
 {
     uint8_t bytes[CO_OFFLOAD_WELCOME_BYTES];
     int error = rank_join(process, arrival);
+    bool is_copying = error == 0 && process->ranks[arrival->hello.rank].copy.file >= 0;
     struct co_offload_welcome welcome = {.error = (uint32_t)-error,
-                                         .lend = process->job.lend,
+                                         .lend = is_copying ? CO_OFFLOAD_LEND_COPY : process->job.lend,
                                          .groups_max = process->job.groups_max,
                                          .ends_max = process->job.ends_max};
 
+    process->counts.copying += is_copying;
     close(arrival->segment); // it is mapped
     co_offload_welcome_encode(bytes, &welcome);
     // A rank that cannot be told is gone, and so will be seen.
@@ -290,13 +294,8 @@ static void arrivals_take(struct co_proxy_process *process, uint64_t now_ns)
 // Rings of a rank, whose bytes say nothing, or the end of its connection.
 static void connection_hear(struct co_proxy_process *process, int rank)
 {
-    char rings[RING_BYTES];
-    int fd;
-    ssize_t came = co_local_receive(process->ranks[rank].socket, rings, sizeof rings, &fd);
+    ssize_t came = co_local_rings(process->ranks[rank].socket);
 
-    if (fd >= 0) {
-        close(fd);
-    }
     if (came > 0) {
         process->counts.rung += (uint64_t)came;
     } else if (came != -EAGAIN) {

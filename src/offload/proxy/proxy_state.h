@@ -69,6 +69,7 @@ struct co_proxy_call {
     uint32_t end_count, end_position;
     uint32_t open; // ends that are open: a BARRIER waits for 0
     int error;     // the first
+    uint32_t with; // of that, as in a completion
     uint64_t bytes;
     struct co_proxy_end ends[];
 };

@@ -13,6 +13,7 @@ struct co_proxy_process_counts {
     uint64_t sleeps;          // of them so many ended with nothing left to do
     uint64_t rings, rung;     // to ranks that slept; bytes that ranks rang with
     uint64_t joined, hung_up; // ranks; whose commands made no sense
+    uint64_t copying;         // ranks that copy their messages themselves
 };
 
 struct co_proxy_status {

@@ -20,10 +20,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/module.h"
 
 enum { INPUT, OUTPUT, ERRORS, CONNECTION }; // descriptors of the proxy
 enum { SIGNALS_BYTES = 8 };                 // the kernel's mask
+#define ABANDONED_NS CO_NS_PER_S            // for a proxy to end by itself
 enum { STACK_BYTES = 64 * 1024, DESCRIPTORS_MOST = 65536, PATH_BYTES = 4096 };
 
 struct launch {
@@ -31,6 +33,7 @@ struct launch {
     int connection;
     char *stack; // of two, one behind the other
     int error;   // of whichever step failed
+    pid_t proxy; // its number
 };
 
 static void signals_reset(void)
@@ -95,7 +98,8 @@ static int first_run(void *argument)
 {
     struct launch *launch = argument;
 
-    if (clone(second_run, launch->stack + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, launch) < 0) {
+    launch->proxy = clone(second_run, launch->stack + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
+    if (launch->proxy < 0) {
         launch->error = -errno;
     }
     return 0;
@@ -171,6 +175,22 @@ static int started_hear(int connection, uint64_t until_ns, struct co_offload_sta
     return error == 0 ? -(int)started->error : error;
 }
 
+void co_proxy_abandon(int connection, pid_t proxy)
+{
+    int process = (int)syscall(SYS_pidfd_open, proxy, 0);
+    ssize_t came = co_local_rings(connection);
+
+    close(connection);
+    if (process < 0) {
+        return;
+    }
+    // If it had the other end still the number is its own.
+    if ((came > 0 || came == -EAGAIN) && co_local_await(process, ABANDONED_NS) == 0) {
+        (void)syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+    }
+    close(process);
+}
+
 int co_proxy_start(const char *command, const struct co_offload_job *job, const struct co_offload_job_rank *ranks,
                    uint64_t until_ns, struct co_offload_started *started, int *connection, char *why, size_t why_room)
 {
@@ -192,6 +212,8 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
         error = error == 0 ? started_hear(ends[0], until_ns, started) : error;
         if (error != 0) {
             snprintf(why, why_room, "the proxy (%s) does not serve: %s", command, strerror(-error));
+            co_proxy_abandon(ends[0], launch.proxy);
+            return error;
         }
     }
     if (error != 0) {

@@ -21,5 +21,8 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
 // Tells it where all proxies of the job are, and hears whether it has connections with all of them. As above.
 int co_proxy_connect(int connection, const struct co_offload_peer *peers, uint32_t proxies, uint64_t until_ns,
                      char *why, size_t why_room);
+// Nothing became of the job: closes the connection, by which the proxy ends, and kills it if it does not within a
+// second, for it may be stopped.
+void co_proxy_abandon(int connection, pid_t proxy);
 
 #endif

@@ -20,8 +20,9 @@
 #include "offload/rank/proxy_heartbeat.h"
 #include "offload/segment_memory.h"
 
-enum { LOOKS_BEFORE_SLEEP = 200, RING_BYTES = 256 };
+enum { LOOKS_BEFORE_SLEEP = 200 };
 #define LOOK_NS (100 * CO_NS_PER_MS) // a sleeping rank looks whether its proxy is there
+#define PROGRESS_NS CO_NS_PER_MS     // of one that has something else to move
 #define END_NS CO_NS_PER_S           // for a proxy that has been killed
 #define CROWD_NS (2 * CO_NS_PER_MS)  // before a queue that was full is tried again
 enum { BYE_TRIES = 500 };            // of a ring that is full; then the proxy is stopped
@@ -33,6 +34,9 @@ struct co_rank_connection {
     int proxy; // a pidfd, or -1
     bool is_lost;
     struct co_proxy_heartbeat heartbeat;
+    struct co_rank_copies copies;
+    void (*progress)(void *context); // NULL: nothing
+    void *context;
     _Atomic uint64_t probed; // the proxy reads it and writes its complement
 };
 
@@ -108,7 +112,8 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
         error = co_offload_welcome_decode(welcome, bytes);
     }
     error = error == 0 ? -(int)welcome->error : error;
-    if (error == 0 && co_load_relaxed(&connection->probed) != ~word) { // relaxed: it was written before the message
+    // relaxed: it was written before the message
+    if (error == 0 && welcome->lend != CO_OFFLOAD_LEND_COPY && co_load_relaxed(&connection->probed) != ~word) {
         error = -EPERM;
     }
     if (error != 0) {
@@ -131,18 +136,47 @@ static int proxy_join_allowed(struct co_rank_connection *connection, const struc
     return error;
 }
 
-static int segment_open(struct co_rank_connection *connection, const struct co_rank_connection_config *config)
+static void memory_release(struct co_rank_connection *connection)
 {
-    struct co_offload_welcome welcome;
+    if (connection->memory != NULL) {
+        co_segment_memory_unmap(connection->memory);
+    }
+    connection->memory = NULL;
+    descriptor_close(&connection->copies.file);
+}
+
+// With a segment that the proxy has taken, or with none.
+static int segment_join(struct co_rank_connection *connection, const struct co_rank_connection_config *config,
+                        bool has_copies, struct co_offload_welcome *welcome)
+{
     struct co_segment_rank unused;
     int fd;
-    int error = co_segment_memory_create(&connection->memory, &fd);
+    int error = co_segment_memory_create(&connection->memory, has_copies, &fd);
     if (error != 0) {
         return error;
     }
     co_segment_rank_open(&unused, connection->memory); // the proxy wants to see its version
-    error = proxy_join_allowed(connection, config, fd, &welcome);
-    close(fd);
+    error =
+        has_copies ? proxy_join(connection, config, fd, welcome) : proxy_join_allowed(connection, config, fd, welcome);
+    connection->copies = (struct co_rank_copies){.file = fd, .kept = config->copies_kept};
+    if (error != 0) {
+        memory_release(connection);
+    } else if (!has_copies) {
+        descriptor_close(&connection->copies.file);
+    }
+    return error;
+}
+
+static int segment_open(struct co_rank_connection *connection, const struct co_rank_connection_config *config)
+{
+    struct co_offload_welcome welcome;
+    bool always = config->copying == CO_RANK_COPIES_ALWAYS;
+    int error = segment_join(connection, config, always, &welcome);
+
+    if (error == -EPERM && config->copying == CO_RANK_COPIES_IF_NEEDED &&
+        segment_join(connection, config, true, &welcome) == 0) { // else the first error says more
+        error = 0;
+    }
     if (error == 0) {
         error = co_rank_client_open(&connection->client, connection->memory,
                                     &(struct co_rank_client_config){.ranks = config->ranks,
@@ -161,9 +195,7 @@ static void connection_release(struct co_rank_connection *connection)
     }
     descriptor_close(&connection->socket);
     descriptor_close(&connection->proxy);
-    if (connection->memory != NULL) {
-        co_segment_memory_unmap(connection->memory);
-    }
+    memory_release(connection);
     free(connection);
 }
 
@@ -173,8 +205,10 @@ int co_rank_connection_open(struct co_rank_connection **out, const struct co_ran
     if (connection == NULL) {
         return -ENOMEM;
     }
-    connection->socket = connection->proxy = -1;
+    connection->socket = connection->proxy = connection->copies.file = -1;
     connection->heartbeat.deadline_ns = config->deadline_ns;
+    connection->progress = config->progress;
+    connection->context = config->context;
     int error = segment_open(connection, config);
     if (error != 0) {
         connection_release(connection);
@@ -199,14 +233,18 @@ void co_rank_connection_forked(struct co_rank_connection *connection)
 {
     descriptor_close(&connection->socket);
     descriptor_close(&connection->proxy);
-    co_segment_memory_unmap(connection->memory);
-    connection->memory = NULL;
+    memory_release(connection);
     connection->is_lost = true;
 }
 
 struct co_rank_client *co_rank_connection_client(struct co_rank_connection *connection)
 {
     return connection->client;
+}
+
+struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *connection)
+{
+    return connection->copies.file >= 0 ? &connection->copies : NULL;
 }
 
 static void connection_lose(struct co_rank_connection *connection)
@@ -217,16 +255,10 @@ static void connection_lose(struct co_rank_connection *connection)
 
 bool co_rank_connection_look(struct co_rank_connection *connection)
 {
-    char rings[RING_BYTES];
-    int fd;
-
     if (!connection->is_lost) {
-        ssize_t came = co_local_receive(connection->socket, rings, sizeof rings, &fd);
+        ssize_t came = co_local_rings(connection->socket);
         if (came == 0 || (came < 0 && came != -EAGAIN)) {
             connection_lose(connection);
-        }
-        if (came >= 0 && fd >= 0) {
-            close(fd);
         }
     }
     return !connection->is_lost;
@@ -254,9 +286,24 @@ static void heartbeat_look(struct co_rank_connection *connection, uint64_t now_n
     }
 }
 
+// Asleep until it is rung. What has to go on meanwhile does; the proxy is looked at as seldom as without that.
+static void connection_sleep(struct co_rank_connection *connection, uint64_t *looked_ns)
+{
+    uint64_t most_ns = connection->progress != NULL ? PROGRESS_NS : LOOK_NS;
+
+    if (co_local_await(connection->socket, most_ns) == 0) {
+        uint64_t now_ns = co_clock_now_ns();
+        if (now_ns - *looked_ns >= LOOK_NS) {
+            *looked_ns = now_ns;
+            heartbeat_look(connection, now_ns);
+        }
+    }
+}
+
 bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t ticket)
 {
     struct co_rank_client *client = connection->client;
+    uint64_t looked_ns = 0;
 
     for (int i = 0; i < LOOKS_BEFORE_SLEEP && !co_rank_client_is_done(client, ticket); i++) {
         co_cpu_relax();
@@ -266,11 +313,12 @@ bool co_rank_connection_wait(struct co_rank_connection *connection, uint32_t tic
         if (!co_rank_connection_look(connection)) {
             return co_rank_client_is_done(client, ticket);
         }
+        if (connection->progress != NULL) {
+            connection->progress(connection->context);
+        }
         struct co_segment_rank *segment = co_rank_client_segment(client);
         if (co_segment_rank_sleeps(segment, ticket)) {
-            if (co_local_await(connection->socket, LOOK_NS) == 0) {
-                heartbeat_look(connection, co_clock_now_ns());
-            }
+            connection_sleep(connection, &looked_ns);
             co_segment_rank_wakes(segment);
         }
     }

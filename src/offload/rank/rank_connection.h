@@ -10,8 +10,12 @@
 #include "offload/offload_hello.h"
 #include "offload/offload_job.h"
 #include "offload/rank/rank_client.h"
+#include "offload/rank/rank_copies.h"
 
 struct co_rank_connection;
+
+// Whether the rank copies its messages itself, so that nobody has to look into its process.
+enum co_rank_copying { CO_RANK_COPIES_NEVER, CO_RANK_COPIES_IF_NEEDED, CO_RANK_COPIES_ALWAYS };
 
 struct co_rank_connection_config {
     uint32_t rank, ranks;
@@ -19,6 +23,12 @@ struct co_rank_connection_config {
     const struct co_offload_started *started; // the proxy
     uint64_t until_ns;                        // for this
     uint64_t deadline_ns; // a proxy that does not move for so long, while it is rung and waited for, is killed
+    enum co_rank_copying copying;
+    uint64_t copies_kept; // memory for them that is not given back while nothing is under way
+    // Called again and again while the rank waits, and at once when it begins to: for what has to go on meanwhile.
+    // NULL.
+    void (*progress)(void *context);
+    void *context;
 };
 
 // -EPERM: the kernel does not let it into this process. -ECONNREFUSED: it is gone. -EACCES: somebody else listens
@@ -30,6 +40,8 @@ void co_rank_connection_close(struct co_rank_connection *connection);
 void co_rank_connection_forked(struct co_rank_connection *connection);
 
 struct co_rank_client *co_rank_connection_client(struct co_rank_connection *connection);
+// What is called has to be copied in before, and out when it is over; NULL: the proxy reaches the memory itself.
+struct co_rank_copies *co_rank_connection_copies(struct co_rank_connection *connection);
 // Whether the proxy is there still. What it completed before it went can be collected.
 bool co_rank_connection_look(struct co_rank_connection *connection);
 // Sleeps until that call is over: true. False: it never will be, for the proxy has gone, or was stopped and is killed.

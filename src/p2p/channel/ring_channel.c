@@ -12,7 +12,7 @@
 #include "base/shm_segment.h"
 #include "p2p/channel/ring.h"
 
-#define AREA_MOST ((size_t)32 << 10)
+#define AREA_MOST ((size_t)256 << 10) // holds enough pieces of a stream for both sides to copy all the time
 #define AREA_LEAST ((size_t)2 << 10)
 #define SLOTS_DEEP 512
 #define SLOTS 64
@@ -146,67 +146,97 @@ static int rings_allocate(struct ring_channel *rings)
     return rings->writers == NULL || rings->readers == NULL ? -ENOMEM : 0;
 }
 
-static int rings_map(struct ring_channel *rings)
+static size_t rings_bytes(const struct co_ring_channel_config *config, struct co_ring_shape shape)
+{
+    return (size_t)config->size * (size_t)(config->size - 1) * co_ring_bytes(shape);
+}
+
+// By the first rank. What is asked for, or less where /dev/shm is small: half of what is free, for collectives have
+// been promised memory that they have not touched.
+static size_t rings_memory(const struct co_ring_channel_config *config)
+{
+    size_t room = co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) / 2;
+    return room < config->memory ? room : config->memory;
+}
+
+static int rings_create(struct ring_channel *rings, const char *name, size_t memory)
 {
     const struct co_ring_channel_config *config = &rings->config;
-    size_t bytes = (size_t)config->size * (size_t)(config->size - 1) * co_ring_bytes(rings->shape);
-    char name[CO_SHM_NAME_MAX];
-    co_shm_segment_name(name, config->job_key, config->number);
-    bool is_first = config->rank == 0;
-    int error =
-        is_first ? co_shm_segment_create(&rings->segment, name, bytes, (size_t)config->size * CO_SHM_NATIVE_BYTES) : 0;
-    error = config->all_agree(config->arg, error);
-    if (error == 0) {
-        error = is_first ? 0 : co_shm_segment_attach(&rings->segment, name, bytes);
-        size_t own = bytes / (size_t)config->size;
-        if (error == 0) {
-            error = co_shm_segment_touch((char *)rings->segment.base + (size_t)config->rank * own, own);
-        }
-        error = config->all_agree(config->arg, error);
-    }
-    if (is_first) {
-        co_shm_segment_unlink(&rings->segment);
-    } else {
+    struct co_ring_shape shape = co_ring_channel_shape(memory, config->size, config->is_deep);
+    return shape.area == 0 ? -ENOSPC
+                           : co_shm_segment_create(&rings->segment, name, rings_bytes(config, shape),
+                                                   (size_t)config->size * CO_SHM_NATIVE_BYTES);
+}
+
+// On every rank, once the first one has made the segment.
+static int rings_map(struct ring_channel *rings, const char *name)
+{
+    const struct co_ring_channel_config *config = &rings->config;
+    size_t bytes = rings_bytes(config, rings->shape), own = bytes / (size_t)config->size;
+    int error = rings_allocate(rings);
+    if (error == 0 && config->rank != 0) {
+        error = co_shm_segment_attach(&rings->segment, name, bytes);
         rings->segment.name[0] = '\0'; // the first rank's to remove
     }
-    return error;
+    return error != 0 ? error : co_shm_segment_touch((char *)rings->segment.base + (size_t)config->rank * own, own);
 }
 
-// What is asked for, or less where /dev/shm is small: half of what is free, for collectives have been promised memory
-// that they have not touched. Collective.
-static size_t rings_agree_on_memory(const struct co_ring_channel_config *config)
+static void rings_find_all(struct ring_channel *rings)
 {
-    size_t room = config->rank == 0 ? co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) : SIZE_MAX;
-    size_t kib = (room / 2 < config->memory ? room / 2 : config->memory) >> 10;
-    return (size_t)config->all_agree(config->arg, kib < INT_MAX ? (int)kib : INT_MAX) << 10;
-}
-
-int co_ring_channel_open(struct co_channel **out, const struct co_ring_channel_config *config)
-{
-    struct co_ring_shape shape = co_ring_channel_shape(rings_agree_on_memory(config), config->size, config->is_deep);
-    struct ring_channel *rings = shape.area == 0 ? NULL : calloc(1, sizeof(*rings));
-    int error = shape.area == 0 ? -ENOSPC : rings == NULL ? -ENOMEM : 0;
-    if (rings != NULL) {
-        *rings = (struct ring_channel){
-            .channel = {&ops, shape.area / 4 + sizeof(struct co_packet_handle)}, .config = *config, .shape = shape};
-        error = rings_allocate(rings);
-    }
-    error = config->all_agree(config->arg, error);
-    if (error == 0) {
-        error = rings_map(rings);
-    }
-    if (error != 0) {
-        if (rings != NULL) {
-            channel_close(&rings->channel);
-        }
-        return error;
-    }
+    const struct co_ring_channel_config *config = &rings->config;
     for (int peer = 0; peer < config->size; peer++) {
         if (peer != config->rank) {
             rings->writers[peer].ring = rings_find(rings, config->rank, peer);
             rings->readers[peer].ring = rings_find(rings, peer, config->rank);
         }
     }
-    *out = &rings->channel;
-    return 0;
+}
+
+enum { STATUS, KIB };
+
+struct co_channel *co_ring_channel_make(const struct co_ring_channel_config *config, int words[])
+{
+    char name[CO_SHM_NAME_MAX];
+    struct ring_channel *rings = calloc(1, sizeof(*rings));
+    words[STATUS] = rings == NULL ? -ENOMEM : 0;
+    words[KIB] = INT_MAX;
+    if (rings == NULL) {
+        return NULL;
+    }
+    rings->config = *config;
+    rings->channel.ops = &ops;
+    if (config->rank == 0) {
+        size_t kib = rings_memory(config) >> 10;
+        words[KIB] = kib < INT_MAX ? (int)kib : INT_MAX;
+        co_shm_segment_name(name, config->job_key, config->number);
+        words[STATUS] = rings_create(rings, name, (size_t)words[KIB] << 10);
+    }
+    return &rings->channel;
+}
+
+int co_ring_channel_map(struct co_channel *channel, const int words[])
+{
+    char name[CO_SHM_NAME_MAX];
+    if (words[STATUS] < 0) {
+        return words[STATUS];
+    }
+    struct ring_channel *rings = ring_own(channel);
+    const struct co_ring_channel_config *config = &rings->config;
+    rings->shape = co_ring_channel_shape((size_t)words[KIB] << 10, config->size, config->is_deep);
+    rings->channel.payload_most = rings->shape.area / 4 + sizeof(struct co_packet_handle);
+    co_shm_segment_name(name, config->job_key, config->number);
+    return rings_map(rings, name);
+}
+
+struct co_channel *co_ring_channel_settle(struct co_channel *channel, int status)
+{
+    if (channel != NULL && status < 0) {
+        channel_close(channel);
+        return NULL;
+    }
+    if (channel != NULL) {
+        co_shm_segment_unlink(&ring_own(channel)->segment);
+        rings_find_all(ring_own(channel));
+    }
+    return channel;
 }

@@ -3,7 +3,8 @@
 // Ids: the member of rank 0 gives the pair of its world rank and its own count of communicators it has named, the count
 // spread by the rank. The pair is unique in the job, and since it is handed out over the new communicator itself, no
 // two members can differ about it, whatever else their counts have seen. All exchanges are native and inside the
-// creating call.
+// creating call. MPI_COMM_WORLD's is known to all, and memory for it was agreed on before: its one exchange is the last
+// of the start, and tells what else is left to tell.
 #include "pmpi/communicator/communicator_follow.h"
 
 #include "base/counters.h"
@@ -17,6 +18,12 @@
 
 static int keyval = MPI_KEYVAL_INVALID;
 static _Atomic uint32_t ids_given;
+
+// Memory for MPI_COMM_WORLD, so that nothing has to be exchanged about it.
+static struct {
+    struct co_communicator *entry;
+    int *members;
+} of_world;
 
 // Runs inside MPI_Comm_free and MPI_Comm_disconnect, also those of libraries that call PMPI.
 static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
@@ -42,14 +49,31 @@ int co_communicator_copy_nothing(MPI_Comm comm, int key, void *extra, void *attr
     return MPI_SUCCESS;
 }
 
-int co_communicator_follow_open(void)
+static void forget_world(void)
 {
+    free(of_world.entry);
+    free(of_world.members);
+    of_world.entry = NULL;
+    of_world.members = NULL;
+}
+
+int co_communicator_follow_open(int world_size)
+{
+    of_world.entry = calloc(1, sizeof *of_world.entry);
+    of_world.members = malloc((size_t)world_size * sizeof(int));
+    if (of_world.entry == NULL || of_world.members == NULL) {
+        return -ENOMEM;
+    }
+    for (int rank = 0; rank < world_size; rank++) {
+        of_world.members[rank] = rank;
+    }
     // A duplicate gets an entry of its own in the call that makes it, never a copy of this one.
     return co_next.Comm_create_keyval(co_communicator_copy_nothing, on_free, &keyval, NULL) == MPI_SUCCESS ? 0 : -EIO;
 }
 
 void co_communicator_follow_close(void)
 {
+    forget_world();
     if (keyval != MPI_KEYVAL_INVALID) {
         co_next.Comm_free_keyval(&keyval);
     }
@@ -110,11 +134,13 @@ static bool agree(MPI_Comm comm, struct proposal *proposal)
     return co_next.Allreduce(&mine, proposal, words, co_next.uint64, co_next.maximum, comm) == MPI_SUCCESS;
 }
 
-static bool all_could(MPI_Comm comm, bool could)
+// *word, which rides along, becomes the least of all members'.
+static bool all_could(MPI_Comm comm, bool could, int *word)
 {
-    int mine = could, everybody = 0;
-    return co_next.Allreduce(&mine, &everybody, 1, co_next.integer, co_next.minimum, comm) == MPI_SUCCESS &&
-           everybody != 0;
+    int mine[2] = {could, *word}, least[2] = {0, *word};
+    bool is_told = co_next.Allreduce(mine, least, 2, co_next.integer, co_next.minimum, comm) == MPI_SUCCESS;
+    *word = least[1];
+    return is_told && least[0] != 0;
 }
 
 // Messages that come before everybody has agreed wait in the context.
@@ -201,29 +227,49 @@ int co_communicator_open_team(struct co_communicator *entry)
     return error;
 }
 
-// Every member calls it; all of them serve the communicator afterwards, or none.
+// Every member calls it; all of them serve the communicator afterwards, or none. Takes the entry over.
+static void serve(struct co_communicator *entry, const int *members, uint64_t id, int size, int rank, int *word)
+{
+    MPI_Comm comm = entry->comm;
+    bool has_seed;
+    int error = set_up(entry, members, id, size, rank, &has_seed);
+    if (error != 0) {
+        co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "a communicator of %d ranks stays native: error %d", size, -error);
+    }
+    if (!all_could(comm, error == 0, word) && error == 0) {
+        entry->reason = CO_NO_MEMORY;
+        close_messages(entry);
+    }
+    if (!has_seed) {
+        co_team_seed_decline(co_process.engine, id, members, size, rank);
+    }
+}
+
 static void follow_members(MPI_Comm comm, int size, int rank, const int *members, bool wants_off)
 {
     struct co_communicator *entry = members == NULL ? NULL : calloc(1, sizeof *entry);
     struct proposal proposal = {rank == 0 ? next_id() : 0, wants_off, entry == NULL};
+    int no_word = 0;
     if (!agree(comm, &proposal) || proposal.no_memory != 0) {
         free(entry);
         return;
     }
     entry->comm = comm;
     co_store_relaxed(&entry->is_switched_off, proposal.objection != 0); // relaxed: published by the table
-    bool has_seed;
-    int error = set_up(entry, members, proposal.id, size, rank, &has_seed);
-    if (error != 0) {
-        co_log(CO_LOG_INFO, CO_SUBSYS_PMPI, "a communicator of %d ranks stays native: error %d", size, -error);
+    serve(entry, members, proposal.id, size, rank, &no_word);
+}
+
+void co_communicator_follow_world(int *word)
+{
+    // The first that rank 0 names, as everybody knows.
+    uint64_t id = UINT64_C(1) << 32 | 1;
+    if (co_process.rank == 0) {
+        id = next_id();
     }
-    if (!all_could(comm, error == 0) && error == 0) {
-        entry->reason = CO_NO_MEMORY;
-        close_messages(entry);
-    }
-    if (!has_seed) {
-        co_team_seed_decline(co_process.engine, proposal.id, members, size, rank);
-    }
+    of_world.entry->comm = co_next.comm_world;
+    serve(of_world.entry, of_world.members, id, co_process.size, co_process.rank, word);
+    of_world.entry = NULL;
+    forget_world();
 }
 
 void co_communicator_follow(MPI_Comm comm, bool wants_off)
@@ -279,8 +325,8 @@ enum co_reason co_communicator_open_own_team(const struct co_communicator *entry
     }
     if (proposal.objection == CO_TAKE) {
         bool has_seed;
-        int error = open_own_team(&own, proposal.id, members, size, rank, &has_seed);
-        if (!all_could(entry->comm, error == 0)) {
+        int error = open_own_team(&own, proposal.id, members, size, rank, &has_seed), no_word = 0;
+        if (!all_could(entry->comm, error == 0, &no_word)) {
             proposal.objection = CO_NO_MEMORY;
         }
         if (!has_seed) {

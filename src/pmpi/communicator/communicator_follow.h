@@ -13,9 +13,12 @@
 struct co_communicator;
 struct co_team;
 
-// Once, by start, before the first communicator; and by stop after the last. 0 or -errno.
-int co_communicator_follow_open(void);
+// Once, by start, before the first communicator; and by stop after the last. 0 or -errno; local.
+int co_communicator_follow_open(int world_size);
 void co_communicator_follow_close(void);
+
+// MPI_COMM_WORLD, the first one. *word becomes the least of all ranks'.
+void co_communicator_follow_world(int *word);
 
 // For MPI_Comm_create_keyval: a duplicate of the communicator goes without the attribute.
 int co_communicator_copy_nothing(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// One reduction over the hash of the settings; only when it differs a second one over each setting, to name the
-// culprit. Smallest and largest come from one minimum: that of the values and of their complements.
+// One reduction over the hash of the settings and all else that can be said by then; only when the hash differs a
+// second one over each setting, to name the culprit. Smallest and largest come from one minimum: that of the values and
+// of their complements.
 #include "pmpi/life/agreement.h"
 
 #include "base/fnv.h"
@@ -11,19 +12,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-int co_agreement_any(int mine)
-{
-    int any = mine;
-    co_next.Allreduce(&mine, &any, 1, co_next.integer, co_next.maximum, co_process.world);
-    return any;
-}
-
-int co_agreement_all(int mine)
-{
-    int all = 0;
-    return co_next.Allreduce(&mine, &all, 1, co_next.integer, co_next.minimum, co_process.world) == MPI_SUCCESS && all;
-}
 
 static uint64_t digest_setting(enum co_setting_id id)
 {
@@ -36,10 +24,9 @@ static uint64_t digest_setting(enum co_setting_id id)
     return co_fnv_64(CO_FNV_64, co_setting_text(id), strlen(co_setting_text(id)));
 }
 
-// least[i] and the complement of least[count + i] become the extremes over the ranks.
 static int reduce(const uint64_t *mine, uint64_t *least, int count)
 {
-    int code = co_next.Allreduce(mine, least, 2 * count, co_next.uint64, co_next.minimum, co_process.world);
+    int code = co_next.Allreduce(mine, least, count, co_next.uint64, co_next.minimum, co_process.world);
     return code == MPI_SUCCESS ? 0 : -EIO;
 }
 
@@ -50,7 +37,7 @@ static const char *first_difference(void)
         mine[i] = digest_setting((enum co_setting_id)i);
         mine[CO_SETTING_COUNT + i] = ~mine[i];
     }
-    if (reduce(mine, least, CO_SETTING_COUNT) == 0) {
+    if (reduce(mine, least, 2 * CO_SETTING_COUNT) == 0) {
         for (int i = 0; i < CO_SETTING_COUNT; i++) {
             if (least[i] != ~least[CO_SETTING_COUNT + i]) {
                 return co_setting_row((enum co_setting_id)i)->name;
@@ -60,18 +47,39 @@ static const char *first_difference(void)
     return "a setting";
 }
 
-int co_agreement_check(char *why, size_t room)
+// Words of which the least over the ranks counts: what all must have as it is, what one rank wants as its contrary.
+enum { HASH, HASH_CONTRARY, COUNTS_NOT, NAMES_NOT, HOST_MEMORY_ALONE, PARTS, MEMORY, PEERS, WORDS };
+
+static void write_words(const struct co_agreement *mine, uint64_t *words)
 {
-    uint64_t hash = co_settings_hash();
-    uint64_t mine[2] = {hash, ~hash}, least[2] = {0, 0};
-    if (reduce(mine, least, 1) != 0) {
+    words[HASH] = co_settings_hash();
+    words[HASH_CONTRARY] = ~words[HASH];
+    words[COUNTS_NOT] = !mine->counts;
+    words[NAMES_NOT] = !mine->names_sites;
+    words[HOST_MEMORY_ALONE] = !mine->takes_device_memory;
+    words[PARTS] = mine->has_parts;
+    words[MEMORY] = mine->has_memory;
+    words[PEERS] = mine->knows_peers;
+}
+
+int co_agreement_reach(struct co_agreement *agreement, char *why, size_t room)
+{
+    uint64_t mine[WORDS], least[WORDS] = {0};
+    write_words(agreement, mine);
+    if (reduce(mine, least, WORDS) != 0) {
         snprintf(why, room, "native MPI failed in a reduction at the start");
+        return -EIO;
+    }
+    *agreement = (struct co_agreement){.counts = !least[COUNTS_NOT],
+                                       .names_sites = !least[NAMES_NOT],
+                                       .takes_device_memory = !least[HOST_MEMORY_ALONE],
+                                       .has_parts = least[PARTS] != 0,
+                                       .has_memory = least[MEMORY] != 0,
+                                       .knows_peers = least[PEERS] != 0};
+    if (least[HASH] != ~least[HASH_CONTRARY]) {
+        snprintf(why, room, "%s differs between the ranks; give all of them the same value (mpirun -x)",
+                 first_difference());
         return -EINVAL;
     }
-    if (least[0] == ~least[1]) {
-        return 0;
-    }
-    snprintf(why, room, "%s differs between the ranks; give all of them the same value (mpirun -x)",
-             first_difference());
-    return -EINVAL;
+    return 0;
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Private communicators and the exchanges on them. Nodes are what native calls a node, or parts of it where the setting
-// wants that, numbered by their first rank.
+// wants that. Native knows them from the launcher, and so do we, without an exchange; only where that does not tell
+// does native have to split the world.
 #include "pmpi/life/bootstrap.h"
 
 #include "base/settings.h"
 #include "pmpi/datatype/device_memory.h"
-#include "pmpi/life/agreement.h"
 #include "pmpi/life/process.h"
 #include "pmpi/p2p/native_transfers.h"
 #include "pmpi/life/progress_hook.h"
@@ -64,7 +64,10 @@ static void release(MPI_Comm *comm)
 void co_bootstrap_close(void)
 {
     co_native_transfers_close();
-    release(&co_process.node);
+    if (co_process.node != co_process.world) {
+        release(&co_process.node);
+    }
+    co_process.node = CO_NO_HANDLE;
     release(&co_process.self);
     co_next.quiet = CO_NO_HANDLE;
     release(&co_process.world);
@@ -102,39 +105,76 @@ static int exchange_barrier(void *arg)
     return to_errno(co_next.Barrier(co_process.world));
 }
 
-static int exchange_node_barrier(void *arg)
+// Who is alone on his node has no communicator there.
+static int exchange_node_minimum(void *arg, int *values, int count)
 {
     (void)arg;
-    return to_errno(co_next.Barrier(co_process.node));
-}
-
-static int exchange_node_minimum(void *arg, int mine)
-{
-    int least = 0;
-    (void)arg;
-    int code = co_next.Allreduce(&mine, &least, 1, co_next.integer, co_next.minimum, co_process.node);
-    return code == MPI_SUCCESS ? least : -EIO;
+    return co_process.node == CO_NO_HANDLE ? 0
+                                           : to_errno(co_next.Allreduce(MPI_IN_PLACE, values, count, co_next.integer,
+                                                                        co_next.minimum, co_process.node));
 }
 
 static int exchange_node_broadcast(void *arg, void *data, size_t bytes)
 {
     (void)arg;
+    if (co_process.node == CO_NO_HANDLE) {
+        return 0;
+    }
     return bytes > INT_MAX ? -EINVAL : to_errno(co_next.Bcast(data, (int)bytes, co_next.byte, 0, co_process.node));
 }
 
-// Turns the first world rank of each rank's node into the number of its node, in place; returns the nodes.
-static int number_nodes(int *first_of_rank, int size)
+// "0,1,5": how many, or -errno.
+static int read_ranks(const char *text, int *ranks, int most)
 {
     int count = 0;
-    for (int rank = 0; rank < size; rank++) {
-        // The first rank of a node comes before the others, so it has its number when they ask for it.
-        int first = first_of_rank[rank];
-        first_of_rank[rank] = first == rank ? count++ : first_of_rank[first];
+    for (char *end; *text != '\0'; text = *end == ',' ? end + 1 : end) {
+        long rank = strtol(text, &end, 10);
+        bool is_one = end != text && (*end == ',' || *end == '\0') && rank >= 0 && rank < most;
+        if (!is_one || (count > 0 && ranks[count - 1] >= rank)) {
+            return -EPROTO;
+        }
+        ranks[count++] = (int)rank;
     }
     return count;
 }
 
-// Cuts what native calls a node into nodes of so many ranks, for those who want a network between ranks of one host.
+bool co_bootstrap_find_peers(struct co_node_ranks *node, const char *peers)
+{
+    int most = (int)co_setting_number(CO_SET_NODE_RANKS), place = 0;
+    int count = peers == NULL ? -ENODATA : read_ranks(peers, node->ranks, co_process.size);
+    while (place < count && node->ranks[place] != co_process.rank) {
+        place++;
+    }
+    if (place >= count) {
+        return false;
+    }
+    // Cut into nodes of so many ranks, for those who want a network between ranks of one host.
+    int first = most > 0 ? place / most * most : 0;
+    node->size = most > 0 && count - first > most ? most : count - first;
+    node->place = place - first;
+    for (int i = 0; i < node->size; i++) {
+        node->ranks[i] = node->ranks[first + i];
+    }
+    return true;
+}
+
+// Of the ranks that are known to share the node. Nobody else hears of it, and nothing is made where all ranks do, or
+// none.
+static int open_node(const struct co_node_ranks *node)
+{
+    MPI_Group group = CO_NO_HANDLE;
+    co_process.node = node->size == co_process.size ? co_process.world : CO_NO_HANDLE;
+    if (node->size == 1 || co_process.node != CO_NO_HANDLE) {
+        return 0;
+    }
+    int error = to_errno(co_next.Group_incl(co_process.world_group, node->size, node->ranks, &group));
+    if (error == 0) {
+        error = duplicate(co_process.world, group, &co_process.node);
+        co_next.Group_free(&group);
+    }
+    return error;
+}
+
 static int cut_node(MPI_Comm *node, int most_ranks)
 {
     MPI_Comm whole = *node;
@@ -147,58 +187,53 @@ static int cut_node(MPI_Comm *node, int most_ranks)
     return *node == CO_NO_HANDLE ? -EIO : 0;
 }
 
-static int find_nodes(int *node_of_rank)
+// Where the launcher does not tell: collective over the world.
+static int split_nodes(struct co_node_ranks *node)
 {
-    int first = co_process.rank, most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS);
+    int most_ranks = (int)co_setting_number(CO_SET_NODE_RANKS), first = 0;
+    MPI_Group group = CO_NO_HANDLE;
     if (co_next.Comm_split_type(co_process.world, MPI_COMM_TYPE_SHARED, co_process.rank, co_next.info_null,
                                 &co_process.node) != MPI_SUCCESS) {
         co_process.node = CO_NO_HANDLE;
         return -EIO;
     }
-    co_next.Comm_set_errhandler(co_process.node, co_next.errors_return);
     if (most_ranks > 0 && cut_node(&co_process.node, most_ranks) < 0) {
         return -EIO;
     }
-    if (co_next.Allreduce(&co_process.rank, &first, 1, co_next.integer, co_next.minimum, co_process.node) !=
-            MPI_SUCCESS ||
-        co_next.Allgather(&first, 1, co_next.integer, node_of_rank, 1, co_next.integer, co_process.world) !=
-            MPI_SUCCESS) {
+    co_next.Comm_set_errhandler(co_process.node, co_next.errors_return);
+    co_next.Comm_rank(co_process.node, &node->place);
+    co_next.Comm_size(co_process.node, &node->size);
+    if (co_next.Comm_group(co_process.node, &group) != MPI_SUCCESS) {
         return -EIO;
     }
-    co_process.node_count = number_nodes(node_of_rank, co_process.size);
-    co_process.node_index = node_of_rank[co_process.rank];
-    return 0;
+    int error = to_errno(co_next.Group_translate_ranks(group, 1, &first, co_process.world_group, &node->ranks[0]));
+    co_next.Group_free(&group);
+    return error;
 }
 
-int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank)
+void co_bootstrap_fill(struct co_bootstrap *bootstrap, struct co_node_ranks *node, bool is_known)
 {
-    int *nodes = malloc((size_t)co_process.size * sizeof(int));
-    if (!co_agreement_all(nodes != NULL)) {
-        free(nodes);
-        return -ENOMEM;
-    }
-    if (!co_agreement_all(find_nodes(nodes) == 0)) {
-        free(nodes);
-        return -EIO;
-    }
     *bootstrap = (struct co_bootstrap){.world_rank = co_process.rank,
                                        .world_size = co_process.size,
                                        .allgather = exchange_allgather,
                                        .broadcast = exchange_broadcast,
                                        .minimum = exchange_minimum,
                                        .barrier = exchange_barrier,
-                                       .node_barrier = exchange_node_barrier,
                                        .node_minimum = exchange_node_minimum,
                                        .node_broadcast = exchange_node_broadcast,
-                                       .node_index = co_process.node_index,
-                                       .node_count = co_process.node_count,
-                                       .node_of_rank = nodes,
                                        .native_progress = co_progress_native,
                                        .needs_workers = co_next.family->progress_library == NULL,
-                                       .native_takes_device_memory = co_device_memory_is_taken,
-                                       .native = co_native_transfers_open(co_process.node_count)};
-    co_next.Comm_rank(co_process.node, &bootstrap->node_rank);
-    co_next.Comm_size(co_process.node, &bootstrap->node_size);
-    *node_of_rank = nodes;
-    return 0;
+                                       .native_takes_device_memory = co_device_memory_is_taken};
+    bootstrap->status = is_known ? open_node(node) : split_nodes(node);
+    if (!is_known) { // else some would not know whether there are other hosts
+        int error = exchange_minimum(NULL, &bootstrap->status, 1);
+        bootstrap->status = error != 0 ? error : bootstrap->status;
+    }
+    bootstrap->node_rank = node->place;
+    bootstrap->node_size = node->size;
+    bootstrap->node_first = node->ranks[0];
+    if (bootstrap->status != 0 && !is_known) {
+        return;
+    }
+    bootstrap->native_status = co_native_transfers_open(node->size < co_process.size, &bootstrap->native);
 }

@@ -12,8 +12,17 @@
 int co_bootstrap_open(void);
 void co_bootstrap_close(void);
 
-// Finds the nodes and fills the engine's bootstrap; node_of_rank belongs to the caller (free). Collective; the answer
-// is the same on all ranks. 0 or -errno.
-int co_bootstrap_fill(struct co_bootstrap *bootstrap, int **node_of_rank);
+// The ranks of the world that share our node, in order, and the place of this one among them.
+struct co_node_ranks {
+    int size, place;
+    int *ranks; // room for all of the world, the caller's; where the launcher does not tell, only the first is known
+};
+
+// Local, by what the launcher has told, "0,1,5". False: it has not (NULL), or not of us.
+bool co_bootstrap_find_peers(struct co_node_ranks *node, const char *peers);
+
+// Fills the engine's bootstrap; collective, and `is_known`, whether all ranks know their peers, is the same on all of
+// them. What fails on this rank stands in the bootstrap, by which the others hear of it.
+void co_bootstrap_fill(struct co_bootstrap *bootstrap, struct co_node_ranks *node, bool is_known);
 
 #endif

@@ -24,9 +24,9 @@ struct co_process {
     bool counts;                // the report was asked for
     bool serves_messages;       // of some communicators
     int rank, size;             // in MPI_COMM_WORLD
-    MPI_Comm world, self, node; // private duplicates, errors returned; NULL: none
+    MPI_Comm world, self, node; // private duplicates, errors returned; CO_NO_HANDLE: none
     MPI_Group world_group;
-    int node_index, node_count;
+    int node_count;
 };
 
 extern struct co_process co_process;

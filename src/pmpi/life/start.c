@@ -15,6 +15,7 @@
 #include "pmpi/life/agreement.h"
 #include "pmpi/life/bootstrap.h"
 #include "pmpi/communicator/communicator_follow.h"
+#include "pmpi/communicator/communicators.h"
 #include "pmpi/datatype/datatypes.h"
 #include "pmpi/datatype/device_memory.h"
 #include "pmpi/datatype/known_types.h"
@@ -36,6 +37,8 @@
 
 static bool is_announced;
 static bool keeps_messages; // although they were asked for
+static char *local_peers;   // as the launcher tells; NULL: it does not
+static bool names_sites;    // in the report
 static char why_native[WHY_MAX];
 
 // NULL: it does not tell.
@@ -179,53 +182,103 @@ static void show_counters(void)
     }
 }
 
-static int open_engine(struct co_engine **engine, char *why)
-{
-    struct co_bootstrap bootstrap;
-    int *node_of_rank;
-    int error = co_bootstrap_fill(&bootstrap, &node_of_rank);
-    if (error != 0) {
-        snprintf(why, WHY_MAX, "native MPI could not tell which ranks share a node");
-        return error;
-    }
-    show_counters();
-    error = co_engine_open(engine, &bootstrap, why, WHY_MAX);
-    free(node_of_rank);
-    if (error != 0) {
-        co_live_counters_close();
-    }
-    return error;
-}
+// What this rank needs before it exchanges anything, and what it knows.
+struct beginning {
+    struct co_agreement agreement;
+    struct co_node_ranks node;
+    struct co_engine *engine;
+    int parts_error;
+};
 
 // The parts above the engine that can fail on one rank alone.
-static int open_parts(char *why)
+static int open_parts(void)
 {
     int error = co_request_handles_open(co_process.self);
-    if (error == 0) {
-        error = co_communicator_follow_open();
+    return error == 0 ? co_communicator_follow_open(co_process.size) : error;
+}
+
+static void begin(struct beginning *mine)
+{
+    *mine = (struct beginning){.engine = co_engine_make(co_process.size), .parts_error = open_parts()};
+    mine->node.ranks = malloc((size_t)co_process.size * sizeof(int));
+    mine->agreement = (struct co_agreement){
+        .counts = co_process.counts,
+        .names_sites = co_setting_number(CO_SET_REPORT_SITES) != 0,
+        .takes_device_memory = co_device_memory_is_native() != 0,
+        .has_parts = mine->parts_error == 0 || mine->parts_error == -ENOMEM,
+        .has_memory = mine->engine != NULL && mine->node.ranks != NULL && mine->parts_error != -ENOMEM,
+        .knows_peers = mine->node.ranks != NULL && co_bootstrap_find_peers(&mine->node, local_peers),
+    };
+}
+
+// All that can fail before the engines meet; the same answer on all ranks.
+static int reach_agreement(struct beginning *beginning, char *why)
+{
+    int error = co_agreement_reach(&beginning->agreement, why, WHY_MAX);
+    const struct co_agreement *agreed = &beginning->agreement;
+    co_process.counts = agreed->counts;
+    co_device_memory_is_taken = agreed->takes_device_memory;
+    if (error != 0) {
+        return error;
     }
-    if (!co_agreement_all(error == 0)) {
+    if (!agreed->has_parts) {
         snprintf(why, WHY_MAX, "native MPI gave no distinct persistent requests or no attribute key (error %d)",
-                 -error);
+                 -beginning->parts_error);
         return -EIO;
     }
+    if (!agreed->has_memory) {
+        snprintf(why, WHY_MAX, "a rank has no memory for the start");
+        return -ENOMEM;
+    }
+    return 0;
+}
+
+// Takes the engine over.
+static int open_engine(struct beginning *beginning, char *why)
+{
+    struct co_bootstrap bootstrap;
+    co_bootstrap_fill(&bootstrap, &beginning->node, beginning->agreement.knows_peers);
+    show_counters();
+    int error = co_engine_open(beginning->engine, &bootstrap, why, WHY_MAX);
+    if (error != 0) {
+        co_live_counters_close();
+        return error;
+    }
+    co_process.engine = beginning->engine;
+    co_process.node_count = co_engine_node_count(co_process.engine);
+    co_process.serves_messages = co_engine_has_messages(co_process.engine);
+    co_progress_hook_add();
     return 0;
 }
 
 static int open_all(char *why)
 {
-    struct co_engine *engine = NULL;
-    int error = co_agreement_check(why, WHY_MAX);
+    struct beginning beginning;
+    begin(&beginning);
+    int error = reach_agreement(&beginning, why);
+    names_sites = beginning.agreement.names_sites;
     if (error == 0) {
-        error = open_parts(why);
+        error = open_engine(&beginning, why);
+    } else {
+        co_engine_discard(beginning.engine);
     }
-    if (error == 0) {
-        error = open_engine(&engine, why);
-    }
-    if (error == 0) {
-        co_process.engine = engine;
-        co_process.serves_messages = co_engine_has_messages(engine);
-        co_progress_hook_add();
+    free(beginning.node.ranks);
+    return error;
+}
+
+// The last exchange of the start. All ranks serve the job afterwards, or none.
+static int settle(char *why)
+{
+    int least = co_engine_last_word(co_process.engine);
+    co_communicator_follow_world(&least);
+    int error = co_engine_settle(co_process.engine, least, why, WHY_MAX);
+    if (error != 0) {
+        // MPI_COMM_WORLD alone is known to it yet.
+        co_communicators_remove_all();
+        co_engine_close(co_process.engine);
+        co_live_counters_close();
+        co_process.engine = NULL;
+        co_process.serves_messages = false;
     }
     return error;
 }
@@ -240,9 +293,12 @@ static void start_serving(void)
     char why[WHY_MAX] = "unknown";
     int error = -EIO;
     if (co_bootstrap_open() == 0) {
-        co_process.counts = co_agreement_any(co_report_is_wanted());
-        co_device_memory_is_taken = co_agreement_any(co_device_memory_is_native());
         error = open_all(why);
+    }
+    if (error == 0) {
+        co_datatypes_open();
+        co_known_types_open();
+        error = settle(why);
     }
     if (error != 0) {
         tell_native(co_process.rank == 0, "%s", why);
@@ -251,8 +307,6 @@ static void start_serving(void)
         }
         return;
     }
-    co_datatypes_open();
-    co_known_types_open();
     pthread_atfork(NULL, NULL, forget_in_child);
     tell_served();
 }
@@ -272,14 +326,13 @@ static int on_finalize(MPI_Comm comm, int key, void *attribute, void *extra)
 static void turn_on(void)
 {
     int keyval;
-    co_report_open();
+    co_report_open(names_sites);
     co_process_turn_on();
     // A duplicate of MPI_COMM_SELF must not end castoff when it is freed.
     if (co_next.Comm_create_keyval(co_communicator_copy_nothing, on_finalize, &keyval, NULL) == MPI_SUCCESS) {
         co_next.Comm_set_attr(co_next.comm_self, keyval, NULL);
         co_next.Comm_free_keyval(&keyval); // lives on until the attribute is gone
     }
-    co_communicator_follow(co_next.comm_world, false);
 }
 
 // Workers move collectives alone: what messages and requests need is touched by the program's threads.
@@ -295,6 +348,7 @@ static void start_job(void)
     see_threads();
     co_process.idle_reason = co_process.size == 1 ? CO_ONE_RANK : CO_NOT_STARTED;
     co_process.counts = co_report_is_wanted();
+    names_sites = co_setting_number(CO_SET_REPORT_SITES) != 0;
     if (co_process.size > 1 && may_exchange()) {
         start_serving();
     }
@@ -311,10 +365,9 @@ static int rank_by_launcher(void)
     return rank != NULL ? atoi(rank) : 0;
 }
 
-void co_start_finish(int init_code)
+static void finish(int init_code)
 {
     const char *mismatch = co_next_mpi_mismatch();
-    is_announced = CO_MARKS.settle();
     if (init_code != MPI_SUCCESS) {
         return;
     }
@@ -334,4 +387,12 @@ void co_start_finish(int init_code)
     } else {
         start_job();
     }
+}
+
+void co_start_finish(int init_code)
+{
+    is_announced = CO_MARKS.settle(&local_peers);
+    finish(init_code);
+    free(local_peers);
+    local_peers = NULL;
 }

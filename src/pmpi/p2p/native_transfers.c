@@ -6,7 +6,6 @@
 
 #include "base/settings.h"
 #include "engine/decide/decide.h"
-#include "pmpi/life/agreement.h"
 #include "pmpi/life/process.h"
 #include "pmpi/life/progress_hook.h"
 
@@ -16,7 +15,7 @@
 #define BYTES_MOST ((size_t)32 << 20) // of one operation: each that is done shows that a long message moves
 
 static struct {
-    MPI_Comm comm; // NULL: none
+    MPI_Comm comm; // CO_NO_HANDLE: none
     MPI_Request *requests;
     MPI_Status *statuses;
     int *indices;
@@ -101,17 +100,18 @@ static struct co_native native = {.reserve = reserve,
                                   .abandon = abandon,
                                   .bytes_most = BYTES_MOST};
 
-static bool is_wanted(int node_count)
+static bool is_wanted(bool has_hosts)
 {
     int64_t transport = co_setting_number(CO_SET_TRANSPORT);
-    return node_count > 1 && co_setting_number(CO_SET_P2P) == CO_YES && co_setting_number(CO_SET_P2P_CARRIER) &&
+    return has_hosts && co_setting_number(CO_SET_P2P) == CO_YES && co_setting_number(CO_SET_P2P_CARRIER) &&
            transport != CO_ALLOW_SHM && transport != CO_ALLOW_NONE;
 }
 
-const struct co_native *co_native_transfers_open(int node_count)
+int co_native_transfers_open(bool has_hosts, const struct co_native **out)
 {
-    if (!is_wanted(node_count)) {
-        return NULL;
+    *out = NULL;
+    if (!is_wanted(has_hosts)) {
+        return 0;
     }
     int code = co_next.Comm_dup(co_process.world, &transfers.comm);
     if (code == MPI_SUCCESS) {
@@ -119,13 +119,11 @@ const struct co_native *co_native_transfers_open(int node_count)
     } else {
         transfers.comm = CO_NO_HANDLE;
     }
-    if (!co_agreement_all(code == MPI_SUCCESS)) {
-        return NULL;
-    }
     int level;
     native.progress = co_progress_native;
     native.takes_all_threads = co_next.Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE;
-    return &native;
+    *out = &native;
+    return code == MPI_SUCCESS ? 0 : -EIO;
 }
 
 void co_native_transfers_close(void)

@@ -7,9 +7,9 @@
 
 #include "p2p/channel/native.h"
 
-// Collective over MPI_COMM_WORLD: the settings and the number of nodes are the same everywhere. NULL on all ranks where
-// messages between hosts stay native, or some rank could not.
-const struct co_native *co_native_transfers_open(int node_count);
+// Collective over MPI_COMM_WORLD: the settings, and whether there are other hosts, are the same everywhere. *out: NULL
+// on all ranks where messages between hosts stay native. 0, or -errno, this rank could not: then no rank may use it.
+int co_native_transfers_open(bool has_hosts, const struct co_native **out);
 void co_native_transfers_close(void); // collective where it is open
 
 #endif

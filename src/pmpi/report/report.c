@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/settings.h"
 #include "pmpi/life/process.h"
+#include "pmpi/report/report_proxies.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +20,9 @@ bool co_report_is_wanted(void)
     return co_setting_text(CO_SET_REPORT)[0] != '\0' || co_log_is_on(CO_LOG_TRACE, CO_SUBSYS_PMPI);
 }
 
-void co_report_open(void)
+void co_report_open(bool names_sites)
 {
-    co_report_sites_open();
+    co_report_sites_open(co_process.counts && names_sites);
 }
 
 // Combines over the ranks; rank 0 has the result in place.
@@ -47,6 +48,8 @@ static void gather(struct co_report *report)
     for (int i = 0; i < HIGHS; i++) {
         high_water[i] = report->counters[highs[i]];
     }
+    co_report_proxies_count(report->counters);
+    report->proxies = co_report_proxies_state();
     co_call_counts_snapshot(report->calls);
     co_message_counts_snapshot(report->messages);
     report->ranks_counted = 1;

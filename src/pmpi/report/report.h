@@ -17,6 +17,7 @@ struct co_report {
     int ranks_counted, ranks, nodes;
     bool has_started;
     const char *transports; // lines
+    const char *proxies;    // how it went with them at rank 0; "": the program asked for none
     struct co_call_counts calls[CO_CALL_COUNT];
     struct co_message_counts messages[CO_MESSAGE_CALL_COUNT];
     uint64_t counters[CO_COUNTER_COUNT];
@@ -29,8 +30,8 @@ struct co_report {
 // Calls are looked at for a report, or for a line of the log each (CASTOFF_LOG=trace).
 bool co_report_is_wanted(void);
 
-// Before the first call that is counted.
-void co_report_open(void);
+// Before the first call that is counted; on all ranks alike where they share co_process.world.
+void co_report_open(bool names_sites);
 
 // Collective over co_process.world where there is one: gathers and, on rank 0, writes. Nothing when not asked for.
 void co_report_write(bool has_started, const char *transports);

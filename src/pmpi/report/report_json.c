@@ -155,6 +155,7 @@ char *co_report_json(const struct co_report *report)
     json_object_set_new(root, "nodes", json_integer(report->nodes));
     json_object_set_new(root, "started", json_boolean(report->has_started));
     json_object_set_new(root, "transports", co_plain_json(report->transports));
+    json_object_set_new(root, "proxies", co_plain_json(report->proxies));
     json_object_set_new(root, "calls", calls_of(report));
     json_object_set_new(root, "messages_unexpected_share", json_real(co_report_unexpected_share(report)));
     json_object_set_new(root, "trials", trials_of(report));

@@ -7,7 +7,6 @@
 #include "base/atomics.h"
 #include "base/settings.h"
 #include "base/stack_trace.h"
-#include "pmpi/life/agreement.h"
 #include "pmpi/life/process.h"
 
 #include <stdlib.h>
@@ -29,10 +28,9 @@ static struct {
     struct site sites[SITES_MAX];
 } table = {.lock = CO_TRYLOCK_INIT};
 
-void co_report_sites_open(void)
+void co_report_sites_open(bool is_wanted)
 {
-    bool mine = co_setting_number(CO_SET_REPORT_SITES) != 0;
-    table.is_wanted = co_process.counts && (co_process.world == CO_NO_HANDLE ? mine : co_agreement_any(mine) != 0);
+    table.is_wanted = is_wanted;
 }
 
 static void count_locked(struct site site)

@@ -16,8 +16,8 @@ struct co_report_site_row {
     enum co_reason reason;
 };
 
-// At start, by all ranks that share co_process.world: if one wants sites, all count them.
-void co_report_sites_open(void);
+// At start. On all ranks alike where they share co_process.world.
+void co_report_sites_open(bool is_wanted);
 
 // For each call that is counted, in the thread and below the frames of the call.
 void co_report_sites_add(enum co_call call, enum co_reason reason);

@@ -179,6 +179,11 @@ char *co_report_text(const struct co_report *report)
     }
     fputc('\n', out);
     co_plain_put_lines(out, report->transports);
+    if (report->proxies[0] != '\0') {
+        fputs("proxies: ", out);
+        co_plain_put(out, report->proxies);
+        fputc('\n', out);
+    }
     print_calls(out, report);
     print_messages(out, report);
     print_trials(out, report);

@@ -19,7 +19,7 @@
 #include "engine/collective/team.h"
 #include "engine/engine_state.h"
 #include "engine_job.h"
-#include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "p2p/p2p.h"
 
 static uint64_t waits_before;
@@ -36,15 +36,14 @@ static void keep_a_copy(struct job_rank *rank)
     int value = rank->rank == 0 ? 77 : 0;
     job_require(co_team_bcast(all, 0, &value, sizeof(value), NULL) == 0 && value == 77, "bcast");
     if (rank->rank == 1) {
-        all->group->unreported_done = 0;
-        all->group->report_due_ns = CO_NEVER; // its report never leaves,
+        inside_keep_report(all->group);
     }
     co_team_close(all);
     if (rank->rank == 1) {
-        co_trylock_wait(&rank->engine->lock); // and nobody answers for it
+        co_trylock_wait(&rank->engine->lock); // nobody answers for it
     }
     pthread_barrier_wait(&rank->job->all);
-    job_require(rank->rank == 1 || rank->engine->mcast->kept_bytes == sizeof(value), "no copy is kept");
+    job_require(rank->rank == 1 || inside_kept_bytes(rank->engine->mcast) == sizeof(value), "no copy is kept");
     if (rank->rank == 0) {
         waits_before = waits();
     }

@@ -3,6 +3,7 @@
 // Threads as ranks. Waiting in an exchange moves the rank's engine, as native MPI's progress loop would.
 #include "engine_job.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static int board_allgather(void *arg, const void *mine, void *all, size_t bytes)
     struct job_rank *rank = arg;
     struct engine_job *job = rank->job;
     job_require(bytes <= 512, "an exchange larger than the board");
+    rank->exchanges++;
     memcpy(job->board + (size_t)rank->rank * bytes, mine, bytes);
     hear(job->board + (size_t)rank->rank * bytes, bytes);
     pthread_barrier_wait(&job->all);
@@ -45,6 +47,7 @@ static int board_broadcast(void *arg, int root, void *data, size_t bytes)
 {
     struct job_rank *rank = arg;
     struct engine_job *job = rank->job;
+    rank->exchanges++;
     if (rank->rank == root) {
         memcpy(job->board, data, bytes);
         hear(job->board, bytes);
@@ -87,26 +90,28 @@ static int all_barrier(void *arg)
     return 0;
 }
 
-static int one_node_barrier(void *arg)
+static void one_node_barrier(void *arg)
 {
     struct job_rank *rank = arg;
     pthread_barrier_wait(&rank->job->by_node[rank->node]);
-    return 0;
 }
 
-static int one_node_minimum(void *arg, int mine)
+static int one_node_minimum(void *arg, int *values, int count)
 {
     struct job_rank *rank = arg;
     struct engine_job *job = rank->job;
-    int *board = job->node_board[rank->node];
-    board[rank->node_rank] = mine;
+    job_require(count <= JOB_VALUES_MAX, "more values than the node's board has");
+    memcpy(job->node_board[rank->node][rank->node_rank], values, (size_t)count * sizeof(int));
+    rank->node_exchanges++;
     one_node_barrier(arg);
-    int least = mine;
     for (int i = 0; i < rank->node_size; i++) {
-        least = board[i] < least ? board[i] : least;
+        for (int k = 0; k < count; k++) {
+            int value = job->node_board[rank->node][i][k];
+            values[k] = value < values[k] ? value : values[k];
+        }
     }
     one_node_barrier(arg);
-    return least;
+    return 0;
 }
 
 static int one_node_broadcast(void *arg, void *data, size_t bytes)
@@ -114,6 +119,7 @@ static int one_node_broadcast(void *arg, void *data, size_t bytes)
     struct job_rank *rank = arg;
     unsigned char *board = rank->job->node_bytes[rank->node];
     job_require(bytes <= sizeof(rank->job->node_bytes[0]), "a broadcast larger than the node's board");
+    rank->node_exchanges++;
     if (rank->node_rank == 0) {
         memcpy(board, data, bytes);
         hear(board, bytes);
@@ -130,26 +136,43 @@ bool engine_job_needs_workers;
 static void open_engine(struct job_rank *rank)
 {
     struct engine_job *job = rank->job;
+    if (engine_job_before_open != NULL) {
+        engine_job_before_open(rank);
+    }
     struct co_bootstrap bootstrap = {.world_rank = rank->rank,
                                      .world_size = job->size,
                                      .allgather = board_allgather,
                                      .broadcast = board_broadcast,
                                      .minimum = board_minimum,
                                      .barrier = all_barrier,
-                                     .node_barrier = one_node_barrier,
                                      .node_minimum = one_node_minimum,
                                      .node_broadcast = one_node_broadcast,
                                      .node_rank = rank->node_rank,
                                      .node_size = rank->node_size,
-                                     .node_index = rank->node,
-                                     .node_count = job->nodes,
-                                     .node_of_rank = job->node_of_rank,
+                                     .node_first = rank->node_first,
                                      .needs_workers = engine_job_needs_workers,
                                      .arg = rank};
-    if (engine_job_before_open != NULL) {
-        engine_job_before_open(rank);
+    struct co_engine *engine = co_engine_make(job->size);
+    int has_memory = engine != NULL;
+    board_minimum(rank, &has_memory, 1);
+    if (!has_memory) {
+        co_engine_discard(engine);
+        rank->open_status = -ENOMEM;
+        snprintf(rank->why, sizeof(rank->why), "a rank has no memory for the start");
+        return;
     }
-    rank->open_status = co_engine_open(&rank->engine, &bootstrap, rank->why, sizeof(rank->why));
+    rank->exchanges = rank->node_exchanges = 0;
+    rank->open_status = co_engine_open(engine, &bootstrap, rank->why, sizeof(rank->why));
+    rank->engine = rank->open_status == 0 ? engine : NULL;
+    if (rank->engine != NULL) {
+        int least = co_engine_last_word(rank->engine);
+        board_minimum(rank, &least, 1);
+        rank->open_status = co_engine_settle(rank->engine, least, rank->why, sizeof(rank->why));
+    }
+    if (rank->engine != NULL && rank->open_status < 0) {
+        co_engine_close(rank->engine);
+        rank->engine = NULL;
+    }
 }
 
 static void *run_rank(void *arg)
@@ -163,6 +186,15 @@ static void *run_rank(void *arg)
     return NULL;
 }
 
+static int first_of(const struct engine_job *job, int rank)
+{
+    int first = 0;
+    while (job->node_of_rank[first] != job->node_of_rank[rank]) {
+        first++;
+    }
+    return first;
+}
+
 static void place(struct engine_job *job, int size, const int *node_of_rank)
 {
     int on_node[JOB_RANKS_MAX] = {0};
@@ -171,6 +203,7 @@ static void place(struct engine_job *job, int size, const int *node_of_rank)
         job->node_of_rank[i] = rank->node = node_of_rank[i];
         rank->rank = i;
         rank->job = job;
+        rank->node_first = first_of(job, i);
         rank->node_rank = on_node[rank->node]++;
         job->nodes = rank->node >= job->nodes ? rank->node + 1 : job->nodes;
     }

@@ -14,16 +14,18 @@
 #include "engine/engine.h"
 
 #define JOB_RANKS_MAX 12
+#define JOB_VALUES_MAX 8 // of one exchange in a node
 
 struct engine_job;
 
 struct job_rank {
     struct engine_job *job;
-    int rank, node, node_rank, node_size;
+    int rank, node, node_rank, node_size, node_first;
     struct co_engine *engine;
     int open_status;
     char why[300];
     unsigned barrier_turn;
+    unsigned exchanges, node_exchanges; // of its start
 };
 
 struct engine_job {
@@ -33,7 +35,7 @@ struct engine_job {
     _Atomic unsigned arrived; // at barriers so far
     pthread_barrier_t all, by_node[JOB_RANKS_MAX];
     unsigned char board[JOB_RANKS_MAX * 512];
-    int node_board[JOB_RANKS_MAX][JOB_RANKS_MAX];
+    int node_board[JOB_RANKS_MAX][JOB_RANKS_MAX][JOB_VALUES_MAX];
     unsigned char node_bytes[JOB_RANKS_MAX][JOB_RANKS_MAX * 64];
     void (*body)(struct job_rank *rank);
 };

@@ -126,8 +126,8 @@ static void test_broadcasts_are_placed(void **state)
 {
     (void)state;
     run(one_each, of_each_root, (struct fake_group_plan){0});
-    assert_int_equal(counted(CO_COUNT_PLACED), 2 * RANKS);
-    assert_int_equal(counted(CO_COUNT_PLACED_BYTES), 2 * RANKS * BYTES);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), 2 * RANKS);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BYTES), 2 * RANKS * BYTES);
     assert_int_equal(fake_group_opened(), 2 * RANKS * RANKS);
     assert_int_equal(fake_group_name_count(), 2 * RANKS); // no two with one name
 }
@@ -144,9 +144,9 @@ static void test_allgathers_are_placed(void **state)
 {
     (void)state;
     run(one_each, gathers, (struct fake_group_plan){0});
-    assert_int_equal(counted(CO_COUNT_PLACED_BLOCKS), 2 * RANKS);
-    assert_int_equal(counted(CO_COUNT_PLACED_BYTES), 2 * RANKS * BYTES);
-    assert_int_equal(counted(CO_COUNT_PLACED), 0);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BLOCKS), 2 * RANKS);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BYTES), 2 * RANKS * BYTES);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), 0);
 }
 
 static void one_from_the_first(struct job_rank *rank)
@@ -165,8 +165,8 @@ static void test_each_step_may_fail_on_one_rank(void **state)
             bool can_happen = steps[i] != FAKE_WRITE || rank == 0; // members do not write
             run(one_each, one_from_the_first,
                 (struct fake_group_plan){.fails_at = steps[i], .rank = rank, .writes_bad = can_happen});
-            assert_int_equal(counted(CO_COUNT_PLACED_FALLEN_BACK), can_happen);
-            assert_int_equal(counted(CO_COUNT_PLACED), !can_happen);
+            assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), can_happen);
+            assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), !can_happen);
         }
     }
 }
@@ -175,7 +175,7 @@ static void test_a_silent_rank_costs_patience(void **state)
 {
     (void)state;
     run(one_each, one_from_the_first, (struct fake_group_plan){.fails_at = FAKE_OPEN, .rank = 1, .is_silent = true});
-    assert_int_equal(counted(CO_COUNT_PLACED_FALLEN_BACK), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), 1);
 }
 
 // Everything is there, and nothing can be written any more: that is enough.
@@ -183,8 +183,8 @@ static void test_leaving_may_fail(void **state)
 {
     (void)state;
     run(one_each, one_from_the_first, (struct fake_group_plan){.fails_at = FAKE_CLOSE, .rank = 2});
-    assert_int_equal(counted(CO_COUNT_PLACED), 1);
-    assert_int_equal(counted(CO_COUNT_PLACED_FALLEN_BACK), 0);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), 0);
 }
 
 static void test_an_allgather_may_fail_in_the_middle(void **state)
@@ -192,9 +192,9 @@ static void test_an_allgather_may_fail_in_the_middle(void **state)
     (void)state;
     // Rank 1 writes the second block only.
     run(one_each, gathers, (struct fake_group_plan){.fails_at = FAKE_WRITE, .rank = 1, .writes_bad = false});
-    assert_int_equal(counted(CO_COUNT_PLACED_BLOCKS), 1);
-    assert_int_equal(counted(CO_COUNT_PLACED_FALLEN_BACK), 1);
-    assert_int_equal(counted(CO_COUNT_PLACED_RESTING), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BLOCKS), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_RESTING), 1);
 }
 
 static void many(struct job_rank *rank)
@@ -214,8 +214,8 @@ static void test_after_a_failure_it_rests(void **state)
 {
     (void)state;
     run(one_each, many, (struct fake_group_plan){.fails_at = FAKE_OPEN, .rank = 2});
-    assert_int_equal(counted(CO_COUNT_PLACED_FALLEN_BACK), 1);
-    assert_int_equal(counted(CO_COUNT_PLACED_RESTING), 30); // another communicator does not pay for it again
+    assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_RESTING), 30); // another communicator does not pay for it again
     assert_int_equal(fake_group_opened(), RANKS);
 }
 
@@ -238,9 +238,9 @@ static void test_what_comes_back_is_used(void **state)
 {
     (void)state;
     run(one_each, heals, (struct fake_group_plan){.fails_at = FAKE_COMPLETE, .rank = 2});
-    assert_int_equal(counted(CO_COUNT_PLACED_FALLEN_BACK), 1);
-    assert_int_equal(counted(CO_COUNT_PLACED_RESTING), 8);
-    assert_int_equal(counted(CO_COUNT_PLACED), 2);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_FALLEN_BACK), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_RESTING), 8);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), 2);
 }
 
 static void test_all_or_none_can(void **state)
@@ -268,10 +268,10 @@ static void test_several_ranks_of_a_host(void **state)
     (void)state;
     run(two_and_one, one_of_all, (struct fake_group_plan){0});
     assert_int_equal(fake_group_opened(), 0);
-    assert_int_equal(counted(CO_COUNT_PLACED_NO_LAYOUT), 2);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_NO_LAYOUT), 2);
     run(together, one_of_all, (struct fake_group_plan){0});
     assert_int_equal(fake_group_opened(), 0);
-    assert_int_equal(counted(CO_COUNT_PLACED_NO_LAYOUT), 0); // there is no stream inside a host
+    assert_int_equal(counted(CO_COUNT_ONESIDED_NO_LAYOUT), 0); // there is no stream inside a host
 }
 
 static void while_one_is_busy(struct job_rank *rank)
@@ -292,8 +292,8 @@ static void test_another_thread_is_no_failure(void **state)
 {
     (void)state;
     run(one_each, while_one_is_busy, (struct fake_group_plan){0});
-    assert_int_equal(counted(CO_COUNT_PLACED_BUSY), 1);
-    assert_int_equal(counted(CO_COUNT_PLACED), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BUSY), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), 1);
 }
 
 static void different_lengths(struct job_rank *rank)
@@ -313,7 +313,7 @@ static void test_lengths_that_differ_go_the_ordinary_way(void **state)
     (void)state;
     run(one_each, different_lengths, (struct fake_group_plan){0});
     assert_int_equal(fake_group_opened(), 0);
-    assert_int_equal(counted(CO_COUNT_PLACED_REFUSED), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_REFUSED), 1);
 }
 
 static void one_gives_up(struct job_rank *rank)
@@ -335,7 +335,7 @@ static void test_a_member_that_is_missing_is_an_error(void **state)
 {
     (void)state;
     run(one_each, one_gives_up, (struct fake_group_plan){0});
-    assert_int_equal(counted(CO_COUNT_PLACED), 1);
+    assert_int_equal(counted(CO_COUNT_ONESIDED_BROADCASTS), 1);
 }
 
 static void decisions(struct job_rank *rank)

@@ -15,7 +15,7 @@
 #include "base/counters.h"
 #include "engine_job.h"
 
-enum { BLOCK = 30000, PIECES = 5 };
+enum { BLOCK = 30000, BRIEF_BLOCK = 1000, PIECES = 5 };
 
 static unsigned char *gather_buffer(const struct job_rank *rank)
 {
@@ -70,6 +70,78 @@ static void a_worker_moves_everything(void **state)
     run(3, (const int[]){0, 1, 2}, "threads", nobody_calls);
     run(4, (const int[]){0, 1, 0, 1}, "threads", nobody_calls);
     assert_true(co_counter_read(CO_COUNT_PROGRESS_WORKER) > before);
+}
+
+static void brief_one_start(struct job_rank *rank, struct co_team *team, struct co_task **task, unsigned char *all)
+{
+    memset(all + (size_t)rank->rank * BRIEF_BLOCK, rank->rank + 1, BRIEF_BLOCK);
+    job_require(co_team_iallgather(task, team, NULL, all, BRIEF_BLOCK) == 0, "iallgather");
+}
+
+static void brief_one_end(const struct job_rank *rank, struct co_task *task, const unsigned char *all)
+{
+    job_require(co_task_is_done(task) && co_task_result(task) == 0, "result");
+    for (int source = 0; source < rank->job->size; source++) {
+        job_require(all[(size_t)source * BRIEF_BLOCK] == source + 1, "wrong bytes");
+        job_require(all[(size_t)(source + 1) * BRIEF_BLOCK - 1] == source + 1, "wrong bytes at the end");
+    }
+    co_task_release(task);
+}
+
+// The first rank makes no call between its start and the others' end.
+static void brief_ones_go_out(struct job_rank *rank)
+{
+    enum { LOOKS = 1000000 };
+    unsigned char all[3 * BRIEF_BLOCK] = {0};
+    struct co_task *task;
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    brief_one_start(rank, team, &task, all);
+    pthread_barrier_wait(&rank->job->all);
+    for (int i = 0; rank->rank > 0 && i < LOOKS && !co_task_is_done(task); i++) {
+        co_engine_progress(rank->engine);
+    }
+    job_require(rank->rank == 0 || co_task_is_done(task),
+                "a brief one waits for a call of somebody who has started it");
+    pthread_barrier_wait(&rank->job->all);
+    while (!co_task_is_done(task)) {
+        co_engine_progress(rank->engine);
+    }
+    brief_one_end(rank, task, all);
+    co_team_close(team);
+}
+
+static void what_is_brief_goes_out_at_its_start(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 0}, "caller", brief_ones_go_out);
+    run(3, (const int[]){0, 0, 0}, "caller", brief_ones_go_out);
+}
+
+// Nobody calls; and the worker has slept before each.
+static void brief_ones_end_by_themselves(struct job_rank *rank)
+{
+    unsigned char all[3 * BRIEF_BLOCK];
+    struct co_task *task;
+    job_require(rank->open_status == 0, rank->why);
+    struct co_team *team = engine_job_world(rank, 3);
+    for (int i = 0; i < PIECES; i++) {
+        memset(all, 0, sizeof all);
+        brief_one_start(rank, team, &task, all);
+        while (!co_task_is_done(task)) {
+            sched_yield(); // never into the engine
+        }
+        brief_one_end(rank, task, all);
+        pthread_barrier_wait(&rank->job->all);
+    }
+    co_team_close(team);
+}
+
+static void a_worker_ends_what_is_brief(void **state)
+{
+    (void)state;
+    run(2, (const int[]){0, 0}, "threads", brief_ones_end_by_themselves);
+    run(3, (const int[]){0, 0, 0}, "threads", brief_ones_end_by_themselves);
 }
 
 static void callers_only(struct job_rank *rank)
@@ -185,9 +257,10 @@ static void nothing_to_move_is_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_moves_everything),  cmocka_unit_test(without_a_worker_callers_do),
-        cmocka_unit_test(a_start_waits_for_nobody),   cmocka_unit_test(a_team_may_close_first),
-        cmocka_unit_test(nothing_to_move_is_no_harm),
+        cmocka_unit_test(a_worker_moves_everything),   cmocka_unit_test(without_a_worker_callers_do),
+        cmocka_unit_test(a_start_waits_for_nobody),    cmocka_unit_test(a_team_may_close_first),
+        cmocka_unit_test(nothing_to_move_is_no_harm),  cmocka_unit_test(what_is_brief_goes_out_at_its_start),
+        cmocka_unit_test(a_worker_ends_what_is_brief),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

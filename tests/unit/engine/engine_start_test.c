@@ -220,6 +220,50 @@ static void without_a_progress_loop_there_are_workers(void **state)
     engine_job_needs_workers = false;
 }
 
+static unsigned expected_exchanges, expected_in_node;
+
+static void exchanges_are_few(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    unsigned in_node = rank->node_size > 1 ? expected_in_node : 0;
+    char text[80];
+    snprintf(text, sizeof(text), "%u exchanges, %u in the node", rank->exchanges, rank->node_exchanges);
+    job_require(rank->exchanges == expected_exchanges, text);
+    job_require(rank->node_size == 1 || rank->node_exchanges == in_node, text);
+}
+
+// Each makes all ranks wait for a turn of the processor.
+static void a_start_takes_few_exchanges(void **state)
+{
+    (void)state;
+    engine_job_set("CASTOFF_SHM_SINGLE_COPY", "no");
+    expected_exchanges = 3; // what each rank is, what its parts are, the last word
+    expected_in_node = 3;   // its memory is made, mapped, watched
+    engine_job_run(3, (const int[]){0, 0, 0}, exchanges_are_few);
+    engine_job_needs_workers = true; // which is told with the last word
+    engine_job_run(3, (const int[]){0, 0, 0}, exchanges_are_few);
+    engine_job_needs_workers = false;
+    expected_exchanges = 6; // and which network, the key, whether all hear
+    expected_in_node = 4;   // and the key
+    engine_job_run(4, (const int[]){0, 1, 1, 2}, exchanges_are_few);
+    engine_job_set("CASTOFF_SHM_SINGLE_COPY", NULL);
+}
+
+static void one_is_of_another_node(struct job_rank *rank)
+{
+    rank->node_first = rank->rank == 1 ? 1 : rank->node_first;
+}
+
+// What ranks say of their nodes has to fit together.
+static void nodes_that_are_none(void **state)
+{
+    (void)state;
+    expected_word = "which ranks share a node";
+    engine_job_before_open = one_is_of_another_node;
+    engine_job_run(3, (const int[]){0, 0, 0}, all_refuse);
+    engine_job_before_open = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +277,8 @@ int main(void)
         cmocka_unit_test(the_last_descriptors_are_left_to_native),
         cmocka_unit_test(threads_go_by_descriptors),
         cmocka_unit_test(without_a_progress_loop_there_are_workers),
+        cmocka_unit_test(a_start_takes_few_exchanges),
+        cmocka_unit_test(nodes_that_are_none),
     };
     return cmocka_run_group_tests(tests, engine_job_set_up, NULL);
 }

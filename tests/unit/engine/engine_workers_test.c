@@ -22,8 +22,8 @@
 #include "base/settings.h"
 #include "engine/engine_state.h"
 #include "engine/progress/team_failure.h"
-#include "mcast/state/endpoint.h"
 #include "engine_job.h"
+#include "mcast_inside.h"
 
 enum { LONG = 1500003, SMALL = 777, ROUNDS = 6, CALLERS_SLEEPS = 40 };
 
@@ -162,12 +162,12 @@ static void several_workers_move_it_all(void **state)
 static void they_repair_what_is_lost(void **state)
 {
     (void)state;
-    uint64_t harmed = co_counter_read(CO_COUNT_FAULTS_INJECTED), repaired = co_counter_read(CO_COUNT_FETCH_BYTES);
+    uint64_t harmed = co_counter_read(CO_COUNT_FAULTS_INJECTED), repaired = co_counter_read(CO_COUNT_RETRANSMITTED);
     engine_job_set("CASTOFF_FAULT", "drop=0.03,dup=0.02,reorder=0.02,corrupt=0.01,seed=11");
     engine_job_run(3, (const int[]){0, 1, 2}, mixed);
     engine_job_set("CASTOFF_FAULT", NULL);
     assert_true(co_counter_read(CO_COUNT_FAULTS_INJECTED) > harmed);
-    assert_true(co_counter_read(CO_COUNT_FETCH_BYTES) > repaired);
+    assert_true(co_counter_read(CO_COUNT_RETRANSMITTED) > repaired);
 }
 
 static void say_workers(struct job_rank *rank)
@@ -203,13 +203,13 @@ static void without_threads_callers_do_it(void **state)
 
 static void ranks_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.liveness_proof == CO_LIVENESS_PROOF_MEMBERS,
+    job_require(inside_liveness_proof(rank->engine->mcast) == CO_LIVENESS_PROOF_MEMBERS,
                 "silence is not taken for death");
 }
 
 static void hosts_speak(struct job_rank *rank)
 {
-    job_require(rank->engine->mcast->config.liveness_proof == CO_LIVENESS_PROOF_HOSTS,
+    job_require(inside_liveness_proof(rank->engine->mcast) == CO_LIVENESS_PROOF_HOSTS,
                 "a rank without a thread is silent");
 }
 

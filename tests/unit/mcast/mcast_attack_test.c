@@ -66,7 +66,7 @@ static struct {
 static void total_reset(void)
 {
     total.sent = co_counter_read(CO_COUNT_DATA_SENT_BYTES);
-    total.fetched = co_counter_read(CO_COUNT_FETCH_BYTES);
+    total.fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
     total.expected = 0;
 }
 
@@ -83,7 +83,7 @@ static void sent_once(void)
 // Nothing was lost; what was repaired all the same was late in a queue.
 static void assert_repaired_below(unsigned percent)
 {
-    uint64_t fetched = co_counter_read(CO_COUNT_FETCH_BYTES) - total.fetched;
+    uint64_t fetched = co_counter_read(CO_COUNT_RETRANSMITTED) - total.fetched;
     print_message("%" PRIu64 " bytes repaired of %" PRIu64 "\n", fetched, total.expected);
     assert_true(fetched * 100 <= total.expected * percent);
 }

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -41,7 +41,7 @@ static void send_and_close(struct world *world, struct co_mcast_op *ops[2])
     co_mcast_op_release(ops[0]);
     co_mcast_group_close(world->group[0]);
     world->group[0] = NULL;
-    assert_int_equal(world->mcast[0]->kept_bytes, sizeof(data));
+    assert_int_equal(inside_kept_bytes(world->mcast[0]), sizeof(data));
 }
 
 static void copies_for_a_silent_neighbour_are_given_up(void **state)
@@ -55,9 +55,9 @@ static void copies_for_a_silent_neighbour_are_given_up(void **state)
     world.mcast[1] = NULL; // it never moves
     send_and_close(&world, ops);
     pass(&world, 9 * SECOND_NS);
-    assert_int_equal(world.mcast[0]->kept_bytes, 150);
+    assert_int_equal(inside_kept_bytes(world.mcast[0]), 150);
     pass(&world, 2 * SECOND_NS);
-    assert_int_equal(world.mcast[0]->kept_bytes, 0);
+    assert_int_equal(inside_kept_bytes(world.mcast[0]), 0);
     assert_true(co_mcast_is_idle(world.mcast[0]));
     world.mcast[1] = silent;
     world_close(&world);
@@ -75,7 +75,7 @@ static void copies_for_a_late_neighbour_stay(void **state)
     send_and_close(&world, ops);
     uint64_t advances = co_mcast_advances(world.mcast[0]), control = co_counter_read(CO_COUNT_CONTROL_RECEIVED);
     pass(&world, 40 * SECOND_NS); // it answers, but has not come to the operation
-    assert_int_equal(world.mcast[0]->kept_bytes, 150);
+    assert_int_equal(inside_kept_bytes(world.mcast[0]), 150);
     assert_true(co_counter_read(CO_COUNT_CONTROL_RECEIVED) > control + 100);
     assert_true(co_mcast_advances(world.mcast[0]) == advances); // the stall watchdog may speak
     start_kept(&world, ops, data, 1);
@@ -85,7 +85,7 @@ static void copies_for_a_late_neighbour_stay(void **state)
     co_mcast_op_release(ops[1]);
     world_settle(&world, 30 * SECOND_NS);
     assert_true(co_mcast_advances(world.mcast[0]) > advances);
-    assert_int_equal(world.mcast[0]->kept_bytes, 0);
+    assert_int_equal(inside_kept_bytes(world.mcast[0]), 0);
     world_close(&world);
 }
 
@@ -107,8 +107,8 @@ static void a_broken_group_comes_to_rest(void **state)
     co_auth_close(world.auth[1]);
     world.mcast[1] = NULL;
     world_settle(&world, 10 * SECOND_NS);
-    assert_int_equal(world.group[0]->broken, -ECONNRESET);
-    assert_int_equal(world.mcast[0]->kept_bytes, 0);
+    assert_int_equal(inside_group_error(world.group[0]), -ECONNRESET);
+    assert_int_equal(inside_kept_bytes(world.mcast[0]), 0);
     bool wants_write;
     assert_true(co_mcast_next_timer_ns(world.mcast[0], &wants_write) == UINT64_MAX);
     world_close(&world);
@@ -144,9 +144,7 @@ static void numbers_are_not_used_twice_under_one_key(void **state)
     struct world world;
     world_open(&world, &options);
     for (int rank = 0; rank < 2; rank++) {
-        struct co_mcast_group *group = world.group[rank];
-        group->started = group->next_operation = group->right_done_before = UINT32_MAX - 2;
-        group->latest[0] = group->latest[1] = UINT32_MAX - 3;
+        inside_number_operations(world.group[rank], UINT32_MAX - 2);
     }
     world_bcast(&world, 0, 5000, 1);
     world_allgather(&world, 500, 2);

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "mcast/state/endpoint.h"
 #include "log_lines.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -40,7 +40,7 @@ static void without_root(void (*stop)(struct world *world), const char *said)
     struct world_options options = world_defaults(2);
     struct world world;
     world_open(&world, &options);
-    world.mcast[1]->config.deadline_ns = 2 * SECOND_NS;
+    inside_set_deadline(world.mcast[1], 2 * SECOND_NS);
     co_mcast_set_liveness_proof(world.mcast[1], CO_LIVENESS_PROOF_MEMBERS);
     struct co_mcast *root = world.mcast[0];
     struct co_mcast_op *ops[2] = {start(&world, 0, data[0], sizeof data[0]), start(&world, 1, data[1], sizeof data[1])};

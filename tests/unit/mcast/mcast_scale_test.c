@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/counters.h"
-#include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
 
 enum { CHUNK = 1400, TIMES = 2, LEAST = 64, WATCHED = 4 };
@@ -50,7 +50,7 @@ struct handled {
 
 static struct handled handled_by(int rank)
 {
-    return (struct handled){world.mcast[rank]->control_sequence, co_loopback_taken(world.hub, rank)};
+    return (struct handled){inside_controls_sent(world.mcast[rank]), co_loopback_taken(world.hub, rank)};
 }
 
 static void check_time(const struct row *row, const char *what, uint64_t blocks, uint64_t began_ns)

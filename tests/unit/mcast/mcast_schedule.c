@@ -13,9 +13,8 @@
 #include <cmocka.h>
 
 #include "base/counters.h"
-#include "mcast/state/endpoint.h"
-#include "mcast/receive/early_chunks.h"
 #include "transport/fault/lossy.h"
+#include "mcast_inside.h"
 #include "mcast_tape.h"
 #include "mcast_world.h"
 
@@ -35,23 +34,6 @@ static int index_of(const struct schedule_group *group, int rank)
         }
     }
     return -1;
-}
-
-// As if the group had done so many operations and moved so many chunks already.
-static void age_group(struct co_mcast_group *group, uint32_t operations, uint32_t chunks)
-{
-    group->next_operation = group->right_done_before = operations;
-    for (int i = 0; i < group->count; i++) {
-        group->received[i] = group->reported[i] = chunks;
-        group->latest[i] = operations;
-        group->child_received[i] = group->child_heard[i] = chunks;
-    }
-    group->window.sent = group->window.credited = group->window.heard = group->window.judged_at = chunks;
-    group->requests = group->answered = chunks;
-    group->lost = chunks;
-    for (int i = 0; i < group->count; i++) {
-        group->lost_known[i] = group->lost_judged[i] = chunks;
-    }
 }
 
 static void open_group(struct co_mcast *mcast, struct schedule_group *group, int rank)
@@ -92,7 +74,7 @@ static void open_rank(struct schedule *schedule, int rank)
                 co_mcast_seed_open(&group->seed[rank], mine->mcast, group->id, group->members, group->count, self), 0);
             if (schedule->operation_base != 0 || schedule->chunk_base != 0) {
                 open_group(mine->mcast, group, rank);
-                age_group(group->open[rank], schedule->operation_base, schedule->chunk_base);
+                inside_age_group(group->open[rank], schedule->operation_base, schedule->chunk_base);
             }
         }
     }
@@ -330,19 +312,11 @@ static bool all_idle(const struct schedule *schedule)
 static void check_nothing_left(const struct schedule *schedule, int rank)
 {
     const struct co_mcast *mcast = schedule->ranks[rank].mcast;
-    assert_int_equal(mcast->kept_bytes, 0);
-    assert_int_equal(mcast->repair_head, mcast->repair_tail);
-    size_t early_bytes = sizeof(struct co_early_chunk) + schedule->config.chunk_bytes;
-    assert_true(mcast->early.high_water * early_bytes <= schedule->config.staging_bytes / 2 + early_bytes);
-    if (schedule->victim < 0) {
-        assert_int_equal(mcast->early.in_use, 0);
-    }
+    inside_require_nothing_left(mcast, schedule->victim < 0);
     for (int i = 0; i < schedule->group_count; i++) {
         const struct co_mcast_group *group = schedule->groups[i].open[rank];
         if (group != NULL) {
-            assert_null(group->oldest);
-            assert_int_equal(group->broken != 0 && schedule->victim < 0, 0);
-            assert_true(schedule->victim >= 0 || !co_serial_before(group->window.sent, group->window.credited));
+            inside_require_group_at_rest(group, schedule->victim < 0);
         }
     }
 }

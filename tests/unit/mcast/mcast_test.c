@@ -87,12 +87,12 @@ static void only_the_lost_is_fetched(void **state)
     options.eager_bytes = 0;
     struct world world;
     world_open(&world, &options);
-    uint64_t lost = co_counter_read(CO_COUNT_FAULTS_INJECTED), fetched = co_counter_read(CO_COUNT_FETCH_BYTES);
+    uint64_t lost = co_counter_read(CO_COUNT_FAULTS_INJECTED), fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
     for (unsigned i = 0; i < 20; i++) {
         world_bcast(&world, (int)(i % 4), 200000, i);
     }
     lost = (co_counter_read(CO_COUNT_FAULTS_INJECTED) - lost) * 100 * 3; // each dropped multicast misses three members
-    fetched = co_counter_read(CO_COUNT_FETCH_BYTES) - fetched;
+    fetched = co_counter_read(CO_COUNT_RETRANSMITTED) - fetched;
     assert_true(lost > 0);
     assert_true(fetched >= lost);
     assert_true(fetched * 10 <= lost * 11);
@@ -105,10 +105,10 @@ static void no_repair_without_loss(void **state)
     struct world_options options = world_defaults(6);
     struct world world;
     world_open(&world, &options);
-    uint64_t before = co_counter_read(CO_COUNT_FETCH_BYTES);
+    uint64_t before = co_counter_read(CO_COUNT_RETRANSMITTED);
     world_bcast(&world, 1, 500000, 1);
     world_allgather(&world, 100000, 2);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), before);
+    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), before);
     world_close(&world);
 }
 

@@ -31,7 +31,7 @@ static void golden_bytes(void **state)
     static const uint8_t golden_group[CO_OFFLOAD_COMMAND_BYTES] = {1, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0,
                                                                    5, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0};
     static const uint8_t golden_completion[CO_OFFLOAD_COMPLETION_BYTES] = {1,    0,    0,    0, 0, 0, 0, 0, 0xf2,
-                                                                           0xff, 0xff, 0xff, 0, 0, 0, 0, 5};
+                                                                           0xff, 0xff, 0xff, 4, 0, 0, 0, 5};
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
 
     co_offload_command_encode(
@@ -42,7 +42,8 @@ static void golden_bytes(void **state)
         &(struct co_offload_command){.kind = CO_OFFLOAD_COMMAND_GROUP, .group = 7, .operations = 5, .definition = 512});
     assert_memory_equal(bytes, golden_group, sizeof bytes);
     co_offload_completion_encode(
-        bytes, &(struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EFAULT, .bytes = 5});
+        bytes,
+        &(struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = -EFAULT, .with = 4, .bytes = 5});
     assert_memory_equal(bytes, golden_completion, sizeof bytes);
 }
 
@@ -170,12 +171,16 @@ static void completions(void **state)
     assert_int_equal(co_offload_completion_decode(&back, bytes), 0);
     assert_int_equal(back.error, -EMSGSIZE);
     assert_int_equal(back.bytes, UINT64_MAX);
-    bytes[12] = 1; // nothing stands there
+    bytes[24] = 1; // nothing stands there
     assert_int_equal(co_offload_completion_decode(&back, bytes), -EPROTO);
     co_offload_completion_encode(bytes, &(struct co_offload_completion){.state = 0});
     assert_int_equal(co_offload_completion_decode(&back, bytes), -EPROTO);
     co_offload_completion_encode(bytes,
                                  &(struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .error = 1});
+    assert_int_equal(co_offload_completion_decode(&back, bytes), -EPROTO);
+    // With whom, where nothing went wrong?
+    co_offload_completion_encode(bytes,
+                                 &(struct co_offload_completion){.state = CO_OFFLOAD_COMPLETION_DONE, .with = 1});
     assert_int_equal(co_offload_completion_decode(&back, bytes), -EPROTO);
 }
 

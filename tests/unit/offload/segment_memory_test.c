@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,10 +28,12 @@ static void both_see_the_same(void **state)
     struct co_segment_proxy proxy;
     uint8_t bytes[CO_OFFLOAD_COMMAND_BYTES];
     bool rings;
+    bool has_copies = true;
     int fd;
 
-    assert_int_equal(co_segment_memory_create(&ours, &fd), 0);
-    assert_int_equal(co_segment_memory_map(&theirs, fd), 0);
+    assert_int_equal(co_segment_memory_create(&ours, false, &fd), 0);
+    assert_int_equal(co_segment_memory_map(&theirs, fd, &has_copies), 0);
+    assert_false(has_copies);
     assert_true(ours != theirs);
     co_segment_rank_open(&rank, ours);
     assert_int_equal(co_segment_proxy_open(&proxy, theirs), 0);
@@ -52,7 +55,8 @@ static int map_of(int seals, off_t bytes)
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, bytes), 0);
     assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
-    int error = co_segment_memory_map(&memory, fd);
+    bool has_copies;
+    int error = co_segment_memory_map(&memory, fd, &has_copies);
     if (error == 0) {
         co_segment_memory_unmap(memory);
     }
@@ -66,6 +70,7 @@ static void what_a_rank_might_send(void **state)
     struct co_segment_memory *memory;
     const off_t right = (off_t)sizeof(struct co_segment_memory);
     const int all = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+    bool has_copies;
     int pipes[2];
 
     assert_int_equal(map_of(all, right), 0);
@@ -73,11 +78,35 @@ static void what_a_rank_might_send(void **state)
     assert_int_equal(map_of(all & ~F_SEAL_SEAL, right), -EPERM);
     assert_int_equal(map_of(all, right - 1), -EPERM);
     assert_int_equal(map_of(all, right + 4096), -EPERM);
+    assert_int_equal(map_of(all, (off_t)(CO_SEGMENT_COPIES_AT + CO_SEGMENT_COPIES_BYTES)), 0);
+    assert_int_equal(map_of(all, (off_t)(CO_SEGMENT_COPIES_AT + CO_SEGMENT_COPIES_BYTES) - 1), -EPERM);
     assert_int_equal(pipe(pipes), 0);
-    assert_int_equal(co_segment_memory_map(&memory, pipes[0]), -EPERM);
+    assert_int_equal(co_segment_memory_map(&memory, pipes[0], &has_copies), -EPERM);
     close(pipes[0]);
     close(pipes[1]);
-    assert_int_equal(co_segment_memory_map(&memory, -1), -EPERM);
+    assert_int_equal(co_segment_memory_map(&memory, -1, &has_copies), -EPERM);
+}
+
+// What stands behind a segment takes no memory until it is used, and is at the end of the file at the latest.
+static void room_for_copies(void **state)
+{
+    (void)state;
+    struct co_segment_memory *ours, *theirs;
+    bool has_copies = false;
+    struct stat is;
+    int fd;
+
+    assert_int_equal(co_segment_memory_create(&ours, true, &fd), 0);
+    assert_int_equal(co_segment_memory_map(&theirs, fd, &has_copies), 0);
+    assert_true(has_copies);
+    co_segment_memory_unmap(ours);
+    co_segment_memory_unmap(theirs);
+    off_t last = (off_t)(CO_SEGMENT_COPIES_AT + CO_SEGMENT_COPIES_BYTES) - 1;
+    assert_int_equal(pwrite(fd, "x", 1, last), 1);
+    assert_int_equal(pwrite(fd, "x", 1, last + 1), -1);
+    assert_int_equal(fstat(fd, &is), 0);
+    assert_true(is.st_blocks * 512 <= sysconf(_SC_PAGESIZE));
+    close(fd);
 }
 
 // The kernel would end the process by a signal.
@@ -90,7 +119,7 @@ static int within_a_limit_of_file_sizes(rlim_t bytes, int expected)
     if (setrlimit(RLIMIT_FSIZE, &limit) != 0) {
         return 77;
     }
-    return co_segment_memory_create(&memory, &fd) == expected && (fd >= 0) == (expected == 0) ? 0 : 1;
+    return co_segment_memory_create(&memory, false, &fd) == expected && (fd >= 0) == (expected == 0) ? 0 : 1;
 }
 
 static void a_limit_of_file_sizes_is_kept(void **state)
@@ -113,6 +142,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_see_the_same),
         cmocka_unit_test(what_a_rank_might_send),
+        cmocka_unit_test(room_for_copies),
         cmocka_unit_test(a_limit_of_file_sizes_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
 #include "p2p_world.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,30 +21,35 @@
 #include "fake_rc.h"
 #include "fake_native.h"
 
+#define VALUES 4   // of an exchange at the opening
 #define SETTLED 20 // rounds without an event
 
 static struct {
     pthread_barrier_t barrier;
     pthread_mutex_t lock;
-    int least, size;
+    int least[VALUES], size;
     struct co_channel **channels;
     size_t credit, memory;
 } opening = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static int all_agree(void *arg, int mine)
+static void minimum(int *values, int count)
 {
-    (void)arg;
     if (pthread_barrier_wait(&opening.barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
-        opening.least = 0x7fffffff;
+        for (int i = 0; i < VALUES; i++) {
+            opening.least[i] = INT_MAX;
+        }
     }
     pthread_barrier_wait(&opening.barrier);
     pthread_mutex_lock(&opening.lock);
-    opening.least = mine < opening.least ? mine : opening.least;
+    for (int i = 0; i < count && i < VALUES; i++) {
+        opening.least[i] = values[i] < opening.least[i] ? values[i] : opening.least[i];
+    }
     pthread_mutex_unlock(&opening.lock);
     pthread_barrier_wait(&opening.barrier);
-    int least = opening.least;
+    for (int i = 0; i < count && i < VALUES; i++) {
+        values[i] = opening.least[i];
+    }
     pthread_barrier_wait(&opening.barrier);
-    return least;
 }
 
 static void *open_channel(void *arg)
@@ -53,9 +59,14 @@ static void *open_channel(void *arg)
                                             .rank = rank,
                                             .size = opening.size,
                                             .memory = opening.memory,
-                                            .credit = opening.credit,
-                                            .all_agree = all_agree};
-    return (void *)(intptr_t)co_ring_channel_open(&opening.channels[rank], &config);
+                                            .credit = opening.credit};
+    int words[CO_RING_CHANNEL_WORDS];
+    struct co_channel *channel = co_ring_channel_make(&config, words);
+    minimum(words, CO_RING_CHANNEL_WORDS);
+    int status = co_ring_channel_map(channel, words);
+    minimum(&status, 1);
+    opening.channels[rank] = co_ring_channel_settle(channel, status);
+    return (void *)(intptr_t)status;
 }
 
 static int read_own_memory(void *arg, int peer, void *local, uint64_t remote, size_t bytes)

@@ -16,11 +16,12 @@
 #include <unistd.h>
 
 #define WORDS 16
+#define VALUES 8 // of one exchange
 
 struct shm_job {
     atomic_int arrived, turn;
     int size;
-    atomic_int values[SHM_JOB_RANKS_MAX];
+    atomic_int values[SHM_JOB_RANKS_MAX][VALUES];
     pid_t pids[SHM_JOB_RANKS_MAX];
     _Atomic long words[WORDS];
 };
@@ -42,19 +43,27 @@ static int job_barrier(void *arg)
     return 0;
 }
 
-static int job_all_agree(void *arg, int mine)
+static int job_minimum(void *arg, int *values, int count)
 {
     struct shm_rank *self = arg;
-    int least = mine;
 
-    atomic_store(&self->job->values[self->rank], mine);
-    job_barrier(self);
-    for (int rank = 0; rank < self->size; rank++) {
-        int value = atomic_load(&self->job->values[rank]);
-        least = value < least ? value : least;
+    for (int i = 0; i < count && i < VALUES; i++) {
+        atomic_store(&self->job->values[self->rank][i], values[i]);
     }
     job_barrier(self);
-    return least;
+    for (int rank = 0; rank < self->size; rank++) {
+        for (int i = 0; i < count && i < VALUES; i++) {
+            int value = atomic_load(&self->job->values[rank][i]);
+            values[i] = value < values[i] ? value : values[i];
+        }
+    }
+    job_barrier(self);
+    return count <= VALUES ? 0 : -1;
+}
+
+int shm_job_least(struct shm_rank *self, int mine)
+{
+    return job_minimum(self, &mine, 1) == 0 ? mine : -1;
 }
 
 void shm_job_barrier(struct shm_rank *self)
@@ -303,8 +312,7 @@ int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_func
                     .single_copy = options->single_copy,
                     .single_copy_min = options->single_copy_min ? options->single_copy_min : 16384,
                     .watched_most = options->by_number ? 0 : options->size,
-                    .barrier = job_barrier,
-                    .all_agree = job_all_agree,
+                    .minimum = job_minimum,
                 },
         };
         launches[rank] = (struct launch){self, options->leave_closed, function, -1, victim >= 0};

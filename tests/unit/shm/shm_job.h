@@ -43,6 +43,7 @@ int shm_job_run(const struct shm_job_options *options, shm_rank_function *functi
 int shm_job_run_with_victim(const struct shm_job_options *options, shm_rank_function *function, int victim);
 
 void shm_job_barrier(struct shm_rank *self);
+int shm_job_least(struct shm_rank *self, int mine); // of all ranks
 pid_t shm_job_pid(struct shm_rank *self, int rank); // after a barrier
 // A word that all ranks share.
 _Atomic long *shm_job_word(struct shm_rank *self, int index);

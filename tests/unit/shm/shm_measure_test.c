@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/settings.h"
+#include "shm/shm_measure.h"
 #include "shm/shm_team.h"
 #include "shm_job.h"
 
@@ -74,13 +76,16 @@ static bool is_erased(const struct shm_rank *self, int player)
 
 static int measure(struct shm_rank *self)
 {
-    struct co_shm_measured measured;
-    int error = -1;
+    char *memory = NULL;
     self->node->config.measure_patience_ns = UINT64_C(600) * CO_NS_PER_S; // a busy machine is no reason to give up
     pages_are_large = self->argument != NULL;
-    SHM_CHECK(co_shm_measure(self->node, &measured, &error));
+    SHM_CHECK(co_shm_measure_is_possible(self->node));
+    SHM_CHECK(shm_job_least(self, co_shm_measure_prepare(self->node, &memory)) == 0);
+    SHM_CHECK((memory != NULL) == (self->rank < 2));
+    SHM_CHECK(shm_job_least(self, co_shm_measure_run(self->node, memory)) == 0);
+    free(memory);
     pages_are_large = false;
-    SHM_CHECK(error == 0);
+    struct co_shm_measured measured = self->node->header->measured;
     SHM_CHECK(measured.rounds > 0);
     SHM_CHECK(is_erased(self, 0) && is_erased(self, 1));
     shm_job_barrier(self);
@@ -118,10 +123,7 @@ static void on_large_pages_too(void **state)
 
 static int cannot_be_measured(struct shm_rank *self)
 {
-    struct co_shm_measured measured;
-    int error = -1;
-    SHM_CHECK(!co_shm_measure(self->node, &measured, &error));
-    SHM_CHECK(error == 0);
+    SHM_CHECK(!co_shm_measure_is_possible(self->node));
     return 0;
 }
 

@@ -65,8 +65,7 @@ static int one_has_other_wishes(struct shm_rank *self)
     SHM_CHECK(co_shm_node_open(&self->node, &self->config) == 0);
     int got = (int)self->node->config.team_bytes;
     SHM_CHECK(got <= 200000 && got > 70000 / 2); // less than asked for only in a small /dev/shm
-    SHM_CHECK(self->config.all_agree(self->config.arg, got) == got &&
-              self->config.all_agree(self->config.arg, -got) == -got);
+    SHM_CHECK(shm_job_least(self, got) == got && shm_job_least(self, -got) == -got);
     shm_job_barrier(self);
     co_shm_node_close(self->node);
     return 0;
@@ -101,7 +100,7 @@ static int refuse(struct shm_rank *self)
     config.rank = 1;
     SHM_CHECK(co_shm_node_open(&self->node, &config) == -EINVAL);
     config = self->config;
-    config.all_agree = NULL;
+    config.minimum = NULL;
     SHM_CHECK(co_shm_node_open(&self->node, &config) == -EINVAL);
     return 0;
 }

@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -160,7 +161,7 @@ static int may_not_copy(struct shm_rank *self)
 static int agrees(struct shm_rank *self)
 {
     int mine = co_shm_node_single_copy(self->node);
-    int least = self->config.all_agree(self->config.arg, mine);
+    int least = shm_job_least(self, mine);
 
     SHM_CHECK(least == mine);
     return 0;
@@ -223,11 +224,11 @@ static void others_are_let_in_only_where_it_helps(void **state)
 
 static int is_not_measured(struct shm_rank *self)
 {
-    struct co_shm_measured measured;
-    int error = -1;
+    char *memory = NULL;
     SHM_CHECK(co_shm_node_single_copy(self->node));
-    SHM_CHECK(!co_shm_measure(self->node, &measured, &error));
-    SHM_CHECK(error == 0);
+    SHM_CHECK(shm_job_least(self, co_shm_measure_prepare(self->node, &memory)) == 0);
+    SHM_CHECK(shm_job_least(self, co_shm_measure_run(self->node, memory)) == -EPERM);
+    free(memory);
     return 0;
 }
 

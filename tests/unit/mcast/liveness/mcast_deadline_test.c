@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
 
 #define SECOND_NS UINT64_C(1000000000)
@@ -24,7 +24,7 @@ static void open_with_proof(struct world *world, const struct world_options *opt
 {
     world_open(world, options);
     for (int rank = 0; rank < options->members; rank++) {
-        world->mcast[rank]->config.deadline_ns = DEADLINE_NS;
+        inside_set_deadline(world->mcast[rank], DEADLINE_NS);
         co_mcast_set_liveness_proof(world->mcast[rank], proof);
     }
 }
@@ -160,8 +160,7 @@ static bool stops_half_way(struct world *world, struct co_mcast_op *ops[COLLECTI
     }
     world->mcast[SILENT] = NULL;
     pass(world, DEADLINE_NS / 2);
-    const struct co_receive_block *part = &ops[COLLECTOR]->parts[SILENT];
-    return part->count > 0 && part->count < part->chunks;
+    return inside_is_half_here(ops[COLLECTOR], SILENT);
 }
 
 static void half_a_contribution_is_a_beginning(void **state)
@@ -247,7 +246,7 @@ static void compute_for_long(bool returns, const char *faults)
     pass(&world, 20 * DEADLINE_NS);
     assert_int_equal(co_mcast_op_state(ops[0]), 0);
     // Itself now and then, for its host to say when its process is gone.
-    assert_true(world.mcast[0]->peers[COMPUTES].probed_ns > co_loopback_now_ns(world.hub) - 3 * DEADLINE_NS);
+    assert_true(inside_probed_ns(world.mcast[0], COMPUTES) > co_loopback_now_ns(world.hub) - 3 * DEADLINE_NS);
     if (!returns) {
         co_loopback_silence_host(world.hub, COMPUTES);
     }
@@ -300,7 +299,7 @@ static void time_elsewhere_is_no_silence(void **state)
     world.mcast[0] = NULL;
     co_loopback_silence_host(world.hub, 0);
     pass(&world, DEADLINE_NS / 2);
-    assert_int_not_equal(world.group[1]->suspect, 0);
+    assert_true(inside_suspects(world.group[1]));
     co_loopback_advance(world.hub, co_loopback_now_ns(world.hub) + 10 * DEADLINE_NS);
     assert_true(co_mcast_progress(member, co_loopback_now_ns(world.hub)) >= 0);
     pass(&world, DEADLINE_NS / 2);
@@ -312,24 +311,6 @@ static void time_elsewhere_is_no_silence(void **state)
     world.mcast[0] = source;
     world_close(&world);
     free(buffer);
-}
-
-// Rank 1 waits for rank 0, which is silent; its host is, too, if the proof is hosts'.
-static struct co_mcast_op *wait_for_silent(struct world *world, unsigned char *buffer, enum co_liveness_proof proof)
-{
-    struct world_options options = world_defaults(2);
-    open_with_proof(world, &options, proof);
-    world->mcast[0] = NULL;
-    co_loopback_silence_host(world->hub, 0);
-    return start_bcast(world, 1, buffer);
-}
-
-static void close_silent(struct world *world, struct co_mcast *silent, struct co_mcast_op *op)
-{
-    co_mcast_group_fail(world->group[1], -ETIMEDOUT);
-    co_mcast_op_release(op);
-    world->mcast[0] = silent;
-    world_close(world);
 }
 
 static int questions_left;
@@ -346,20 +327,27 @@ static void who_could_not_be_asked_is_not_given_up(void **state)
     (void)state;
     static unsigned char buffer[BYTES];
     struct world world;
-    struct co_mcast_op *op = wait_for_silent(&world, buffer, CO_LIVENESS_PROOF_HOSTS);
-    struct co_mcast *silent = world.group[0]->mcast;
-    const struct co_transport_ops *right = world.mcast[1]->transport->ops;
+    struct world_options options = world_defaults(2);
+    open_with_proof(&world, &options, CO_LIVENESS_PROOF_HOSTS);
+    struct co_mcast *silent = world.mcast[0];
+    world.mcast[0] = NULL;
+    co_loopback_silence_host(world.hub, 0);
+    struct co_mcast_op *op = start_bcast(&world, 1, buffer);
+    const struct co_transport_ops *right = world.transport[1]->ops;
     struct co_transport_ops crowded = *right;
     crowded.host_ask = ask_while_there_is_room;
     questions_left = 2;
-    world.mcast[1]->transport->ops = &crowded;
+    world.transport[1]->ops = &crowded;
     pass(&world, 4 * DEADLINE_NS);
     assert_int_equal(questions_left, 0);
     assert_int_equal(co_mcast_op_state(op), 0);
-    world.mcast[1]->transport->ops = right;
+    world.transport[1]->ops = right;
     pass(&world, 2 * DEADLINE_NS);
     assert_int_equal(co_mcast_op_state(op), -ETIMEDOUT);
-    close_silent(&world, silent, op);
+    co_mcast_group_fail(world.group[1], -ETIMEDOUT);
+    co_mcast_op_release(op);
+    world.mcast[0] = silent;
+    world_close(&world);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "mcast/state/endpoint.h"
+#include "mcast_inside.h"
 #include "mcast_world.h"
 
 enum { RANKS = 4, VICTIM = 2 };
@@ -43,8 +43,8 @@ static void require_all_alive(const struct world *world)
         for (int other = 0; other < RANKS; other++) {
             assert_false(co_mcast_is_gone(world->mcast[rank], other));
         }
-        assert_int_equal(world->mcast[rank]->dead_peers, 0);
-        assert_int_equal(world->group[rank]->broken, 0);
+        assert_int_equal(inside_dead_peers(world->mcast[rank]), 0);
+        assert_int_equal(inside_group_error(world->group[rank]), 0);
     }
 }
 
@@ -127,14 +127,14 @@ static void who_was_given_up_and_speaks_lives(void **state)
     slander(&world, 2 * SECOND_NS);
     assert_true(co_mcast_is_gone(world.mcast[0], VICTIM));
     assert_false(co_mcast_is_gone(world.mcast[0], 1));
-    assert_int_equal(world.mcast[0]->dead_peers, 1);
+    assert_int_equal(inside_dead_peers(world.mcast[0]), 1);
     world.mcast[VICTIM] = victim;
     co_mcast_query_liveness(world.mcast[0], VICTIM);
     for (int i = 0; i < 1000 && co_mcast_is_gone(world.mcast[0], VICTIM); i++) {
         world_turn(&world);
     }
     assert_false(co_mcast_is_gone(world.mcast[0], VICTIM));
-    assert_int_equal(world.mcast[0]->dead_peers, 0);
+    assert_int_equal(inside_dead_peers(world.mcast[0]), 0);
     world_close(&world);
 }
 

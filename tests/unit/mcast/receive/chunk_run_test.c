@@ -162,7 +162,7 @@ static void compare(const struct bench *one, const struct bench *many, bool gath
     static const enum co_counter_id same[] = {
         CO_COUNT_DATA_PLACED,    CO_COUNT_DATA_PLACED_BYTES, CO_COUNT_DATA_DUPLICATE, CO_COUNT_DATA_STALE,
         CO_COUNT_DATA_EARLY,     CO_COUNT_DROP_OWN,          CO_COUNT_DROP_FORGED,    CO_COUNT_DROP_FOREIGN,
-        CO_COUNT_DROP_MALFORMED, CO_COUNT_CONTROL_SENT,      CO_COUNT_FETCH_REQUESTS, CO_COUNT_FETCH_BYTES};
+        CO_COUNT_DROP_MALFORMED, CO_COUNT_CONTROL_SENT,      CO_COUNT_NACKS_SENT,     CO_COUNT_RETRANSMITTED};
     for (unsigned i = 0; i < sizeof same / sizeof *same; i++) {
         assert_int_equal(one->counters[same[i]], many->counters[same[i]]);
     }

@@ -77,7 +77,7 @@ static void chunks_of_another_size(void **state)
 }
 
 // As from the right neighbour, verified.
-static void fetch(struct co_mcast_group *group, uint32_t operation, uint32_t first, uint32_t count)
+static void nack_comes(struct co_mcast_group *group, uint32_t operation, uint32_t first, uint32_t count)
 {
     uint8_t body[CO_CONTROL_MAX];
     struct co_nack_body nack = {.source = 0, .why = CO_NACK_LOST};
@@ -115,16 +115,16 @@ static void chunks_behind_the_last_one(void **state)
     static unsigned char buffer[BYTES];
     struct co_mcast_op *op = have_all(buffer);
     const struct co_retransmit *repairs = world.mcast[SELF]->repairs;
-    uint64_t deferred = co_counter_read(CO_COUNT_FETCH_PARKED);
-    fetch(world.group[SELF], op->number, CHUNKS, 1);
-    fetch(world.group[SELF], op->number, CHUNKS + 70, 5);
-    fetch(world.group[SELF], op->number, UINT32_MAX, UINT32_MAX);
+    uint64_t deferred = co_counter_read(CO_COUNT_NACKS_DEFERRED);
+    nack_comes(world.group[SELF], op->number, CHUNKS, 1);
+    nack_comes(world.group[SELF], op->number, CHUNKS + 70, 5);
+    nack_comes(world.group[SELF], op->number, UINT32_MAX, UINT32_MAX);
     assert_int_equal(queued(), 0);
-    fetch(world.group[SELF], op->number, CHUNKS - 3, UINT32_MAX);
+    nack_comes(world.group[SELF], op->number, CHUNKS - 3, UINT32_MAX);
     assert_int_equal(queued(), 1);
     assert_int_equal(repairs[0].first, CHUNKS - 3);
     assert_int_equal(repairs[0].count, 3);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_PARKED), deferred);
+    assert_int_equal(co_counter_read(CO_COUNT_NACKS_DEFERRED), deferred);
     release(op);
 }
 
@@ -134,7 +134,7 @@ static void more_requests_than_are_queued(void **state)
     static unsigned char buffer[BYTES];
     struct co_mcast_op *op = have_all(buffer);
     for (uint32_t psn = 0; psn < CHUNKS; psn += 2) {
-        fetch(world.group[SELF], op->number, psn, 1);
+        nack_comes(world.group[SELF], op->number, psn, 1);
     }
     assert_int_equal(queued(), CO_RETRANSMIT_QUEUE);
     for (uint32_t i = 0; i < CO_RETRANSMIT_QUEUE; i++) {
@@ -149,17 +149,17 @@ static void bytes_that_are_the_programs_again(void **state)
     (void)state;
     static unsigned char buffer[BYTES];
     struct co_mcast_op *op = have_all(buffer);
-    fetch(world.group[SELF], op->number, 0, 2);
+    nack_comes(world.group[SELF], op->number, 0, 2);
     assert_int_equal(queued(), 1);
     op->state = 1;
     co_mcast_op_release(op);
-    uint64_t sent = co_counter_read(CO_COUNT_FETCH_BYTES), served = co_counter_read(CO_COUNT_FETCH_SERVED);
-    fetch(world.group[SELF], op->number, 0, 2);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_SERVED), served);
+    uint64_t sent = co_counter_read(CO_COUNT_RETRANSMITTED), served = co_counter_read(CO_COUNT_NACKS_ANSWERED);
+    nack_comes(world.group[SELF], op->number, 0, 2);
+    assert_int_equal(co_counter_read(CO_COUNT_NACKS_ANSWERED), served);
     assert_int_equal(queued(), 1);
     co_retransmit_progress(world.mcast[SELF]); // what had been asked for before
     assert_int_equal(queued(), 0);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), sent);
+    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), sent);
     op->state = 0;
     release(op);
 }
@@ -169,7 +169,7 @@ static void more_requests_than_are_kept(void **state)
     (void)state;
     struct co_mcast_group *group = world.group[SELF];
     for (uint32_t operation = 0; operation < 3 * CO_EARLY_NACKS; operation++) {
-        fetch(group, operation, 0, 1);
+        nack_comes(group, operation, 0, 1);
     }
     unsigned kept = 0;
     for (const struct co_early_nack *early = group->early_nacks; early != NULL; early = early->next) {

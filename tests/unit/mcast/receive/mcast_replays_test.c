@@ -238,14 +238,14 @@ static void copies_of_answers_are_no_answers(void **state)
     asker->now_ns += 1000;
     send_again(asker, &answer, 1);
     assert_true(asker->nack_rtt.smoothed_ns > 0);
-    struct co_rtt trip = asker->nack_rtt;
+    struct co_rtt rtt = asker->nack_rtt;
     struct heard rest = chunk_of_source(&world, 0, 2, 64); // of the same answer
     send_again(asker, &rest, 1);
-    assert_memory_equal(&asker->nack_rtt, &trip, sizeof(trip));
+    assert_memory_equal(&asker->nack_rtt, &rtt, sizeof(rtt));
     world.group[1]->requests = 3 * CO_WIRE_NACK_LABELS; // when that one left is not known any more
     struct heard late = chunk_of_source(&world, 0, 3, co_wire_nack_label(3 * CO_WIRE_NACK_LABELS - 40));
     send_again(asker, &late, 1);
-    assert_memory_equal(&asker->nack_rtt, &trip, sizeof(trip));
+    assert_memory_equal(&asker->nack_rtt, &rtt, sizeof(rtt));
     co_mcast_group_fail(world.group[1], -ECONNRESET);
     co_mcast_op_release(op);
     world_close(&world);

@@ -165,16 +165,16 @@ static void strangers_are_not_served(void **state)
     struct co_nack_body nack = {.source = 0, .why = CO_NACK_LOST};
     struct co_nack_range range = {0, 3};
     size_t bytes = co_wire_nack_encode(body, &nack, &range, 1);
-    uint64_t before = strays(), served = co_counter_read(CO_COUNT_FETCH_SERVED);
+    uint64_t before = strays(), served = co_counter_read(CO_COUNT_NACKS_ANSWERED);
     co_control_send_member(world.group[1], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its left neighbour
     pass(&world, 1000000);
     assert_int_equal(strays() - before, 1);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_SERVED), served);
+    assert_int_equal(co_counter_read(CO_COUNT_NACKS_ANSWERED), served);
     co_control_send_member(world.group[3], 2, CO_CONTROL_NACK, ops[2]->number, 1, body, bytes); // its right one
     co_control_send_member(world.group[2], 0, CO_CONTROL_NACK, ops[0]->number, 1, body, bytes); // whose block it is
     pass(&world, 1000000);
     assert_int_equal(strays() - before, 1);
-    assert_true(co_counter_read(CO_COUNT_FETCH_SERVED) > served);
+    assert_true(co_counter_read(CO_COUNT_NACKS_ANSWERED) > served);
     assert_int_equal(
         co_mcast_bcast_start(&ops[3], world.group[3], 0, data[3], sizeof(data[3]), co_loopback_now_ns(world.hub)), 0);
     world_run(&world, ops, 4, SECOND_NS);

@@ -21,7 +21,7 @@
 static const struct co_loss_timing TIMING = {.cutoff_ns = 1000,
                                              .retry_ns = 5000,
                                              .probe_ns = 5000,
-                                             .trip_ns = 500,
+                                             .rtt_ns = 500,
                                              .reorder_ns = 100,
                                              .budget = BUDGET,
                                              .is_next = true};

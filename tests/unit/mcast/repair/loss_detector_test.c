@@ -265,7 +265,7 @@ static void overtaken_requests_are_repeated(void **state)
     struct bench bench;
     struct co_loss_timing timing = TIMING;
     open_and_ask(&bench, &timing, 1, 7);
-    uint64_t at = 110 + TIMING.trip_ns + TIMING.reorder_ns;
+    uint64_t at = 110 + TIMING.rtt_ns + TIMING.reorder_ns;
     timing.answered = 7; // its own
     assert_int_equal(ask_with(&bench, &timing, at, ROOM), 0);
     timing.request = 9;

@@ -14,7 +14,7 @@
 #include "base/counters.h"
 #include "mcast_world.h"
 #include "mcast/repair/retransmit.h"
-#include "mcast/state/endpoint.h"
+#include "mcast/state/operation.h"
 
 enum { CHUNK = 100, CHUNKS = 60 };
 
@@ -34,15 +34,15 @@ static void an_early_request_is_answered_exactly(void **state)
     struct co_mcast_op *ops[3] = {NULL};
     unsigned char data[3][CHUNK * CHUNKS];
     pattern_fill(data[0], sizeof(data[0]), 1);
-    uint64_t fetched = co_counter_read(CO_COUNT_FETCH_BYTES), asked = co_counter_read(CO_COUNT_FETCH_REQUESTS);
+    uint64_t fetched = co_counter_read(CO_COUNT_RETRANSMITTED), asked = co_counter_read(CO_COUNT_NACKS_SENT);
     start(&world, &ops[0], 0, data[0]);
     start(&world, &ops[2], 2, data[2]); // its left neighbour is late
     uint64_t late_ns = co_loopback_now_ns(world.hub) + 3000000;
     while (co_loopback_now_ns(world.hub) < late_ns) {
         assert_true(world_turn(&world));
     }
-    assert_true(co_counter_read(CO_COUNT_FETCH_REQUESTS) > asked);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), fetched);
+    assert_true(co_counter_read(CO_COUNT_NACKS_SENT) > asked);
+    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), fetched);
     start(&world, &ops[1], 1, data[1]);
     world_run(&world, ops, 3, 1000000000);
     for (int rank = 0; rank < 3; rank++) {
@@ -50,7 +50,7 @@ static void an_early_request_is_answered_exactly(void **state)
         assert_true(pattern_matches(data[rank], sizeof(data[rank]), 1));
         co_mcast_op_release(ops[rank]);
     }
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES) - fetched, 2 * 2 * CHUNK);
+    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED) - fetched, 2 * 2 * CHUNK);
     world_settle(&world, 1000000000);
     world_close(&world);
 }
@@ -102,11 +102,11 @@ static void a_guess_with_many_gaps_is_told_the_end_once(void **state)
     struct co_control control = {.operation = ops[0]->number, .entries = CHUNKS / 2};
     co_wire_nack_encode(body, &nack, ranges, CHUNKS / 2);
     uint64_t sent = co_counter_read(CO_COUNT_CONTROL_SENT);
-    uint64_t repaired = co_counter_read(CO_COUNT_FETCH_BYTES);
+    uint64_t repaired = co_counter_read(CO_COUNT_RETRANSMITTED);
     co_nack_receive(world.group[0], 1, &control, body);
     co_retransmit_progress(world.mcast[0]);
     assert_int_equal(co_counter_read(CO_COUNT_CONTROL_SENT) - sent, 1);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), repaired);
+    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), repaired);
     start(&world, &ops[1], 1, data[1]);
     world_run(&world, ops, 2, 1000000000);
     assert_true(pattern_matches(data[1], sizeof(data[1]), 1));

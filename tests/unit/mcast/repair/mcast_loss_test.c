@@ -36,7 +36,7 @@ struct cost {
 static struct cost run(const struct world_options *options, bool is_bcast, size_t bytes, int times)
 {
     struct world world;
-    struct cost cost = {.fetched = co_counter_read(CO_COUNT_FETCH_BYTES),
+    struct cost cost = {.fetched = co_counter_read(CO_COUNT_RETRANSMITTED),
                         .sent = co_counter_read(CO_COUNT_DATA_SENT_BYTES),
                         .wire_lost = co_counter_read(CO_COUNT_FAULTS_INJECTED)};
     world_open(&world, options);
@@ -49,7 +49,7 @@ static struct cost run(const struct world_options *options, bool is_bcast, size_
         }
     }
     cost.ns = co_loopback_now_ns(world.hub) - cost.ns;
-    cost.fetched = co_counter_read(CO_COUNT_FETCH_BYTES) - cost.fetched;
+    cost.fetched = co_counter_read(CO_COUNT_RETRANSMITTED) - cost.fetched;
     cost.sent = co_counter_read(CO_COUNT_DATA_SENT_BYTES) - cost.sent;
     cost.wire_lost = co_counter_read(CO_COUNT_FAULTS_INJECTED) - cost.wire_lost;
     world_close(&world);

@@ -76,8 +76,8 @@ static void pass(uint64_t ns)
 static void look(void)
 {
     job.control = co_counter_read(CO_COUNT_CONTROL_SENT);
-    job.requests = co_counter_read(CO_COUNT_FETCH_REQUESTS);
-    job.fetched = co_counter_read(CO_COUNT_FETCH_BYTES);
+    job.requests = co_counter_read(CO_COUNT_NACKS_SENT);
+    job.fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
 }
 
 static void finish(void)
@@ -110,7 +110,7 @@ static struct rate wait_for_one(const struct world_options *options, int operati
     look();
     pass(4 * SECOND_NS);
     struct rate rate = {(co_counter_read(CO_COUNT_CONTROL_SENT) - job.control) / 4,
-                        (co_counter_read(CO_COUNT_FETCH_REQUESTS) - job.requests) / 4};
+                        (co_counter_read(CO_COUNT_NACKS_SENT) - job.requests) / 4};
     print_message("%d members, %d outstanding%s: %" PRIu64 " messages and %" PRIu64 " requests in a second\n",
                   job.members, operations, is_deaf ? ", deaf" : "", rate.control, rate.requests);
     begin_all(true);
@@ -154,8 +154,8 @@ static void when_multicast_dies_blocks_are_asked_for_once(void **state)
         begin_all(false);
         begin_all(true);
         finish();
-        uint64_t blocks = OPERATIONS_MAX * 8 * 7, requests = co_counter_read(CO_COUNT_FETCH_REQUESTS) - job.requests;
-        uint64_t fetched = co_counter_read(CO_COUNT_FETCH_BYTES) - job.fetched;
+        uint64_t blocks = OPERATIONS_MAX * 8 * 7, requests = co_counter_read(CO_COUNT_NACKS_SENT) - job.requests;
+        uint64_t fetched = co_counter_read(CO_COUNT_RETRANSMITTED) - job.fetched;
         print_message("%" PRIu64 " requests for %" PRIu64 " blocks, %" PRIu64 " bytes fetched of %" PRIu64 "\n",
                       requests, blocks, fetched, blocks * BYTES);
         assert_true(requests <= blocks * 3 / 2);

@@ -39,8 +39,8 @@ struct outcome {
 static struct outcome run(const struct world_options *options, void (*spoil)(struct world *world))
 {
     struct world world;
-    uint64_t fetched = co_counter_read(CO_COUNT_FETCH_BYTES), forged = co_counter_read(CO_COUNT_DROP_FORGED),
-             requests = co_counter_read(CO_COUNT_FETCH_REQUESTS);
+    uint64_t fetched = co_counter_read(CO_COUNT_RETRANSMITTED), forged = co_counter_read(CO_COUNT_DROP_FORGED),
+             requests = co_counter_read(CO_COUNT_NACKS_SENT);
     world_open(&world, options);
     if (spoil != NULL) {
         spoil(&world);
@@ -51,9 +51,9 @@ static struct outcome run(const struct world_options *options, void (*spoil)(str
     }
     world_settle(&world, LIMIT_NS);
     struct co_loopback_read_counts counts = co_loopback_read_counts(world.hub);
-    struct outcome outcome = {counts.done, counts.refused, co_counter_read(CO_COUNT_FETCH_BYTES) - fetched,
+    struct outcome outcome = {counts.done, counts.refused, co_counter_read(CO_COUNT_RETRANSMITTED) - fetched,
                               co_counter_read(CO_COUNT_DROP_FORGED) - forged,
-                              co_counter_read(CO_COUNT_FETCH_REQUESTS) - requests};
+                              co_counter_read(CO_COUNT_NACKS_SENT) - requests};
     world_close(&world);
     return outcome;
 }
@@ -238,9 +238,10 @@ static void send_lent(struct world *world, int from, int to, uint32_t operation,
     struct co_read_offer_body lent = {.key = 12345, .address = 1, .block_bytes = block_bytes};
     co_wire_read_offer_encode(body, &lent);
     for (unsigned i = 0; i < 3; i++) {
-        co_wire_lent_chunk_encode(body, &(struct co_read_offer_chunk){.psn = i * 300}, i); // of 401
+        co_wire_read_offer_chunk_encode(body, &(struct co_read_offer_chunk){.psn = i * 300}, i); // of 401
     }
-    co_control_send_member(world->group[from], to, CO_CONTROL_READ_OFFER, operation, 3, body, co_wire_lent_bytes(3));
+    co_control_send_member(world->group[from], to, CO_CONTROL_READ_OFFER, operation, 3, body,
+                           co_wire_read_offer_bytes(3));
 }
 
 static void what_is_lent_by_strangers_or_in_error(void **state)

@@ -78,8 +78,8 @@ static void begin_operations(struct world *world, int rank, struct side *side, c
 
 static struct bill run(struct world *world, const struct program *program)
 {
-    struct bill bill = {co_loopback_now_ns(world->hub), co_counter_read(CO_COUNT_FETCH_REQUESTS),
-                        co_counter_read(CO_COUNT_FETCH_BYTES), co_counter_read(CO_COUNT_FAULTS_INJECTED)};
+    struct bill bill = {co_loopback_now_ns(world->hub), co_counter_read(CO_COUNT_NACKS_SENT),
+                        co_counter_read(CO_COUNT_RETRANSMITTED), co_counter_read(CO_COUNT_FAULTS_INJECTED)};
     struct side *sides = calloc(MEMBERS, sizeof(*sides));
     dice = 1;
     for (int finished = 0; finished < MEMBERS;) {
@@ -96,9 +96,9 @@ static struct bill run(struct world *world, const struct program *program)
         }
     }
     free(sides);
-    return (struct bill){
-        co_loopback_now_ns(world->hub) - bill.ns, co_counter_read(CO_COUNT_FETCH_REQUESTS) - bill.requests,
-        co_counter_read(CO_COUNT_FETCH_BYTES) - bill.fetched, co_counter_read(CO_COUNT_FAULTS_INJECTED) - bill.faults};
+    return (struct bill){co_loopback_now_ns(world->hub) - bill.ns, co_counter_read(CO_COUNT_NACKS_SENT) - bill.requests,
+                         co_counter_read(CO_COUNT_RETRANSMITTED) - bill.fetched,
+                         co_counter_read(CO_COUNT_FAULTS_INJECTED) - bill.faults};
 }
 
 static struct world_options lab(const char *faults)

@@ -112,7 +112,7 @@ static void run(const struct path *path, size_t burst_bytes)
     open_world(&world, path, burst_bytes);
     double placed = (double)path->bytes * (path->members - 1) * (path->is_allgather ? path->members : 1);
     for (unsigned i = 0; i < TIMES; i++) {
-        uint64_t began_ns = co_loopback_now_ns(world.hub), fetched = co_counter_read(CO_COUNT_FETCH_BYTES);
+        uint64_t began_ns = co_loopback_now_ns(world.hub), fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
         if (path->is_allgather) {
             world_allgather(&world, path->bytes, i);
         } else {
@@ -120,7 +120,7 @@ static void run(const struct path *path, size_t burst_bytes)
         }
         double took_ns = (double)(co_loopback_now_ns(world.hub) - began_ns);
         double over = 100 * took_ns / limit_ns(path);
-        double repaired = 100 * (double)(co_counter_read(CO_COUNT_FETCH_BYTES) - fetched) / placed;
+        double repaired = 100 * (double)(co_counter_read(CO_COUNT_RETRANSMITTED) - fetched) / placed;
         print_message("%2d members, %s %zu, %g Mbit/s, ports %g: %.0f %% of the limit, %.1f %% repaired\n",
                       path->members, path->is_allgather ? "Allgather" : "Bcast", path->bytes, path->link_mbit,
                       path->port_mbit, over, repaired);
@@ -161,12 +161,12 @@ static void what_was_let_through_at_once_is_no_trip(void **state)
     struct world world;
     open_world(&world, &path, TOKENS);
     co_loopback_advance(world.hub, 10 * CO_NS_PER_S);
-    uint64_t began_ns = co_loopback_now_ns(world.hub), fetched = co_counter_read(CO_COUNT_FETCH_BYTES);
+    uint64_t began_ns = co_loopback_now_ns(world.hub), fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
     world_allgather(&world, path.bytes, 0);
     double over = 100 * (double)(co_loopback_now_ns(world.hub) - began_ns) / limit_ns(&path);
     print_message("after an idle time: %.0f %% of the limit\n", over);
     assert_true(over <= path.longest);
-    assert_int_equal(co_counter_read(CO_COUNT_FETCH_BYTES), fetched);
+    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), fetched);
     world_settle(&world, 60 * CO_NS_PER_S);
     world_close(&world);
 }

@@ -6,7 +6,6 @@
 #define CASTOFF_TESTS_MCAST_SEEDS_H
 
 #include "base/counters.h"
-#include "mcast/state/endpoint.h"
 #include "mcast_world.h"
 
 enum { MEMBERS = 4, BYTES = 5000, NOT_ARMED = -1 };

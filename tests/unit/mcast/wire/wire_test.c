@@ -157,7 +157,7 @@ static void control_bytes(void **state)
     assert_true(back.sequence == control.sequence);
 }
 
-static void progress_body(void **state)
+static void ack_body(void **state)
 {
     (void)state;
     static const uint8_t golden[] = {4,    3,    2, 1, 0xd4, 0xc3, 0xb2, 0xa1, 9, 0, 0, 0, 0xff, 0xff, 0xff, 0x7f,
@@ -177,7 +177,7 @@ static void progress_body(void **state)
     }
 }
 
-static void fetch_body(void **state)
+static void nack_body(void **state)
 {
     (void)state;
     static const uint8_t golden[] = {0x0b, 0x0a, 2, 0x43, 4, 3, 2, 1, 5, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 0, 0};
@@ -206,7 +206,7 @@ static void fetch_body(void **state)
     }
 }
 
-static void lent_body(void **state)
+static void read_offer_body(void **state)
 {
     (void)state;
     static const uint8_t golden[] = {0x0b, 0x0a, 0, 0x43, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,
@@ -223,10 +223,10 @@ static void lent_body(void **state)
     struct co_read_offer_chunk chunks[] = {{9, {0xa0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xaf}},
                                            {0x01000007, {0xb0, 1, 2, 3, 4, 5, 6, 0xb7}}};
     uint8_t data[sizeof(golden)];
-    assert_int_equal(co_wire_lent_bytes(2), sizeof(golden));
+    assert_int_equal(co_wire_read_offer_bytes(2), sizeof(golden));
     co_wire_read_offer_encode(data, &body);
     for (unsigned i = 2; i-- > 0;) {
-        co_wire_lent_chunk_encode(data, &chunks[i], i);
+        co_wire_read_offer_chunk_encode(data, &chunks[i], i);
     }
     assert_memory_equal(data, golden, sizeof(golden));
     co_wire_read_offer_decode(&back, data);
@@ -237,7 +237,7 @@ static void lent_body(void **state)
     assert_int_equal(back.block_bytes, body.block_bytes);
     for (unsigned i = 0; i < 2; i++) {
         struct co_read_offer_chunk chunk;
-        co_wire_lent_chunk_decode(&chunk, data, i);
+        co_wire_read_offer_chunk_decode(&chunk, data, i);
         assert_memory_equal(&chunk, &chunks[i], sizeof(chunk));
     }
     data[3] = 0x80; // no label
@@ -374,8 +374,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chunk_bytes),      cmocka_unit_test(contribution_bytes),
         cmocka_unit_test(block_of_48_bits), cmocka_unit_test(control_bytes),
-        cmocka_unit_test(progress_body),    cmocka_unit_test(fetch_body),
-        cmocka_unit_test(lent_body),        cmocka_unit_test(nonces),
+        cmocka_unit_test(ack_body),         cmocka_unit_test(nack_body),
+        cmocka_unit_test(read_offer_body),  cmocka_unit_test(nonces),
         cmocka_unit_test(chunks_refused),   cmocka_unit_test(control_refused),
         cmocka_unit_test(too_short),        cmocka_unit_test(junk),
         cmocka_unit_test(chunk_counts),

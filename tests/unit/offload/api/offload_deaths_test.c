@@ -9,6 +9,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -18,6 +19,24 @@
 
 #include "offload_ranks.h"
 
+// The last error is one of that rank, and says on which host it is.
+static bool why_names(int rank)
+{
+    char host[CO_OFFLOAD_PLACE_BYTES] = "", expected[CO_OFFLOAD_WHY_BYTES];
+    MUST(gethostname(host, sizeof host - 1) == 0);
+    snprintf(expected, sizeof expected, "rank %d on host %s has ended", rank, host);
+    return strstr(castoff_offload_why(), expected) != NULL;
+}
+
+// So is one of its own proxy.
+static bool why_names_the_proxy(void)
+{
+    char host[CO_OFFLOAD_PLACE_BYTES] = "", expected[CO_OFFLOAD_WHY_BYTES];
+    MUST(gethostname(host, sizeof host - 1) == 0);
+    snprintf(expected, sizeof expected, "the proxy of host %s has ended", host);
+    return strstr(castoff_offload_why(), expected) != NULL;
+}
+
 // Rank 1 is gone in one way or another, while rank 0 waits for it.
 static void waits_for_the_dead(struct castoff_offload_world *world)
 {
@@ -25,9 +44,9 @@ static void waits_for_the_dead(struct castoff_offload_world *world)
     char byte;
     MUST(castoff_offload_receive(world, &byte, 1, 1, 0, &request) == 0);
     ranks_shared->words[0] = 1;
-    MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);
+    MUST(castoff_offload_wait(request, NULL) == -ECONNRESET && why_names(1));
     MUST(castoff_offload_send(world, &byte, 1, 1, 0, &request) == 0);
-    MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);
+    MUST(castoff_offload_wait(request, NULL) == -ECONNRESET && why_names(1));
     MUST(castoff_offload_close(world) == 0);
 }
 
@@ -107,7 +126,7 @@ static void loses_its_proxy(void)
     if (ranks_own == 0) {
         RANKS_UNTIL(ranks_shared->words[1] == 1);
         MUST(kill(ranks_shared->proxy, SIGKILL) == 0);
-        MUST(castoff_offload_wait(request, NULL) == -ECONNRESET); // that sleeps
+        MUST(castoff_offload_wait(request, NULL) == -ECONNRESET && why_names_the_proxy()); // that sleeps
     } else {
         while (!is_done) { // that asks
             MUST(castoff_offload_test(request, &is_done) == 0);
@@ -149,6 +168,7 @@ static void loses_the_other_proxy(void)
         MUST(ranks_shared->words[1] != world->proxy && kill(ranks_shared->words[1], SIGKILL) == 0);
     }
     MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);
+    MUST(ranks_own == 0 ? why_names(1) : why_names_the_proxy());
     if (ranks_own == 0) { // whose own proxy is there, and knows
         MUST(castoff_offload_send(world, &byte, 1, 1, 0, &request) == 0);
         MUST(castoff_offload_wait(request, NULL) == -ECONNRESET);

@@ -88,6 +88,27 @@ static void a_host_may_be_several_nodes(void **state)
     assert_int_equal(job.rank_cores[0], 0x15);
 }
 
+// Ranks of a node take its proxies in turn; a node of fewer ranks has fewer.
+static void a_node_may_have_several_proxies(void **state)
+{
+    (void)state;
+    static const int first[RANKS] = {0, 1, 2, 3, 0, 5}, in_nodes[RANKS] = {0, 1, 2, 3, 4, 5};
+    facts[0].node_proxies = 2;
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(co_offload_node_first(facts, i), first[i]);
+    }
+    co_offload_node_describe(facts, RANKS, 4, &job, ranks);
+    assert_int_equal(job.proxies, 5);
+    assert_int_equal(job.self, 0);
+    assert_int_equal(ranks[2].process, 0); // of the node, and of another proxy
+    assert_int_equal(ranks[0].process, 100);
+    assert_int_equal(job.rank_cores[0], 0x15);
+    facts[0].node_ranks = 2;
+    for (int i = 0; i < RANKS; i++) {
+        assert_int_equal(co_offload_node_first(facts, i), in_nodes[i]);
+    }
+}
+
 static void a_place_is_where_most_others_are(void **state)
 {
     (void)state;
@@ -143,6 +164,7 @@ int main(void)
         cmocka_unit_test_setup(a_host_is_a_node, begin),
         cmocka_unit_test_setup(namespaces_are_hosts, begin),
         cmocka_unit_test_setup(a_host_may_be_several_nodes, begin),
+        cmocka_unit_test_setup(a_node_may_have_several_proxies, begin),
         cmocka_unit_test_setup(a_place_is_where_most_others_are, begin),
         cmocka_unit_test_setup(a_bridge_that_all_have_is_no_place, begin),
         cmocka_unit_test(this_process_knows_itself),

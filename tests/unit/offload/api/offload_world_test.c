@@ -194,6 +194,28 @@ static void groups_of_two_nodes_test(void **state)
     unsetenv("CASTOFF_NODE_RANKS");
 }
 
+static void two_proxies(void)
+{
+    struct castoff_offload_world *world = ranks_world();
+    ranks_shared->words[ranks_own] = world->proxy;
+    for (int i = 0; i < ranks_count; i++) {
+        RANKS_UNTIL(ranks_shared->words[i] != 0);
+    }
+    for (int i = 0; i < ranks_count; i++) {
+        MUST((ranks_shared->words[i] == world->proxy) == (i % 2 == ranks_own % 2));
+    }
+    MUST(castoff_offload_close(world) == 0);
+    groups();
+}
+
+static void two_proxies_of_a_node_test(void **state)
+{
+    (void)state;
+    setenv("CASTOFF_PROXIES", "2", 1);
+    ranks_run(4, two_proxies);
+    unsetenv("CASTOFF_PROXIES");
+}
+
 static void nodes_of_one_rank_test(void **state)
 {
     (void)state;
@@ -201,6 +223,53 @@ static void nodes_of_one_rank_test(void **state)
     ranks_run(2, ping_pong);
     ranks_run(2, errors);
     unsetenv("CASTOFF_NODE_RANKS");
+}
+
+// What another rank waits for goes on while this one waits for it: it sends when that has been called.
+static void other_progress(void *arg)
+{
+    _Atomic int *calls = arg;
+    (*calls)++;
+}
+
+static int arg_gather(void *arg, const void *mine, void *all, size_t bytes)
+{
+    (void)arg;
+    return ranks_gather(NULL, mine, all, bytes);
+}
+
+static void progresses(void)
+{
+    enum { PROGRESSED = 100 };
+    struct castoff_offload_world *world;
+    struct castoff_offload_request *request;
+    char byte = 'p';
+    int error =
+        castoff_offload_open(&world, &(struct castoff_offload_job){.rank = ranks_own,
+                                                                   .size = 2,
+                                                                   .allgather = arg_gather,
+                                                                   .arg = &ranks_shared->words[ranks_own],
+                                                                   .command = ranks_command(),
+                                                                   .progress = ranks_own == 0 ? other_progress : NULL});
+    ranks_shared->is_denied = ranks_shared->is_denied || error == -EPERM;
+    if (error == -EPERM) {
+        return;
+    }
+    MUST(error == 0);
+    if (ranks_own == 0) {
+        MUST(castoff_offload_receive(world, &byte, 1, 1, 0, &request) == 0);
+    } else {
+        RANKS_UNTIL(ranks_shared->words[0] >= PROGRESSED);
+        MUST(ranks_shared->words[1] == 0);
+        MUST(castoff_offload_send(world, &byte, 1, 0, 0, &request) == 0);
+    }
+    MUST(castoff_offload_wait(request, NULL) == 0 && castoff_offload_close(world) == 0);
+}
+
+static void waiting_lets_others_go_on(void **state)
+{
+    (void)state;
+    ranks_run(2, progresses);
 }
 
 // Each rank's memory of the ring is its part of what the test sees.
@@ -269,7 +338,9 @@ int main(void)
         cmocka_unit_test(groups_test),
         cmocka_unit_test(groups_staged_test),
         cmocka_unit_test(groups_of_two_nodes_test),
+        cmocka_unit_test(two_proxies_of_a_node_test),
         cmocka_unit_test(nodes_of_one_rank_test),
+        cmocka_unit_test(waiting_lets_others_go_on),
         cmocka_unit_test(bytes_arrive_while_all_ranks_are_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

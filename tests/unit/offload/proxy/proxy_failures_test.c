@@ -37,9 +37,12 @@ static void a_fault_ends_what_needs_it_and_nothing_else(void **state)
     assert_int_equal(rig.result[0][0], -EFAULT);
     assert_int_equal(rig.result[1][0], -ECONNRESET);
     assert_int_equal(rig.result[2][0], -ECONNRESET);
+    // Each is told with whom it was, one more than its rank.
+    assert_true(rig.with[0][0] == 2 && rig.with[1][0] == 1 && rig.with[2][0] == 2);
     assert_true(proxy_rig_has(&rig, 2, 0, 40, 3)); // not what rank 1 had there before
     assert_int_equal(rig.result[0][1], 0);
     assert_int_equal(rig.result[2][1], 0);
+    assert_true(rig.with[0][1] == 0 && rig.with[2][1] == 0);
 }
 
 static void a_receive_without_memory_stops_its_sender(void **state)

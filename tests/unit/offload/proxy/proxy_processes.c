@@ -163,7 +163,7 @@ void processes_start(void (*program)(struct co_rank_client *client))
     assert_int_equal(pipe(processes.to_proxies), 0);
     for (int i = 0; i < PROCESSES_RANKS; i++) {
         assert_int_equal(pipe(processes.to_rank[i]), 0);
-        assert_int_equal(co_segment_memory_create(&processes.segments[i], &fd), 0);
+        assert_int_equal(co_segment_memory_create(&processes.segments[i], false, &fd), 0);
         close(fd);
     }
     struct co_proxy_config config = {.proxies = PROCESSES_PROXIES,

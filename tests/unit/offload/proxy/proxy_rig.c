@@ -15,6 +15,7 @@ static void completed(void *context, int rank, uint32_t ticket, const struct co_
     struct proxy_rig *rig = context;
     assert_int_equal(rig->result[rank][ticket], RIG_PENDING);
     rig->result[rank][ticket] = completion->error;
+    rig->with[rank][ticket] = completion->with;
     rig->bytes[rank][ticket] = completion->bytes;
 }
 

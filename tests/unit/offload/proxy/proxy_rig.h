@@ -17,7 +17,8 @@ struct proxy_rig {
     int proxy_of_rank[RIG_RANKS];
     unsigned char memory[RIG_RANKS][RIG_BYTES];
     struct memory_window windows[RIG_RANKS];
-    int result[RIG_RANKS][8]; // by ticket: RIG_PENDING, or the error of its completion
+    uint32_t with[RIG_RANKS][8]; // of completions
+    int result[RIG_RANKS][8];    // by ticket: RIG_PENDING, or the error of its completion
     uint64_t bytes[RIG_RANKS][8];
     bool is_held[LOOPBACK_PROXIES][LOOPBACK_PROXIES][CO_CARRIER_CONNECTIONS]; // delivers nothing
     int refusal;                                                              // of the last record that was refused

@@ -79,13 +79,13 @@ static void multicast_that_stops_is_seen(void **state)
     // 20 rounds of two broadcasts on each side
     assert_true(result.fades_after_s > 19.9 && result.fades_after_s < 20.1);
     free(text);
-    char much[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  fetch_bytes_sent 500 bytes\n";
+    char much[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  retransmitted_bytes 500 bytes\n";
     co_check_read_report(&result, much);
     assert_true(result.fades_after_s > 0);
-    char little[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  fetch_bytes_sent 5 bytes\n";
+    char little[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  retransmitted_bytes 5 bytes\n";
     co_check_read_report(&result, little);
     assert_true(result.fades_after_s == 0);
-    char most[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  fetch_bytes_sent 885 bytes\n";
+    char most[] = "udp: eth0\n  data_bytes_placed 1000 bytes\n  retransmitted_bytes 885 bytes\n";
     co_check_read_report(&result, most);
     assert_true(result.fades_after_s == CO_CHECK_UNKNOWN_S); // by the times alone nothing was seen
 }
@@ -96,7 +96,7 @@ static void the_report_says_what_there_was(void **state)
     (void)state;
     report(&result, "castoff report: 4 ranks on 4 nodes, served\nudp: eth0 10.77.0.1, groups 239.192.7.4-7 port 41234\n"
                     "counters\n  data_bytes_placed            1000 bytes (payload)\n"
-                    "  fetch_bytes_sent               25 bytes (payload sent again)\n");
+                    "  retransmitted_bytes               25 bytes (payload sent again)\n");
     assert_true(result.has_multicast && result.again == 0.025);
     report(&result, "verbs: rxe0 port 1\n  data_bytes_placed            1000 bytes (payload)\n");
     assert_true(result.has_multicast && result.again == 0);

@@ -7,7 +7,7 @@
 // environment: CASTOFF_COORDINATOR=127.0.0.1:9 CASTOFF_COORDINATOR_SECRET=/nowhere/secret CASTOFF_PLACED_MIN=1M
 // expect: every rank has every root's bytes
 // taken: MPI_Bcast MPI_Allgather
-// report: counters["placed_broadcasts"] == 0
+// report: counters["onesided_broadcasts"] == 0
 #include "oracle/verdict.h"
 
 #include <stdlib.h>

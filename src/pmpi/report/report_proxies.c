@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//
+// Proxies in the report; see the header.
+#define _GNU_SOURCE
+#include "pmpi/report/report_proxies.h"
+
+#include <dlfcn.h>
+#include <stddef.h>
+
+// In the order of enum castoff_offload_count of castoff_offload.h.
+static const enum co_counter_id counted[] = {
+    CO_COUNT_PROXY_WORLDS, CO_COUNT_PROXY_REFUSED,        CO_COUNT_PROXY_CALLS,       CO_COUNT_PROXY_CACHED,
+    CO_COUNT_PROXY_FAILED, CO_COUNT_PROXY_RECEIVED_BYTES, CO_COUNT_PROXY_COPIED_BYTES};
+enum { COUNTED = sizeof counted / sizeof counted[0] };
+
+void co_report_proxies_count(uint64_t counters[CO_COUNTER_COUNT])
+{
+    size_t (*ask)(uint64_t *, size_t) = NULL;
+    uint64_t counts[COUNTED];
+
+    *(void **)&ask = dlsym(RTLD_DEFAULT, "castoff_offload_counts");
+    size_t given = ask != NULL ? ask(counts, COUNTED) : 0;
+    for (size_t i = 0; i < given; i++) {
+        counters[counted[i]] = counts[i];
+    }
+}
+
+const char *co_report_proxies_state(void)
+{
+    const char *(*ask)(void) = NULL;
+
+    *(void **)&ask = dlsym(RTLD_DEFAULT, "castoff_offload_state");
+    return ask != NULL ? ask() : "";
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The nonblocking and the persistent collectives with 64 MiB in all, one after the other in one buffer: a broadcast,
+// blocks of which one is three times the other and stands behind it, and equal ones. Persistent ones are started twice.
+// ranks: 2
+// memory: 1
+// modes: on
+// timeout: 120
+// expect: right bytes
+// taken: MPI_Ibcast MPI_Iallgather MPI_Iallgatherv MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
+#include "oracle/verdict.h"
+
+#include <mpi-ext.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MEBIBYTE (1 << 20)
+#define ALL (64 * MEBIBYTE)
+#define ROOT 1
+
+static unsigned char *buffer;
+static const int unequal[2] = {16 * MEBIBYTE, 48 * MEBIBYTE}, behind[2] = {48 * MEBIBYTE, 0};
+static const int equal[2] = {ALL / 2, ALL / 2}, in_order[2] = {0, ALL / 2};
+static const int whole[2] = {0, ALL}, at_first[2] = {0, 0};
+
+// Own bytes where they belong, all others wiped.
+static void fill(int operation, const int counts[2], const int places[2])
+{
+    int self = co_test_rank();
+    memset(buffer, 0, ALL);
+    co_test_pattern_fill(buffer + places[self], (size_t)counts[self],
+                         co_test_seed(self, operation, (size_t)counts[self]));
+}
+
+static void check(int operation, const int counts[2], const int places[2], const char *what)
+{
+    for (int of = 0; of < 2; of++) {
+        size_t bytes = (size_t)counts[of];
+        size_t at = co_test_pattern_mismatch(buffer + places[of], bytes, co_test_seed(of, operation, bytes));
+        co_test_expect(at == bytes, "%s: byte %zu of %zu of rank %d differs", what, at, bytes, of);
+    }
+}
+
+static void run(MPI_Request *request, int starts, int operation, const int counts[2], const int places[2],
+                const char *what)
+{
+    for (int start = 0; start < starts; start++) {
+        fill(operation + start, counts, places);
+        MPI_Start(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
+        check(operation + start, counts, places, what);
+    }
+    MPI_Request_free(request);
+}
+
+static void nonblocking(void)
+{
+    MPI_Request request;
+    fill(1, whole, at_first);
+    MPI_Ibcast(buffer, ALL, MPI_BYTE, ROOT, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(1, whole, at_first, "MPI_Ibcast");
+    fill(2, unequal, behind);
+    MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, unequal, behind, MPI_BYTE, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(2, unequal, behind, "MPI_Iallgatherv");
+    fill(3, equal, in_order);
+    MPI_Iallgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, ALL / 2, MPI_BYTE, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    check(3, equal, in_order, "MPI_Iallgather");
+}
+
+static void persistent(void)
+{
+    MPI_Request request;
+    MPIX_Bcast_init(buffer, ALL, MPI_BYTE, ROOT, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    run(&request, 2, 4, whole, at_first, "MPIX_Bcast_init");
+    MPIX_Allgatherv_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, unequal, behind, MPI_BYTE, MPI_COMM_WORLD,
+                         MPI_INFO_NULL, &request);
+    run(&request, 2, 6, unequal, behind, "MPIX_Allgatherv_init");
+    MPIX_Allgather_init(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, buffer, ALL / 2, MPI_BYTE, MPI_COMM_WORLD, MPI_INFO_NULL,
+                        &request);
+    run(&request, 2, 8, equal, in_order, "MPIX_Allgather_init");
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    co_test_begin();
+    buffer = malloc(ALL);
+    if (buffer == NULL) {
+        return co_test_skip("not enough memory");
+    }
+    nonblocking();
+    persistent();
+    free(buffer);
+    return co_test_finish();
+}
