@@ -9,12 +9,8 @@ MPICH_SRC    := $(filter-out src/mpi_below/%,$(PMPI_SRC)) $(addprefix src/mpi_be
 MPICH_OBJ    := $(MPICH_SRC:%.c=$(BUILD)/obj-mpich/%.o)
 
 .PHONY: mpich
-mpich: $(if $(MPICH_CFLAGS),$(BUILD)/libcastoff-mpich.so,mpich-missing)
-
-.PHONY: mpich-missing
-mpich-missing:
-	@echo "there is no $(MPICH_MPICC) that says where mpi.h is; the package libmpich-dev has it"
-	@false
+mpich: $(if $(MPICH_CFLAGS),$(BUILD)/libcastoff-mpich.so)
+	@$(if $(MPICH_CFLAGS),:,echo "there is no $(MPICH_MPICC) that says where mpi.h is; the package libmpich-dev has it"; exit 1)
 
 $(BUILD)/obj-mpich/%.o: %.c Makefile
 	@mkdir -p $(@D)

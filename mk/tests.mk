@@ -121,6 +121,11 @@ test-all: deps
 test-families: deps
 	@bash tests/families/open_mpi_5.sh $(FAMILIES)
 
+# The same under this machine's MPICH; MPICH_TESTS="--mode on bcast" says which.
+.PHONY: test-mpich
+test-mpich:
+	@bash tests/families/mpich.sh $(MPICH_TESTS)
+
 # The laboratory with RDMA (tests/lab-verbs/README.md): its self test and all that runs in it.
 .PHONY: lab-verbs
 lab-verbs: deps

@@ -10,7 +10,9 @@
 // expect: a line of each survivor
 #include <mpi.h>
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

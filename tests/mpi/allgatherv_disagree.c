@@ -10,7 +10,9 @@
 // taken: MPI_Bcast MPI_Ibcast MPI_Allgather MPI_Iallgather MPI_Allgatherv MPI_Iallgatherv MPIX_Allgatherv_init
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,9 @@
 // taken: MPI_Allgatherv MPI_Iallgatherv MPI_Ibcast MPIX_Bcast_init MPIX_Allgather_init MPIX_Allgatherv_init
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <stdlib.h>
 #include <string.h>
 

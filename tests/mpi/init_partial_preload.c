@@ -19,6 +19,7 @@
 static void restart_differently(char **argv, const char *how)
 {
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    rank = rank != NULL ? rank : getenv("PMI_RANK"); // MPICH's launcher
     if (rank == NULL || atoi(rank) % 2 == 0 || getenv("RESTARTED") != NULL) {
         return;
     }

@@ -8,7 +8,9 @@
 // taken: MPIX_Allgather_init MPIX_Allgatherv_init
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 
 #define RANKS 8
 #define INTS 3000

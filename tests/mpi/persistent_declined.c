@@ -11,7 +11,9 @@
 // report: calls["MPIX_Allgather_init"]["declined"]["intercommunicator"] == ranks
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 
 static int class_of(int code)
 {

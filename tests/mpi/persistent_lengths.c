@@ -8,7 +8,9 @@
 // taken: MPIX_Bcast_init
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <string.h>
 
 #define ROOM 4000

@@ -14,7 +14,9 @@
 #include "oracle/planned.h"
 #include "oracle/verdict.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <stdlib.h>
 
 #define MANY 4200

@@ -24,6 +24,20 @@ if command -v mpicc.mpich >/dev/null && command -v mpiexec.mpich >/dev/null; the
     run mpiexec.mpich -n 2 env LD_PRELOAD="$library" CASTOFF_ENABLE=0 "$work/mpich"
     ok "MPICH, switched off: the same output" lines_are
     ok "MPICH, switched off: no word" err_is_empty
+    if make -s -C "$top" mpich tools >"$work/make" 2>&1; then
+        run mpiexec.mpich -n 2 env CASTOFF_REPORT="$work/report.json" CASTOFF_P2P=yes "$build/castoff" run "$work/mpich"
+        ok "MPICH, its own library: status 0" status_is 0
+        ok "MPICH, its own library: the same output" lines_are
+        ok "MPICH, its own library: messages are left to it, in one line" err_has 'CASTOFF_P2P: messages are left to MPICH'
+        ok "MPICH, its own library: it serves" grep -q '"started": true' "$work/report.json"
+        # shellcheck disable=SC2016 # for the shell that each rank is at first
+        run mpiexec.mpich -n 2 sh -c 'test "$PMI_RANK" = 1 || export LD_PRELOAD="$0"; exec "$1"' \
+            "$build/libcastoff-mpich.so" "$work/mpich"
+        ok "MPICH, one rank without it: the same output" lines_are
+        ok "MPICH, one rank without it: one line that says why" one_line_says 'rank 1 runs without castoff'
+    else
+        skip "MPICH, its own library" "$(tail -n 1 "$work/make")"
+    fi
 else
     skip "another family" "no MPICH; the package mpich has it"
 fi
@@ -35,6 +49,14 @@ if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
     ok "another version: status 0" status_is 0
     ok "another version: right output" lines_are
     ok "another version: one line that says why" one_line_says 'neither Open MPI 4.1 nor 5.0'
+    if make -s -C "$top" mpich >"$work/make" 2>&1; then
+        run mpirun -n 2 -x LD_PRELOAD="$build/libcastoff-mpich.so" "$work/openmpi"
+        ok "the library for MPICH under Open MPI: status 0" status_is 0
+        ok "the library for MPICH under Open MPI: right output" lines_are
+        ok "the library for MPICH under Open MPI: one line that says why" one_line_says 'is for MPICH'
+    else
+        skip "the library for MPICH under Open MPI" "$(tail -n 1 "$work/make")"
+    fi
 else
     skip "another version" "no Open MPI; the package libopenmpi-dev has it"
 fi

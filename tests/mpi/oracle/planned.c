@@ -2,7 +2,9 @@
 // Values follow from the request's number, the start, the rank whose they are and their place.
 #include "oracle/planned.h"
 
-#include <mpi-ext.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h> // MPIX_..._init
+#endif
 #include <stdlib.h>
 
 #include "oracle/verdict.h"
