@@ -183,7 +183,7 @@ static void what_was_let_through_at_once_is_no_trip(void **state)
 static void in_a_tree_a_guess_is_no_word(void **state)
 {
     (void)state;
-    const struct path path = {32, 32768, true, 2, 89088, false, 2, 89088, 120, 6, false, 0};
+    const struct path path = {32, 32768, true, 2, 89088, false, 2, 89088, 114, 6, false, 0};
     begin_with_tokens(&path);
 }
 
