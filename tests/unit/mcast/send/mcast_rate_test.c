@@ -106,7 +106,8 @@ static void open_world(struct world *world, const struct path *path, size_t burs
     }
 }
 
-static void run(const struct path *path, size_t burst_bytes)
+// Operations from `judged` on have to be near the limit.
+static void run(const struct path *path, size_t burst_bytes, unsigned judged)
 {
     struct world world;
     open_world(&world, path, burst_bytes);
@@ -124,7 +125,7 @@ static void run(const struct path *path, size_t burst_bytes)
         print_message("%2d members, %s %zu, %g Mbit/s, ports %g: %.0f %% of the limit, %.1f %% repaired\n",
                       path->members, path->is_allgather ? "Allgather" : "Bcast", path->bytes, path->link_mbit,
                       path->port_mbit, over, repaired);
-        if (i > 0) {
+        if (i >= judged) {
             assert_true(over <= path->longest);
             assert_true(repaired <= path->repaired);
         }
@@ -137,7 +138,7 @@ static void near_the_limit_and_little_sent_again(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        run(&paths[i], 0);
+        run(&paths[i], 0, 1);
     }
 }
 
@@ -148,7 +149,7 @@ static void a_guess_says_nothing_of_what_is_sent_later(void **state)
 {
     (void)state;
     const struct path path = {8, 131072, true, 1, 90112, false, 1, 90112, 110, 1, false, 0};
-    run(&path, 65536);
+    run(&path, 65536, 0);
 }
 
 static void begin_with_tokens(const struct path *path)
