@@ -1,14 +1,176 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Frames from the ports to the hop and back; see the header. What goes out refers to the frames that came in, so all of
-// it is sent before the next batch is taken.
+// it is sent before the next batch is taken. Opening is cold, and says what is missing.
 #define _GNU_SOURCE
-#include <errno.h>
-#include <linux/if_packet.h>
-#include <poll.h>
-#include <string.h>
+#include "onesided/hop_ports.h"
 
-#include "onesided/hop_ports_state.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    HOP_BATCH = 32,
+    HOP_FRAME_MAX = 65536 + 14, // a superpacket
+    HOP_VLAN_BYTES = 4,         // room in front of the frame to put its tag back
+    HOP_CONTROL_BYTES = 64,     // packet_auxdata
+    HOP_OUT_MAX = 256,          // frames that wait to be sent at a port
+    HOP_OUT_PARTS = 4
+};
+
+// A frame that has come.
+struct hop_slot {
+    _Alignas(struct cmsghdr) uint8_t control[HOP_CONTROL_BYTES];
+    struct virtio_net_hdr device;
+    uint8_t frame[HOP_VLAN_BYTES + HOP_FRAME_MAX];
+};
+
+// A frame to send: parts of it lie in a slot.
+struct hop_out {
+    struct iovec parts[HOP_OUT_PARTS];
+    uint8_t head[CO_ROCE_HEAD_MAX], icrc[CO_ROCE_ICRC_BYTES];
+};
+
+struct hop_port {
+    int socket;
+    unsigned out_count;
+    struct co_hop_port_totals totals;
+    struct hop_out out[HOP_OUT_MAX];
+    struct mmsghdr out_messages[HOP_OUT_MAX];
+};
+
+struct co_hop_ports {
+    unsigned count;
+    struct hop_port *ports;
+    struct hop_slot *slots; // HOP_BATCH of them
+    struct mmsghdr messages[HOP_BATCH];
+    struct iovec parts[HOP_BATCH][2];
+    struct virtio_net_hdr nothing; // of frames that need nothing of a device
+    struct hop_slot *current;      // the frame that the hop has in hand,
+    size_t current_bytes;          // its length,
+    uint8_t *current_frame;        // and where it begins, with its tag
+};
+
+static int set_option(int socket, int option, int value)
+{
+    return setsockopt(socket, SOL_PACKET, option, &value, sizeof value);
+}
+
+// What the options are for is in the comments; without the first three the hop would do harm.
+static int set_options(int socket, const char *name, char *why, size_t why_room)
+{
+    const char *missing = NULL;
+    if (set_option(socket, PACKET_IGNORE_OUTGOING, 1) != 0) { // or it would take its own frames in again
+        missing = "PACKET_IGNORE_OUTGOING (Linux 4.20)";
+    } else if (set_option(socket, PACKET_VNET_HDR, 1) != 0) { // superpackets stay what they are
+        missing = "PACKET_VNET_HDR";
+    } else if (set_option(socket, PACKET_AUXDATA, 1) != 0) { // the kernel has cut VLAN tags out
+        missing = "PACKET_AUXDATA";
+    }
+    if (missing != NULL) {
+        int error = errno;
+        snprintf(why, why_room, "interface %s: this kernel lacks %s: %s", name, missing, strerror(error));
+        return -error;
+    }
+    return 0;
+}
+
+static void ask_for_room(int socket, const char *name, unsigned room_mib, char *warning, size_t warning_room)
+{
+    int bytes = (int)room_mib << 20, granted = 0;
+    socklen_t size = sizeof granted;
+    if (setsockopt(socket, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) == 0) {
+        return;
+    }
+    setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    getsockopt(socket, SOL_SOCKET, SO_RCVBUF, &granted, &size);
+    if (granted / 2 < bytes) {
+        snprintf(
+            warning, warning_room,
+            "interface %s: a receive buffer of %d KiB instead of %d: bursts may be lost; CAP_NET_ADMIN, or a larger "
+            "net.core.rmem_max, gives more",
+            name, granted / 2 / 1024, bytes / 1024);
+    }
+}
+
+static int bind_to(int socket, const char *name, unsigned index, char *why, size_t why_room)
+{
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)index};
+    struct packet_mreq all = {.mr_ifindex = (int)index, .mr_type = PACKET_MR_PROMISC};
+    if (bind(socket, (struct sockaddr *)&address, sizeof address) != 0 ||
+        setsockopt(socket, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof all) != 0) {
+        int error = errno;
+        snprintf(why, why_room, "interface %s cannot be a port: %s", name, strerror(error));
+        return -error;
+    }
+    return 0;
+}
+
+static int open_port(struct hop_port *port, const char *name, unsigned room_mib, char *why, size_t why_room,
+                     char *warning, size_t warning_room)
+{
+    unsigned index = if_nametoindex(name);
+    if (index == 0 || strlen(name) >= sizeof port->totals.name) {
+        snprintf(why, why_room, "there is no interface %s", name);
+        return -ENODEV;
+    }
+    // Protocol 0: nothing comes before all is set.
+    port->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (port->socket < 0) {
+        int error = errno;
+        snprintf(why, why_room, "interface %s: no packet socket: %s%s", name, strerror(error),
+                 error == EPERM
+                     ? " (CAP_NET_RAW is missing; root has it, or: setcap cap_net_raw,cap_net_admin+ep castoff)"
+                     : "");
+        return -error;
+    }
+    snprintf(port->totals.name, sizeof port->totals.name, "%s", name);
+    port->totals.is_up = true;
+    int error = set_options(port->socket, name, why, why_room);
+    if (error == 0) {
+        ask_for_room(port->socket, name, room_mib, warning, warning_room);
+        error = bind_to(port->socket, name, index, why, why_room);
+    }
+    return error;
+}
+
+int co_hop_ports_open(struct co_hop_ports **out, const char *const names[], unsigned count, unsigned room_mib,
+                      char *why, size_t why_room, char *warning, size_t warning_room)
+{
+    struct co_hop_ports *ports = calloc(1, sizeof *ports);
+    *warning = '\0';
+    if (ports != NULL) {
+        ports->ports = calloc(count, sizeof *ports->ports);
+        ports->slots = calloc(HOP_BATCH, sizeof *ports->slots);
+    }
+    if (ports == NULL || ports->ports == NULL || ports->slots == NULL) {
+        snprintf(why, why_room, "no memory for %u ports", count);
+        co_hop_ports_close(ports);
+        return -ENOMEM;
+    }
+    ports->count = count;
+    for (unsigned i = 0; i < count; i++) {
+        ports->ports[i].socket = -1;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        int error = open_port(&ports->ports[i], names[i], room_mib, why, why_room, warning, warning_room);
+        if (error != 0) {
+            co_hop_ports_close(ports);
+            return error;
+        }
+    }
+    *out = ports;
+    return 0;
+}
 
 // How long a full queue is waited for: a switch drops, but a queue that moves is not worth a loss.
 enum { PATIENCE_MS = 2 };
@@ -206,4 +368,19 @@ const struct co_hop_port_totals *co_hop_port_totals(const struct co_hop_ports *p
 unsigned co_hop_ports_count(const struct co_hop_ports *ports)
 {
     return ports->count;
+}
+
+void co_hop_ports_close(struct co_hop_ports *ports)
+{
+    if (ports == NULL) {
+        return;
+    }
+    for (unsigned i = 0; ports->ports != NULL && i < ports->count; i++) {
+        if (ports->ports[i].socket >= 0) {
+            close(ports->ports[i].socket);
+        }
+    }
+    free(ports->ports);
+    free(ports->slots);
+    free(ports);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Copies of small messages that are sent in their place. Lock held.
-#ifndef CASTOFF_P2P_KEEP_H
-#define CASTOFF_P2P_KEEP_H
+#ifndef CASTOFF_P2P_BUFFERED_COPY_H
+#define CASTOFF_P2P_BUFFERED_COPY_H
 
 #include "p2p/p2p_state.h"
 

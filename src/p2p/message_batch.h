@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Messages that came together, matched by several lanes. Lock held.
-#ifndef CASTOFF_P2P_BLOCKS_H
-#define CASTOFF_P2P_BLOCKS_H
+#ifndef CASTOFF_P2P_MESSAGE_BATCH_H
+#define CASTOFF_P2P_MESSAGE_BATCH_H
 
 #include "p2p/message.h"
 

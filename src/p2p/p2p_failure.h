@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Operations that cannot be done any more, because their peer or we have ended. Lock held.
-#ifndef CASTOFF_P2P_GONE_H
-#define CASTOFF_P2P_GONE_H
+#ifndef CASTOFF_P2P_FAILURE_H
+#define CASTOFF_P2P_FAILURE_H
 
 #include "p2p/p2p.h"
 

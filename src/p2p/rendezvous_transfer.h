@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // Large messages between hosts, beside the packets. Lock held.
-#ifndef CASTOFF_P2P_CARRIED_H
-#define CASTOFF_P2P_CARRIED_H
+#ifndef CASTOFF_P2P_RENDEZVOUS_TRANSFER_H
+#define CASTOFF_P2P_RENDEZVOUS_TRANSFER_H
 
 #include "p2p/p2p_state.h"
 

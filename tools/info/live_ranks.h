@@ -2,8 +2,8 @@
 //
 // The ranks of this host and this user that castoff serves, with their counters as they are now: what a process shows
 // (base/live_counters.h) is looked for among its descriptors in /proc. Cold.
-#ifndef CASTOFF_TOOLS_LIVE_RANKS_H
-#define CASTOFF_TOOLS_LIVE_RANKS_H
+#ifndef CASTOFF_TOOLS_INFO_LIVE_RANKS_H
+#define CASTOFF_TOOLS_INFO_LIVE_RANKS_H
 
 #include <stddef.h>
 

@@ -128,7 +128,7 @@ static bool keyed_tag_is_right(const struct co_auth *auth, const struct keyed_st
                                const uint8_t *data, size_t bytes)
 {
     const uint8_t *tag = data + bytes;
-    uint8_t nothing[1];
+    uint8_t nothing[1] = {0}; // the compiler cannot know that none of it is read
     int result;
     if (auth->gmac != NULL) {
         uint8_t right[CO_AUTH_TAG_MAX];

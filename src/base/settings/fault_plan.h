@@ -2,8 +2,8 @@
 //
 // Which faults are injected: a plan and its text form, which CASTOFF_FAULT has and tests make. What befalls a datagram
 // by it is transport/fault/lossy.h. Pure; any thread.
-#ifndef CASTOFF_BASE_FAULT_PLAN_H
-#define CASTOFF_BASE_FAULT_PLAN_H
+#ifndef CASTOFF_BASE_SETTINGS_FAULT_PLAN_H
+#define CASTOFF_BASE_SETTINGS_FAULT_PLAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -42,6 +42,12 @@ void co_ack_operation_done(struct co_mcast_op *op)
     report_within(group, left_waits || group->unreported_done >= LAZY_OPERATIONS ? 0 : CO_ACK_LAZY_NS);
 }
 
+// Every source is told by every member itself.
+static bool is_flat(const struct co_mcast_group *group)
+{
+    return group->tree.base >= group->count;
+}
+
 // Chunks of `source` that we and everybody below us in its tree have.
 static uint32_t subtree_received(const struct co_mcast_group *group, int source)
 {
@@ -66,7 +72,8 @@ static uint32_t gaps_of(const struct co_mcast_group *group, int source)
             op->blocks_missing > 0 ? co_operation_block((struct co_mcast_op *)op, source) : NULL;
         if (block != NULL) {
             // A later operation has been heard, or there was silence for so long that nothing can be on its way.
-            bool is_over = co_serial_before(op->number, group->latest[source]) || block->in_tail;
+            bool is_over = co_serial_before(op->number, group->latest[source]) ||
+                           (block->in_tail && (is_flat(group) || !co_receive_block_is_long(block)));
             uint32_t heard = is_over ? block->chunks : block->next_psn;
             gaps += heard > block->count ? heard - block->count : 0;
         }
@@ -139,12 +146,6 @@ static void report_add(struct report *report, int source)
     report->entries[report->count++] = (struct co_credit_entry){(uint16_t)source, (uint16_t)gaps, received};
     group->reported[source] = received;
     group->reported_heard[source] = heard;
-}
-
-// Every source is told by every member itself.
-static bool is_flat(const struct co_mcast_group *group)
-{
-    return group->tree.base >= group->count;
 }
 
 static void report_add_listed(struct report *report, const struct co_ack_list *list)

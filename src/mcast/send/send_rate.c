@@ -13,6 +13,13 @@ static uint64_t rate_part_ns(const struct co_send_rate *rate, uint32_t senders)
     return now == 0 ? 0 : co_send_rate_bound(rate, 1) * (CO_NS_PER_S / co_send_rate_parts(senders)) / now;
 }
 
+// Each of several has a chunk under way, however little the path bears: what that takes.
+static uint64_t rate_turn_ns(const struct co_send_rate *rate, uint32_t senders)
+{
+    uint64_t now = co_send_rate_now(rate);
+    return now == 0 || senders == 1 ? 0 : senders * CO_NS_PER_S / now;
+}
+
 uint64_t co_send_rate_rtt_ns(const struct co_send_rate *rate)
 {
     uint64_t trip_ns = rate->least_trip_ns;
@@ -23,7 +30,8 @@ uint64_t co_send_rate_rtt_ns(const struct co_send_rate *rate)
 
 uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t senders)
 {
-    uint64_t soon_ns = 2 * co_send_rate_rtt_ns(rate) + rate_part_ns(rate, senders) + CO_SEND_RATE_LATE_NS;
+    uint64_t part_ns = rate_part_ns(rate, senders), turn_ns = rate_turn_ns(rate, senders);
+    uint64_t soon_ns = 2 * co_send_rate_rtt_ns(rate) + (part_ns > turn_ns ? part_ns : turn_ns) + CO_SEND_RATE_LATE_NS;
     return senders == 1 ? soon_ns : co_usual_time_limit_ns(&rate->trips, soon_ns, soon_ns + CO_SEND_RATE_RTT_MOST_NS);
 }
 
@@ -42,7 +50,10 @@ uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t sende
     uint64_t patience_ns = co_send_rate_patience_ns(rate, senders);
     uint64_t longer_ns = patience_ns << (senders > 1 ? rate->given_up : 0);
     uint64_t most_ns = patience_ns > CO_SEND_RATE_GIVEN_UP_MOST_NS ? patience_ns : CO_SEND_RATE_GIVEN_UP_MOST_NS;
-    return rate_latest_ns(rate) + (longer_ns < most_ns ? longer_ns : most_ns);
+    bool is_by_others = senders > 1 && co_send_rate_now(rate) == 0 && rate->given_up >= CO_SEND_RATE_GIVEN_UP_BY_TIME;
+    uint64_t latest_ns = rate_latest_ns(rate);
+    latest_ns = is_by_others && rate->busy_ns > latest_ns ? rate->busy_ns : latest_ns;
+    return latest_ns + (longer_ns < most_ns ? longer_ns : most_ns);
 }
 
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,
@@ -72,8 +83,8 @@ void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sen
     bool is_first = (uint64_t)(sent - rate->begun) * senders <= rate->start;
     if (rate->count < CO_SEND_RATE_MARKS) {
         rate->marks[(rate->first + rate->count++) % CO_SEND_RATE_MARKS] = (struct co_send_mark){
-            sent,       rate->delivered, rate->at_once, now_ns, rate->heard_ns, rate->heard_sent_ns,
-            is_limited, is_first,        false};
+            sent,     senders, rate->delivered, rate->at_once, now_ns, rate->heard_ns, rate->heard_sent_ns, is_limited,
+            is_first, false};
     }
 }
 
@@ -113,10 +124,13 @@ static struct co_send_mark rate_take(struct co_send_rate *rate, uint32_t heard, 
         rate->count--;
         uint64_t trip_ns = now_ns > mark.sent_ns ? now_ns - mark.sent_ns : 1;
         rate->least_trip_ns = rate->least_trip_ns == 0 || trip_ns < rate->least_trip_ns ? trip_ns : rate->least_trip_ns;
-        if (!is_asked && !mark.is_given_up) { // else it is the time of a repair (Karn)
+        bool is_repair = is_asked || mark.is_given_up; // then it is the time of a repair (Karn)
+        if (!is_repair) {
             co_usual_time_sample(&rate->trips, trip_ns);
         }
-        co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
+        if (!is_repair || mark.senders == 1) {
+            co_send_queue_stand(&rate->queue, (trip_ns - rate->least_trip_ns) / CO_NS_PER_US);
+        }
     }
     return mark;
 }

@@ -29,12 +29,13 @@
 #define CO_SEND_RATE_RTT_MOST_NS CO_NS_PER_S                  // no path is longer (RFC 6298: the first timeout)
 #define CO_SEND_RATE_GIVEN_UP_MOST 3                          // doublings
 #define CO_SEND_RATE_GIVEN_UP_UNKNOWN 6                       // before a rate is known
+#define CO_SEND_RATE_GIVEN_UP_BY_TIME 2                       // times, then not as long as those of others come here
 #define CO_SEND_RATE_GIVEN_UP_MOST_NS (8 * CO_SEND_RATE_RTT_MOST_NS)
 #define CO_SEND_RATE_LATE_NS (UINT64_C(2) * CO_NS_PER_MS) // of members' reports, by their timers
 
 // Up to where something was sent, and what had been delivered at the latest news then.
 struct co_send_mark {
-    uint32_t sent, delivered;
+    uint32_t sent, senders, delivered;
     uint32_t at_once;                      // what of it may have been let through at once, after an idle time
     uint64_t sent_ns, heard_ns, before_ns; // before_ns: when what had been heard last was sent
     bool is_limited;                       // by the program: says nothing of the path but "at least"
@@ -65,6 +66,7 @@ struct co_send_rate {
     struct co_send_queue queue;
     uint32_t delivered;         // at the latest news
     uint64_t heard_ns, sent_ns; // latest
+    uint64_t busy_ns;           // when a chunk of others came here last
     uint64_t heard_sent_ns;     // when what was heard last was sent
     uint32_t begun;             // where it began after nothing was in flight
     uint32_t at_once;           // chunks that who counts tokens may let through then; until something is heard
@@ -205,7 +207,8 @@ uint64_t co_send_rate_patience_ns(const struct co_send_rate *rate, uint32_t send
 uint64_t co_send_rate_overdue_ns(const struct co_send_rate *rate, uint32_t senders);
 // Then what is in flight is given up (RFC 8985, tail loss probes): a few more chunks show what has come. Given up again
 // with nothing heard in between it has twice the time (RFC 6298, 5.5) where there are several: all who do so would fill
-// a queue that they know nothing of.
+// a queue that they know nothing of. The third time, before a rate is known, not before the others' have come here:
+// what waits in this member's port waits in all.
 uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t senders);
 // `count` chunks have left, `sent` in all and all before them `was_heard`; `delivered` says how many chunks have
 // arrived from whomever; is_last: there are no more for now.

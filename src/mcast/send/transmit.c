@@ -203,6 +203,7 @@ static uint32_t room_of(struct co_mcast_op *op)
     uint32_t senders = (uint32_t)co_operation_senders(op), sending = co_send_window_sending(&group->window, senders);
     struct co_send_rate *rate = &co_send_window_limit(&group->window, senders)->rate;
     rate->lead = lead_of(op);
+    rate->busy_ns = group->mcast->heard_ns;
     uint32_t room = window_room(op);
     bool is_idle = co_send_window_in_flight(&group->window) == 0;
     uint32_t least = room < PACED_LEAST ? room : PACED_LEAST,

@@ -2,8 +2,8 @@
 //
 // The channel between ranks of different hosts: packets that the MPI below moves, large messages straight
 // between two buffers. Memory is the same for any number of peers, but for some words of each.
-#ifndef CASTOFF_P2P_CHANNEL_CARRIER_CHANNEL_H
-#define CASTOFF_P2P_CHANNEL_CARRIER_CHANNEL_H
+#ifndef CASTOFF_P2P_CHANNEL_NATIVE_CHANNEL_H
+#define CASTOFF_P2P_CHANNEL_NATIVE_CHANNEL_H
 
 #include "p2p/channel/channel.h"
 #include "p2p/channel/native.h"

@@ -7,8 +7,8 @@
 //
 // Slots of the MPI below: `packets` receives, as many packets to send, then transfers that are sent, then those that
 // are expected.
-#ifndef CASTOFF_P2P_CHANNEL_CARRIER_STATE_H
-#define CASTOFF_P2P_CHANNEL_CARRIER_STATE_H
+#ifndef CASTOFF_P2P_CHANNEL_NATIVE_CHANNEL_STATE_H
+#define CASTOFF_P2P_CHANNEL_NATIVE_CHANNEL_STATE_H
 
 #include "base/atomics.h"
 #include "p2p/channel/native_channel.h"

@@ -5,8 +5,8 @@
 // reads of memory that a peer has exported. Made by libcastoff-verbs.so. A connection is made when it is first sent to,
 // by datagrams; nobody waits for it. One caller at a time (the lock of the point-to-point engine), any thread. Opening
 // is cold, send and poll are hot.
-#ifndef CASTOFF_P2P_CHANNEL_LINKS_H
-#define CASTOFF_P2P_CHANNEL_LINKS_H
+#ifndef CASTOFF_P2P_CHANNEL_RC_H
+#define CASTOFF_P2P_CHANNEL_RC_H
 
 #include <stdbool.h>
 #include <stddef.h>

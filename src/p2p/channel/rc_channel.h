@@ -3,8 +3,8 @@
 // The channel between ranks of different hosts over reliable connections (rc.h): packets, and large messages
 // read by their receiver straight from the sender's buffer (rendezvous by RDMA READ; Liu et al., ICS 2003), or in
 // pieces where one of the two buffers cannot be registered. Memory for packets is the same for any number of peers.
-#ifndef CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_H
-#define CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_H
+#ifndef CASTOFF_P2P_CHANNEL_RC_CHANNEL_H
+#define CASTOFF_P2P_CHANNEL_RC_CHANNEL_H
 
 #include "p2p/channel/channel.h"
 #include "p2p/channel/rc.h"

@@ -3,8 +3,8 @@
 // What the rc_channel files share: the peers, the packets that nobody has taken yet, and transfers, which have a place
 // each, numbered from 1. The two sides of a transfer name each other's places; the word beside a place tells it from an
 // earlier use of the same place.
-#ifndef CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_STATE_H
-#define CASTOFF_P2P_CHANNEL_LINKS_CHANNEL_STATE_H
+#ifndef CASTOFF_P2P_CHANNEL_RC_CHANNEL_STATE_H
+#define CASTOFF_P2P_CHANNEL_RC_CHANNEL_STATE_H
 
 #include "base/atomics.h"
 #include "p2p/channel/rc_channel.h"

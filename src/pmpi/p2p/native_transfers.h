@@ -2,8 +2,8 @@
 //
 // The MPI below as the native channel of messages between hosts: nonblocking operations on a private duplicate of
 // MPI_COMM_WORLD, by slot. Who calls it and when is told in p2p/channel/native.h.
-#ifndef CASTOFF_PMPI_P2P_NATIVE_CARRIER_H
-#define CASTOFF_PMPI_P2P_NATIVE_CARRIER_H
+#ifndef CASTOFF_PMPI_P2P_NATIVE_TRANSFERS_H
+#define CASTOFF_PMPI_P2P_NATIVE_TRANSFERS_H
 
 #include "p2p/channel/native.h"
 

@@ -3,8 +3,8 @@
 // Decorator over any datagram transport that drops, repeats, reorders, delays, corrupts, truncates and black-holes
 // what is sent, and misses what arrives, by rate and seed or by script, for each kind of datagram, as a plan
 // says (base/settings/fault_plan.h). It never reads headers itself: the classifier that tells the kind is handed in.
-#ifndef CASTOFF_TRANSPORT_LOSSY_H
-#define CASTOFF_TRANSPORT_LOSSY_H
+#ifndef CASTOFF_TRANSPORT_FAULT_LOSSY_H
+#define CASTOFF_TRANSPORT_FAULT_LOSSY_H
 
 #include <stdbool.h>
 #include <stddef.h>

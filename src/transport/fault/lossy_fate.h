@@ -2,8 +2,8 @@
 //
 // What befalls one datagram under the fault injector: a function of the plan, the seed and the datagram's number. Used
 // by lossy.c; pure.
-#ifndef CASTOFF_TRANSPORT_LOSSY_FATE_H
-#define CASTOFF_TRANSPORT_LOSSY_FATE_H
+#ifndef CASTOFF_TRANSPORT_FAULT_LOSSY_FATE_H
+#define CASTOFF_TRANSPORT_FAULT_LOSSY_FATE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,8 +2,8 @@
 //
 // The bounded store of datagrams that the fault injector holds back, with the time at which each is due. Used by
 // lossy.c only; one thread.
-#ifndef CASTOFF_TRANSPORT_LOSSY_HELD_H
-#define CASTOFF_TRANSPORT_LOSSY_HELD_H
+#ifndef CASTOFF_TRANSPORT_FAULT_LOSSY_HELD_H
+#define CASTOFF_TRANSPORT_FAULT_LOSSY_HELD_H
 
 #include <stdbool.h>
 #include <stddef.h>

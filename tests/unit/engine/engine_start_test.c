@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "base/atomics.h"
 #include "base/descriptors.h"
 #include "engine_job.h"
 
@@ -36,6 +37,19 @@ static void no_transport_is_allowed(void **state)
     expected_word = "CASTOFF_TRANSPORT=shm";
     engine_job_run(2, (const int[]){0, 1}, all_refuse);
     engine_job_set("CASTOFF_TRANSPORT", NULL);
+}
+
+// What a compiler may count on where it moves a whole vector, which AVX does by -march=native.
+static void lies_on_lines(struct job_rank *rank)
+{
+    job_require(rank->open_status == 0, rank->why);
+    job_require((uintptr_t)rank->engine % CO_LINE_PAIR == 0, "an engine is not where its type says");
+}
+
+static void engines_are_aligned(void **state)
+{
+    (void)state;
+    engine_job_run(3, (const int[]){0, 0, 0}, lies_on_lines);
 }
 
 static void a_black_hole_is_noticed(void **state)
@@ -268,6 +282,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_transport_is_allowed),
+        cmocka_unit_test(engines_are_aligned),
         cmocka_unit_test(a_black_hole_is_noticed),
         cmocka_unit_test(an_interface_that_is_none),
         cmocka_unit_test(without_multicast_nodes_are_served_alone),

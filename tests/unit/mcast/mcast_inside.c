@@ -26,6 +26,11 @@ size_t inside_staged(const struct co_mcast *mcast)
     return mcast->early.in_use;
 }
 
+size_t inside_seeds(const struct co_mcast *mcast)
+{
+    return mcast->seeds.count;
+}
+
 int inside_dead_peers(const struct co_mcast *mcast)
 {
     return mcast->dead_peers;

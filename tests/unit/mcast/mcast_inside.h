@@ -10,6 +10,7 @@
 size_t inside_kept_bytes(const struct co_mcast *mcast);   // of copies that neighbours may still ask for
 size_t inside_bitmap_bytes(const struct co_mcast *mcast); // of all operations
 size_t inside_staged(const struct co_mcast *mcast);       // early chunks
+size_t inside_seeds(const struct co_mcast *mcast);        // that are open
 int inside_dead_peers(const struct co_mcast *mcast);
 uint64_t inside_controls_sent(const struct co_mcast *mcast);
 enum co_liveness_proof inside_liveness_proof(const struct co_mcast *mcast);

@@ -106,7 +106,8 @@ static void open_world(struct world *world, const struct path *path, size_t burs
     }
 }
 
-static void run(const struct path *path, size_t burst_bytes)
+// Operations from `judged` on have to be near the limit.
+static void run(const struct path *path, size_t burst_bytes, unsigned judged)
 {
     struct world world;
     open_world(&world, path, burst_bytes);
@@ -124,7 +125,7 @@ static void run(const struct path *path, size_t burst_bytes)
         print_message("%2d members, %s %zu, %g Mbit/s, ports %g: %.0f %% of the limit, %.1f %% repaired\n",
                       path->members, path->is_allgather ? "Allgather" : "Bcast", path->bytes, path->link_mbit,
                       path->port_mbit, over, repaired);
-        if (i > 0) {
+        if (i >= judged) {
             assert_true(over <= path->longest);
             assert_true(repaired <= path->repaired);
         }
@@ -137,7 +138,7 @@ static void near_the_limit_and_little_sent_again(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        run(&paths[i], 0);
+        run(&paths[i], 0, 1);
     }
 }
 
@@ -148,7 +149,25 @@ static void a_guess_says_nothing_of_what_is_sent_later(void **state)
 {
     (void)state;
     const struct path path = {8, 131072, true, 1, 90112, false, 1, 90112, 110, 1, false, 0};
-    run(&path, 65536);
+    run(&path, 65536, 0);
+}
+
+static void begin_with_tokens(const struct path *path)
+{
+    enum { TOKENS = 65536 };
+    struct world world;
+    open_world(&world, path, TOKENS);
+    co_loopback_advance(world.hub, 10 * CO_NS_PER_S);
+    uint64_t began_ns = co_loopback_now_ns(world.hub), fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
+    world_allgather(&world, path->bytes, 0);
+    double over = 100 * (double)(co_loopback_now_ns(world.hub) - began_ns) / limit_ns(path);
+    double placed = (double)path->bytes * path->members * (path->members - 1);
+    double repaired = 100 * (double)(co_counter_read(CO_COUNT_RETRANSMITTED) - fetched) / placed;
+    print_message("after an idle time: %.0f %% of the limit, %.1f %% repaired\n", over, repaired);
+    assert_true(over <= path->longest);
+    assert_true(repaired <= path->repaired);
+    world_settle(&world, 60 * CO_NS_PER_S);
+    world_close(&world);
 }
 
 // After an idle time ports let the first chunks of all through at once. By how long those took the next ones were given
@@ -156,19 +175,17 @@ static void a_guess_says_nothing_of_what_is_sent_later(void **state)
 static void what_was_let_through_at_once_is_no_trip(void **state)
 {
     (void)state;
-    enum { TOKENS = 65536 };
     const struct path path = {8, 131072, true, 2, 89088, false, 2, 89088, 110, 0, false, 0};
-    struct world world;
-    open_world(&world, &path, TOKENS);
-    co_loopback_advance(world.hub, 10 * CO_NS_PER_S);
-    uint64_t began_ns = co_loopback_now_ns(world.hub), fetched = co_counter_read(CO_COUNT_RETRANSMITTED);
-    world_allgather(&world, path.bytes, 0);
-    double over = 100 * (double)(co_loopback_now_ns(world.hub) - began_ns) / limit_ns(&path);
-    print_message("after an idle time: %.0f %% of the limit\n", over);
-    assert_true(over <= path.longest);
-    assert_int_equal(co_counter_read(CO_COUNT_RETRANSMITTED), fetched);
-    world_settle(&world, 60 * CO_NS_PER_S);
-    world_close(&world);
+    begin_with_tokens(&path);
+}
+
+// So many that credit goes by a tree, and each sends a chunk at a time, which together fill a port: guesses of whole
+// blocks passed on, and what was given up while the others' chunks stood in the port, made 2.3 times the limit of it.
+static void in_a_tree_a_guess_is_no_word(void **state)
+{
+    (void)state;
+    const struct path path = {32, 32768, true, 2, 89088, false, 2, 89088, 114, 6, false, 0};
+    begin_with_tokens(&path);
 }
 
 // All send at once, ports overflow, and with the last chunks goes the word that they were the last: each member learned
@@ -230,6 +247,7 @@ int main(void)
         cmocka_unit_test(near_the_limit_and_little_sent_again),
         cmocka_unit_test(a_guess_says_nothing_of_what_is_sent_later),
         cmocka_unit_test(what_was_let_through_at_once_is_no_trip),
+        cmocka_unit_test(in_a_tree_a_guess_is_no_word),
         cmocka_unit_test(an_end_that_overflows_is_said_again),
         cmocka_unit_test(who_begins_late_holds_nobody_up),
     };

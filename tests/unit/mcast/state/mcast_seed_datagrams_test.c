@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
-#include "mcast_seeds.h"
 #include "mcast/mcast_receive.h"
+#include "mcast/state/seed.h"
+#include "mcast_inside.h"
+#include "mcast_seeds.h"
 
 #define ALIKE UINT64_C(0x300000009) // on the wire
 
@@ -112,10 +114,10 @@ static void a_closed_seed_is_forgotten(void **state)
 {
     (void)state;
     struct job *job = open_job(NULL);
-    size_t places = job->world.mcast[0]->seeds.count;
+    size_t places = inside_seeds(job->world.mcast[0]);
     co_mcast_seed_close(job->world.mcast[0], job->seed[0]);
     job->seed[0] = NULL;
-    assert_int_equal(job->world.mcast[0]->seeds.count, places - 1);
+    assert_int_equal(inside_seeds(job->world.mcast[0]), places - 1);
     counted(CO_COUNT_DROP_FOREIGN);
     counted(CO_COUNT_OPENED_BY_OTHERS);
     deliver(job, job->world.auth[1], TEAM, 1, 0);
