@@ -37,18 +37,6 @@ static int on_free(MPI_Comm comm, int key, void *attribute, void *extra)
     return MPI_SUCCESS;
 }
 
-int co_communicator_copy_nothing(MPI_Comm comm, int key, void *extra, void *attribute_in, void *attribute_out,
-                                 int *flag)
-{
-    (void)comm;
-    (void)key;
-    (void)extra;
-    (void)attribute_in;
-    (void)attribute_out;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
 static void forget_world(void)
 {
     free(of_world.entry);

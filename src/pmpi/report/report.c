@@ -48,8 +48,7 @@ static void gather(struct co_report *report)
     for (int i = 0; i < HIGHS; i++) {
         high_water[i] = report->counters[highs[i]];
     }
-    co_report_proxies_count(report->counters);
-    report->proxies = co_report_proxies_state();
+    report->proxies = co_report_proxies(report->counters);
     co_call_counts_snapshot(report->calls);
     co_message_counts_snapshot(report->messages);
     report->ranks_counted = 1;

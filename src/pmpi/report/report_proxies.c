@@ -13,22 +13,17 @@ static const enum co_counter_id counted[] = {
     CO_COUNT_PROXY_FAILED, CO_COUNT_PROXY_RECEIVED_BYTES, CO_COUNT_PROXY_COPIED_BYTES};
 enum { COUNTED = sizeof counted / sizeof counted[0] };
 
-void co_report_proxies_count(uint64_t counters[CO_COUNTER_COUNT])
+const char *co_report_proxies(uint64_t counters[CO_COUNTER_COUNT])
 {
-    size_t (*ask)(uint64_t *, size_t) = NULL;
+    size_t (*count)(uint64_t *, size_t) = NULL;
+    const char *(*state)(void) = NULL;
     uint64_t counts[COUNTED];
 
-    *(void **)&ask = dlsym(RTLD_DEFAULT, "castoff_offload_counts");
-    size_t given = ask != NULL ? ask(counts, COUNTED) : 0;
+    *(void **)&count = dlsym(RTLD_DEFAULT, "castoff_offload_counts");
+    *(void **)&state = dlsym(RTLD_DEFAULT, "castoff_offload_state");
+    size_t given = count != NULL ? count(counts, COUNTED) : 0;
     for (size_t i = 0; i < given; i++) {
         counters[counted[i]] = counts[i];
     }
-}
-
-const char *co_report_proxies_state(void)
-{
-    const char *(*ask)(void) = NULL;
-
-    *(void **)&ask = dlsym(RTLD_DEFAULT, "castoff_offload_state");
-    return ask != NULL ? ask() : "";
+    return state != NULL ? state() : "";
 }

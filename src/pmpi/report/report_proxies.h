@@ -9,9 +9,8 @@
 
 #include "base/counters.h"
 
-// Of this process, into the counters' places.
-void co_report_proxies_count(uint64_t counters[CO_COUNTER_COUNT]);
-// How it went with proxies here, in words; "": the program has asked for none.
-const char *co_report_proxies_state(void);
+// Counts of this process, into the counters' places; and how it went with proxies here, in words, "": the program has
+// asked for none.
+const char *co_report_proxies(uint64_t counters[CO_COUNTER_COUNT]);
 
 #endif
