@@ -22,7 +22,7 @@ struct co_shm_op;
 struct co_udp_config;
 
 // What the layer above lends for start-up and while waiting. The exchanges are collective over the world and called
-// only inside co_engine_open and co_engine_close, in the same order on all ranks.
+// only inside co_engine_open, co_engine_settle and co_engine_close, in the same order on all ranks.
 struct co_bootstrap {
     int world_rank, world_size;
     int status; // -errno: this rank could not tell who shares a node, or not reach them; then no rank goes on

@@ -71,7 +71,7 @@ size_t co_p2p_fragment_of(struct co_p2p *p2p, int peer, const struct co_p2p_send
 
 static size_t piece_most(const struct co_p2p *p2p, int peer)
 {
-    size_t most = p2p->peers[peer].channel->payload_most / 2;
+    size_t most = (p2p->peers[peer].channel->payload_most - sizeof(struct co_packet_handle)) / 2;
     return most < PIECE_MOST ? most : PIECE_MOST;
 }
 

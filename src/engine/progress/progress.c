@@ -191,6 +191,9 @@ void co_task_submit(struct co_task *task)
         !task->is_background && co_workers_want(engine, task->team->facts.nodes > 1, co_task_total_bytes(task));
     task->is_background = task->is_background || task->is_long;
     co_task_enqueue(task);
+    // Alone in the background: who starts here counts as a caller who moves the engine, and workers keep away from
+    // those. relaxed: a hint
+    starts_here = starts_here && co_load_relaxed(&engine->background) == 1;
     // Beside a long one our caller sleeps too, and moves nothing. relaxed: who pushed a long one before us counted it
     // before that (Q1); who does it later has them look, and they find ours.
     bool is_beside_long = co_load_relaxed(&engine->long_ones) > 0;

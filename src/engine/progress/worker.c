@@ -15,17 +15,19 @@
 #include "base/log.h"
 #include "base/poll.h"
 
+#define NOTICE_LATE_NS (4 * CO_NS_PER_MS) // no notice waits longer for a timer
+
 enum { NOT_STARTED, STARTED, CANNOT_START }; // the last one also: is not to start any more
 
 bool co_worker_sleep(struct co_worker *worker, struct pollfd *descriptors, int count, uint64_t most_ns)
 {
     uint64_t calls;
     descriptors[count] = (struct pollfd){.fd = worker->wake_fd, .events = POLLIN};
-    bool has_timer = most_ns != UINT64_MAX;
-    atomic_store(&worker->sleep, has_timer ? CO_WORKER_NAPS : CO_WORKER_SLEEPS_WITHOUT_TIMER);
+    bool naps = most_ns <= NOTICE_LATE_NS;
+    atomic_store(&worker->sleep, naps ? CO_WORKER_NAPS : CO_WORKER_SLEEPS);
     bool has_word = atomic_load(&worker->is_called) || atomic_load(&worker->must_stop);
     bool found = false;
-    if (!has_word && (has_timer || !atomic_load(&worker->has_notice))) {
+    if (!has_word && (naps || !atomic_load(&worker->has_notice))) {
         found = co_poll(descriptors, (nfds_t)count + 1, most_ns) > 0;
     }
     atomic_store(&worker->sleep, CO_WORKER_AWAKE);
@@ -110,7 +112,7 @@ void co_worker_notice(struct co_worker *worker)
 {
     start_if_new(worker);
     atomic_store(&worker->has_notice, true);
-    if (atomic_load(&worker->sleep) == CO_WORKER_SLEEPS_WITHOUT_TIMER) {
+    if (atomic_load(&worker->sleep) == CO_WORKER_SLEEPS) {
         interrupt(worker);
     }
 }

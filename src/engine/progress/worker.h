@@ -22,7 +22,7 @@ struct co_worker;
 // One turn; sleeps by itself where there is nothing to do.
 typedef void (*co_worker_turn_fn)(struct co_worker *worker);
 
-enum { CO_WORKER_AWAKE, CO_WORKER_NAPS, CO_WORKER_SLEEPS_WITHOUT_TIMER };
+enum { CO_WORKER_AWAKE, CO_WORKER_NAPS, CO_WORKER_SLEEPS };
 
 struct co_worker {
     struct co_engine *engine;
@@ -38,7 +38,7 @@ struct co_worker {
     // All of it is sequentially consistent: with less, both could see the other's old value, and the word would be
     // slept over.
     _Atomic bool is_called;  // move at once
-    _Atomic bool has_notice; // timers may run again: do not sleep without one
+    _Atomic bool has_notice; // there is something to look at: do not sleep for long
     _Atomic int sleep;
     _Atomic bool must_stop; // a turn that has begun takes the call that follows, but not this
     unsigned seen_turns;    // of the callers
@@ -56,7 +56,7 @@ void co_worker_stop(struct co_worker *worker);
 // Stops it; nobody may call it afterwards. Both leave a zeroed worker alone.
 void co_worker_close(struct co_worker *worker);
 
-// Any thread: there is something to do at once; there are timers again.
+// Any thread: there is something to do at once; there is something to look at within milliseconds.
 void co_worker_call(struct co_worker *worker);
 void co_worker_notice(struct co_worker *worker);
 

@@ -49,7 +49,9 @@ static bool take_call(struct co_worker *worker)
     if (was_called) {
         worker->seen_turns = co_load_relaxed(&worker->engine->turns); // relaxed: a hint
     }
-    if (was_called || (has_notice && co_messages_in_background(worker->engine))) {
+    // relaxed: a hint
+    bool is_pressing = co_load_relaxed(&worker->engine->network_is_busy) || co_messages_in_background(worker->engine);
+    if (was_called || (has_notice && is_pressing)) {
         worker->callers_nap_ns = NAP_CALLERS_LEAST_NS;
         worker->nap_ns = NAP_LEAST_NS;
     }

@@ -24,9 +24,10 @@ struct co_workers {
     struct co_wake_fds wake_fds; // callers sleep on them
 };
 
-void co_workers_wake(struct co_engine *engine);   // an operation that they shall start at once
-void co_workers_notice(struct co_engine *engine); // the network has timers again; callers look after it first
-void co_workers_send(struct co_engine *engine);   // lock held: wakes the sending one if there is something for it
+void co_workers_wake(struct co_engine *engine); // an operation that they shall start at once
+void co_workers_notice(
+    struct co_engine *engine); // there is something to look at, within milliseconds; callers look first
+void co_workers_send(struct co_engine *engine); // lock held: wakes the sending one if there is something for it
 bool co_workers_are_split(const struct co_engine *engine);
 // A blocking operation that they should move while its caller sleeps.
 bool co_workers_want(const struct co_engine *engine, bool crosses_nodes, size_t bytes);

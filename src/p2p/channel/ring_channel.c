@@ -13,6 +13,7 @@
 #include "p2p/channel/ring.h"
 
 #define AREA_MOST ((size_t)256 << 10) // holds enough pieces of a stream for both sides to copy all the time
+#define SMALL_RING ((size_t)48 << 10) // bytes: an area of 32 KiB, and slots
 #define AREA_LEAST ((size_t)2 << 10)
 #define SLOTS_DEEP 512
 #define SLOTS 64
@@ -152,11 +153,15 @@ static size_t rings_bytes(const struct co_ring_channel_config *config, struct co
 }
 
 // By the first rank. What is asked for, or less where /dev/shm is small: half of what is free, for collectives have
-// been promised memory that they have not touched.
+// been promised memory that they have not touched; and what makes rings larger than need be, of an eighth.
 static size_t rings_memory(const struct co_ring_channel_config *config)
 {
-    size_t room = co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES) / 2;
-    return room < config->memory ? room : config->memory;
+    size_t small = (size_t)config->size * (size_t)(config->size - 1) * SMALL_RING;
+    size_t room = co_shm_segment_room((size_t)config->size * CO_SHM_NATIVE_BYTES), most = room / 8;
+    if (most < small) {
+        most = small < room / 2 ? small : room / 2;
+    }
+    return most < config->memory ? most : config->memory;
 }
 
 static int rings_create(struct ring_channel *rings, const char *name, size_t memory)

@@ -62,7 +62,7 @@ static void small_while_all_sleep(struct job_rank *rank)
         job_require(co_engine_progress_for_worker(rank->engine) == -EBUSY, "a held engine looks like one at rest");
         co_trylock_drop(&rank->engine->lock);
         atomic_fetch_add(&rank->engine->long_ones, 1);
-        while (atomic_load(&rank->engine->workers->first.sleep) != CO_WORKER_SLEEPS_WITHOUT_TIMER) {
+        while (atomic_load(&rank->engine->workers->first.sleep) != CO_WORKER_SLEEPS) {
             sched_yield();
         }
         make_call(&small_one); // a copy is kept for the other rank, which comes later

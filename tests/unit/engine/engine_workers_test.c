@@ -13,14 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/counters.h"
 #include "base/settings.h"
 #include "engine/engine_state.h"
+#include "engine/progress/worker.h"
 #include "engine/progress/team_failure.h"
 #include "engine_job.h"
 #include "mcast_inside.h"
@@ -168,6 +171,36 @@ static void they_repair_what_is_lost(void **state)
     engine_job_set("CASTOFF_FAULT", NULL);
     assert_true(co_counter_read(CO_COUNT_FAULTS_INJECTED) > harmed);
     assert_true(co_counter_read(CO_COUNT_RETRANSMITTED) > repaired);
+}
+
+// Of a thread of nobody's: it sleeps for an hour each time.
+static _Atomic unsigned long_turns;
+
+static void sleep_long(struct co_worker *worker)
+{
+    struct pollfd descriptors[1];
+    atomic_fetch_add(&long_turns, 1);
+    co_worker_sleep(worker, descriptors, 0, 3600 * CO_NS_PER_S);
+}
+
+// A timer that runs is no reason to let a notice wait, unless it is over soon.
+static void a_notice_is_not_slept_over(void **state)
+{
+    (void)state;
+    static char nobody;
+    struct co_worker worker;
+    assert_int_equal(co_worker_open(&worker, (struct co_engine *)(void *)&nobody, sleep_long, 0), 0);
+    assert_int_equal(co_worker_start(&worker), 0);
+    while (atomic_load(&worker.sleep) != CO_WORKER_SLEEPS) {
+        sched_yield();
+    }
+    unsigned before = atomic_load(&long_turns);
+    co_worker_notice(&worker);
+    while (atomic_load(&long_turns) == before) {
+        sched_yield();
+    }
+    co_worker_stop(&worker);
+    co_worker_close(&worker);
 }
 
 static void say_workers(struct job_rank *rank)
@@ -350,6 +383,7 @@ int main(void)
         cmocka_unit_test(without_threads_callers_do_it),
         cmocka_unit_test(silence_means_something_where_all_have_threads),
         cmocka_unit_test(their_number_is_told),
+        cmocka_unit_test(a_notice_is_not_slept_over),
         cmocka_unit_test(a_team_may_break_meanwhile),
         cmocka_unit_test(the_transport_may_break_meanwhile),
         cmocka_unit_test(they_keep_out_of_callers_way),
