@@ -40,6 +40,7 @@ cp "$work/out" "$work/info.json"
 ok "info --json" json_is_plain "$work/info.json"
 ok "info --json has every setting" python3 -c \
     'import json, sys; sys.exit(not all("value" in row for row in json.load(open(sys.argv[1]))["settings"]))' "$work/info.json"
+ok "info makes no log file" [ ! -e "$odd" ]
 ok "info --json has the warning" grep -q 'CASTOFF_TUNE: a' "$work/info.json"
 printf 'bcast node ranks 2- bytes 1- take\n' >"$work/$odd"
 run env CASTOFF_TUNE="$work/$odd" "$castoff" info --tune

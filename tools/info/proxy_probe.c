@@ -4,8 +4,10 @@
 // that is this very command, and closed. Cold.
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/settings.h"
 #include "info_transports.h"
 #include "offload/api/castoff_offload.h"
 #include "tools/launch/places.h"
@@ -29,7 +31,12 @@ void co_proxy_probe(struct co_transport_state *state)
         snprintf(state->detail, sizeof state->detail, "only the castoff command can be a proxy");
         return;
     }
-    if (castoff_offload_open(&world, &job) != 0) {
+    char *log_file = strdup(co_setting_text(CO_SET_LOG_FILE)); // who looks at a host wants no log
+    co_setting_replace(CO_SET_LOG_FILE, "");
+    int error = castoff_offload_open(&world, &job);
+    co_setting_replace(CO_SET_LOG_FILE, log_file != NULL ? log_file : "");
+    free(log_file);
+    if (error != 0) {
         snprintf(state->detail, sizeof state->detail, "%s", castoff_offload_why());
         return;
     }
