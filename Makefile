@@ -50,8 +50,8 @@ say = @:
 endif
 
 # All of src but what knows mpi.h, the modules, which bring libraries along, one-sided multicast, and proxies.
-CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/onesided/% src/offload/% %/verbs/% %/rc/%,$\
-  $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
+CORE_SRC := $(filter-out src/pmpi/% src/mpi_below/% src/record/% src/modules/% src/onesided/% src/offload/% $\
+  $(wildcard src/*/verbs/*.c src/*/*/rc/*.c),$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)) $(wildcard src/record/trace/*.c)
 # Of mpi_below each ABI has its own (mk/mpich.mk has the other one).
 PMPI_SRC := $(wildcard src/pmpi/*.c src/pmpi/*/*.c) $(addprefix src/mpi_below/,next_mpi.c open_mpi.c pmix.c)
 CORE_OBJ := $(CORE_SRC:%.c=$(BUILD)/obj/%.o)
