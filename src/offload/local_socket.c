@@ -186,6 +186,17 @@ int co_local_await(int socket, uint64_t most_ns)
     return socket_await(socket, POLLIN, most_ns);
 }
 
+int co_local_await_until(int socket, uint64_t until_ns)
+{
+    uint64_t now_ns = co_clock_now_ns();
+    int ready = 0;
+
+    for (; ready == 0 && now_ns < until_ns; now_ns = co_clock_now_ns()) {
+        ready = socket_await(socket, POLLIN, until_ns - now_ns);
+    }
+    return ready;
+}
+
 // After a step that moved `moved` bytes, or none (-EAGAIN): whether there may be another one, and when.
 static int step_follow(int socket, short events, ssize_t moved, uint64_t until_ns)
 {

@@ -36,8 +36,10 @@ ssize_t co_local_receive(int socket, void *bytes, size_t room, int *fd);
 // The same of bytes that say nothing, as a doorbell's; a descriptor that comes with them is closed.
 ssize_t co_local_rings(int socket);
 
-// Sleeps until there is something to read, or the other end is closed, at most so long: 1, or 0. -errno.
+// Sleeps until there is something to read, or the other end is closed, at most so long: 1, or 0. -errno. A signal ends
+// the first of them early (0), and not the second.
 int co_local_await(int socket, uint64_t most_ns);
+int co_local_await_until(int socket, uint64_t until_ns);
 // All of `count` bytes, before until_ns. 0; -ETIMEDOUT; -EPIPE: the other end is closed; -errno. They wait.
 int co_local_receive_all(int socket, void *bytes, size_t count, uint64_t until_ns);
 int co_local_send_all(int socket, const void *bytes, size_t count, uint64_t until_ns);

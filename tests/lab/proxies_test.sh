@@ -131,7 +131,7 @@ two_proxies() {
 hit_ended() { lab-kill-host "$last"; }
 hit_cut() { lab-link "$last" down; }
 hit_stopped() { signal_host STOP; }
-signal_host() { # signal, of all processes of the last host but its keeper
+signal_host() { # signal, of the ranks and proxies of the last host
     network=$(lab-in-host "$last" readlink /proc/self/ns/net)
     for process in /proc/[0-9]*; do
         [ "$(readlink "$process/ns/net" 2>/dev/null)" = "$network" ] || continue
@@ -139,18 +139,28 @@ signal_host() { # signal, of all processes of the last host but its keeper
     done
 }
 
-# Ranks that no launcher looks after: what is said of each other's end is what proxies say.
+# What is left of them is killed, and waited for.
+jobs_end() {
+    for job in "${jobs[@]}"; do
+        kill "$job" 2>/dev/null
+    done
+    wait "${jobs[@]}" 2>/dev/null
+}
+
+# Ranks that no launcher looks after: what is said of each other's end is what proxies say. Those of the last host count
+# unless they have ended with it.
 host_is() { # ended|stopped|cut, start|middle|end
     last=$((hosts - 1)) folder=$work/$1.$2 jobs=()
     mkdir "$folder"
     for ((rank = 0; rank < all; rank++)); do
-        lab-in-host $((rank / a_host)) env CASTOFF_DEADLINE_S=3 "$work/proxy_rank" "$folder" "$rank" "$all" "h$last" $((last * a_host)) \
-            "$2" >"$folder/out.$rank" 2>&1 &
+        lab-in-host $((rank / a_host)) timeout -k 5 120 env CASTOFF_DEADLINE_S=3 "$work/proxy_rank" "$folder" "$rank" "$all" \
+            "h$last" $((last * a_host)) "$2" >"$folder/out.$rank" 2>&1 &
         jobs+=($!)
     done
     for ((rank = 0; rank < all; rank++)); do
         until [ -e "$folder/ready.$rank" ]; do
             if ! kill -0 "${jobs[rank]}" 2>/dev/null; then
+                jobs_end
                 cat "$folder"/out.*
                 return 1
             fi
@@ -168,7 +178,7 @@ host_is() { # ended|stopped|cut, start|middle|end
         cut) lab-link "$last" up ;;
     esac
     for ((; rank < all; rank++)); do
-        wait "${jobs[rank]}"
+        wait "${jobs[rank]}" || [ "$1" = ended ] || failed_ranks=$((failed_ranks + 1))
     done
     cat "$folder"/out.*
     [ "$failed_ranks" -eq 0 ] && none_left && [ -z "$(ls /dev/shm)" ]

@@ -52,7 +52,7 @@ static struct co_offload_job_rank *ranks_receive(const struct co_offload_job *jo
     return ranks;
 }
 
-// As many as it may have: two for each rank, and those of strangers.
+// As many as it may have: two for each rank, three for one that copies, and those of strangers and other proxies.
 static void descriptors_allow(void)
 {
     struct rlimit limit;

@@ -15,7 +15,7 @@
 // and those with wait in their name. One thread at a time for a world; several worlds may be open. In a child that was
 // made by fork, every function of a world of its parent's returns -ECHILD. -ECONNRESET: the proxy has ended, or has
 // not moved for CASTOFF_DEADLINE_S while it was waited for, or, of a call or a wait, another rank that it needs has
-// ended.
+// ended, or could not do its part.
 //
 //     castoff_offload_open(&world, &(struct castoff_offload_job){.rank = r, .size = n, .allgather = f, .arg = a});
 //     castoff_offload_receive(world, in, bytes, left, 0, &request);
@@ -51,9 +51,9 @@ struct castoff_offload_job {
     const void *key;
     size_t key_bytes;
     const char *command; // path of the castoff command; NULL: the one beside the library
-    // Called with `arg` again and again while a function of this world waits, but for open: for a library whose own
-    // messages go on only while it is called, as those of most MPIs, and which another rank may wait for meanwhile. It
-    // calls no function of the world, and does not wait. NULL: nothing.
+    // Called with `arg` again and again while a function of this world waits, but for open and close: for a library
+    // whose own messages go on only while it is called, as those of most MPIs, and which another rank may wait for
+    // meanwhile. It calls no function of the world, and does not wait. NULL: nothing.
     void (*progress)(void *arg);
 };
 
@@ -122,7 +122,8 @@ enum castoff_offload_count {
 };
 // Writes as many as there are, and room for: so many.
 CASTOFF_OFFLOAD_EXPORT size_t castoff_offload_counts(uint64_t *counts, size_t room);
-// How the last world that was to be opened here is served, or why it is not; "": there was none.
+// How the last world that was to be opened here is served, or why it is not; "": there was none. Until this
+// thread asks again.
 CASTOFF_OFFLOAD_EXPORT const char *castoff_offload_state(void);
 
 // What went wrong last in this thread, until the next failure; never NULL.

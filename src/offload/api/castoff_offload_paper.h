@@ -3,7 +3,8 @@
 // The primitives of castoff_offload.h under the names that the paper (S3) gives them, on MPI_COMM_WORLD, so that its
 // listings compile and run: a program includes mpi.h, defines CASTOFF_OFFLOAD_PAPER_NAMES and includes
 // castoff_offload.h. They return 0 or -errno. Requests of both kinds begin as NULL or as anything; Group_Offload_start
-// makes a new group, and Group_Offload_free, which the paper lacks, ends it.
+// makes a new group, and Group_Offload_free, which the paper lacks, ends it. Wait and Group_Wait call MPI meanwhile, so
+// that its messages go on: from any thread with MPI_THREAD_MULTIPLE, else from the main one only.
 #ifndef CASTOFF_OFFLOAD_PAPER_H
 #define CASTOFF_OFFLOAD_PAPER_H
 
@@ -24,12 +25,23 @@ static inline int castoff_offload_paper_gather(void *arg, const void *mine, void
     return MPI_Allgather(mine, (int)bytes, MPI_BYTE, all, (int)bytes, MPI_BYTE, MPI_COMM_WORLD) == MPI_SUCCESS ? 0 : -1;
 }
 
-// Another rank may wait for a message of MPI's while this one waits for its proxy.
+// Another rank may wait for a message of MPI's while this one waits for its proxy. Not after MPI_Finalize, and from
+// other threads than the main one only where MPI allows it.
 static inline void castoff_offload_paper_progress(void *arg)
 {
-    int is_there;
+    int is_over = 0, level = MPI_THREAD_SINGLE, may = 0, is_there;
     (void)arg;
-    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
+    if (MPI_Finalized(&is_over) != MPI_SUCCESS || is_over) {
+        return;
+    }
+    if (MPI_Query_thread(&level) == MPI_SUCCESS && level == MPI_THREAD_MULTIPLE) {
+        may = 1;
+    } else if (MPI_Is_thread_main(&may) != MPI_SUCCESS) {
+        may = 0;
+    }
+    if (may) {
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE);
+    }
 }
 
 static inline int Init_Offload(void)

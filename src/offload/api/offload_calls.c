@@ -62,7 +62,7 @@ static int completion_say(const struct castoff_offload_world *world, const struc
 {
     uint32_t with = completion->with - 1;
     return completion->error == -ECONNRESET && with < (uint32_t)world->size
-               ? co_offload_fail(-ECONNRESET, "rank %u on host %s has ended, or needed one that has", with,
+               ? co_offload_fail(-ECONNRESET, "rank %u on host %s has ended, or could not do its part of this", with,
                                  world->hosts[with])
                : error_say(completion->error);
 }

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #endif
 #include <errno.h>
+#include <pthread.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,7 @@ struct opening {
     struct co_offload_job_rank *ranks;
     struct co_offload_job proxy_job;
     int starter; // connection with the proxy that this rank has started, or -1
-    pid_t proxy; // that one
+    int proxy;   // a pidfd of that one, or -1
 };
 
 static uint64_t deadline_ns(void)
@@ -179,9 +180,9 @@ static void proxy_launch(struct opening *opening, struct verdict *verdict)
         command = path;
     }
     if (verdict->error == 0) {
-        verdict->error = co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + start_ns(),
-                                        &verdict->started, &opening->starter, verdict->why, sizeof verdict->why);
-        opening->proxy = (pid_t)verdict->started.process;
+        verdict->error =
+            co_proxy_start(command, &opening->proxy_job, opening->ranks, co_clock_now_ns() + start_ns(),
+                           &verdict->started, &opening->starter, &opening->proxy, verdict->why, sizeof verdict->why);
     }
 }
 
@@ -217,8 +218,10 @@ static int proxies_connect(struct opening *opening)
         }
     }
     if (peers != NULL && opening->starter >= 0) {
-        verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies,
-                                         co_clock_now_ns() + 2 * start_ns(), verdict.why, sizeof verdict.why);
+        // Longer than the proxy needs to find out, for its reason names the host.
+        uint64_t until_ns = co_clock_now_ns() + 2 * start_ns() + CO_NS_PER_S;
+        verdict.error = co_proxy_connect(opening->starter, peers, opening->proxy_job.proxies, until_ns, verdict.why,
+                                         sizeof verdict.why);
     }
     free(peers);
     return verdict_tell(opening, &verdict);
@@ -231,17 +234,21 @@ static const char *connect_error(int error)
                            : strerror(-error);
 }
 
-// What people see in a report.
+// What people see in a report. By the settings, for one rank of a node alone has told its proxy.
 static void state_say(const struct opening *opening, const struct co_offload_started *started)
 {
+    bool has_cores = co_setting_text(CO_SET_PROXY_CORES)[0] != '\0';
+    const char *none = has_cores ? "no core of CASTOFF_PROXY_CORES is to be had" : "no core is left that no rank has";
     const char *how = co_rank_connection_copies(opening->world->connection) != NULL ? "staged, copied by the ranks"
-                      : opening->proxy_job.lend == CO_OFFLOAD_LEND_STAGE            ? "staged"
+                      : co_setting_number(CO_SET_PROXY_LEND) == LEND_STAGE          ? "staged"
                                                                                     : "attached";
-    if (started->cores > 0) {
-        co_offload_state_say("%s; on %u core%s that no rank has", how, started->cores, started->cores == 1 ? "" : "s");
+    if (started->cores == 0) {
+        co_offload_state_say("%s; %s, so proxies take turns with ranks", how, none);
+        co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "proxy: %s: it takes turns with ranks", none);
+    } else if (has_cores) {
+        co_offload_state_say("%s; on %u of the cores of CASTOFF_PROXY_CORES", how, started->cores);
     } else {
-        co_offload_state_say("%s; no core is left that no rank has, so proxies take turns with ranks", how);
-        co_log(CO_LOG_INFO, CO_SUBSYS_BASE, "proxy: no core is left that no rank has: it takes turns with them");
+        co_offload_state_say("%s; on %u core%s that no rank has", how, started->cores, started->cores == 1 ? "" : "s");
     }
 }
 
@@ -325,6 +332,9 @@ static int world_open(struct opening *opening)
         co_proxy_abandon(opening->starter, opening->proxy);
     } else if (opening->starter >= 0) {
         close(opening->starter);
+        if (opening->proxy >= 0) {
+            close(opening->proxy);
+        }
     }
     opening->world->proxy = error == 0 ? (pid_t)started.process : 0;
     return error;
@@ -336,15 +346,29 @@ static bool job_is_good(const struct castoff_offload_job *job)
            job->allgather != NULL && (job->key == NULL || (job->key_bytes >= KEY_MIN && job->key_bytes <= KEY_MAX));
 }
 
+// Others may be writing lines when one more world is opened.
+static void log_open_once(int rank)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static bool is_open;
+
+    pthread_mutex_lock(&lock);
+    if (!is_open) {
+        co_log_open(rank);
+        is_open = true;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 int castoff_offload_open(struct castoff_offload_world **out, const struct castoff_offload_job *job)
 {
-    struct opening opening = {.job = job, .starter = -1};
+    struct opening opening = {.job = job, .starter = -1, .proxy = -1};
 
     if (!job_is_good(job)) {
         return co_offload_fail(-EINVAL, "rank, size, allgather or key of the job cannot be");
     }
     co_settings_load();
-    co_log_open(job->rank);
+    log_open_once(job->rank);
     int error = world_open(&opening);
     if (opening.facts != NULL) {
         explicit_bzero(opening.facts, (size_t)job->size * sizeof *opening.facts); // the key

@@ -13,7 +13,7 @@ struct co_proxy_peers {
     struct co_carrier_tcp *tcp;       // NULL: a job of one node
     struct co_proxy_service *service; // the owner's: whose carrier this is
     uint32_t lost;                    // other than by leaving
-    int error;                        // of the first of them,
+    int error;                        // of the first that has another one than -ECONNRESET, else of the first,
     char why[CO_CARRIER_WHY_MAX];     // in words
 };
 

@@ -33,7 +33,7 @@ struct launch {
     int connection;
     char *stack; // of two, one behind the other
     int error;   // of whichever step failed
-    pid_t proxy; // its number
+    int process; // a pidfd of the proxy, or -1
 };
 
 static void signals_reset(void)
@@ -93,13 +93,20 @@ static int second_run(void *argument)
     return 1;
 }
 
-// Ends when the second one is another program, which is nobody's child then.
+// Ends when the second one is another program, which is nobody's child then. It has the rank's descriptors, not copies
+// of them, so that the one by which the kernel names the second one is the rank's: by its number it could be taken for
+// another process. Some kernels before 5.2, and sandboxes, have none, and there may be no room for it.
 static int first_run(void *argument)
 {
     struct launch *launch = argument;
+    char *stack = launch->stack + 2 * STACK_BYTES;
+    int flags = CLONE_VM | CLONE_VFORK | SIGCHLD;
+    int second = clone(second_run, stack, flags | CLONE_PIDFD, launch, &launch->process);
 
-    launch->proxy = clone(second_run, launch->stack + 2 * STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, launch);
-    if (launch->proxy < 0) {
+    if (second < 0) {
+        second = clone(second_run, stack, flags, launch);
+    }
+    if (second < 0) {
         launch->error = -errno;
     }
     return 0;
@@ -117,7 +124,7 @@ static int launch_run(struct launch *launch)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &could_cancel); // it would end this thread within the children
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int first = clone(first_run, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, launch);
+    int first = clone(first_run, launch->stack + STACK_BYTES, CLONE_VM | CLONE_VFORK | CLONE_FILES, launch);
     int error = first < 0 ? -errno : launch->error;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     while (first >= 0 && waitpid(first, &status, __WALL) < 0 && errno == EINTR) {
@@ -175,24 +182,21 @@ static int started_hear(int connection, uint64_t until_ns, struct co_offload_sta
     return error == 0 ? -(int)started->error : error;
 }
 
-void co_proxy_abandon(int connection, pid_t proxy)
+void co_proxy_abandon(int connection, int process)
 {
-    int process = (int)syscall(SYS_pidfd_open, proxy, 0);
-    ssize_t came = co_local_rings(connection);
-
     close(connection);
     if (process < 0) {
         return;
     }
-    // If it had the other end still the number is its own.
-    if ((came > 0 || came == -EAGAIN) && co_local_await(process, ABANDONED_NS) == 0) {
+    if (co_local_await_until(process, co_clock_now_ns() + ABANDONED_NS) == 0) {
         (void)syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
     }
     close(process);
 }
 
 int co_proxy_start(const char *command, const struct co_offload_job *job, const struct co_offload_job_rank *ranks,
-                   uint64_t until_ns, struct co_offload_started *started, int *connection, char *why, size_t why_room)
+                   uint64_t until_ns, struct co_offload_started *started, int *connection, int *process, char *why,
+                   size_t why_room)
 {
     int ends[2];
     int error = co_local_pair(ends);
@@ -201,26 +205,27 @@ int co_proxy_start(const char *command, const struct co_offload_job *job, const 
         return error;
     }
     char *whole = realpath(command, NULL); // the proxy starts in another folder
-    struct launch launch = {.command = whole, .connection = ends[1]};
+    struct launch launch = {.command = whole, .connection = ends[1], .process = -1};
     error = whole == NULL ? -errno : launch_run(&launch);
     free(whole);
     close(ends[1]);
     if (error != 0) {
         snprintf(why, why_room, "%s cannot be started: %s", command, strerror(-error));
-    } else {
-        error = job_tell(ends[0], job, ranks, until_ns);
-        error = error == 0 ? started_hear(ends[0], until_ns, started) : error;
-        if (error != 0) {
-            snprintf(why, why_room, "the proxy (%s) does not serve: %s", command, strerror(-error));
-            co_proxy_abandon(ends[0], launch.proxy);
-            return error;
-        }
-    }
-    if (error != 0) {
         close(ends[0]);
+        if (launch.process >= 0) {
+            close(launch.process);
+        }
+        return error;
+    }
+    error = job_tell(ends[0], job, ranks, until_ns);
+    error = error == 0 ? started_hear(ends[0], until_ns, started) : error;
+    if (error != 0) {
+        snprintf(why, why_room, "the proxy (%s) does not serve: %s", command, strerror(-error));
+        co_proxy_abandon(ends[0], launch.process);
         return error;
     }
     *connection = ends[0];
+    *process = launch.process;
     return 0;
 }
 

@@ -15,14 +15,16 @@
 int co_proxy_command_find(char *path, size_t room);
 
 // Starts it, tells it its job, and hears what became of it, all before until_ns. *connection: to be closed when the
-// ranks are connected; who closes it before ends the proxy. Other than 0: `why` has a sentence.
+// ranks are connected; who closes it before ends the proxy. *process: a pidfd of the proxy, to be closed likewise, or
+// -1 where the kernel has none. Other than 0: `why` has a sentence, and neither is open.
 int co_proxy_start(const char *command, const struct co_offload_job *job, const struct co_offload_job_rank *ranks,
-                   uint64_t until_ns, struct co_offload_started *started, int *connection, char *why, size_t why_room);
+                   uint64_t until_ns, struct co_offload_started *started, int *connection, int *process, char *why,
+                   size_t why_room);
 // Tells it where all proxies of the job are, and hears whether it has connections with all of them. As above.
 int co_proxy_connect(int connection, const struct co_offload_peer *peers, uint32_t proxies, uint64_t until_ns,
                      char *why, size_t why_room);
 // Nothing became of the job: closes the connection, by which the proxy ends, and kills it if it does not within a
-// second, for it may be stopped.
-void co_proxy_abandon(int connection, pid_t proxy);
+// second, for it may be stopped. Closes its pidfd, too; where that is -1 nobody is killed.
+void co_proxy_abandon(int connection, int process);
 
 #endif

@@ -117,6 +117,8 @@ static int proxy_join(struct co_rank_connection *connection, const struct co_ran
         error = -EPERM;
     }
     if (error != 0) {
+        // One that comes late finds another word, and writes nothing: this memory may be the program's again by then.
+        co_store_relaxed(&connection->probed, ~word);
         descriptor_close(&connection->socket);
         descriptor_close(&connection->proxy);
     }
@@ -269,7 +271,7 @@ bool co_rank_connection_look(struct co_rank_connection *connection)
 static void proxy_end(struct co_rank_connection *connection)
 {
     if (connection->proxy >= 0 && syscall(SYS_pidfd_send_signal, connection->proxy, SIGKILL, NULL, 0) == 0) {
-        (void)co_local_await(connection->proxy, END_NS);
+        (void)co_local_await_until(connection->proxy, co_clock_now_ns() + END_NS);
     }
     connection_lose(connection);
 }

@@ -48,7 +48,7 @@ static int range_copy(const struct co_rank_copies *copies, const struct co_rank_
         ssize_t moved = is_in ? pwrite(copies->file, memory, range->bytes - done, place)
                               : pread(copies->file, memory, range->bytes - done, place);
         if (moved < 0 && errno != EINTR) {
-            return -errno;
+            return errno == ENOSPC ? -ENOMEM : -errno; // of a file in memory
         }
         if (moved == 0) {
             return -EFAULT;

@@ -28,7 +28,7 @@ struct co_rank_ranges {
 };
 
 int co_rank_ranges_add(struct co_rank_ranges *ranges, const struct co_offload_operation *operation); // -ENOMEM
-// -EFAULT: there is no such memory, and the call must not begin. -ENOSPC, -ENOMEM: no memory for copies.
+// -EFAULT: there is no such memory, and the call must not begin. -ENOMEM: no memory for copies.
 int co_rank_copies_in(struct co_rank_copies *copies, struct co_rank_ranges *ranges);
 // The call is over, or has not begun; is_back: what it received goes back. Once; then it says again what it said.
 int co_rank_copies_out(struct co_rank_copies *copies, struct co_rank_ranges *ranges, bool is_back); // -EFAULT

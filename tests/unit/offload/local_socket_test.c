@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -144,6 +146,30 @@ static void what_has_no_room_is_said_later(void **state)
     ends[0] = dup(ends[1]);
 }
 
+static void heard(int signal)
+{
+    (void)signal;
+}
+
+static void signals_do_not_end_all_waiting(void **state)
+{
+    (void)state;
+    struct sigaction action = {.sa_handler = heard}, before;
+    struct itimerval each = {{0, 1000}, {0, 1000}}, never = {{0, 0}, {0, 0}};
+
+    assert_int_equal(sigaction(SIGALRM, &action, &before), 0);
+    uint64_t until_ns = co_clock_now_ns() + 50 * CO_NS_PER_MS;
+    setitimer(ITIMER_REAL, &each, NULL);
+    int is_ready = co_local_await_until(ends[0], until_ns);
+    uint64_t now_ns = co_clock_now_ns();
+    setitimer(ITIMER_REAL, &never, NULL);
+    sigaction(SIGALRM, &before, NULL);
+    assert_int_equal(is_ready, 0);
+    assert_true(now_ns >= until_ns);
+    assert_int_equal(co_local_send(ends[1], "s", 1, -1), 1);
+    assert_int_equal(co_local_await_until(ends[0], UINT64_MAX), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +177,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_descriptor_comes_with_bytes, begin, end),
         cmocka_unit_test_setup_teardown(several_descriptors_are_closed, begin, end),
         cmocka_unit_test_setup_teardown(what_has_no_room_is_said_later, begin, end),
+        cmocka_unit_test_setup_teardown(signals_do_not_end_all_waiting, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What a proxy must not take from the program that it is started by, or leave to it: children and SIGCHLD, cores,
-// LD_PRELOAD, descriptors, its session; jobs beside each other; and worlds that cannot be opened.
+// LD_PRELOAD, descriptors, its session; jobs beside each other; kernels that give no descriptor of a process; and
+// worlds that cannot be opened.
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +18,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,15 +74,18 @@ static ssize_t process_read(pid_t process, const char *name, char *text, size_t 
     return bytes;
 }
 
-static int descriptors_of(pid_t process)
+// The highest one; *count: how many there are.
+static int descriptors_of(pid_t process, int *count)
 {
     char path[64];
     int most = -1;
+    *count = 0;
     snprintf(path, sizeof path, "/proc/%d/fd", (int)process);
     DIR *folder = opendir(path);
     MUST(folder != NULL);
     for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
         most = atoi(entry->d_name) > most ? atoi(entry->d_name) : most;
+        ++*count;
     }
     closedir(folder);
     return most;
@@ -108,7 +116,7 @@ static void nothing_inherited(void)
     // But for SIGPIPE and SIGXFSZ, which are its own.
     MUST(strstr(text, "SigIgn:\t0000000001001000") != NULL && strstr(text, "SigBlk:\t0000000000000000") != NULL);
     MUST(getsid(proxy) == proxy && getsid(0) != proxy);
-    MUST(descriptors_of(proxy) < PROGRAMS_OWN);
+    MUST(descriptors_of(proxy, &(int){0}) < PROGRAMS_OWN);
     MUST(sched_getaffinity(proxy, sizeof proxys, &proxys) == 0);
     ranks_shared->words[0] = CPU_COUNT(&proxys);
     ranks_shared->words[1] = CPU_ISSET(sched_getcpu(), &proxys);
@@ -135,6 +143,62 @@ static void a_proxy_inherits_nothing(void **state)
         assert_true(cores >= CPU_COUNT(&ours) - 1);
         assert_int_equal(has_rank_core, 0);
     }
+}
+
+static int own_descriptors(void)
+{
+    int count;
+    (void)descriptors_of(getpid(), &count);
+    return count;
+}
+
+static void no_descriptor(void)
+{
+    int before = own_descriptors();
+    struct castoff_offload_world *world;
+    struct castoff_offload_job job = {
+        .rank = ranks_own, .size = ranks_count, .allgather = ranks_gather, .command = "/nowhere/castoff"};
+
+    MUST(castoff_offload_close(ranks_world()) == 0);
+    MUST(own_descriptors() == before);
+    MUST(castoff_offload_open(&world, &job) == -ENOENT);
+    job.command = "/dev/null"; // it cannot be executed
+    MUST(castoff_offload_open(&world, &job) == -EACCES);
+    MUST(own_descriptors() == before);
+    job.command = "/bin/true";
+    MUST(castoff_offload_open(&world, &job) < 0);
+    MUST(own_descriptors() == before);
+}
+
+static void no_descriptor_is_left_to_the_program(void **state)
+{
+    (void)state;
+    ranks_run(2, no_descriptor);
+}
+
+// Which process it is then is not known for sure: it is not killed, but is there.
+static void without_pidfd(void)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args)), // the lower half of its flags
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_PIDFD, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof steps / sizeof *steps, .filter = steps};
+
+    MUST(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    MUST(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0);
+    no_child();
+    no_descriptor();
+}
+
+static void a_kernel_without_pidfds_has_proxies(void **state)
+{
+    (void)state;
+    ranks_run(2, without_pidfd);
 }
 
 // A program that has closed its standard descriptors, and names the command from where it is.
@@ -283,6 +347,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_program_sees_no_child),
         cmocka_unit_test(a_proxy_inherits_nothing),
+        cmocka_unit_test(no_descriptor_is_left_to_the_program),
+        cmocka_unit_test(a_kernel_without_pidfds_has_proxies),
         cmocka_unit_test(a_bare_program_has_a_proxy),
         cmocka_unit_test(two_jobs_do_not_meet),
         cmocka_unit_test(what_one_cannot_do_is_an_error_of_all),
