@@ -20,7 +20,7 @@ job CASTOFF_LOG=
 ok "a healthy job: status 0" status_is 0
 ok "a healthy job says nothing" err_is_empty
 job CASTOFF_LOG=info
-ok "info: served" said_once '^\[0@.* info: castoff serves this job: 2 ranks, nodes: 1$'
+ok "info: served" said_once '^\[0@.* info: castoff serves this job on Open MPI [0-9.]*: 2 ranks, nodes: 1$'
 ok "info: shared memory" said_once '^\[0@.* info: shm: '
 ok "info: progress" said_once '^\[0@.* info: progress: '
 job CASTOFF_TUNE="$work/there-is-no-table"
@@ -126,7 +126,7 @@ if unshare -U -r -m sh -c 'mount -t tmpfs -o ro none /dev/shm' 2>"$work/err"; th
     ok "a small /dev/shm: left to native MPI" \
         said_once 'castoff is off for this job.*cannot share memory: No space left on device$'
     with_shm 64m
-    ok "the /dev/shm of a container: served" said_once 'info: castoff serves this job: 3 ranks, nodes: 1$'
+    ok "the /dev/shm of a container: served" said_once 'info: castoff serves this job on Open MPI [0-9.]*: 3 ranks, nodes: 1$'
     info_with_shm() { # size
         # shellcheck disable=SC2016
         run unshare -U -r -m sh -c 'mount -t tmpfs -o size="$1" none /dev/shm && exec "$2" info --transports' sh "$1" \
