@@ -128,5 +128,6 @@ static const struct co_mpi_family open_mpi_5 = {.name = "Open MPI 5.0",
 const struct co_mpi_abi co_mpi_abi_open_mpi = {
     .predefined_type = predefined_type,
     .families = (const struct co_mpi_family *const[]){&open_mpi_4, &open_mpi_5, NULL},
-    .libraries = (const char *const[]){"libmpi.so.40", NULL},
+    // Those of other families, too: a program may load them later, and what it calls is handed on.
+    .libraries = (const char *const[]){"libmpi.so.40", "libmpich.so.12", "libmpi.so.12", NULL},
     .mismatch = "the MPI library is neither Open MPI 4.1 nor 5.0, which castoff serves"};

@@ -24,6 +24,12 @@ if command -v mpicc.mpich >/dev/null && command -v mpiexec.mpich >/dev/null; the
     run mpiexec.mpich -n 2 env LD_PRELOAD="$library" CASTOFF_ENABLE=0 "$work/mpich"
     ok "MPICH, switched off: the same output" lines_are
     ok "MPICH, switched off: no word" err_is_empty
+    mpicc.mpich -w -shared -fPIC -Dmain=program_main -o "$work/part.so" "$top/tests/tools/other_mpi.c" || exit 1
+    ${CC:-cc} -o "$work/loader" "$top/tests/tools/other_mpi_loader.c" -ldl || exit 1
+    run mpiexec.mpich -n 2 env LD_PRELOAD="$library" "$work/loader" "$work/part.so"
+    ok "MPICH, loaded later: status 0" status_is 0
+    ok "MPICH, loaded later: the same output" lines_are
+    ok "MPICH, loaded later: one line that says why" one_line_says 'neither Open MPI 4.1 nor 5.0'
     if make -s -C "$top" mpich tools >"$work/make" 2>&1; then
         run mpiexec.mpich -n 2 env CASTOFF_REPORT="$work/report.json" CASTOFF_P2P=yes "$build/castoff" run "$work/mpich"
         ok "MPICH, its own library: status 0" status_is 0

@@ -49,15 +49,21 @@ static int check_programs(const struct co_launcher_plan *plan)
     return TOOL_OK;
 }
 
-// Of a program that is linked with MPICH, where a system has both and says so in the names, as Debian does.
+// Of a program that is linked with MPICH, where a system has both in one folder and says so in the names, as Debian
+// does.
 static int find_mpirun(char mpirun[PATH_MAX], const struct co_launcher_plan *plan, const char *name)
 {
     const char *folders = co_environment("PATH");
     char program[PATH_MAX];
     bool is_mpich = plan->program_count > 0 && co_program_find(program, plan->programs[0], folders) == 0 &&
                     co_family_links_mpich(program);
-    return is_mpich && co_program_find(mpirun, "mpirun.mpich", folders) == 0 ? 0
-                                                                             : co_program_find(mpirun, name, folders);
+    int failed = co_program_find(mpirun, name, folders);
+    char sibling[PATH_MAX];
+    if (is_mpich && failed == 0 && snprintf(sibling, sizeof sibling, "%s.mpich", mpirun) < (int)sizeof sibling &&
+        access(sibling, X_OK) == 0) {
+        memcpy(mpirun, sibling, sizeof sibling);
+    }
+    return failed;
 }
 
 static int run(int argc, char **argv)

@@ -241,8 +241,8 @@ static const char *find_obstacle(const char *path, bool is_mpich)
     char library[PATH_MAX];
     const char *obstacle = co_program_kind_text(co_program_look(path));
     if (!obstacle && is_mpich && co_places_preload(library, CO_FAMILY_LIBRARY_MPICH)) {
-        obstacle =
-            "is linked with MPICH, and " CO_FAMILY_LIBRARY_MPICH " is not beside libcastoff.so (make mpich builds it)";
+        obstacle = "is linked with MPICH or a relative of it, and " CO_FAMILY_LIBRARY_MPICH
+                   " is not beside libcastoff.so (make mpich builds it, for MPICH 4)";
     }
     return obstacle;
 }

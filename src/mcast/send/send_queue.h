@@ -3,7 +3,8 @@
 // How long what a sender sends may queue on its way, by what is lost. Halves when certainly more than two in a hundred
 // chunks were lost, grows back as long as they get through: loss by overrun shortens the queue, sparse random loss
 // does not. Nor does dense random loss: when half the queue loses no smaller a share, the queue was not the cause. But
-// only if it was half: what stands on the way is measured, and halved on until it is shorter. Pure.
+// only if it was half: what stands on the way is measured, and halved on until it is shorter. Where nothing was
+// measured, as of very many senders who repair nearly every chunk for somebody, it counts as shorter. Pure.
 #ifndef CASTOFF_MCAST_SEND_SEND_QUEUE_H
 #define CASTOFF_MCAST_SEND_SEND_QUEUE_H
 

@@ -51,9 +51,10 @@ uint64_t co_send_rate_give_up_ns(const struct co_send_rate *rate, uint32_t sende
     uint64_t longer_ns = patience_ns << (senders > 1 ? rate->given_up : 0);
     uint64_t most_ns = patience_ns > CO_SEND_RATE_GIVEN_UP_MOST_NS ? patience_ns : CO_SEND_RATE_GIVEN_UP_MOST_NS;
     bool is_by_others = senders > 1 && co_send_rate_now(rate) == 0 && rate->given_up >= CO_SEND_RATE_GIVEN_UP_BY_TIME;
-    uint64_t latest_ns = rate_latest_ns(rate);
+    uint64_t own_ns = rate_latest_ns(rate), latest_ns = own_ns;
     latest_ns = is_by_others && rate->busy_ns > latest_ns ? rate->busy_ns : latest_ns;
-    return latest_ns + (longer_ns < most_ns ? longer_ns : most_ns);
+    uint64_t due_ns = latest_ns + (longer_ns < most_ns ? longer_ns : most_ns);
+    return due_ns < own_ns + most_ns ? due_ns : own_ns + most_ns; // others may send for ever
 }
 
 void co_send_rate_sent(struct co_send_rate *rate, uint32_t senders, uint32_t sent, uint32_t count, bool was_heard,
