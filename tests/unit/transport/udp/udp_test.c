@@ -82,11 +82,12 @@ static void what_a_sleeper_found(void **state)
     const struct co_transport_ops *ops = pair[1]->ops;
     send_one(pair[0], 100);
     int count = ops->descriptors(pair[1], fds, 8, 0);
-    assert_true(poll(fds, (nfds_t)count, WAIT_MS) > 0);
+    int ready = poll(fds, (nfds_t)count, WAIT_MS); // more than one if a stranger's datagram has come, too
+    assert_true(ready > 0);
     ops->woken(pair[1], fds, count);
     uint64_t calls = co_counter_read(CO_COUNT_RECEIVE_CALLS);
     assert_int_equal(ops->poll(pair[1], 10, DELIVER_EACH(count_bytes, &bytes)), 1);
-    assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS) - calls, 1);
+    assert_int_equal(co_counter_read(CO_COUNT_RECEIVE_CALLS) - calls, ready);
     send_one(pair[0], 100);
     assert_true(sleep_on(pair[1]));
     for (int i = 0; i < count; i++) {
