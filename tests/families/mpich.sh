@@ -26,4 +26,7 @@ for program in bcast_over_2gib allgatherv_over_2gib allgatherv_shapes iallgather
     left_out+=(--without "$program")
 done
 [ $# -gt 0 ] || set -- --mode native --mode on bcast allgather comm_ init_ fortran_ persistent_ finalize_ cxx_
-CASTOFF_TEST_FAMILY=mpich exec bash tests/mpi/run.sh --no-report "${left_out[@]}" "$@"
+# MPICH and UCX leave their shared memory behind where a job is ended by force: it goes with a /dev/shm of the tests' own.
+own='mount -t tmpfs -o mode=1777 tmpfs /dev/shm && exec "$@"' apart=()
+! unshare --mount sh -c "$own" sh true 2>/dev/null || apart=(unshare --mount sh -c "$own" sh)
+CASTOFF_TEST_FAMILY=mpich exec "${apart[@]}" bash tests/mpi/run.sh --no-report "${left_out[@]}" "$@"
