@@ -16,9 +16,12 @@ BEGIN {
 function note_place(what) {
     first = first == "" || date[what] < first ? date[what] : first
     last = date[what] > last ? date[what] : last
-    if (!(place[what] in seen)) {
-        seen[place[what]] = 1
-        all = all (all == "" ? "" : "; ") place[what]
+    if (!((machine[what], commit[what]) in seen)) {
+        seen[machine[what], commit[what]] = 1
+        if (!(machine[what] in commits)) {
+            machines[++machine_count] = machine[what]
+        }
+        commits[machine[what]] = commits[machine[what]] commit[what] ", "
     }
 }
 
@@ -44,7 +47,8 @@ $4 ~ /^M48:/ {
     verdict[what] = $5
     value[what] = $6
     date[what] = $1
-    place[what] = $2 ", " $3
+    commit[what] = $2
+    machine[what] = $3
 }
 
 # "2026-11-24 to 26"
@@ -64,6 +68,9 @@ END {
         if (first != "") { # one of them was measured
             printf "| %s | %s | %s | %s | %s | %s |\n", name[programs[i]], node, four, eight, calls, days(first, last)
         }
+    }
+    for (i = 1; i <= machine_count; i++) {
+        all = all (i == 1 ? "" : "; ") commits[machines[i]] machines[i]
     }
     printf "\nMedians of whole runs in turn, and of their pairs' ratios with an interval. To reach: none above 1.02 (M48). "
     printf "Hosts: laboratory, 1 Gbit/s. `make bench-real` (%s).\n", all
