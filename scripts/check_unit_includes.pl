@@ -12,6 +12,7 @@ use warnings;
 # has, so its tests may include a header of mcast/state in place of the room's.
 my %together = (
     'tests/unit/engine/collective/unequal_blocks_test.c' => 'unequal_blocks|team|engine', # of a team, of which it takes three fields
+    'tests/unit/engine/decide/decide_test.c' => 'decide|tune_table',        # by a table
     'tests/unit/engine/decide/tune_table_test.c' => 'tune_table|tune_built_in',  # its text as it stands
     'tests/unit/shm/shm_measure_test.c' => 'shm_measure|shm_team',     # of a node, into which it looks
     'tests/unit/shm/shm_single_copy_test.c' => 'shm_measure|shm_team', # likewise

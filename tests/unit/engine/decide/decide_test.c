@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/settings.h"
-#include "tune_text.h"
+#include "engine/decide/tune_table.h"
 
 static const struct co_team_facts one_node = {.ranks = 4,
                                               .nodes = 1,
@@ -31,20 +31,21 @@ static const struct co_team_facts mixed = {.ranks = 8,
                                            .has_multicast = true,
                                            .has_shm = true};
 
-static const struct co_tune_table *table;
+static struct co_tune_table table;
 
 static void use(const char *text)
 {
-    table = tune_text(text);
+    char why[160];
+    assert_int_equal(co_tune_table_parse(&table, text, strlen(text), why, sizeof why), 0);
 }
 
 static void takes_where_nothing_speaks_against(void **state)
 {
     (void)state;
     use("");
-    assert_int_equal(co_decide(table, &one_node, CO_CALL_BCAST, 1, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHER, 1 << 20, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &mixed, CO_CALL_IALLGATHER, 8, CO_YES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 1, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 1 << 20, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &mixed, CO_CALL_IALLGATHER, 8, CO_YES), CO_TAKE);
 }
 
 static void names_what_speaks_against(void **state)
@@ -54,24 +55,24 @@ static void names_what_speaks_against(void **state)
     struct co_team_facts facts = hosts;
     for (int policy = CO_AUTO; policy <= CO_YES; policy++) {
         facts = hosts;
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 0, policy), CO_ZERO_BYTES);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, SIZE_MAX, policy), CO_TOO_LARGE);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_ALLGATHER, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_IBCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_ALLGATHERV, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 0, policy), CO_ZERO_BYTES);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, SIZE_MAX, policy), CO_TOO_LARGE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHER, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_IBCAST, PTRDIFF_MAX / 8 + 1, policy), CO_TAKE);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHERV, PTRDIFF_MAX / 8 + 1, policy), CO_TOO_LARGE);
         facts.has_multicast = false;
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_MULTICAST);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_MULTICAST);
         facts = one_node;
         facts.has_shm = false;
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_TRANSPORT);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_TRANSPORT);
         facts = mixed;
         facts.has_shm = false;
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_TRANSPORT);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_NO_TRANSPORT);
         facts.ranks = facts.nodes = facts.max_ranks_per_node = 1;
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, policy), CO_ONE_RANK);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, policy), CO_ONE_RANK);
     }
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 8, CO_NO), CO_DISABLED);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 8, CO_NO), CO_DISABLED);
 }
 
 static void first_fitting_row_decides(void **state)
@@ -82,18 +83,18 @@ static void first_fitting_row_decides(void **state)
         "bcast hosts ranks 2- bytes 8192-16384 decline\n"
         "bcast hosts ranks 2- bytes 1048576- decline\n"
         "allgather hosts ranks 2- bytes 1- decline\n");
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 99, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 100, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 200, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 4096, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 4097, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 8192, CO_AUTO), CO_STOCK_FASTER);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHER, 5, CO_AUTO), CO_STOCK_FASTER);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_IALLGATHER, 5, CO_AUTO), CO_TAKE); // rows are per call
-    assert_int_equal(co_decide(table, &one_node, CO_CALL_BCAST, 5, CO_AUTO), CO_TAKE);   // and per place
-    assert_int_equal(co_decide(table, &mixed, CO_CALL_BCAST, 5, CO_AUTO), CO_TOO_SMALL); // of any ranks per node
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 5, CO_YES), CO_TAKE);       // yes overrules the table
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 99, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 100, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 200, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 4096, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 4097, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 8192, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 5, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_IALLGATHER, 5, CO_AUTO), CO_TAKE); // rows are per call
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 5, CO_AUTO), CO_TAKE);   // and per place
+    assert_int_equal(co_decide(&table, &mixed, CO_CALL_BCAST, 5, CO_AUTO), CO_TOO_SMALL); // of any ranks per node
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 5, CO_YES), CO_TAKE);       // yes overrules the table
 }
 
 // Its setting is its own.
@@ -104,16 +105,16 @@ static void a_persistent_one_goes_by_the_rows_of_its_starts(void **state)
         "iallgather hosts ranks 2- bytes 1-100 decline\n"
         "iallgatherv hosts ranks 2- bytes 1-200 decline\n"
         "allgatherv hosts ranks 2- bytes 1- decline\n");
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST_INIT, 4096, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST_INIT, 4097, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHER_INIT, 100, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHER_INIT, 101, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHERV_INIT, 200, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHERV_INIT, 201, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST_INIT, 8, CO_YES), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST_INIT, 0, CO_NO), CO_DISABLED);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST_INIT, PTRDIFF_MAX / 8 + 1, CO_YES), CO_TAKE); // has a root
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHER_INIT, PTRDIFF_MAX / 2, CO_YES), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 4096, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 4097, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER_INIT, 100, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER_INIT, 101, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHERV_INIT, 200, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHERV_INIT, 201, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 8, CO_YES), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, 0, CO_NO), CO_DISABLED);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST_INIT, PTRDIFF_MAX / 8 + 1, CO_YES), CO_TAKE); // has a root
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER_INIT, PTRDIFF_MAX / 2, CO_YES), CO_TOO_LARGE);
     for (enum co_call call = CO_CALL_BCAST_INIT; call < CO_CALL_COUNT; call++) {
         assert_true(co_call_is_nonblocking(call));
     }
@@ -124,9 +125,9 @@ static void ranks_bound_a_row(void **state)
     (void)state;
     use("bcast node ranks 2-3 bytes 1-4096 decline\n");
     struct co_team_facts facts = one_node;
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
     facts.ranks = facts.max_ranks_per_node = 3;
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
 }
 
 static void ranks_per_node_bound_a_row(void **state)
@@ -137,20 +138,20 @@ static void ranks_per_node_bound_a_row(void **state)
         "bcast mixed ranks 2- bytes 1024-2048 decline\n"
         "bcast node ranks 2- ranks_per_node 4- bytes 1-8 decline\n");
     struct co_team_facts facts = mixed;
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 65, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_BCAST, 1024, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 65, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_BCAST, 1024, CO_AUTO), CO_TAKE);
     for (int most = 2; most <= 5; most++) {
         facts.max_ranks_per_node = most;
         enum co_reason expected = most == 3 || most == 4 ? CO_TOO_SMALL : CO_TAKE;
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 64, CO_AUTO), expected);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 512, CO_AUTO), expected);
-        assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 1024, CO_AUTO), CO_STOCK_FASTER);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), expected);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 512, CO_AUTO), expected);
+        assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 1024, CO_AUTO), CO_STOCK_FASTER);
     }
     facts = one_node;
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
     facts.ranks = facts.max_ranks_per_node = 3;
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
 }
 
 static void transport_bounds_a_row(void **state)
@@ -161,13 +162,13 @@ static void transport_bounds_a_row(void **state)
         "allgather hosts ranks 2- transport any bytes 1-4 decline\n"
         "bcast node ranks 2- transport shm bytes 1-8 decline\n");
     struct co_team_facts facts = hosts;
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 16, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 16, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TAKE);
     facts.transport = CO_TRANSPORT_VERBS;
-    assert_int_equal(co_decide(table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &facts, CO_CALL_ALLGATHER, 4, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &one_node, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &one_node, CO_CALL_BCAST, 9, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_BCAST, 64, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &facts, CO_CALL_ALLGATHER, 4, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &one_node, CO_CALL_BCAST, 9, CO_AUTO), CO_TAKE);
 }
 
 static void transports_have_names(void **state)
@@ -187,20 +188,20 @@ static void transports_have_names(void **state)
 static void built_in_rows_tell_ranks_per_node(void **state)
 {
     (void)state;
-    table = tune_text_built_in();
+    co_tune_table_built_in(&table);
     struct co_team_facts two_hosts = mixed, four_hosts = mixed;
     two_hosts.ranks = 4;
     two_hosts.max_ranks_per_node = four_hosts.max_ranks_per_node = 2;
     four_hosts.nodes = 4;
-    assert_int_equal(co_decide(table, &two_hosts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
-    assert_int_equal(co_decide(table, &two_hosts, CO_CALL_BCAST, 1 << 16, CO_AUTO), CO_TAKE);
-    assert_int_equal(co_decide(table, &two_hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
-    assert_int_equal(co_decide(table, &four_hosts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 8, CO_AUTO), CO_TOO_SMALL);
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 1 << 16, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 1 << 20, CO_AUTO), CO_TOO_LARGE);
+    assert_int_equal(co_decide(&table, &four_hosts, CO_CALL_BCAST, 8, CO_AUTO), CO_TAKE);
     two_hosts.ranks = 2;
     two_hosts.max_ranks_per_node = 1;
-    assert_int_equal(co_decide(table, &two_hosts, CO_CALL_BCAST, 1 << 16, CO_AUTO), CO_STOCK_FASTER);
-    assert_int_equal(co_decide(table, &hosts, CO_CALL_ALLGATHER, 8192, CO_AUTO), CO_STOCK_FASTER); // one rank each
-    assert_int_equal(co_decide(table, &four_hosts, CO_CALL_ALLGATHER, 8192, CO_AUTO), CO_TAKE);
+    assert_int_equal(co_decide(&table, &two_hosts, CO_CALL_BCAST, 1 << 16, CO_AUTO), CO_STOCK_FASTER);
+    assert_int_equal(co_decide(&table, &hosts, CO_CALL_ALLGATHER, 8192, CO_AUTO), CO_STOCK_FASTER); // one rank each
+    assert_int_equal(co_decide(&table, &four_hosts, CO_CALL_ALLGATHER, 8192, CO_AUTO), CO_TAKE);
 }
 
 static void words_of_the_report(void **state)
